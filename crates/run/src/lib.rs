@@ -1,0 +1,2 @@
+//! One simulation from workload to results.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! The simulated drive.
+#![forbid(unsafe_code)]

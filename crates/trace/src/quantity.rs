@@ -1,0 +1,99 @@
+//! Sizes and times as people write them: `16GiB`, `4KiB`, `60us`, `1.5ms`. One parser for generator specs, device
+//! files and the command line.
+
+/// Units of size, largest first, in bytes.
+const BYTE_UNITS: [(&str, u64); 9] = [
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1_000),
+    ("B", 1),
+];
+
+/// Units of time, largest first, in nanoseconds.
+const TIME_UNITS: [(&str, u64); 4] = [("ms", 1_000_000), ("us", 1_000), ("ns", 1), ("s", 1_000_000_000)];
+
+/// Parses a size in bytes: a bare number of bytes, or a number with `B`, `KiB`, `MiB`, `GiB`, `TiB` (or `kB`, `MB`,
+/// `GB`, `TB`). A fraction must come out as whole bytes.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    parse(text, &BYTE_UNITS)
+}
+
+/// Parses a time in nanoseconds: a bare number of nanoseconds, or a number with `ns`, `us`, `ms` or `s`. A fraction
+/// must come out as whole nanoseconds.
+pub fn parse_nanos(text: &str) -> Option<u64> {
+    parse(text, &TIME_UNITS)
+}
+
+/// Writes a size with the largest binary unit that divides it.
+pub fn format_bytes(bytes: u64) -> String {
+    format(bytes, &BYTE_UNITS[..4], "B")
+}
+
+/// Writes a time with the largest of `ms`, `us`, `ns` that divides it.
+pub fn format_nanos(nanos: u64) -> String {
+    format(nanos, &TIME_UNITS[..2], "ns")
+}
+
+fn format(value: u64, units: &[(&str, u64)], base: &str) -> String {
+    units
+        .iter()
+        .find(|(_, scale)| value >= *scale && value.is_multiple_of(*scale))
+        .map_or_else(|| format!("{value}{base}"), |(name, scale)| format!("{}{name}", value / scale))
+}
+
+fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim();
+    let (number, scale) = units
+        .iter()
+        .find_map(|(name, scale)| text.strip_suffix(name).map(|number| (number.trim_end(), *scale)))
+        .unwrap_or((text, 1));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > 18 || number.ends_with('.') {
+        return None;
+    }
+    let value = whole.parse::<u64>().ok()?.checked_mul(scale)?;
+    if fraction.is_empty() {
+        return Some(value);
+    }
+    let denominator = 10u128.pow(fraction.len() as u32);
+    let scaled = fraction.parse::<u128>().ok()? * u128::from(scale);
+    if !scaled.is_multiple_of(denominator) {
+        return None;
+    }
+    value.checked_add(u64::try_from(scaled / denominator).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_parse_exactly() {
+        assert_eq!(parse_bytes("16GiB"), Some(16 << 30));
+        assert_eq!(parse_bytes("1.5KiB"), Some(1536));
+        assert_eq!(parse_bytes("512"), Some(512));
+        assert_eq!(parse_bytes("8 MB"), Some(8_000_000));
+        assert_eq!(parse_nanos("56.5us"), Some(56_500));
+        assert_eq!(parse_nanos("2s"), Some(2_000_000_000));
+        for bad in ["", "GiB", "-1", "1e3", "1.GiB", "0.3B", "99999999999TiB", "1.5ns", "x", "1KB2"] {
+            assert_eq!(parse_bytes(bad).filter(|_| bad != "1.5ns"), None, "{bad}");
+        }
+        assert_eq!(parse_nanos("1.5ns"), None);
+    }
+
+    #[test]
+    fn formatting_round_trips() {
+        for value in [0, 1, 511, 512, 1 << 20, (1 << 30) + 1, 3 << 40] {
+            assert_eq!(parse_bytes(&format_bytes(value)), Some(value));
+            assert_eq!(parse_nanos(&format_nanos(value)), Some(value));
+        }
+        assert_eq!(format_nanos(60_000), "60us");
+        assert_eq!(format_bytes(16 << 30), "16GiB");
+    }
+}

@@ -1,0 +1,92 @@
+//! The request: what a host asks of a block device. Nothing about how it is served.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes in a sector, the unit of every address and length.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Op {
+    /// Read sectors.
+    Read = 0,
+    /// Write sectors.
+    Write = 1,
+    /// Discard sectors: their content may be forgotten.
+    Trim = 2,
+    /// Make every write acknowledged before it durable. Has no address and no length.
+    Flush = 3,
+}
+
+impl Op {
+    /// All operations, in the order of their numbers.
+    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+
+    /// The lower-case name, as in results and file formats.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Trim => "trim",
+            Op::Flush => "flush",
+        }
+    }
+}
+
+/// One request of a host.
+///
+/// `time_ns` is the arrival time, counted from the start of the workload. A flush has `lba` and `sectors` zero;
+/// every other request has at least one sector, and `lba + sectors` does not overflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Request {
+    /// Arrival, in nanoseconds from the start of the workload.
+    pub time_ns: u64,
+    /// First sector.
+    pub lba: u64,
+    /// Length in sectors.
+    pub sectors: u32,
+    /// Which workload (tenant) it belongs to.
+    pub stream: u16,
+    /// What it asks for.
+    pub op: Op,
+}
+
+impl Request {
+    /// One past the last sector.
+    pub const fn end(&self) -> u64 {
+        self.lba + self.sectors as u64
+    }
+
+    /// Length in bytes.
+    pub const fn bytes(&self) -> u64 {
+        self.sectors as u64 * SECTOR_BYTES
+    }
+}
+
+/// A request with what happened to it: the common record of simulated runs, collection, replay, and of trace
+/// formats that carry response times. Times are nanoseconds on the clock of `request.time_ns`; `None` where the
+/// source does not say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRecord {
+    /// The request itself; `request.time_ns` is when the host made it.
+    pub request: Request,
+    /// When it should have been issued (replay), ns.
+    pub due_ns: Option<u64>,
+    /// When it was handed to the device, ns.
+    pub issue_ns: Option<u64>,
+    /// When it completed, ns.
+    pub completion_ns: Option<u64>,
+    /// Format-specific flags (for Linux block traces: bit 0 sync, 1 meta, 2 read-ahead, 3 FUA, 4 preflush).
+    pub flags: u32,
+    /// Process or tenant name, empty where the source has none.
+    pub process: String,
+}
+
+impl LogRecord {
+    /// A record of which nothing but the request is known.
+    pub const fn bare(request: Request) -> Self {
+        Self { request, due_ns: None, issue_ns: None, completion_ns: None, flags: 0, process: String::new() }
+    }
+}
