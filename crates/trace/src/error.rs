@@ -76,7 +76,9 @@ pub enum TraceError {
         detail: String,
     },
     /// No format fits the file.
-    #[error("{path}: no known trace format ({detail}); name one with --format, or describe the table with --columns")]
+    #[error(
+        "{path}: no known trace format ({detail}); name one with --format, or describe the table with --columns"
+    )]
     UnknownFormat {
         /// The file.
         path: PathBuf,
