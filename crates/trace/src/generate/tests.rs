@@ -296,3 +296,23 @@ fn keys_and_kinds_are_documented() {
     }
     assert!(KEYS.iter().all(|key| !key.help.is_empty() && !key.unit.is_empty() && !key.default.is_empty()));
 }
+
+/// The reference page lists every kind and key as the code has them.
+#[test]
+fn the_reference_page_is_complete() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/workloads.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for kind in Kind::ALL {
+        assert!(page.contains(&format!("| `{}` | {} |", kind.name(), kind.help())), "{}", kind.name());
+    }
+    for key in KEYS {
+        let kinds: Vec<&str> = key.kinds.iter().map(|kind| kind.name()).collect();
+        let kinds = if kinds.len() == Kind::ALL.len() { "all".into() } else { kinds.join(", ") };
+        let help = key.help.replace('|', "\\|");
+        let row = format!("| `{}` | {kinds} | {} | {} | {help} |", key.name, key.unit, key.default);
+        assert!(page.contains(&row), "{row}");
+    }
+    for example in page.split('`').filter(|text| Spec::is_spec(text) && !text.starts_with("kind:")) {
+        Spec::parse(example.trim()).unwrap_or_else(|error| panic!("{example}: {error}"));
+    }
+}
