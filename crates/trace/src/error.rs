@@ -75,6 +75,14 @@ pub enum TraceError {
         /// What is missing.
         detail: String,
     },
+    /// The compressed stream is damaged.
+    #[error("{path}: its compressed data is damaged ({detail})")]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What the decompressor said.
+        detail: String,
+    },
     /// No format fits the file.
     #[error(
         "{path}: no known trace format ({detail}); name one with --format, or describe the table with --columns"

@@ -1,10 +1,11 @@
 //! Where requests come from, as whoever takes them sees it: generators, traces, and transforms of either.
 
-use crate::{Request, TraceError, generate::Generator};
+use crate::{Request, TraceError, format::Trace, generate::Generator};
 
 /// A stream of requests, read in batches.
 pub trait Source {
-    /// Appends the next requests to `out`, at most `limit`. False once the last one has been appended; reading on is
+    /// Appends the next requests to `out`, at most `limit` (a trace may append a few more, where a record of its
+    /// file holds several). False once the last one has been appended; reading on is
     /// allowed and appends nothing.
     ///
     /// # Errors
@@ -27,5 +28,11 @@ impl<S: Source + ?Sized> Source for &mut S {
 impl Source for Generator {
     fn read(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<bool, TraceError> {
         Ok(Generator::read(self, out, limit))
+    }
+}
+
+impl Source for Trace {
+    fn read(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<bool, TraceError> {
+        Trace::read(self, out, limit)
     }
 }
