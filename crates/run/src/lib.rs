@@ -1,2 +1,5 @@
 //! One simulation from workload to results.
 #![forbid(unsafe_code)]
+
+pub mod output;
+pub mod timeline;
