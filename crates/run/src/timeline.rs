@@ -24,8 +24,8 @@ pub use tracks::{DriveTracks, Track, TrackId, TrackKind};
 
 /// The one writer of the trace.
 const SEQUENCE: u32 = 1;
-/// Tracks are numbered from here, away from the numbers that viewers give to process and thread tracks.
-const FIRST_UUID: u64 = 0xF1A5_0000_0000_0001;
+/// Tracks are numbered from here: 0 is the track of events that have none, and a short number makes a short event.
+const FIRST_UUID: u64 = 1;
 /// Names kept in memory; further ones are written in full each time.
 const MAX_NAMES: usize = 1 << 14;
 /// Key and length of a packet in the file: `Trace.packet` is field 1, of length-delimited type.

@@ -89,11 +89,14 @@ fn slices_keep_name_time_arguments_and_flow() {
     let flows: Vec<_> =
         events(&trace).filter(|(_, event)| event.flow_ids == [7]).map(|(time, _)| time).collect();
     assert_eq!(flows, [100, 100, 150]);
-    let values: Vec<_> =
-        events(&trace).flat_map(|(_, event)| &event.debug_annotations).map(|arg| arg.uint_value()).collect();
+    let values: Vec<_> = events(&trace)
+        .flat_map(|(_, event)| &event.debug_annotations)
+        .map(proto::DebugAnnotation::uint_value)
+        .collect();
     assert_eq!(values, [8, 16, 1]);
     let names = trace.packet.iter().filter_map(|packet| packet.interned_data.as_ref());
-    let names: Vec<_> = names.flat_map(|data| &data.debug_annotation_names).map(|name| name.name()).collect();
+    let names: Vec<_> =
+        names.flat_map(|data| &data.debug_annotation_names).map(proto::InternedName::name).collect();
     assert_eq!(names, ["lba", "sectors", "lpn"]);
 }
 
@@ -110,7 +113,7 @@ fn what_overlaps_takes_lanes_and_lanes_are_used_again() {
         .iter()
         .filter_map(|packet| packet.track_descriptor.as_ref())
         .filter(|track| track.name() == "host")
-        .map(|track| track.uuid())
+        .map(proto::TrackDescriptor::uuid)
         .collect();
     assert_eq!(lanes.len(), 4, "35 ns every 10 ns are four at a time");
     // On each lane: begin and end alternate, and time does not go back.
