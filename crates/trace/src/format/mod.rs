@@ -1,1 +1,3 @@
 //! Trace formats.
+
+pub mod parquet;
