@@ -2,4 +2,5 @@
 #![forbid(unsafe_code)]
 
 pub mod output;
+pub mod requests;
 pub mod timeline;
