@@ -25,6 +25,19 @@ pub struct CommandRecord {
     pub request: Option<u64>,
 }
 
+impl CommandRecord {
+    /// When the command used the bus, as far as its kind says without the waiting: at the end of a read, at the beginning
+    /// of a program (also of one that was loaded while its die was busy), spread over copies and rewrites (not shown).
+    pub fn bus_span(&self) -> Option<std::ops::Range<u64>> {
+        match self.kind {
+            _ if self.bus_ns == 0 => None,
+            CommandKind::Read => Some(self.end_ns - self.bus_ns..self.end_ns),
+            CommandKind::Program => Some(self.start_ns..self.start_ns + self.bus_ns),
+            CommandKind::Rewrite | CommandKind::Copies | CommandKind::Erase => None,
+        }
+    }
+}
+
 /// A request as it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestRecord {
