@@ -23,8 +23,8 @@ const PAGE_SECTORS: u64 = 8;
 /// Decoder of the log.
 #[derive(Debug, Default)]
 pub(crate) struct Biotracer {
-    /// When the last row left the queue, on the clock as set then.
-    dequeued_ns: Option<u64>,
+    /// The latest time at which a row left the queue, on the clock as set then, ns.
+    latest_dequeue: Option<u64>,
     /// What is taken off the clock to undo the times it was set, now and before the last setting.
     shift_ns: u64,
     earlier_shift_ns: u64,
@@ -46,7 +46,8 @@ impl LineDecoder for Biotracer {
         let finished_ns = decimal("time finished", words.next("time finished")?, 9)?;
         words.end("8 fields")?;
 
-        let before_ns = self.dequeued_ns.replace(dequeued_ns).unwrap_or(dequeued_ns);
+        let before_ns = self.latest_dequeue.unwrap_or(dequeued_ns);
+        self.latest_dequeue = Some(before_ns.max(dequeued_ns));
         if dequeued_ns.saturating_sub(before_ns) > CLOCK_SET_NS {
             self.earlier_shift_ns = self.shift_ns;
             self.shift_ns += dequeued_ns - before_ns;

@@ -4,18 +4,19 @@
 //! One action is a request: D (handed to the driver) if the file has any with a length, else C (completed), else Q
 //! (queued); reports say which. In logs, D and Q are paired with the C of the same device and sector. Actions with
 //! F and no length are flushes. Commands that are no reads, writes or discards (pass-through, zone commands) are left
-//! out, counted.
+//! out, counted. The tool merges what the CPUs recorded as it comes, so requests are sorted by time in a window of
+//! 4096.
 //!
 //! Known damage, repaired and counted:
 //! * Stamps of `1266874889.7...`: slightly negative times that went through 64 bits of nanoseconds and 32 of seconds.
 //!   They are read as the negative times they were, up to an hour.
 //! * Clocks that start again, where outputs were joined: a step back by more than a second to less than half goes on
-//!   from the latest time. Smaller steps back are clamped like anywhere.
+//!   from the latest time.
 //! * The summary per CPU, header and comment lines, and messages of the tool.
 
 use super::line::{LineDecoder, Words};
 use super::number::{decimal, whole};
-use super::sink::{Raw, Sink};
+use super::sink::{Order, Raw, Sink};
 use crate::{FieldError, Op, TraceError};
 
 /// 2^64 ns with its seconds cut to 32 bits: what a time of zero would wrap to.
@@ -50,6 +51,9 @@ const NO_EVENTS: [&[u8]; 20] = [
     b"Merges",
     b"Device:",
 ];
+
+/// Requests held to put them in order.
+const WINDOW: usize = 4096;
 
 /// Decoder of blkparse's text.
 #[derive(Debug)]
@@ -136,6 +140,10 @@ impl LineDecoder for Blkparse {
         Ok(())
     }
 
+    fn order(&self) -> Order {
+        Order::Window(WINDOW)
+    }
+
     fn assumptions(&self) -> Vec<String> {
         let meaning = match self.action {
             b'D' => "D: handed to the driver",
@@ -143,7 +151,10 @@ impl LineDecoder for Blkparse {
             _ => "Q: queued, since there is neither D nor C",
         };
         let unseen = if self.chosen { "" } else { "; the file can't be read twice, so this was not checked" };
-        vec![format!("requests are the events {meaning}{unseen}")]
+        vec![
+            format!("requests are the events {meaning}{unseen}"),
+            format!("CPUs were merged loosely: requests are sorted by time in a window of {WINDOW}"),
+        ]
     }
 
     fn clock_offset_ns(&self) -> u64 {
@@ -211,8 +222,11 @@ fn split(line: &[u8]) -> Result<Event<'_>, FieldError> {
     Ok(Event { device, time, action, rwbs, rest: words.rest() })
 }
 
+/// A sector, a number of sectors, and the name of a process.
+type Address<'a> = (u64, u64, &'a [u8]);
+
 /// `sector + sectors [process]`; `None` for events that stand without an address or a length.
-fn address(rest: &[u8]) -> Result<Option<(u64, u64, &[u8])>, FieldError> {
+fn address(rest: &[u8]) -> Result<Option<Address<'_>>, FieldError> {
     let mut words = Words::new(rest);
     let Some(sector) = words.try_next() else { return Ok(None) };
     if !sector.first().is_some_and(u8::is_ascii_digit) && sector.first() != Some(&b'-') {
@@ -262,7 +276,7 @@ mod tests {
     use super::super::testing::{decode, decode_err, decode_log};
     use super::*;
 
-    fn decoder() -> Box<Blkparse> {
+    fn decoder() -> Box<dyn LineDecoder> {
         Box::new(Blkparse::default())
     }
 
@@ -307,8 +321,8 @@ mod tests {
             8,16 1 1 1.0 1 D R 8 + 8 [j]\n8,16 1 1 0.9 1 D R 8 + 8 [j]\n";
         let (requests, report) = decode(decoder(), text);
         let times: Vec<u64> = requests.iter().map(|request| request.time_ns / 100_000_000).collect();
-        assert_eq!(times, [0, 60, 60, 65, 65]);
-        assert_eq!((report.repaired[0].count, report.clamped_times), (1, 1));
+        assert_eq!(times, [0, 60, 60, 64, 65]);
+        assert_eq!((report.repaired[0].count, report.reordered, report.clamped_times), (1, 1, 0));
     }
 
     #[test]

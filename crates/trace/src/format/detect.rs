@@ -64,9 +64,9 @@ fn fits_lines(format: Format, sample: &[u8]) -> bool {
         // The sample ends within a line.
         lines.pop();
     }
-    let decoded =
+    let tried =
         lines.iter().map(|line| line.trim_ascii_end()).filter(|line| !line.is_empty()).take(SAMPLE_LINES);
-    for line in decoded {
+    for line in tried {
         if decoder.line(line, &mut sink).is_err() || sink.failed.is_some() {
             return false;
         }

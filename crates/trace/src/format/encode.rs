@@ -134,9 +134,9 @@ impl Encoder for Fio {
             write!(out, "{} ", request.time_ns / 1000).map_err(|error| failed(&error))?;
         } else {
             // Waits shorter than fio heeds are put off until they add up.
-            let wait_ns = request.time_ns.saturating_sub(self.waited_ns);
-            if wait_ns >= SHORTEST_WAIT_NS {
-                let wait_us = wait_ns / 1000;
+            let due_ns = request.time_ns.saturating_sub(self.waited_ns);
+            if due_ns >= SHORTEST_WAIT_NS {
+                let wait_us = due_ns / 1000;
                 self.waited_ns += wait_us * 1000;
                 writeln!(out, "{FIO_FILE} wait {wait_us} 0").map_err(|error| failed(&error))?;
             }

@@ -69,7 +69,7 @@ fn looks_like_address(text: &[u8]) -> bool {
     // The operation is checked when it is read; here a single letter after two numbers will do.
     number(words.try_next())
         && number(words.try_next())
-        && words.try_next().is_some_and(|word| word.len() == 1)
+        && words.try_next().is_some_and(|word| matches!(word, [byte] if byte.is_ascii_alphabetic()))
 }
 
 /// The part of `line` that is no padding: after the last NUL, or before the first.

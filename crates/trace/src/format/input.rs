@@ -98,6 +98,7 @@ impl Input {
     }
 
     /// Bytes consumed so far, after decompression.
+    #[allow(dead_code, reason = "for decoders of binary records")]
     pub(crate) const fn consumed(&self) -> u64 {
         self.consumed
     }
@@ -150,6 +151,7 @@ impl Input {
     }
 
     /// The next `bytes` bytes, or `None` at the end of the file; an error if the file ends between.
+    #[allow(dead_code, reason = "for decoders of binary records")]
     pub(crate) fn take(&mut self, bytes: usize, what: &str) -> Result<Option<&[u8]>, TraceError> {
         let there = self.peek(bytes)?.len();
         if there == 0 {
@@ -164,6 +166,7 @@ impl Input {
     }
 
     /// The error of a file that ends here though more was announced.
+    #[allow(dead_code, reason = "for decoders of binary records")]
     pub(crate) fn truncated(&self, detail: String) -> TraceError {
         TraceError::Truncated { path: self.path.clone(), position: Position::Byte(self.consumed), detail }
     }

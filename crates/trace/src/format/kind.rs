@@ -242,7 +242,7 @@ impl Format {
         })
     }
 
-    /// Whether `start`, the first bytes of a file of `length` bytes if that is known, can be this binary format.
+    /// Whether `start`, the first bytes of a file, can be this binary format.
     pub(crate) fn fits_bytes(self, start: &[u8]) -> bool {
         binary::fits(self, start)
     }

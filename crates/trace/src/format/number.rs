@@ -132,7 +132,7 @@ fn scientific(field: &'static str, text: &[u8], power: u32) -> Result<u64, Field
     if mantissa.iter().all(|byte| *byte == b'.') {
         return Err(FieldError::new(field, text, DECIMAL));
     }
-    let shift = power as i32 + exponent - fraction;
+    let shift = power.cast_signed() + exponent - fraction;
     let scale = 10u128.checked_pow(shift.unsigned_abs());
     let scaled = match (scale, shift >= 0) {
         (Some(scale), true) => value.checked_mul(scale),

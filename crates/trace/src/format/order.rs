@@ -1,7 +1,6 @@
 //! Time: the clock that starts at the first request and never goes back, and the sorting of nearly sorted traces.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
 use crate::{LogRecord, Request};
 
@@ -90,57 +89,45 @@ impl Clock {
 #[derive(Debug)]
 pub(crate) struct Sorter<T> {
     window: usize,
-    heap: BinaryHeap<Reverse<Entry<T>>>,
-    pushed: u64,
+    /// In order, unless the window is without limit: then it is sorted once, at the end.
+    queue: VecDeque<T>,
+    sorted: bool,
     latest: u64,
 }
 
 impl<T: Timed> Sorter<T> {
-    /// A sorter that holds `window` items.
+    /// A sorter that holds `window` items; `usize::MAX` holds all.
     pub(crate) const fn new(window: usize) -> Self {
-        Self { window, heap: BinaryHeap::new(), pushed: 0, latest: 0 }
+        Self { window, queue: VecDeque::new(), sorted: window != usize::MAX, latest: 0 }
     }
 
     /// Takes `item`; true if it came later than something with a later time.
+    #[inline]
     pub(crate) fn push(&mut self, item: T) -> bool {
         let time = item.time();
         let late = time < self.latest;
         self.latest = self.latest.max(time);
-        self.heap.push(Reverse(Entry { time, sequence: self.pushed, item }));
-        self.pushed += 1;
+        if late && self.sorted {
+            // Late items belong near the back, so little is moved.
+            let place = self.queue.partition_point(|held| held.time() <= time);
+            self.queue.insert(place, item);
+        } else {
+            self.queue.push_back(item);
+        }
         late
     }
 
     /// The earliest item, if more are held than the window asks for or `all` are wanted.
+    #[inline]
     pub(crate) fn pop(&mut self, all: bool) -> Option<T> {
-        if all || self.heap.len() > self.window { self.heap.pop().map(|entry| entry.0.item) } else { None }
-    }
-}
-
-#[derive(Debug)]
-struct Entry<T> {
-    time: u64,
-    sequence: u64,
-    item: T,
-}
-
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Self) -> bool {
-        (self.time, self.sequence) == (other.time, other.sequence)
-    }
-}
-
-impl<T> Eq for Entry<T> {}
-
-impl<T> PartialOrd for Entry<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Entry<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.time, self.sequence).cmp(&(other.time, other.sequence))
+        if !all && self.queue.len() <= self.window {
+            return None;
+        }
+        if !self.sorted {
+            self.queue.make_contiguous().sort_by_key(Timed::time);
+            self.sorted = true;
+        }
+        self.queue.pop_front()
     }
 }
 
@@ -177,5 +164,13 @@ mod tests {
         out.extend(std::iter::from_fn(|| sorter.pop(true).map(|request| request.time_ns)));
         assert_eq!(out, [1, 2, 2, 3, 4, 5]);
         assert_eq!(late, [false, true, true, true, false, true]);
+        let mut whole = Sorter::new(usize::MAX);
+        for time in [9, 3, 7, 1] {
+            whole.push(at(time));
+            assert!(whole.pop(false).is_none());
+        }
+        let in_order: Vec<u64> =
+            std::iter::from_fn(|| whole.pop(true).map(|request| request.time_ns)).collect();
+        assert_eq!(in_order, [1, 3, 7, 9]);
     }
 }

@@ -88,7 +88,7 @@ impl Columns {
                 "device" => device = Some(index()?),
                 "sep" => {
                     separator = parse_separator(value)
-                        .ok_or_else(|| wrong(part, "comma, tab, space or one character"))?
+                        .ok_or_else(|| wrong(part, "comma, tab, space or one character"))?;
                 }
                 "header" => header_lines = value.parse().map_err(|_| wrong(part, "a number of lines"))?,
                 _ => return Err(wrong(part, "one of time, op, lba, size, stream, device, sep and header")),
@@ -229,7 +229,7 @@ impl LineDecoder for Table {
             }
         };
         let device = columns.device.map_or(Ok(&b""[..]), |index| field(index, "device"))?;
-        sink.push(Raw { stream, device, ..raw })
+        sink.push(Raw { device, stream, ..raw })
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
     use super::super::testing::{decode, decode_err};
     use super::*;
 
-    fn table(spec: &str) -> Box<Table> {
+    fn table(spec: &str) -> Box<dyn LineDecoder> {
         Box::new(Table::new(&Columns::parse(spec).expect("a good spec")))
     }
 

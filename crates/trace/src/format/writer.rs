@@ -130,12 +130,9 @@ pub fn convert(
     output: &Path,
     format: Option<Format>,
 ) -> Result<Report, TraceError> {
-    let format = match format.or_else(|| detect::by_name(output)) {
-        Some(format) => format,
-        None => {
-            let detail = "its name says no format; name one, or end it in one of .msr.csv, .spc, .disksim, .ssdsim, .mqsim, .iolog2, .iolog3, .parquet";
-            return Err(TraceError::Unwritable { path: output.to_owned(), detail: detail.to_owned() });
-        }
+    let Some(format) = format.or_else(|| detect::by_name(output)) else {
+        let detail = "its name says no format; name one, or end it in one of .msr.csv, .spc, .disksim, .ssdsim, .mqsim, .iolog2, .iolog3, .parquet";
+        return Err(TraceError::Unwritable { path: output.to_owned(), detail: detail.to_owned() });
     };
     let mut trace = Trace::open(input, options)?;
     let mut writer = Writer::create(output, format)?;

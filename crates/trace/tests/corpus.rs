@@ -1,0 +1,177 @@
+//! Real traces: every file of the folder of public traces reads with the request count of that folder's index.
+//!
+//! The folder is FLASHWEIR_TRACES, or `../shared/traces` or `../../shared/traces` beside the repository; where it is
+//! absent these tests say so and pass.
+
+use std::path::{Path, PathBuf};
+
+use flashweir_trace::format::{Format, Info, Options, Trace, info};
+use flashweir_trace::{Request, TraceError};
+
+/// Formats that are binary: read by decoders of their own, which may be absent from this build.
+const BINARY: [Format; 6] = [
+    Format::Blktrace,
+    Format::BlktraceTar,
+    Format::VscsiV1,
+    Format::VscsiV2,
+    Format::OracleGeneral,
+    Format::Parquet,
+];
+
+fn folder() -> Option<PathBuf> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let named = std::env::var_os("FLASHWEIR_TRACES").map(PathBuf::from);
+    let beside = ["../shared/traces", "../../shared/traces"].map(|path| repository.join(path));
+    let found = named.into_iter().chain(beside).find(|path| path.join("INDEX.md").is_file());
+    if found.is_none() {
+        println!("skipped: no folder of public traces (set FLASHWEIR_TRACES)");
+    }
+    found
+}
+
+/// One row of the index.
+struct Row {
+    file: String,
+    requests: u64,
+    read_ratio: Option<f64>,
+    footprint_mb: f64,
+}
+
+/// Rows of the index's table: file, class, requests, read ratio, duration, footprint, ...
+fn index(folder: &Path) -> Vec<Row> {
+    let text = std::fs::read_to_string(folder.join("INDEX.md")).expect("a readable index");
+    let rows: Vec<Row> = text
+        .lines()
+        .filter_map(|line| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let requests = cells.get(3)?.replace(',', "").parse().ok()?;
+            Some(Row {
+                file: (*cells.get(1)?).to_owned(),
+                requests,
+                read_ratio: cells.get(4)?.parse().ok(),
+                footprint_mb: cells.get(6)?.replace(',', "").parse().ok()?,
+            })
+        })
+        .collect();
+    assert!(rows.len() > 50, "the index's table was not understood");
+    rows
+}
+
+fn info_of(path: &Path) -> Option<Info> {
+    match info(path, &Options::default()) {
+        Ok(info) => Some(info),
+        Err(TraceError::UnknownFormat { detail, .. })
+            if detail.contains("not read by this build")
+                || path.ends_with("cloudphysics-lcs_sample.vscsi.zst") =>
+        {
+            println!("skipped: {}: {detail}", path.display());
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn every_file_has_the_counts_of_the_index() {
+    let Some(folder) = folder() else { return };
+    let mut wrong = Vec::new();
+    for row in index(&folder) {
+        let path = folder.join(format!("{}.zst", row.file));
+        let Some(info) = info_of(&path) else { continue };
+        let report = &info.report;
+        let line = format!(
+            "{}: {} via {}, {} requests ({}), ratio {:?} ({:?}), {:.1} MB ({}), {:.3} s, repaired {:?}, left out {:?}, clamped {}, reordered {}, flushes {}, trims {}, {} devices",
+            row.file,
+            report.format,
+            report.detected_by,
+            report.requests,
+            row.requests,
+            info.read_ratio,
+            row.read_ratio,
+            info.footprint_bytes as f64 / 1e6,
+            row.footprint_mb,
+            info.duration_s,
+            report.repaired,
+            report.left_out,
+            report.clamped_times,
+            report.reordered,
+            report.flushes,
+            report.trims,
+            report.devices.len(),
+        );
+        println!("{line}");
+        let ratio_differs = match (row.read_ratio, info.read_ratio) {
+            (Some(index), Some(read)) => !BINARY.contains(&report.format) && (index - read).abs() > 0.0001,
+            _ => false,
+        };
+        if report.requests != row.requests || ratio_differs {
+            wrong.push(line);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn requests(path: &Path) -> Vec<Request> {
+    let mut trace = Trace::open(path, &Options::default()).expect("a good trace");
+    let mut out = Vec::new();
+    while trace.read(&mut out, 1000).expect("good lines") {}
+    out
+}
+
+#[test]
+fn twins_agree() {
+    let Some(folder) = folder() else { return };
+    // The same 10,000 requests as SPC and as SSDsim, whose times were rounded on the way.
+    let spc = requests(&folder.join("umass-financial1_snippet.spc.zst"));
+    let ssdsim = requests(&folder.join("umass-financial1_ssdsim_example.ssdsim.zst"));
+    assert_eq!(spc.len(), ssdsim.len());
+    for (a, b) in spc.iter().zip(&ssdsim) {
+        assert_eq!((a.op, a.lba, a.sectors), (b.op, b.lba, b.sectors));
+        assert!(a.time_ns.abs_diff(b.time_ns) <= 20_000, "{a:?} {b:?}");
+    }
+    // The same records as vscsi version 1 and as CSV, where times are whole seconds.
+    let vscsi = folder.join("cloudphysics-lcs_sample.vscsi.zst");
+    if info_of(&vscsi).is_some() {
+        let binary = requests(&vscsi);
+        let csv = requests(&folder.join("cloudphysics-lcs_sample.csv.zst"));
+        assert_eq!(binary.len(), csv.len());
+        for (a, b) in binary.iter().zip(&csv) {
+            assert_eq!((a.op, a.lba, a.sectors), (b.op, b.lba, b.sectors));
+        }
+    }
+    // The same run as a tar of binary blktrace and through blkparse.
+    let tar = folder.join("hadoop-eternity8_39of40cpus.blktrace.tar.zst");
+    if info_of(&tar).is_some() {
+        let mut binary = requests(&tar);
+        let mut text = requests(&folder.join("hadoop-eternity8_39of40cpus.blkparse.zst"));
+        for requests in [&mut binary, &mut text] {
+            requests.retain(|request| request.sectors > 0);
+            requests.sort_unstable_by_key(|request| (request.lba, request.sectors, request.op));
+        }
+        assert_eq!(binary.len(), text.len());
+        assert!(binary.iter().zip(&text).all(|(a, b)| (a.op, a.lba, a.sectors) == (b.op, b.lba, b.sectors)));
+    }
+}
+
+#[test]
+fn logs_have_as_many_requests_and_completions_where_they_should() {
+    let Some(folder) = folder() else { return };
+    for (file, at_least) in [
+        ("msr-hm_0-first1000.msr.csv", 1.0),
+        ("blkparse-java_ext4.blkparse", 0.99),
+        ("netapp-hfplayer_raw.csv", 0.5),
+        ("windows-etw_boot.wpa.csv", 1.0),
+        ("nexus5-booting.phone.tsv", 1.0),
+    ] {
+        let path = folder.join(format!("{file}.zst"));
+        let mut trace = Trace::open(&path, &Options::default()).expect("a good trace");
+        let mut log = Vec::new();
+        while trace.read_log(&mut log, 1000).expect("good lines") {}
+        assert_eq!(log.len(), requests(&path).len(), "{file}");
+        let completed = log.iter().filter(|record| record.completion_ns.is_some()).count();
+        assert!(completed as f64 >= at_least * log.len() as f64, "{file}: {completed} of {}", log.len());
+        let inverted =
+            log.iter().filter(|r| r.completion_ns.is_some_and(|end| end < r.request.time_ns)).count();
+        assert!(inverted * 100 <= log.len(), "{file}: {inverted} completions before their request");
+    }
+}
