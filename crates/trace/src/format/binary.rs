@@ -3,10 +3,14 @@
 use std::path::Path;
 
 use super::Format;
+use super::blktrace::{self, Blktrace};
 use super::encode::Encoder;
 use super::input::Input;
+use super::oracle::OracleGeneral;
+use super::parquet::{LogDecoder, LogEncoder};
 use super::sink::{Order, Sink};
-use crate::TraceError;
+use super::vscsi;
+use crate::{FieldError, Position, TraceError};
 
 /// Decodes a binary format.
 ///
@@ -22,33 +26,124 @@ pub(crate) trait RecordDecoder: Send {
         Order::AsIs
     }
 
+    /// Whether times count from the start of the workload already, so that the first need not be zero.
+    fn starts_at_zero(&self) -> bool {
+        false
+    }
+
     /// What was assumed about the file, in sentences for people.
     fn assumptions(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
+/// Decodes records of one size.
+pub(crate) trait FixedRecord: Send {
+    /// The size.
+    const BYTES: usize;
+
+    /// Whether these bytes, as many as the size, look like such a record.
+    fn fits(record: &[u8]) -> bool;
+
+    /// Decodes a record, which has the size.
+    fn decode(&mut self, record: &[u8], sink: &mut Sink) -> Result<(), FieldError>;
+
+    /// What was assumed about the file, in sentences for people.
+    fn assumptions(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A decoder of records of one size.
+struct Fixed<D> {
+    decoder: D,
+    records: u64,
+}
+
+impl<D: FixedRecord> RecordDecoder for Fixed<D> {
+    fn fill(&mut self, input: &mut Input, sink: &mut Sink, budget: usize) -> Result<bool, TraceError> {
+        for _ in 0..budget {
+            let Some(record) = input.take(D::BYTES, "a record")? else { return Ok(false) };
+            self.records += 1;
+            if let Err(field) = self.decoder.decode(record, sink) {
+                sink.bad(input.path(), Position::Record(self.records), field)?;
+            }
+            if sink.failed.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(true)
+    }
+
+    fn assumptions(&self) -> Vec<String> {
+        self.decoder.assumptions()
+    }
+}
+
 /// The decoder of `format`, which is binary, for the file at `path`.
-#[expect(clippy::unnecessary_wraps, reason = "decoders that open files of their own can fail")]
 pub(crate) fn decoder(format: Format, path: &Path) -> Result<Option<Box<dyn RecordDecoder>>, TraceError> {
-    let _ = (format, path);
-    Ok(None)
+    Ok(Some(match format {
+        Format::Blktrace => Box::new(Blktrace::open(path)?),
+        Format::BlktraceTar => Box::new(Blktrace::open_archive(path)?),
+        Format::VscsiV1 => Box::new(Fixed { decoder: vscsi::V1, records: 0 }),
+        Format::VscsiV2 => Box::new(Fixed { decoder: vscsi::V2, records: 0 }),
+        Format::OracleGeneral => Box::new(Fixed { decoder: OracleGeneral, records: 0 }),
+        Format::Parquet => Box::new(LogDecoder::open(path)?),
+        _ => return Ok(None),
+    }))
+}
+
+/// Whether the decoder of `format` opens its file, or files, itself.
+pub(crate) const fn opens_itself(format: Format) -> bool {
+    matches!(format, Format::Blktrace | Format::BlktraceTar | Format::Parquet)
 }
 
 /// The encoder of `format`, if it is written and binary.
 pub(crate) fn encoder(format: Format) -> Option<Box<dyn Encoder>> {
-    let _ = format;
-    None
+    Some(match format {
+        Format::Blktrace => Box::new(blktrace::BlktraceEncoder::default()),
+        Format::Parquet => Box::new(LogEncoder::default()),
+        _ => return None,
+    })
 }
 
 /// Whether `start`, the first bytes of a file, can be the binary `format`.
 pub(crate) fn fits(format: Format, start: &[u8]) -> bool {
-    let little_endian_magic = start.starts_with(&[0x07, 0x74, 0x61, 0x65]);
-    let big_endian_magic = start.starts_with(&[0x65, 0x61, 0x74, 0x07]);
     match format {
         Format::Parquet => start.starts_with(b"PAR1"),
-        Format::Blktrace => little_endian_magic || big_endian_magic,
+        Format::Blktrace => blktrace::fits(start),
         Format::BlktraceTar => start.get(257..262) == Some(b"ustar"),
+        Format::VscsiV1 => records_fit::<vscsi::V1>(start),
+        Format::VscsiV2 => records_fit::<vscsi::V2>(start),
+        Format::OracleGeneral => records_fit::<OracleGeneral>(start),
         _ => false,
     }
+}
+
+/// Whether all whole records of `start` look right, and there is one.
+fn records_fit<D: FixedRecord>(start: &[u8]) -> bool {
+    start.len() >= D::BYTES && start.chunks_exact(D::BYTES).all(D::fits)
+}
+
+/// The number at `at`, little-endian; bytes beyond the record count as zero.
+#[inline]
+pub(crate) fn u64_at(record: &[u8], at: usize) -> u64 {
+    array_at(record, at).map_or(0, u64::from_le_bytes)
+}
+
+/// The number at `at`, little-endian; bytes beyond the record count as zero.
+#[inline]
+pub(crate) fn u32_at(record: &[u8], at: usize) -> u32 {
+    array_at(record, at).map_or(0, u32::from_le_bytes)
+}
+
+/// The number at `at`, little-endian; bytes beyond the record count as zero.
+#[inline]
+pub(crate) fn u16_at(record: &[u8], at: usize) -> u16 {
+    array_at(record, at).map_or(0, u16::from_le_bytes)
+}
+
+#[inline]
+fn array_at<const N: usize>(record: &[u8], at: usize) -> Option<[u8; N]> {
+    record.get(at..at + N)?.try_into().ok()
 }

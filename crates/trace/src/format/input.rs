@@ -18,6 +18,8 @@ pub(crate) struct Input {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
     compressed: bool,
+    /// Bytes read at once.
+    block: usize,
     buffer: Vec<u8>,
     /// The unread bytes of `buffer`.
     unread: Range<usize>,
@@ -30,18 +32,24 @@ impl Input {
     /// Opens `path`, undoing gzip (of any number of members) and zstd (of any number of frames) by their magic.
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
         let failed = |source| TraceError::Io { path: path.to_owned(), source };
-        let mut file = File::open(path).map_err(failed)?;
+        let file = File::open(path).map_err(failed)?;
         if file.metadata().is_ok_and(|meta| meta.is_dir()) {
             return Err(failed(std::io::Error::new(
                 ErrorKind::IsADirectory,
                 "this is a folder, not a trace",
             )));
         }
+        Self::decompress(path, Box::new(file))
+    }
+
+    /// Reads from `reader`, decompressed by content, as if it were the content of `path`.
+    pub(crate) fn decompress(path: &Path, mut reader: Box<dyn Read + Send>) -> Result<Self, TraceError> {
+        let failed = |source| TraceError::Io { path: path.to_owned(), source };
         let mut magic = Vec::with_capacity(4);
-        (&mut file).take(4).read_to_end(&mut magic).map_err(failed)?;
+        (&mut reader).take(4).read_to_end(&mut magic).map_err(failed)?;
         let gzip = magic.starts_with(&[0x1f, 0x8b]);
         let zstd = matches!(magic[..], [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18]);
-        let whole = BufReader::with_capacity(BLOCK / 2, Cursor::new(magic).chain(file));
+        let whole = BufReader::with_capacity(BLOCK / 2, Cursor::new(magic).chain(reader));
         let reader: Box<dyn Read + Send> = if gzip {
             Box::new(flate2::bufread::MultiGzDecoder::new(whole))
         } else if zstd {
@@ -58,12 +66,25 @@ impl Input {
             path: path.to_owned(),
             reader,
             compressed,
+            block: BLOCK,
             buffer: Vec::new(),
             unread: 0..0,
             at_end: false,
             lines: 0,
             consumed: 0,
         }
+    }
+
+    /// Reads `block` bytes at once: less than usual where many inputs are open together.
+    #[must_use]
+    pub(crate) const fn with_block(mut self, block: usize) -> Self {
+        self.block = block;
+        self
+    }
+
+    /// Whether the file is compressed.
+    pub(crate) const fn is_compressed(&self) -> bool {
+        self.compressed
     }
 
     /// The file's path, for messages.
@@ -154,7 +175,7 @@ impl Input {
     fn more(&mut self) -> Result<(), TraceError> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
-        let room = self.unread.end + BLOCK;
+        let room = self.unread.end + self.block;
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         }

@@ -57,6 +57,11 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    /// A clock that starts at time zero, whenever the first request comes.
+    pub(crate) const fn from_zero() -> Self {
+        Self { base: Some(0), last: 0 }
+    }
+
     /// Rebases `item`; true if its time had gone back.
     #[inline]
     pub(crate) fn set<T: Timed>(&mut self, item: &mut T) -> bool {

@@ -26,6 +26,8 @@ pub(crate) struct Raw<'a> {
     pub(crate) device: &'a [u8],
     /// Which stream it belongs to.
     pub(crate) stream: u16,
+    /// When it should have gone to the device, on the clock of `time_ns`.
+    pub(crate) due_ns: Option<u64>,
     /// When it went to the device, on the clock of `time_ns`.
     pub(crate) issue_ns: Option<u64>,
     /// When it completed, on the clock of `time_ns`.
@@ -50,6 +52,7 @@ impl<'a> Raw<'a> {
             sectors,
             device,
             stream: 0,
+            due_ns: None,
             issue_ns: None,
             completion_ns: None,
             flags: 0,
@@ -145,6 +148,11 @@ impl Sink {
         self.clock_offset_ns = offset_ns;
     }
 
+    /// Says that the trace's own clock starts with the workload: its times stay as they are.
+    pub(crate) fn keep_clock(&mut self) {
+        self.clock = Clock::from_zero();
+    }
+
     /// What is wanted.
     pub(crate) const fn want(&self) -> Want {
         self.want
@@ -212,7 +220,7 @@ impl Sink {
     fn push_record(&mut self, request: Request, raw: &Raw<'_>, device: usize) {
         let record = LogRecord {
             request,
-            due_ns: None,
+            due_ns: raw.due_ns,
             issue_ns: raw.issue_ns,
             completion_ns: raw.completion_ns,
             flags: raw.flags,

@@ -21,7 +21,8 @@ pub(crate) struct Source {
 impl Source {
     /// Whether the file can be read more than once.
     pub(crate) fn is_rereadable(&self) -> bool {
-        std::fs::metadata(&self.path).is_ok_and(|meta| meta.is_file())
+        // A path without a file is the base name of a set of files.
+        std::fs::metadata(&self.path).map_or(true, |meta| meta.is_file())
     }
 
     /// How far the addresses of each device go, in sectors: reads the whole file. A bad line ends it early and

@@ -9,7 +9,7 @@ use super::line::LineDecoder;
 use super::report::Report;
 use super::sink::{Sink, Want};
 use super::source::Source;
-use super::{Format, Options, detect};
+use super::{Format, Options, blktrace, detect};
 use crate::{LogRecord, Request, TraceError};
 
 /// A trace being read, in constant memory unless its format says otherwise.
@@ -40,6 +40,7 @@ impl Trace {
             (None, Some(_)) => (Format::Table, "option"),
             (None, None) => match detect::by_name(path) {
                 Some(format) => (format, "name"),
+                None if blktrace::is_set(path) => (Format::Blktrace, "name"),
                 None => (detect::by_content(path)?, "content"),
             },
         };
@@ -51,7 +52,11 @@ impl Trace {
 
     /// Opens `source` for what is wanted of it.
     pub(crate) fn open_source(source: Source, want: Want) -> Result<Self, TraceError> {
-        let input = Input::open(&source.path)?;
+        let input = if binary::opens_itself(source.format) {
+            Input::from_reader(&source.path, Box::new(std::io::empty()), false)
+        } else {
+            Input::open(&source.path)?
+        };
         let body = if source.format.is_text() {
             let Some(mut decoder) = source.format.line_decoder(source.columns.as_ref()) else {
                 return Err(TraceError::Spec {
@@ -83,8 +88,10 @@ impl Trace {
         let skip_bad = source.skip_bad;
         let mut sink = Sink::new(want, report, skip_bad, Some(source));
         sink.set_order(order);
-        if let Body::Lines(decoder) = &body {
-            sink.set_clock_offset_ns(decoder.clock_offset_ns());
+        match &body {
+            Body::Lines(decoder) => sink.set_clock_offset_ns(decoder.clock_offset_ns()),
+            Body::Records(decoder) if decoder.starts_at_zero() => sink.keep_clock(),
+            Body::Records(_) => {}
         }
         Ok(Self { body, input, sink, state: State::Fresh })
     }

@@ -4,11 +4,13 @@
 //! A file says what it is in its key-value metadata: `flashweir.schema` = `requests`, and a version that grows when
 //! a column changes its meaning. Of other Parquet tables nothing is known here, so they are refused.
 
+mod plug;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub(crate) use plug::{LogDecoder, LogEncoder};
 pub use read::LogReader;
 pub use write::LogWriter;
 

@@ -81,6 +81,18 @@ impl<W: Write + Send> LogWriter<W> {
     }
 }
 
+impl LogWriter<Vec<u8>> {
+    /// Moves what has been written so far to the end of `out`.
+    pub(crate) fn drain(&mut self, out: &mut Vec<u8>) -> Result<(), TraceError> {
+        // Between row groups only: what is written counts its own bytes, so taking them away moves no offset.
+        if self.rows.is_empty() {
+            self.file.flush().map_err(|source| TraceError::Io { path: self.path.clone(), source })?;
+            out.append(self.file.inner_mut());
+        }
+        Ok(())
+    }
+}
+
 impl<W: Write + Send> std::fmt::Debug for LogWriter<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LogWriter").field("path", &self.path).finish_non_exhaustive()

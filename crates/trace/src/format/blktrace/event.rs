@@ -1,0 +1,173 @@
+//! One event of blktrace: 48 packed bytes in the byte order of the machine that traced, then a payload.
+
+use crate::{FieldError, Op};
+
+/// Bytes of an event before its payload.
+pub(super) const HEAD_BYTES: usize = 48;
+
+/// The upper three bytes of the magic; the lowest one is the version.
+const MAGIC: u32 = 0x6561_7400;
+
+/// The version read and written, the only one in use since 2006.
+const VERSION: u32 = 7;
+
+// What happened: the low half of the action.
+pub(super) const QUEUE: u32 = 1;
+pub(super) const ISSUE: u32 = 7;
+pub(super) const COMPLETE: u32 = 8;
+/// Of notifications, which count from zero: the name of a process.
+pub(super) const NAME: u32 = 0;
+
+// What it happened to: bits of the high half.
+const WRITE: u32 = 1 << 17;
+const READ: u32 = 1 << 16;
+const FLUSH: u32 = 1 << 18;
+const SYNC: u32 = 1 << 19;
+const TO_DRIVER: u32 = 1 << 22;
+const DONE: u32 = 1 << 23;
+const FILE_SYSTEM: u32 = 1 << 24;
+const PACKET: u32 = 1 << 25;
+const NOTIFY: u32 = 1 << 26;
+const AHEAD: u32 = 1 << 27;
+const META: u32 = 1 << 28;
+const DISCARD: u32 = 1 << 29;
+const FUA: u32 = 1 << 31;
+
+/// Bits of [`LogRecord::flags`](crate::LogRecord) and the category that says the same.
+const FLAGS: [(u32, u32); 5] = [(1, SYNC), (1 << 1, META), (1 << 2, AHEAD), (1 << 3, FUA), (1 << 4, FLUSH)];
+
+/// An event without its payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) sequence: u32,
+    pub(super) time_ns: u64,
+    pub(super) sector: u64,
+    pub(super) bytes: u32,
+    pub(super) action: u32,
+    pub(super) pid: u32,
+    pub(super) device: u32,
+    pub(super) payload: u16,
+}
+
+/// Byte order of a file, found by its magic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Endian {
+    Little,
+    Big,
+}
+
+impl Endian {
+    /// The order in which the first four bytes of an event are the magic.
+    pub(super) fn detect(head: &[u8]) -> Option<Self> {
+        let magic: [u8; 4] = head.get(..4)?.try_into().ok()?;
+        if u32::from_le_bytes(magic) & !0xff == MAGIC {
+            Some(Endian::Little)
+        } else if u32::from_be_bytes(magic) & !0xff == MAGIC {
+            Some(Endian::Big)
+        } else {
+            None
+        }
+    }
+}
+
+impl Event {
+    /// Reads the head of an event, which has [`HEAD_BYTES`].
+    pub(super) fn parse(head: &[u8], endian: Endian) -> Result<Self, FieldError> {
+        let field = |at: usize| {
+            let bytes: [u8; 4] =
+                head.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
+            match endian {
+                Endian::Little => u32::from_le_bytes(bytes),
+                Endian::Big => u32::from_be_bytes(bytes),
+            }
+        };
+        let wide = |at: usize| {
+            let (first, second) = (u64::from(field(at)), u64::from(field(at + 4)));
+            if endian == Endian::Little { second << 32 | first } else { first << 32 | second }
+        };
+        let magic = field(0);
+        if magic & !0xff != MAGIC {
+            return Err(FieldError::new(
+                "magic",
+                format!("{magic:#010x}").as_bytes(),
+                "0x65617407, which starts an event",
+            ));
+        }
+        if magic & 0xff != VERSION {
+            return Err(FieldError::new("version", (magic & 0xff).to_string().as_bytes(), "version 7"));
+        }
+        // The last word is two halves, error and length of the payload, in the byte order of the file.
+        let last = field(44);
+        let payload = if endian == Endian::Little { last >> 16 } else { last & 0xffff } as u16;
+        Ok(Self {
+            sequence: field(4),
+            time_ns: wide(8),
+            sector: wide(16),
+            bytes: field(24),
+            action: field(28),
+            pid: field(32),
+            device: field(36),
+            payload,
+        })
+    }
+
+    /// Writes the head of an event of CPU 0, little-endian.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        let words = [MAGIC | VERSION, self.sequence];
+        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        out.extend([self.time_ns, self.sector].iter().flat_map(|word| word.to_le_bytes()));
+        let words = [self.bytes, self.action, self.pid, self.device, 0, u32::from(self.payload) << 16];
+        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    }
+
+    /// What happened, if it happened to a request.
+    pub(super) const fn what(&self) -> Option<u32> {
+        if self.action & NOTIFY == 0 { Some(self.action & 0xffff) } else { None }
+    }
+
+    /// Whether the payload is the name of process `pid`.
+    pub(super) const fn is_name(&self) -> bool {
+        self.action & NOTIFY != 0 && self.action & 0xffff == NAME
+    }
+
+    /// What the request asks for; `None` for commands that are no reads, writes, discards or flushes.
+    pub(super) const fn op(&self) -> Option<Op> {
+        let category = self.action;
+        if category & PACKET != 0 {
+            None
+        } else if self.bytes == 0 {
+            if category & FLUSH != 0 { Some(Op::Flush) } else { None }
+        } else if category & DISCARD != 0 {
+            Some(Op::Trim)
+        } else if category & WRITE != 0 {
+            Some(Op::Write)
+        } else {
+            Some(Op::Read)
+        }
+    }
+
+    /// Flags as in [`LogRecord::flags`](crate::LogRecord).
+    pub(super) fn flags(&self) -> u32 {
+        let set = |(bit, category): &(u32, u32)| if self.action & category == 0 { 0 } else { *bit };
+        FLAGS.iter().map(set).sum()
+    }
+
+    /// The action of a request: what happened, its operation and its flags.
+    pub(super) fn action_of(what: u32, op: Op, flags: u32) -> u32 {
+        let category = match op {
+            Op::Read => READ,
+            Op::Write => WRITE,
+            Op::Trim => WRITE | DISCARD,
+            Op::Flush => FLUSH,
+        };
+        let stage = if what == COMPLETE { DONE } else { TO_DRIVER };
+        let set = |(bit, category): &(u32, u32)| if flags & bit == 0 { 0 } else { *category };
+        let modifiers: u32 = FLAGS.iter().map(set).sum();
+        what | category | stage | FILE_SYSTEM | modifiers
+    }
+
+    /// The action of a notification.
+    pub(super) const fn notification(what: u32) -> u32 {
+        what | NOTIFY
+    }
+}

@@ -1,0 +1,156 @@
+//! blktrace's binary format: a file of events for each CPU, merged by time. One file, a set of files by their base
+//! name (`sda` for `sda.blktrace.0`, `sda.blktrace.1`, ...), or a tar archive of such files; either byte order.
+//!
+//! As in blkparse's text, one kind of event is a request: issued to the driver (D) if there is any with a length,
+//! else completed (C), else queued (Q); reports say which. In logs, issued requests are paired with the completion of
+//! the same device and sector.
+//!
+//! An archive is read out of order, so one that is compressed is first copied to a temporary file. What was traced of
+//! remapping, merging and plugging is not kept.
+
+mod cpus;
+mod encode;
+mod event;
+mod members;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use super::binary::RecordDecoder;
+use super::input::Input;
+use super::sink::{Order, Raw, Sink};
+use crate::{Op, Position, SECTOR_BYTES, TraceError};
+use cpus::{Cpus, Member};
+pub(crate) use encode::BlktraceEncoder;
+use event::{COMPLETE, Endian, Event, ISSUE, QUEUE};
+
+/// How far a CPU's events may stand from their place in time: interrupts write theirs into the middle of others.
+const WINDOW: usize = 256;
+
+/// Decoder of one or more CPUs' events.
+pub(crate) struct Blktrace {
+    cpus: Cpus,
+    files: usize,
+    /// The event that is a request.
+    requests: u32,
+    records: u64,
+    device: (u32, String),
+}
+
+/// Whether a file that starts so holds events.
+pub(crate) fn fits(start: &[u8]) -> bool {
+    Endian::detect(start).is_some()
+}
+
+/// Whether `path` is no file but the base name of per-CPU files.
+pub(crate) fn is_set(path: &Path) -> bool {
+    !members::siblings(path).is_empty()
+}
+
+impl Blktrace {
+    /// The file at `path`, or the files that have it as base name.
+    pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
+        let siblings = members::siblings(path);
+        if siblings.is_empty() {
+            return Self::merge(&[members::single(path)?]);
+        }
+        Self::merge(&siblings.into_iter().map(Member::File).collect::<Vec<_>>())
+    }
+
+    /// The archive at `path`.
+    pub(crate) fn open_archive(path: &Path) -> Result<Self, TraceError> {
+        Self::merge(&members::archived(path)?)
+    }
+
+    fn merge(members: &[Member]) -> Result<Self, TraceError> {
+        let requests = choose(members);
+        let (cpus, device) = (Cpus::open(members)?, (u32::MAX, String::new()));
+        Ok(Self { cpus, files: members.len(), requests, records: 0, device })
+    }
+
+    fn take(&mut self, event: &Event, sink: &mut Sink) -> Result<(), crate::FieldError> {
+        let what = event.what();
+        if what != Some(self.requests) && what != Some(COMPLETE) {
+            return Ok(());
+        }
+        if self.device.0 != event.device {
+            self.device = (event.device, format!("{},{}", event.device >> 20, event.device & 0xf_ffff));
+        }
+        let (time_ns, device) = (event.time_ns, self.device.1.as_bytes());
+        if what != Some(self.requests) {
+            if event.bytes > 0 {
+                sink.complete(device, event.sector, time_ns);
+            }
+            return Ok(());
+        }
+        let Some(op) = event.op() else {
+            sink.left_out("event that is no read, write, discard or flush");
+            return Ok(());
+        };
+        if op == Op::Flush {
+            return sink.push(Raw { flags: event.flags() & !PREFLUSH, ..Raw::flush(time_ns) });
+        }
+        sink.push(Raw {
+            device,
+            process: self.cpus.names.get(&event.pid).map_or(&[], Vec::as_slice),
+            flags: event.flags(),
+            issue_ns: (self.requests == ISSUE).then_some(time_ns),
+            completion_ns: (self.requests == COMPLETE).then_some(time_ns),
+            pair: (self.requests != COMPLETE).then_some(event.sector),
+            ..Raw::sectors(time_ns, op, event.sector, u64::from(event.bytes).div_ceil(SECTOR_BYTES))
+        })
+    }
+}
+
+/// Bit of a flush before the request.
+const PREFLUSH: u32 = 1 << 4;
+
+impl RecordDecoder for Blktrace {
+    fn fill(&mut self, input: &mut Input, sink: &mut Sink, budget: usize) -> Result<bool, TraceError> {
+        for _ in 0..budget {
+            let Some(event) = self.cpus.next()? else { return Ok(false) };
+            self.records += 1;
+            if let Err(field) = self.take(&event, sink) {
+                sink.bad(input.path(), Position::Record(self.records), field)?;
+            }
+            if sink.failed.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(true)
+    }
+
+    fn order(&self) -> Order {
+        Order::Window(WINDOW)
+    }
+
+    fn assumptions(&self) -> Vec<String> {
+        let meaning = match self.requests {
+            ISSUE => "D: handed to the driver",
+            COMPLETE => "C: completed, since there is no D",
+            _ => "Q: queued, since there is neither D nor C",
+        };
+        vec![
+            format!("requests are the events {meaning}"),
+            format!("files of {} CPUs, merged by time", self.files),
+        ]
+    }
+}
+
+/// The event that is a request: the best there is. Damage ends the search, and is told when it is read.
+fn choose(members: &[Member]) -> u32 {
+    let mut best = QUEUE;
+    for member in members {
+        let Ok(mut cpu) = Cpus::open(std::slice::from_ref(member)) else { continue };
+        while let Ok(Some(event)) = cpu.next() {
+            if event.bytes > 0 && event.what() == Some(ISSUE) {
+                return ISSUE;
+            }
+            if event.bytes > 0 && event.what() == Some(COMPLETE) {
+                best = COMPLETE;
+            }
+        }
+    }
+    best
+}
