@@ -8,6 +8,9 @@ pub mod format;
 pub mod generate;
 pub mod quantity;
 mod request;
+mod source;
+pub mod transform;
 
 pub use error::{FieldError, Position, TraceError};
 pub use request::{LogRecord, Op, Request, SECTOR_BYTES};
+pub use source::Source;

@@ -54,7 +54,8 @@ fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
         .unwrap_or((text, 1));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > 18 || number.ends_with('.') {
+    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > 18 || number.ends_with('.')
+    {
         return None;
     }
     let value = whole.parse::<u64>().ok()?.checked_mul(scale)?;

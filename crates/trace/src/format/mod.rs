@@ -1,1 +1,61 @@
-//! Trace formats.
+//! Trace formats: reading any of them as requests, writing some of them.
+//!
+//! A file a format, or a family of formats with the same columns. A decoder knows columns and units only: what is
+//! the same for all (decompression, line ends, devices, order, the clock, counts, bad lines) is in the files beside
+//! it. `docs/reference/formats.md` has fields, units, known damage and what is done about it.
+
+mod alibaba;
+mod binary;
+mod biotracer;
+mod blkparse;
+mod blkreplay;
+mod columns5;
+mod detect;
+mod devices;
+mod diskmon;
+mod encode;
+mod fio;
+mod fiu;
+mod hfplayer;
+mod info;
+mod input;
+mod kind;
+mod line;
+mod msr;
+mod number;
+mod op;
+mod order;
+mod pairing;
+pub mod parquet;
+mod pixel;
+mod report;
+mod sink;
+mod source;
+mod spc;
+mod systor;
+mod table;
+mod tencent;
+#[cfg(test)]
+mod testing;
+mod trace;
+mod vscsi_csv;
+mod wpa;
+mod writer;
+
+pub use info::{Info, info};
+pub use kind::Format;
+pub use report::{DeviceRange, Report, Tally};
+pub use table::Columns;
+pub use trace::Trace;
+pub use writer::{Writer, convert};
+
+/// How to read a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The format; found by name and content where it is not given.
+    pub format: Option<Format>,
+    /// Columns of a table of no known format.
+    pub columns: Option<Columns>,
+    /// How many bad lines or records may be skipped; they are counted and the first ones reported.
+    pub skip_bad: u64,
+}

@@ -1,0 +1,97 @@
+//! blkreplay's load files: `start ; sector ; length ; op ; replay_delay ; replay_duration`, seconds and sectors.
+//!
+//! Known damage: the licence and comments before the table are skipped and counted. They end with the line that
+//! names the columns, or with the first line that looks like the table; after that every line must be a request.
+
+use super::line::{Fields, LineDecoder};
+use super::number::{decimal, end, whole};
+use super::op;
+use super::sink::{Raw, Sink};
+use crate::FieldError;
+
+/// Decoder of load files.
+#[derive(Debug, Default)]
+pub(crate) struct Blkreplay {
+    in_table: bool,
+}
+
+impl LineDecoder for Blkreplay {
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
+        let text = line.trim_ascii();
+        if !self.in_table {
+            let separators = memchr::memchr_iter(b';', text).count();
+            let starts_with_digit = text.first().is_some_and(u8::is_ascii_digit);
+            let header = text.starts_with(b"start ") && separators >= 3;
+            self.in_table = header || (separators >= 3 && starts_with_digit);
+            if header || !self.in_table {
+                sink.repaired("prologue line");
+                return Ok(());
+            }
+        }
+        let mut fields = Fields::new(text, b';');
+        let time_ns = decimal("start", fields.next("start")?, 9)?;
+        let lba = whole("sector", fields.next("sector")?)?;
+        let sectors = whole("length", fields.next("length")?)?;
+        let op = fields.next("op")?.trim_ascii();
+        // Read-ahead is written `RA`.
+        let op = op::letter("op", if op == b"RA" { b"R" } else { op })?;
+        let mut raw = Raw::sectors(time_ns, op, lba, sectors);
+        if fields.rest().is_some() {
+            let delay = fields.next("replay_delay")?;
+            let issue_ns = end("replay_delay", delay, time_ns, decimal("replay_delay", delay, 9)?)?;
+            let duration = fields.next("replay_duration")?;
+            let duration_ns = decimal("replay_duration", duration, 9)?;
+            if duration_ns > 0 {
+                raw.issue_ns = Some(issue_ns);
+                raw.completion_ns = Some(end("replay_duration", duration, issue_ns, duration_ns)?);
+            }
+        }
+        fields.end("6 fields")?;
+        sink.push(raw)
+    }
+
+    fn finish(&mut self, _sink: &mut Sink) -> Result<(), FieldError> {
+        if self.in_table {
+            return Ok(());
+        }
+        let found = "the end of the file".to_owned();
+        Err(FieldError { field: "table", found, expected: "a line such as start ; sector ; length ; op" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{decode, decode_err, decode_log};
+    use super::*;
+    use crate::Op;
+
+    const HEAD: &str =
+        "Some licence;\n\n####\nstart ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n";
+
+    #[test]
+    fn the_prologue_is_skipped_and_counted() {
+        let text =
+            format!("{HEAD}  0.000000000 ;  37766853 ;  64 ; W ; 0.0 ; 0.0\n 0.5 ; 8 ; 8 ; RA ; 0.0 ; 0.0\n");
+        let (requests, report) = decode(Box::new(Blkreplay::default()), &text);
+        assert_eq!((requests[0].lba, requests[0].sectors, requests[0].op), (37_766_853, 64, Op::Write));
+        assert_eq!((requests[1].op, requests[1].time_ns), (Op::Read, 500_000_000));
+        let prologue = report.repaired.iter().find(|tally| tally.reason == "prologue line").expect("counted");
+        assert_eq!(prologue.count, 3);
+    }
+
+    #[test]
+    fn replayed_loads_have_completions() {
+        let log = decode_log(Box::new(Blkreplay::default()), "1.0 ; 8 ; 8 ; R ; 0.25 ; 0.5\n");
+        assert_eq!((log[0].issue_ns, log[0].completion_ns), (Some(250_000_000), Some(750_000_000)));
+    }
+
+    #[test]
+    fn a_bad_line_in_the_table_is_an_error() {
+        let text = format!("{HEAD}0.0 ; 1 ; 8 ; R ; 0.0 ; 0.0\nnoise\n");
+        assert!(decode_err(Box::new(Blkreplay::default()), &text).contains("line 6: start: found \"noise\""));
+        assert!(
+            decode_err(Box::new(Blkreplay::default()), "no table\n")
+                .contains("table: found the end of the file")
+        );
+    }
+}

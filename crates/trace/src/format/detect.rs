@@ -1,0 +1,81 @@
+//! Which format a file has: its name says it first, else its content.
+
+use std::path::Path;
+
+use super::Format;
+use super::input::Input;
+use super::report::Report;
+use super::sink::{Sink, Want};
+use crate::TraceError;
+
+/// Bytes of content looked at.
+const SAMPLE: usize = 64 << 10;
+
+/// Lines of it that must decode.
+const SAMPLE_LINES: usize = 200;
+
+/// The format that the name of `path` says, under any `.gz` or `.zst`.
+pub(crate) fn by_name(path: &Path) -> Option<Format> {
+    let name = path.file_name()?.to_string_lossy();
+    let bare = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    // Per-CPU files of blktrace end in the number of their CPU.
+    let (stem, cpu) = bare.rsplit_once('.').unwrap_or((bare, ""));
+    if stem.ends_with(".blktrace") && !cpu.is_empty() && cpu.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(Format::Blktrace);
+    }
+    Format::ALL
+        .into_iter()
+        .flat_map(|format| format.suffixes().iter().map(move |suffix| (suffix.len(), *suffix, format)))
+        .filter(|(_, suffix, _)| bare.ends_with(suffix))
+        .max_by_key(|(length, ..)| *length)
+        .map(|(.., format)| format)
+}
+
+/// The format that the content of `path` fits.
+pub(crate) fn by_content(path: &Path) -> Result<Format, TraceError> {
+    let mut input = Input::open(path)?;
+    let sample = input.peek(SAMPLE)?;
+    let sample = &sample[..sample.len().min(SAMPLE)];
+    let unknown =
+        |detail: &str| TraceError::UnknownFormat { path: path.to_owned(), detail: detail.to_owned() };
+    if sample.is_empty() {
+        return Err(unknown("it is empty"));
+    }
+    if let Some(format) = Format::ALL.into_iter().find(|format| format.fits_bytes(sample)) {
+        return Ok(format);
+    }
+    if sample[..sample.len().min(1024)].contains(&0) {
+        return Err(unknown("it is binary, and starts like none that is known"));
+    }
+    Format::ALL
+        .into_iter()
+        .find(|format| fits_lines(*format, sample))
+        .ok_or_else(|| unknown(&format!("its first lines fit none, such as {}", quote_first_line(sample))))
+}
+
+/// Whether the lines of `sample` decode as `format`, and hold a request.
+fn fits_lines(format: Format, sample: &[u8]) -> bool {
+    let Some(mut decoder) = format.line_decoder(None) else { return false };
+    let mut sink = Sink::new(Want::Requests, Report::new(format, "content"), 0, None);
+    let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
+    let whole = sample.len() < SAMPLE;
+    let mut lines = sample.split(|byte| *byte == b'\n').collect::<Vec<_>>();
+    if !whole {
+        // The sample ends within a line.
+        lines.pop();
+    }
+    let decoded =
+        lines.iter().map(|line| line.trim_ascii_end()).filter(|line| !line.is_empty()).take(SAMPLE_LINES);
+    for line in decoded {
+        if decoder.line(line, &mut sink).is_err() || sink.failed.is_some() {
+            return false;
+        }
+    }
+    sink.finish();
+    sink.report.requests + sink.report.flushes > 0
+}
+
+fn quote_first_line(sample: &[u8]) -> String {
+    let line = sample.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    format!("\"{}\"", line[..line.len().min(80)].escape_ascii())
+}

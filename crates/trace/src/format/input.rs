@@ -1,0 +1,182 @@
+//! Bytes of a trace file: decompressed by content, in large blocks, as lines or as pieces of a binary file.
+
+use std::fs::File;
+use std::io::{BufReader, Cursor, ErrorKind, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::{FieldError, Position, TraceError};
+
+/// Bytes read at once.
+const BLOCK: usize = 512 << 10;
+
+/// The longest line that can still be text; longer ones are refused before they fill the memory.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// A trace file being read once, front to back.
+pub(crate) struct Input {
+    path: PathBuf,
+    reader: Box<dyn Read + Send>,
+    compressed: bool,
+    buffer: Vec<u8>,
+    /// The unread bytes of `buffer`.
+    unread: Range<usize>,
+    at_end: bool,
+    lines: u64,
+    consumed: u64,
+}
+
+impl Input {
+    /// Opens `path`, undoing gzip (of any number of members) and zstd (of any number of frames) by their magic.
+    pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
+        let failed = |source| TraceError::Io { path: path.to_owned(), source };
+        let mut file = File::open(path).map_err(failed)?;
+        if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+            return Err(failed(std::io::Error::new(
+                ErrorKind::IsADirectory,
+                "this is a folder, not a trace",
+            )));
+        }
+        let mut magic = Vec::with_capacity(4);
+        (&mut file).take(4).read_to_end(&mut magic).map_err(failed)?;
+        let gzip = magic.starts_with(&[0x1f, 0x8b]);
+        let zstd = matches!(magic[..], [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18]);
+        let whole = BufReader::with_capacity(BLOCK / 2, Cursor::new(magic).chain(file));
+        let reader: Box<dyn Read + Send> = if gzip {
+            Box::new(flate2::bufread::MultiGzDecoder::new(whole))
+        } else if zstd {
+            Box::new(zstd::stream::read::Decoder::with_buffer(whole).map_err(failed)?)
+        } else {
+            Box::new(whole.into_inner())
+        };
+        Ok(Self::from_reader(path, reader, gzip || zstd))
+    }
+
+    /// Reads from `reader` as if it were the content of `path`: for members of archives.
+    pub(crate) fn from_reader(path: &Path, reader: Box<dyn Read + Send>, compressed: bool) -> Self {
+        Self {
+            path: path.to_owned(),
+            reader,
+            compressed,
+            buffer: Vec::new(),
+            unread: 0..0,
+            at_end: false,
+            lines: 0,
+            consumed: 0,
+        }
+    }
+
+    /// The file's path, for messages.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The line read last, from 1.
+    pub(crate) const fn line_position(&self) -> Position {
+        Position::Line(self.lines)
+    }
+
+    /// Bytes consumed so far, after decompression.
+    pub(crate) const fn consumed(&self) -> u64 {
+        self.consumed
+    }
+
+    /// The next line, without its `\n`, and whether that was there; `None` at the end of the file.
+    pub(crate) fn next_line(&mut self) -> Result<Option<(&[u8], bool)>, TraceError> {
+        let mut searched = 0;
+        loop {
+            let unread = &self.buffer[self.unread.clone()];
+            if let Some(at) = memchr::memchr(b'\n', &unread[searched..]) {
+                let line = self.unread.start..self.unread.start + searched + at;
+                self.advance(line.len() + 1);
+                self.lines += 1;
+                return Ok(Some((&self.buffer[line], true)));
+            }
+            searched = unread.len();
+            if self.at_end {
+                if searched == 0 {
+                    return Ok(None);
+                }
+                let line = self.unread.clone();
+                self.advance(line.len());
+                self.lines += 1;
+                return Ok(Some((&self.buffer[line], false)));
+            }
+            if searched > LONGEST_LINE {
+                return Err(TraceError::Record {
+                    path: self.path.clone(),
+                    position: Position::Line(self.lines + 1),
+                    field: FieldError::new("line", unread, "a line of at most 1 MiB; this is not text"),
+                });
+            }
+            self.more()?;
+        }
+    }
+
+    /// The unread bytes, at least `wanted` of them unless the file ends before.
+    pub(crate) fn peek(&mut self, wanted: usize) -> Result<&[u8], TraceError> {
+        while self.unread.len() < wanted && !self.at_end {
+            self.more()?;
+        }
+        Ok(&self.buffer[self.unread.clone()])
+    }
+
+    /// Drops `bytes` unread bytes, or all if there are fewer.
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.unread.len());
+        self.unread.start += bytes;
+        self.consumed += bytes as u64;
+    }
+
+    /// The next `bytes` bytes, or `None` at the end of the file; an error if the file ends between.
+    pub(crate) fn take(&mut self, bytes: usize, what: &str) -> Result<Option<&[u8]>, TraceError> {
+        let there = self.peek(bytes)?.len();
+        if there == 0 {
+            return Ok(None);
+        }
+        if there < bytes {
+            return Err(self.truncated(format!("{what} takes {bytes} bytes, {there} are left")));
+        }
+        let start = self.unread.start;
+        self.advance(bytes);
+        Ok(Some(&self.buffer[start..start + bytes]))
+    }
+
+    /// The error of a file that ends here though more was announced.
+    pub(crate) fn truncated(&self, detail: String) -> TraceError {
+        TraceError::Truncated { path: self.path.clone(), position: Position::Byte(self.consumed), detail }
+    }
+
+    /// Reads one more block behind the unread bytes, moving those to the front.
+    fn more(&mut self) -> Result<(), TraceError> {
+        self.buffer.copy_within(self.unread.clone(), 0);
+        self.unread = 0..self.unread.len();
+        let room = self.unread.end + BLOCK;
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
+        }
+        loop {
+            match self.reader.read(&mut self.buffer[self.unread.end..]) {
+                Ok(read) => {
+                    self.at_end = read == 0;
+                    self.unread.end += read;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.read_error(error)),
+            }
+        }
+    }
+
+    fn read_error(&self, source: std::io::Error) -> TraceError {
+        let path = self.path.clone();
+        if !self.compressed || source.raw_os_error().is_some() {
+            TraceError::Io { path, source }
+        } else if source.kind() == ErrorKind::UnexpectedEof {
+            let position = Position::Byte(self.consumed + self.unread.len() as u64);
+            TraceError::Truncated { path, position, detail: "its compressed stream has no end".to_owned() }
+        } else {
+            TraceError::Corrupt { path, detail: source.to_string() }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The formats by name: what each is called, which file names say it, and whether it is also written.
+
+use serde::{Serialize, Serializer};
+
+use super::binary;
+use super::line::LineDecoder;
+use super::table::{Columns, Table};
+use super::{
+    alibaba, biotracer, blkparse, blkreplay, columns5, diskmon, fio, fiu, hfplayer, msr, pixel, spc, systor,
+};
+use super::{tencent, vscsi_csv, wpa};
+
+/// A trace format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Format {
+    /// MSR Cambridge CSV.
+    Msr,
+    /// The MSR table after a spreadsheet had it.
+    MsrExcel,
+    /// SPC, as of the UMass traces.
+    Spc,
+    /// DiskSim ASCII.
+    Disksim,
+    /// SSDsim ASCII.
+    Ssdsim,
+    /// MQSim ASCII.
+    Mqsim,
+    /// MQSim's columns with milliseconds as decimals.
+    MqsimMs,
+    /// FlashSim: DiskSim's columns with sizes in 4 KiB pages.
+    Flashsim,
+    /// Text of blkparse.
+    Blkparse,
+    /// One CPU's binary blktrace.
+    Blktrace,
+    /// A tar archive of per-CPU binary blktrace.
+    BlktraceTar,
+    /// fio's iolog, version 2.
+    FioV2,
+    /// fio's iolog, version 3.
+    FioV3,
+    /// Alibaba 2020.
+    Alibaba,
+    /// Log of a replay of Alibaba's traces.
+    Replaylog,
+    /// Tencent CBS.
+    Tencent,
+    /// SYSTOR '17.
+    Systor,
+    /// DiskMon.
+    Diskmon,
+    /// blkreplay's load files.
+    Blkreplay,
+    /// VMware vscsiStats, version 1.
+    VscsiV1,
+    /// VMware vscsiStats, version 2.
+    VscsiV2,
+    /// VMware vscsiStats as CSV.
+    VscsiCsv,
+    /// FIU IODedup.
+    Fiu,
+    /// BIOTracer, of Android phones.
+    Biotracer,
+    /// Pixel phones' CSV.
+    Pixel,
+    /// Windows Performance Analyzer's disk export.
+    Wpa,
+    /// HFPlayer.
+    Hfplayer,
+    /// oracleGeneral of cache simulators.
+    OracleGeneral,
+    /// flashweir's own Parquet.
+    Parquet,
+    /// Any other table, described by columns.
+    Table,
+}
+
+impl Format {
+    /// All formats, in the order in which content is tried.
+    pub const ALL: [Format; 30] = [
+        Format::Parquet,
+        Format::Blktrace,
+        Format::BlktraceTar,
+        Format::FioV2,
+        Format::FioV3,
+        Format::Wpa,
+        Format::Hfplayer,
+        Format::Blkreplay,
+        Format::VscsiCsv,
+        Format::Blkparse,
+        Format::Msr,
+        Format::MsrExcel,
+        Format::Spc,
+        Format::Fiu,
+        Format::Systor,
+        Format::Pixel,
+        Format::Alibaba,
+        Format::Replaylog,
+        Format::Tencent,
+        Format::Biotracer,
+        Format::Diskmon,
+        Format::Ssdsim,
+        Format::Mqsim,
+        Format::Disksim,
+        Format::MqsimMs,
+        Format::Flashsim,
+        Format::VscsiV1,
+        Format::VscsiV2,
+        Format::OracleGeneral,
+        Format::Table,
+    ];
+
+    /// The name, as `--format` takes it and reports give it.
+    pub const fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// Ends of file names that say this format, without a `.gz` or `.zst` behind them.
+    pub const fn suffixes(self) -> &'static [&'static str] {
+        self.facts().1
+    }
+
+    /// Whether [`Writer`](super::Writer) writes it.
+    pub const fn is_writable(self) -> bool {
+        matches!(
+            self,
+            Format::Msr
+                | Format::Spc
+                | Format::Disksim
+                | Format::Ssdsim
+                | Format::Mqsim
+                | Format::FioV2
+                | Format::FioV3
+                | Format::Blktrace
+                | Format::Parquet
+        )
+    }
+
+    /// The format called `name`; the error suggests the nearest name.
+    pub fn from_name(name: &str) -> Result<Self, crate::TraceError> {
+        if let Some(format) = Self::ALL.into_iter().find(|format| format.name() == name) {
+            return Ok(format);
+        }
+        let near = Self::ALL
+            .into_iter()
+            .map(|format| {
+                (strsim::damerau_levenshtein(format.name(), &name.to_ascii_lowercase()), format.name())
+            })
+            .min()
+            .filter(|(distance, _)| *distance <= 3);
+        let mut names = Self::ALL.map(Format::name);
+        names.sort_unstable();
+        let hint = near.map_or_else(String::new, |(_, near)| format!("did you mean {near:?}? "));
+        Err(crate::TraceError::Spec {
+            what: "format".to_owned(),
+            found: name.to_owned(),
+            expected: format!("{hint}formats are {}", names.join(", ")),
+        })
+    }
+
+    const fn facts(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Format::Msr => ("msr", &[".msr.csv", ".msr"]),
+            Format::MsrExcel => ("msr-excel", &[".msr-excel.tsv", ".msr-excel"]),
+            Format::Spc => ("spc", &[".spc"]),
+            Format::Disksim => ("disksim", &[".disksim"]),
+            Format::Ssdsim => ("ssdsim", &[".ssdsim"]),
+            Format::Mqsim => ("mqsim", &[".mqsim"]),
+            Format::MqsimMs => ("mqsim-ms", &[".mqsim-ms"]),
+            Format::Flashsim => ("flashsim", &[".flashsim"]),
+            Format::Blkparse => ("blkparse", &[".blkparse", ".blkparse.txt"]),
+            Format::Blktrace => ("blktrace", &[".blktrace"]),
+            Format::BlktraceTar => ("blktrace-tar", &[".blktrace.tar"]),
+            Format::FioV2 => ("fio2", &[".iolog2"]),
+            Format::FioV3 => ("fio3", &[".iolog3"]),
+            Format::Alibaba => ("alibaba", &[".alibaba.csv", ".alibaba"]),
+            Format::Replaylog => ("replaylog", &[".replaylog"]),
+            Format::Tencent => ("tencent", &[".tencent.csv", ".tencent"]),
+            Format::Systor => ("systor", &[".systor.csv", ".systor"]),
+            Format::Diskmon => ("diskmon", &[".diskmon", ".diskmon.log"]),
+            Format::Blkreplay => ("blkreplay", &[".load"]),
+            Format::VscsiV1 => ("vscsi1", &[".vscsi1"]),
+            Format::VscsiV2 => ("vscsi2", &[".vscsi2"]),
+            Format::VscsiCsv => ("vscsi-csv", &[".vscsi.csv"]),
+            Format::Fiu => ("fiu", &[".fiu", ".blkparse.fiu"]),
+            Format::Biotracer => ("biotracer", &[".phone.tsv", ".biotracer"]),
+            Format::Pixel => ("pixel", &[".pixel.csv", ".pixel"]),
+            Format::Wpa => ("wpa", &[".wpa.csv", ".wpa"]),
+            Format::Hfplayer => ("hfplayer", &[".hfplayer.csv", ".hfplayer"]),
+            Format::OracleGeneral => ("oracle-general", &[".oracleGeneral", ".oracleGeneral.bin"]),
+            Format::Parquet => ("parquet", &[".parquet"]),
+            Format::Table => ("table", &[]),
+        }
+    }
+
+    /// Whether records stand in lines of text.
+    pub(crate) const fn is_text(self) -> bool {
+        !matches!(
+            self,
+            Format::Blktrace
+                | Format::BlktraceTar
+                | Format::VscsiV1
+                | Format::VscsiV2
+                | Format::OracleGeneral
+                | Format::Parquet
+        )
+    }
+
+    /// A decoder of this format's lines; `None` if it has no lines, or is a table without columns.
+    pub(crate) fn line_decoder(self, columns: Option<&Columns>) -> Option<Box<dyn LineDecoder>> {
+        Some(match self {
+            Format::Msr => Box::new(msr::Msr),
+            Format::MsrExcel => Box::new(msr::MsrExcel),
+            Format::Spc => Box::new(spc::Spc),
+            Format::Disksim => Box::new(columns5::Columns5::DISKSIM),
+            Format::Ssdsim => Box::new(columns5::Columns5::SSDSIM),
+            Format::Mqsim => Box::new(columns5::Columns5::MQSIM),
+            Format::MqsimMs => Box::new(columns5::Columns5::MQSIM_MS),
+            Format::Flashsim => Box::new(columns5::Columns5::FLASHSIM),
+            Format::Blkparse => Box::new(blkparse::Blkparse::default()),
+            Format::FioV2 => Box::new(fio::Fio::new(2)),
+            Format::FioV3 => Box::new(fio::Fio::new(3)),
+            Format::Alibaba => Box::new(alibaba::Alibaba),
+            Format::Replaylog => Box::new(alibaba::Replaylog),
+            Format::Tencent => Box::new(tencent::Tencent),
+            Format::Systor => Box::new(systor::Systor),
+            Format::Diskmon => Box::new(diskmon::Diskmon),
+            Format::Blkreplay => Box::new(blkreplay::Blkreplay::default()),
+            Format::VscsiCsv => Box::new(vscsi_csv::VscsiCsv),
+            Format::Fiu => Box::new(fiu::Fiu),
+            Format::Biotracer => Box::new(biotracer::Biotracer::default()),
+            Format::Pixel => Box::new(pixel::Pixel),
+            Format::Wpa => Box::new(wpa::Wpa),
+            Format::Hfplayer => Box::new(hfplayer::Hfplayer::default()),
+            Format::Table => Box::new(Table::new(columns?)),
+            Format::Blktrace
+            | Format::BlktraceTar
+            | Format::VscsiV1
+            | Format::VscsiV2
+            | Format::OracleGeneral
+            | Format::Parquet => return None,
+        })
+    }
+
+    /// Whether `start`, the first bytes of a file of `length` bytes if that is known, can be this binary format.
+    pub(crate) fn fits_bytes(self, start: &[u8]) -> bool {
+        binary::fits(self, start)
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}

@@ -1,0 +1,127 @@
+//! Text formats: what a decoder of lines promises, and how lines are split into fields.
+
+use super::input::Input;
+use super::sink::{Order, Sink};
+use crate::{FieldError, TraceError};
+
+/// Decodes a text format line by line. A decoder knows its columns and their units; time base, order, devices and
+/// counts are the [`Sink`]'s.
+pub(crate) trait LineDecoder: Send {
+    /// Decodes one line (without its line end, never blank) and pushes what it holds.
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError>;
+
+    /// Called after the last line: pushes what is left, or says what never came.
+    fn finish(&mut self, _sink: &mut Sink) -> Result<(), FieldError> {
+        Ok(())
+    }
+
+    /// Whether [`look_ahead`](Self::look_ahead) must see the file before the first line is decoded.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// Reads as much of a second handle on the same file as it takes to settle what can't be told line by line.
+    fn look_ahead(&mut self, _input: &mut Input) -> Result<(), TraceError> {
+        Ok(())
+    }
+
+    /// How far records may stand from their place in time.
+    fn order(&self) -> Order {
+        Order::AsIs
+    }
+
+    /// By how much the decoder moves its times, so that slightly negative ones stay above zero, ns.
+    fn clock_offset_ns(&self) -> u64 {
+        0
+    }
+
+    /// What was assumed about the file, in sentences for people.
+    fn assumptions(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Fields between single separators, such as commas.
+pub(crate) struct Fields<'a> {
+    rest: Option<&'a [u8]>,
+    separator: u8,
+}
+
+impl<'a> Fields<'a> {
+    /// Splits `line` at every `separator`.
+    pub(crate) const fn new(line: &'a [u8], separator: u8) -> Self {
+        Self { rest: Some(line), separator }
+    }
+
+    /// The next field; an error names the one that is missing.
+    #[inline]
+    pub(crate) fn next(&mut self, field: &'static str) -> Result<&'a [u8], FieldError> {
+        let Some(rest) = self.rest else { return Err(missing(field)) };
+        if let Some(at) = rest.iter().position(|byte| *byte == self.separator) {
+            self.rest = Some(&rest[at + 1..]);
+            Ok(&rest[..at])
+        } else {
+            self.rest = None;
+            Ok(rest)
+        }
+    }
+
+    /// Everything after the last field taken; `None` if nothing stood there.
+    pub(crate) const fn rest(&self) -> Option<&'a [u8]> {
+        self.rest
+    }
+
+    /// An error if there are more fields than `expected` says.
+    pub(crate) fn end(&self, expected: &'static str) -> Result<(), FieldError> {
+        match self.rest {
+            None => Ok(()),
+            Some(rest) if rest.trim_ascii().is_empty() => Ok(()),
+            Some(rest) => Err(FieldError::new("line end", rest, expected)),
+        }
+    }
+}
+
+/// Fields between runs of spaces and tabs.
+pub(crate) struct Words<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Words<'a> {
+    /// Splits `line` at white space.
+    pub(crate) const fn new(line: &'a [u8]) -> Self {
+        Self { rest: line }
+    }
+
+    /// The next word, if there is one.
+    #[inline]
+    pub(crate) fn try_next(&mut self) -> Option<&'a [u8]> {
+        let start = self.rest.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
+        let rest = &self.rest[start..];
+        let end = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
+        self.rest = &rest[end..];
+        Some(&rest[..end])
+    }
+
+    /// The next word; an error names the one that is missing.
+    #[inline]
+    pub(crate) fn next(&mut self, field: &'static str) -> Result<&'a [u8], FieldError> {
+        self.try_next().ok_or_else(|| missing(field))
+    }
+
+    /// Everything after the last word taken, without white space around it.
+    pub(crate) const fn rest(&self) -> &'a [u8] {
+        self.rest.trim_ascii()
+    }
+
+    /// An error if there are more words than `expected` says.
+    pub(crate) fn end(&self, expected: &'static str) -> Result<(), FieldError> {
+        let rest = self.rest();
+        if rest.is_empty() { Ok(()) } else { Err(FieldError::new("line end", rest, expected)) }
+    }
+}
+
+/// The error of a line that ends before `field`.
+#[cold]
+pub(crate) fn missing(field: &'static str) -> FieldError {
+    FieldError { field, found: "the end of the line".to_owned(), expected: "one more field" }
+}

@@ -1,0 +1,339 @@
+//! Where decoders put what they find: checks, devices, order, clock and counts, the same for every format.
+
+use super::devices::{Devices, Extents};
+pub(crate) use super::order::Order;
+use super::order::{Clock, Sorter, Timed};
+use super::pairing::Pairing;
+use super::report::{self, Report};
+use super::source::Source;
+use crate::{FieldError, LogRecord, Op, Position, Request, SECTOR_BYTES, TraceError};
+
+/// Messages kept of the bad lines that were skipped.
+const KEPT_MESSAGES: usize = 10;
+
+/// A request as a format has it: times on the format's own clock, the address on its own device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Raw<'a> {
+    /// Arrival, ns from any origin.
+    pub(crate) time_ns: u64,
+    /// What is asked for.
+    pub(crate) op: Op,
+    /// First sector on its device.
+    pub(crate) lba: u64,
+    /// Length in sectors.
+    pub(crate) sectors: u64,
+    /// Name of its device as it stands in the trace; empty if there are none.
+    pub(crate) device: &'a [u8],
+    /// Which stream it belongs to.
+    pub(crate) stream: u16,
+    /// When it went to the device, on the clock of `time_ns`.
+    pub(crate) issue_ns: Option<u64>,
+    /// When it completed, on the clock of `time_ns`.
+    pub(crate) completion_ns: Option<u64>,
+    /// Flags as in [`LogRecord::flags`].
+    pub(crate) flags: u32,
+    /// Name of the process.
+    pub(crate) process: &'a [u8],
+    /// If a later line completes it: what that line names it by, on the same device.
+    pub(crate) pair: Option<u64>,
+}
+
+impl<'a> Raw<'a> {
+    /// A request of sectors.
+    #[inline]
+    pub(crate) const fn sectors(time_ns: u64, op: Op, lba: u64, sectors: u64) -> Self {
+        let (device, process): (&'a [u8], &'a [u8]) = (&[], &[]);
+        Self {
+            time_ns,
+            op,
+            lba,
+            sectors,
+            device,
+            stream: 0,
+            issue_ns: None,
+            completion_ns: None,
+            flags: 0,
+            process,
+            pair: None,
+        }
+    }
+
+    /// A request of bytes: every sector it touches.
+    #[inline]
+    pub(crate) fn bytes(time_ns: u64, op: Op, offset: u64, bytes: u64) -> Result<Self, FieldError> {
+        let Some(end) = offset.checked_add(bytes) else {
+            return Err(FieldError::new(
+                "offset + size",
+                offset.to_string().as_bytes(),
+                "an end below 2^64 bytes",
+            ));
+        };
+        let lba = offset / SECTOR_BYTES;
+        let sectors = if bytes == 0 { 0 } else { end.div_ceil(SECTOR_BYTES) - lba };
+        Ok(Self::sectors(time_ns, op, lba, sectors))
+    }
+
+    /// A flush.
+    pub(crate) const fn flush(time_ns: u64) -> Self {
+        Self::sectors(time_ns, Op::Flush, 0, 0)
+    }
+}
+
+/// What is wanted of the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Requests only.
+    Requests,
+    /// Requests with what happened to them.
+    Log,
+    /// Nothing but how far each device's addresses go.
+    Extents,
+}
+
+/// Takes what a decoder finds.
+pub(crate) struct Sink {
+    want: Want,
+    /// Where requests go; lent by the caller of `read`.
+    pub(crate) requests: Vec<Request>,
+    /// Where records go; lent by the caller of `read_log`.
+    pub(crate) records: Vec<LogRecord>,
+    /// What has been read so far.
+    pub(crate) report: Report,
+    /// An error that no single line is to blame for; ends the reading.
+    pub(crate) failed: Option<TraceError>,
+    skip_bad: u64,
+    clock: Clock,
+    clock_offset_ns: u64,
+    devices: Devices,
+    request_sorter: Option<Sorter<Request>>,
+    record_sorter: Option<Sorter<LogRecord>>,
+    pairing: Pairing,
+}
+
+impl Sink {
+    /// A sink for `want`. `source` is read again when a second device shows up; without one, devices share addresses.
+    pub(crate) fn new(want: Want, report: Report, skip_bad: u64, source: Option<Source>) -> Self {
+        Self {
+            want,
+            requests: Vec::new(),
+            records: Vec::new(),
+            report,
+            failed: None,
+            skip_bad,
+            clock: Clock::default(),
+            clock_offset_ns: 0,
+            devices: Devices::new(source),
+            request_sorter: None,
+            record_sorter: None,
+            pairing: Pairing::default(),
+        }
+    }
+
+    /// Says how far records may stand from their place in time; before the first one.
+    pub(crate) fn set_order(&mut self, order: Order) {
+        let window = match order {
+            Order::AsIs => return,
+            Order::Window(window) => window,
+            Order::Whole => usize::MAX,
+        };
+        self.request_sorter = Some(Sorter::new(window));
+        self.record_sorter = Some(Sorter::new(window));
+    }
+
+    /// Says by how much the decoder moves its times; reports take it off again.
+    pub(crate) fn set_clock_offset_ns(&mut self, offset_ns: u64) {
+        self.clock_offset_ns = offset_ns;
+    }
+
+    /// What is wanted.
+    pub(crate) const fn want(&self) -> Want {
+        self.want
+    }
+
+    /// Changes what is wanted; before the first record.
+    pub(crate) fn set_want(&mut self, want: Want) {
+        self.want = want;
+    }
+
+    /// Requests or records ready for the caller.
+    pub(crate) const fn ready(&self) -> usize {
+        self.requests.len() + self.records.len()
+    }
+
+    /// Takes a request.
+    #[inline]
+    pub(crate) fn push(&mut self, raw: Raw<'_>) -> Result<(), FieldError> {
+        let sectors = check(&raw)?;
+        let (index, base_lba) = if raw.op == Op::Flush {
+            (0, 0)
+        } else {
+            let end = raw.lba + u64::from(sectors);
+            match self.devices.place(&mut self.report.devices, raw.device, end, self.want == Want::Extents) {
+                Ok(place) => place,
+                Err(error) => {
+                    self.failed = Some(error);
+                    return Ok(());
+                }
+            }
+        };
+        let request = Request {
+            time_ns: raw.time_ns,
+            lba: raw.lba + base_lba,
+            sectors,
+            stream: raw.stream,
+            op: raw.op,
+        };
+        match self.want {
+            Want::Requests => self.push_request(request),
+            Want::Log => self.push_record(request, &raw, index),
+            Want::Extents => {}
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push_request(&mut self, request: Request) {
+        if let Some(sorter) = &mut self.request_sorter {
+            self.report.reordered += u64::from(sorter.push(request));
+            while let Some(request) = self.request_sorter.as_mut().and_then(|sorter| sorter.pop(false)) {
+                self.emit_request(request);
+            }
+        } else {
+            self.emit_request(request);
+        }
+    }
+
+    #[inline]
+    fn emit_request(&mut self, mut request: Request) {
+        self.tick(request.op, &mut request);
+        self.requests.push(request);
+    }
+
+    fn push_record(&mut self, request: Request, raw: &Raw<'_>, device: usize) {
+        let record = LogRecord {
+            request,
+            due_ns: None,
+            issue_ns: raw.issue_ns,
+            completion_ns: raw.completion_ns,
+            flags: raw.flags,
+            process: String::from_utf8_lossy(raw.process).into_owned(),
+        };
+        self.pairing.push(record, raw.pair.map(|pair| (device, pair)));
+        self.release(false);
+    }
+
+    /// A request pushed earlier with this `pair` on this device completed at `time_ns`.
+    pub(crate) fn complete(&mut self, device: &[u8], pair: u64, time_ns: u64) {
+        if self.want == Want::Log
+            && let Some(index) = self.devices.find(device)
+        {
+            self.pairing.complete((index, pair), time_ns);
+            self.release(false);
+        }
+    }
+
+    fn release(&mut self, all: bool) {
+        while let Some(record) = self.pairing.pop(all) {
+            match &mut self.record_sorter {
+                Some(sorter) => self.report.reordered += u64::from(sorter.push(record)),
+                None => self.emit_record(record),
+            }
+            self.release_sorted(false);
+        }
+    }
+
+    fn release_sorted(&mut self, all: bool) {
+        while let Some(record) = self.record_sorter.as_mut().and_then(|sorter| sorter.pop(all)) {
+            self.emit_record(record);
+        }
+    }
+
+    fn emit_record(&mut self, mut record: LogRecord) {
+        self.tick(record.request.op, &mut record);
+        self.records.push(record);
+    }
+
+    /// Sets the clock of an item on its way out, and counts it.
+    #[inline]
+    fn tick<T: Timed>(&mut self, op: Op, item: &mut T) {
+        let source_time = item.time();
+        let back = self.clock.set(item);
+        let report = &mut self.report;
+        report.clamped_times += u64::from(back);
+        report.first_time_ns = self.clock.base().saturating_sub(self.clock_offset_ns);
+        report.last_time_ns = source_time.saturating_sub(self.clock_offset_ns);
+        report.duration_ns = self.clock.last();
+        match op {
+            Op::Read => report.reads += 1,
+            Op::Write => report.writes += 1,
+            Op::Trim => report.trims += 1,
+            Op::Flush => report.flushes += 1,
+        }
+        report.requests += u64::from(op != Op::Flush);
+    }
+
+    /// Gives up everything that was held back: at the end of the trace.
+    pub(crate) fn finish(&mut self) {
+        self.release(true);
+        self.release_sorted(true);
+        while let Some(request) = self.request_sorter.as_mut().and_then(|sorter| sorter.pop(true)) {
+            self.emit_request(request);
+        }
+    }
+
+    /// How far the addresses of each device go.
+    pub(crate) fn extents(&self) -> Extents {
+        self.devices.extents(&self.report.devices)
+    }
+
+    /// Counts known damage that was read all the same.
+    pub(crate) fn repaired(&mut self, reason: &'static str) {
+        report::count(&mut self.report.repaired, reason);
+    }
+
+    /// Counts a line or record that is no request to a drive.
+    pub(crate) fn left_out(&mut self, reason: &'static str) {
+        report::count(&mut self.report.left_out, reason);
+    }
+
+    /// A bad line or record: skipped if the caller allows as many, else the error to stop with.
+    #[cold]
+    pub(crate) fn bad(
+        &mut self,
+        path: &std::path::Path,
+        position: Position,
+        field: FieldError,
+    ) -> Result<(), TraceError> {
+        if self.report.skipped_bad >= self.skip_bad {
+            return Err(TraceError::Record { path: path.to_owned(), position, field });
+        }
+        self.report.skipped_bad += 1;
+        if self.report.skipped_messages.len() < KEPT_MESSAGES {
+            self.report.skipped_messages.push(format!("{position}: {field}"));
+        }
+        Ok(())
+    }
+}
+
+/// Checks what every request must be, whatever its format.
+#[inline]
+fn check(raw: &Raw<'_>) -> Result<u32, FieldError> {
+    if raw.op == Op::Flush {
+        return Ok(0);
+    }
+    let quoted = |value: u64| value.to_string();
+    if raw.sectors == 0 {
+        return Err(FieldError::new("size", b"0", "a length above zero"));
+    }
+    let Ok(sectors) = u32::try_from(raw.sectors) else {
+        return Err(FieldError::new("size", quoted(raw.sectors).as_bytes(), "at most 4294967295 sectors"));
+    };
+    if raw.lba.checked_add(raw.sectors).is_none() {
+        return Err(FieldError::new(
+            "address",
+            quoted(raw.lba).as_bytes(),
+            "a request that ends below sector 2^64",
+        ));
+    }
+    Ok(sectors)
+}

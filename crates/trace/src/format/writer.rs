@@ -1,0 +1,153 @@
+//! Writing a trace: under a temporary name until it is whole, compressed if its name says so.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::encode::{Encoder, line_encoder};
+use super::{Format, Options, Report, Trace, binary, detect};
+use crate::{LogRecord, Request, TraceError};
+
+/// Bytes gathered before they are handed on.
+const BLOCK: usize = 256 << 10;
+
+/// Records converted at once.
+const BATCH: usize = 1 << 12;
+
+/// A trace being written. Until [`finish`](Self::finish) it has a temporary name beside its own, and is removed if it
+/// never gets there.
+pub struct Writer {
+    path: PathBuf,
+    partial: Partial,
+    encoder: Box<dyn Encoder>,
+    output: Output,
+    block: Vec<u8>,
+}
+
+enum Output {
+    Plain(File),
+    Gzip(flate2::write::GzEncoder<File>),
+    Zstd(zstd::stream::write::Encoder<'static, File>),
+}
+
+/// The temporary file: removed when dropped unless it was renamed.
+struct Partial {
+    path: PathBuf,
+    renamed: bool,
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if !self.renamed {
+            // Nothing can be done about a failure here, and the error that led here is the one to report.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Writer {
+    /// Starts to write `path` as `format`; a name that ends in `.gz` or `.zst` is compressed.
+    pub fn create(path: &Path, format: Format) -> Result<Self, TraceError> {
+        let unwritable = |detail: String| TraceError::Unwritable { path: path.to_owned(), detail };
+        let encoder = match line_encoder(format) {
+            Some(encoder) => encoder,
+            None => binary::encoder(format).ok_or_else(|| unwritable(refusal(format)))?,
+        };
+        let name = path.file_name().ok_or_else(|| unwritable("this is no file name".to_owned()))?;
+        let mut partial = std::ffi::OsString::from(".");
+        partial.push(name);
+        partial.push(format!(".{}.partial", std::process::id()));
+        let partial = path.with_file_name(partial);
+        let failed = |source| TraceError::Io { path: partial.clone(), source };
+        let file = File::create(&partial).map_err(failed)?;
+        let ends_in = |end: &str| name.to_string_lossy().ends_with(end);
+        let output = if ends_in(".gz") {
+            Output::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
+        } else if ends_in(".zst") {
+            Output::Zstd(zstd::stream::write::Encoder::new(file, 0).map_err(failed)?)
+        } else {
+            Output::Plain(file)
+        };
+        let partial = Partial { path: partial, renamed: false };
+        let block = Vec::with_capacity(BLOCK + 4096);
+        let mut writer = Self { path: path.to_owned(), partial, encoder, output, block };
+        writer.encoder.start(&mut writer.block).map_err(unwritable)?;
+        Ok(writer)
+    }
+
+    /// Writes a record with all of it that the format can hold. Times finer than the format's clock are cut off;
+    /// operations and addresses that it can't hold are an error.
+    pub fn write(&mut self, record: &LogRecord) -> Result<(), TraceError> {
+        let encoded = self.encoder.encode(record, &mut self.block);
+        encoded.map_err(|detail| TraceError::Unwritable { path: self.path.clone(), detail })?;
+        if self.block.len() >= BLOCK { self.hand_on() } else { Ok(()) }
+    }
+
+    /// Writes a request of which nothing more is known.
+    pub fn write_request(&mut self, request: &Request) -> Result<(), TraceError> {
+        self.write(&LogRecord::bare(*request))
+    }
+
+    /// Writes what is left and gives the file its name.
+    pub fn finish(mut self) -> Result<(), TraceError> {
+        let ended = self.encoder.finish(&mut self.block);
+        ended.map_err(|detail| TraceError::Unwritable { path: self.path.clone(), detail })?;
+        self.hand_on()?;
+        let Self { path, mut partial, output, .. } = self;
+        let ended = match output {
+            Output::Plain(mut file) => file.flush(),
+            Output::Gzip(encoder) => encoder.finish().map(drop),
+            Output::Zstd(encoder) => encoder.finish().map(drop),
+        };
+        let renamed = ended.and_then(|()| std::fs::rename(&partial.path, &path));
+        renamed.map_err(|source| TraceError::Io { path, source })?;
+        partial.renamed = true;
+        Ok(())
+    }
+
+    fn hand_on(&mut self) -> Result<(), TraceError> {
+        let written = match &mut self.output {
+            Output::Plain(file) => file.write_all(&self.block),
+            Output::Gzip(encoder) => encoder.write_all(&self.block),
+            Output::Zstd(encoder) => encoder.write_all(&self.block),
+        };
+        self.block.clear();
+        written.map_err(|source| TraceError::Io { path: self.partial.path.clone(), source })
+    }
+}
+
+fn refusal(format: Format) -> String {
+    let written: Vec<&str> =
+        Format::ALL.into_iter().filter(|format| format.is_writable()).map(Format::name).collect();
+    format!("{format} is read but not written; formats that are written: {}", written.join(", "))
+}
+
+/// Reads the trace at `input` and writes it to `output` as `format`, or as the format that the name of `output` says.
+/// Returns what was read.
+pub fn convert(
+    input: &Path,
+    options: &Options,
+    output: &Path,
+    format: Option<Format>,
+) -> Result<Report, TraceError> {
+    let format = match format.or_else(|| detect::by_name(output)) {
+        Some(format) => format,
+        None => {
+            let detail = "its name says no format; name one, or end it in one of .msr.csv, .spc, .disksim, .ssdsim, .mqsim, .iolog2, .iolog3, .parquet";
+            return Err(TraceError::Unwritable { path: output.to_owned(), detail: detail.to_owned() });
+        }
+    };
+    let mut trace = Trace::open(input, options)?;
+    let mut writer = Writer::create(output, format)?;
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut more = true;
+    while more {
+        batch.clear();
+        more = trace.read_log(&mut batch, BATCH)?;
+        for record in &batch {
+            writer.write(record)?;
+        }
+    }
+    writer.finish()?;
+    Ok(trace.report().clone())
+}

@@ -1,0 +1,257 @@
+//! The vocabulary of specs: kinds, keys with default and unit, and taking a text apart into pairs that are all known.
+//! What the values mean is `spec.rs`'s.
+
+use crate::TraceError;
+
+/// Which addresses a workload takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Every start equally likely.
+    Random,
+    /// Each request where the last one ended.
+    Sequential,
+    /// The k-th most popular start with probability proportional to k^-theta.
+    Zipf,
+    /// A share of the starts gets its own share of the requests.
+    HotCold,
+}
+
+impl Kind {
+    /// All kinds, in the order of the documentation.
+    pub const ALL: [Kind; 4] = [Kind::Random, Kind::Sequential, Kind::Zipf, Kind::HotCold];
+
+    /// The name in a spec.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Random => "random",
+            Kind::Sequential => "sequential",
+            Kind::Zipf => "zipf",
+            Kind::HotCold => "hotcold",
+        }
+    }
+
+    /// One sentence for the command line.
+    pub const fn help(self) -> &'static str {
+        match self {
+            Kind::Random => "starts uniformly at random",
+            Kind::Sequential => {
+                "each request starts where the last one ended, from the first again at the end"
+            }
+            Kind::Zipf => "the k-th most popular start has probability proportional to k^-theta",
+            Kind::HotCold => "a hot share of the starts gets its own share of the requests",
+        }
+    }
+
+    fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// One key of a spec, for documentation and the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The name in a spec.
+    pub name: &'static str,
+    /// The kinds that have it.
+    pub kinds: &'static [Kind],
+    /// What the value is: `size`, `time`, `share`, `number`, ...
+    pub unit: &'static str,
+    /// The value if the key is not given, in words where it depends on others.
+    pub default: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+}
+
+const PLACED: &[Kind] = &[Kind::Zipf, Kind::HotCold];
+
+/// Every key of every kind, in the order of a canonical spec.
+pub const KEYS: &[Key] = &[
+    key("span", &Kind::ALL, "size", "16GiB", "length of the address range that requests lie in"),
+    key("offset", &Kind::ALL, "size", "0B", "where the address range starts"),
+    key(
+        "size",
+        &Kind::ALL,
+        "size or list",
+        "4KiB",
+        "length of a request; `4KiB|16KiB:0.3` draws from a list, sizes without a share split the rest evenly",
+    ),
+    key(
+        "align",
+        &Kind::ALL,
+        "size",
+        "the smallest size; 512B for sequential",
+        "requests start at the offset plus a multiple of this",
+    ),
+    key("count", &Kind::ALL, "requests", "1000000", "number of requests, flushes included"),
+    key(
+        "write",
+        &Kind::ALL,
+        "share",
+        "what trim and flush leave",
+        "share of the requests that write; the rest reads",
+    ),
+    key("trim", &Kind::ALL, "share", "0.0", "share of the requests that discard"),
+    key("flush", &Kind::ALL, "share", "0.0", "share of the requests that flush"),
+    key(
+        "flush_every",
+        &Kind::ALL,
+        "requests",
+        "never",
+        "every n-th request is a flush; the shares are of the others",
+    ),
+    key(
+        "rate",
+        &Kind::ALL,
+        "requests/s",
+        "closed loop",
+        "Poisson arrivals: exponential gaps of this mean rate",
+    ),
+    key(
+        "period",
+        &Kind::ALL,
+        "time",
+        "closed loop",
+        "fixed time from request to request, or from burst to burst",
+    ),
+    key("burst", &Kind::ALL, "requests", "1", "requests that arrive together every period (or burst_period)"),
+    key(
+        "burst_period",
+        &Kind::ALL,
+        "time",
+        "none",
+        "time from burst to burst, the bursts being on top of one request every period",
+    ),
+    key("theta", &[Kind::Zipf], "number", "0.99", "exponent of the popularity, above 0 and at most 5"),
+    key("hot_share", &[Kind::HotCold], "share", "0.2", "share of the starts that is hot"),
+    key("hot_writes", &[Kind::HotCold], "share", "0.8", "share of the requests that goes to hot starts"),
+    key(
+        "layout",
+        PLACED,
+        "scattered or together",
+        "scattered for zipf, together for hotcold",
+        "whether popular starts are spread over the span by a seeded permutation or are its first ones",
+    ),
+    key(
+        "seed",
+        &Kind::ALL,
+        "number",
+        "1",
+        "start of the random numbers: the same seed gives the same requests",
+    ),
+];
+
+const fn key(
+    name: &'static str,
+    kinds: &'static [Kind],
+    unit: &'static str,
+    default: &'static str,
+    help: &'static str,
+) -> Key {
+    Key { name, kinds, unit, default, help }
+}
+
+impl Kind {
+    /// The keys of this kind, in canonical order.
+    pub fn keys(self) -> impl Iterator<Item = &'static Key> {
+        KEYS.iter().filter(move |key| key.kinds.contains(&self))
+    }
+}
+
+/// A spec taken apart: its kind, and its values by key, every key known to the kind and given once.
+#[derive(Debug)]
+pub(super) struct Pairs<'a> {
+    pub(super) kind: Kind,
+    values: Vec<(&'static str, &'a str)>,
+}
+
+impl<'a> Pairs<'a> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, TraceError> {
+        let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
+        let kind = Kind::named(name).ok_or_else(|| unknown_kind(name))?;
+        let mut pairs = Pairs { kind, values: Vec::new() };
+        for pair in rest.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').ok_or_else(|| {
+                refuse(
+                    "workload",
+                    pair,
+                    format!("expected key=value; the keys of {} are {}", kind.name(), list(kind)),
+                )
+            })?;
+            let name = known_key(kind, name.trim())?;
+            if pairs.get(name).is_some() {
+                return Err(refuse("workload key", name, "given twice; give it once"));
+            }
+            pairs.values.push((name, value.trim()));
+        }
+        Ok(pairs)
+    }
+
+    /// The value given for a key.
+    pub(super) fn get(&self, name: &str) -> Option<&'a str> {
+        self.values.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+    }
+
+    /// The value of a key, read by `parse`, or `default` if it was not given.
+    pub(super) fn read<T>(
+        &self,
+        name: &str,
+        default: T,
+        expected: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, TraceError> {
+        self.get(name).map_or(Ok(default), |text| parse(text).ok_or_else(|| bad_value(name, text, expected)))
+    }
+}
+
+/// Whether a text is meant as a spec: a kind alone or with keys, or at least of the form `word:key=...`.
+pub(super) fn is_spec(text: &str) -> bool {
+    let word =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
+    Kind::named(name).is_some()
+        || (word(name) && rest.split_once('=').is_some_and(|(key, _)| word(key.trim())))
+}
+
+/// The error of a value that can't be used.
+pub(super) fn bad_value(key: &str, found: &str, expected: impl Into<String>) -> TraceError {
+    refuse(&format!("workload key `{key}`"), found, expected)
+}
+
+fn refuse(what: &str, found: &str, expected: impl Into<String>) -> TraceError {
+    TraceError::Spec { what: what.into(), found: found.into(), expected: expected.into() }
+}
+
+fn unknown_kind(name: &str) -> TraceError {
+    let names = Kind::ALL.map(Kind::name);
+    let expected = format!("no such kind{}; the kinds are {}", hint(name, names), names.join(", "));
+    refuse("workload", name, expected)
+}
+
+fn known_key(kind: Kind, name: &str) -> Result<&'static str, TraceError> {
+    if let Some(key) = kind.keys().find(|key| key.name == name) {
+        return Ok(key.name);
+    }
+    let elsewhere = KEYS.iter().find(|key| key.name == name);
+    let reason = elsewhere.map_or_else(
+        || format!("no such key{}", hint(name, kind.keys().map(|key| key.name))),
+        |key| {
+            let owners: Vec<&str> = key.kinds.iter().map(|kind| kind.name()).collect();
+            format!("has no effect in {}, it is a key of {}", kind.name(), owners.join(" and "))
+        },
+    );
+    Err(refuse("workload key", name, format!("{reason}; the keys of {} are {}", kind.name(), list(kind))))
+}
+
+fn list(kind: Kind) -> String {
+    kind.keys().map(|key| key.name).collect::<Vec<_>>().join(", ")
+}
+
+/// ` (did you mean x?)` if one of the names is near enough to be meant.
+fn hint<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(text, name), name))
+        .min()
+        .filter(|(distance, name)| *distance <= 2.max(name.len() / 3))
+        .map_or_else(String::new, |(_, name)| format!(" (did you mean `{name}`?)"))
+}

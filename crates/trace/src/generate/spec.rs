@@ -1,0 +1,368 @@
+//! What a spec means: values read and checked against each other, and printed back completely.
+
+use std::fmt::Write as _;
+
+use super::{
+    arrivals::Arrivals,
+    hotcold::hot_starts,
+    keys::{self, Kind, Pairs, bad_value},
+    mix::{Mix, Size},
+    share::Share,
+};
+use crate::{SECTOR_BYTES, TraceError, quantity};
+
+const SHARE: &str = "expected a share from 0 to 1";
+const NUMBER: &str = "expected a whole number from 1";
+
+/// Where popular starts lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Spread over the span by a seeded permutation.
+    Scattered,
+    /// At the start of the span, the most popular first.
+    Together,
+}
+
+/// A kind with its own parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Places {
+    Random,
+    Sequential,
+    Zipf { theta: f64, layout: Layout },
+    HotCold { hot_share: Share, hot_writes: Share, layout: Layout },
+}
+
+/// A workload to generate: a parsed and checked spec. [`super`] describes the language.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    pub(super) kind: Kind,
+    pub(super) places: Places,
+    pub(super) span_sectors: u64,
+    pub(super) offset_sectors: u64,
+    pub(super) align_sectors: u64,
+    pub(super) sizes: Vec<Size>,
+    pub(super) count: u64,
+    pub(super) mix: Mix,
+    pub(super) arrivals: Arrivals,
+    pub(super) seed: u64,
+}
+
+impl Spec {
+    /// Reads a spec such as `zipf:span=16GiB,theta=0.9,seed=7`.
+    ///
+    /// # Errors
+    /// [`TraceError::Spec`] names the key, the value and what would be right.
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let pairs = Pairs::parse(text)?;
+        let span_sectors = sectors(&pairs, "span", 16 << 30)?;
+        let offset_sectors = sectors(&pairs, "offset", 0)?;
+        let sizes = read_sizes(pairs.get("size").unwrap_or("4KiB"))?;
+        let smallest = sizes.iter().map(|size| u64::from(size.sectors)).min().unwrap_or(1);
+        let align = if pairs.kind == Kind::Sequential { 1 } else { smallest };
+        let align_sectors = sectors(&pairs, "align", align * SECTOR_BYTES)?;
+        let spec = Spec {
+            kind: pairs.kind,
+            places: read_places(&pairs)?,
+            span_sectors,
+            offset_sectors,
+            align_sectors,
+            sizes,
+            count: pairs.read("count", 1_000_000, NUMBER, positive)?,
+            mix: read_mix(&pairs)?,
+            arrivals: read_arrivals(&pairs)?,
+            seed: pairs.read("seed", 1, "expected a whole number below 2^64", |text| text.parse().ok())?,
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// Whether a text is meant as a spec rather than as the name of a file: a kind alone, or `word:key=...`.
+    pub fn is_spec(text: &str) -> bool {
+        keys::is_spec(text)
+    }
+
+    /// The spec with every key that has a value, in a fixed order. Parses back to itself.
+    pub fn canonical(&self) -> String {
+        let bytes = |sectors: u64| quantity::format_bytes(sectors * SECTOR_BYTES);
+        let mut text = format!(
+            "{}:span={},offset={},size={},align={},count={}",
+            self.kind.name(),
+            bytes(self.span_sectors),
+            bytes(self.offset_sectors),
+            print_sizes(&self.sizes),
+            bytes(self.align_sectors),
+            self.count
+        );
+        let mut put = |key: &str, value: &dyn std::fmt::Display| {
+            // Writing to a string can't fail.
+            let _ = write!(text, ",{key}={value}");
+        };
+        put("write", &self.mix.write);
+        put("trim", &self.mix.trim);
+        match self.mix.flush_every {
+            0 => put("flush", &self.mix.flush),
+            every => put("flush_every", &every),
+        }
+        match self.arrivals {
+            Arrivals::Closed => {}
+            Arrivals::Poisson { rate } => put("rate", &rate),
+            Arrivals::Periodic { period_ns, burst } => {
+                put("period", &quantity::format_nanos(period_ns));
+                put("burst", &burst);
+            }
+            Arrivals::Mixed { period_ns, burst, burst_period_ns } => {
+                put("period", &quantity::format_nanos(period_ns));
+                put("burst", &burst);
+                put("burst_period", &quantity::format_nanos(burst_period_ns));
+            }
+        }
+        match self.places {
+            Places::Random | Places::Sequential => {}
+            Places::Zipf { theta, layout } => {
+                put("theta", &theta);
+                put("layout", &layout.name());
+            }
+            Places::HotCold { hot_share, hot_writes, layout } => {
+                put("hot_share", &hot_share);
+                put("hot_writes", &hot_writes);
+                put("layout", &layout.name());
+            }
+        }
+        put("seed", &self.seed);
+        text
+    }
+
+    /// The same workload from another seed.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Requests in the workload, flushes included.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Where the address range starts, bytes.
+    pub fn offset_bytes(&self) -> u64 {
+        self.offset_sectors * SECTOR_BYTES
+    }
+
+    /// Where the address range ends, bytes: one past the last that a request may touch.
+    pub fn span_end_bytes(&self) -> u64 {
+        (self.offset_sectors + self.span_sectors) * SECTOR_BYTES
+    }
+
+    /// Whether requests carry times; if not, all are 0 and the pace is the reader's.
+    pub fn is_timed(&self) -> bool {
+        self.arrivals != Arrivals::Closed
+    }
+
+    /// Places a request may start at, such that every size fits at each.
+    pub(super) fn starts(&self) -> u64 {
+        let largest = self.sizes.iter().map(|size| u64::from(size.sectors)).max().unwrap_or(1);
+        (self.span_sectors - largest) / self.align_sectors + 1
+    }
+
+    fn check(&self) -> Result<(), TraceError> {
+        let bytes = |sectors: u64| quantity::format_bytes(sectors * SECTOR_BYTES);
+        if self.span_sectors == 0 {
+            return Err(bad_value("span", "0B", "expected at least one sector, 512B"));
+        }
+        if self.align_sectors == 0 {
+            return Err(bad_value("align", "0B", "expected at least one sector, 512B"));
+        }
+        // Sectors of 512 bytes in 64 bits: the sum can't overflow, its bytes can.
+        if self.offset_sectors + self.span_sectors > u64::MAX / SECTOR_BYTES {
+            let expected =
+                format!("with a span of {} the range ends beyond 2^64 bytes", bytes(self.span_sectors));
+            return Err(bad_value("offset", &bytes(self.offset_sectors), expected));
+        }
+        if let Some(size) = self.sizes.iter().find(|size| u64::from(size.sectors) > self.span_sectors) {
+            let expected = format!("larger than the span, {}", bytes(self.span_sectors));
+            return Err(bad_value("size", &bytes(size.sectors.into()), expected));
+        }
+        if let Places::HotCold { hot_share, .. } = self.places {
+            let (starts, hot) = (self.starts(), hot_starts(self.starts(), hot_share));
+            if hot == 0 || hot == starts {
+                let expected =
+                    format!("makes {hot} of {starts} starts hot; at least one must be hot and one cold");
+                return Err(bad_value("hot_share", &hot_share.to_string(), expected));
+            }
+        }
+        if self.arrivals.last_ns(self.count) > u128::from(u64::MAX) {
+            let expected = "the last of so many requests would arrive after 2^64 ns (584 years); \
+                            expected fewer, or a faster arrival";
+            return Err(bad_value("count", &self.count.to_string(), expected));
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Spec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.canonical())
+    }
+}
+
+impl std::str::FromStr for Spec {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        Spec::parse(text)
+    }
+}
+
+impl Layout {
+    const fn name(self) -> &'static str {
+        match self {
+            Layout::Scattered => "scattered",
+            Layout::Together => "together",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Layout::Scattered, Layout::Together].into_iter().find(|layout| layout.name() == text)
+    }
+}
+
+fn positive(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|value| *value > 0)
+}
+
+fn sectors(pairs: &Pairs<'_>, key: &str, default_bytes: u64) -> Result<u64, TraceError> {
+    let expected = "expected a size in whole sectors of 512 bytes, such as 4KiB or 16GiB";
+    let whole = |text: &str| quantity::parse_bytes(text).filter(|bytes| bytes.is_multiple_of(SECTOR_BYTES));
+    Ok(pairs.read(key, default_bytes, expected, whole)? / SECTOR_BYTES)
+}
+
+/// One size, or several as `4KiB|16KiB:0.3`. Sizes without a share split evenly what the others leave.
+fn read_sizes(text: &str) -> Result<Vec<Size>, TraceError> {
+    let expected = "expected a size from 512B to 1TiB in whole sectors of 512 bytes, such as 4KiB, or a list such as \
+                    4KiB|16KiB:0.3";
+    let refuse = |reason: &str| bad_value("size", text, reason);
+    let mut sizes = Vec::new();
+    for item in text.split('|') {
+        let (size, share) = item.split_once(':').map_or((item, None), |(size, share)| (size, Some(share)));
+        let bytes = quantity::parse_bytes(size)
+            .filter(|bytes| bytes.is_multiple_of(SECTOR_BYTES) && (1..=1 << 40).contains(bytes))
+            .ok_or_else(|| refuse(expected))?;
+        let share = match share.map(|share| Share::parse(share.trim())) {
+            Some(Some(Share::ZERO) | None) => return Err(refuse("each share must be above 0 and at most 1")),
+            share => share.flatten(),
+        };
+        sizes.push(((bytes / SECTOR_BYTES) as u32, share));
+    }
+    let given: Vec<Share> = sizes.iter().filter_map(|(_, share)| *share).collect();
+    let rest = Share::rest(&given).ok_or_else(|| refuse("the shares sum to more than 1"))?;
+    let parts = sizes.len() - given.len();
+    if parts == 0 && rest != Share::ZERO {
+        return Err(refuse("the shares sum to less than 1; leave one out and that size gets the rest"));
+    }
+    let mut shared = (0..parts).map(|index| rest.part(index, parts));
+    let sizes: Vec<Size> = sizes
+        .into_iter()
+        .filter_map(|(sectors, share)| Some(Size { sectors, share: share.or_else(|| shared.next())? }))
+        .collect();
+    if sizes.iter().any(|size| size.share == Share::ZERO) {
+        return Err(refuse("the shares given leave nothing to the sizes without one"));
+    }
+    Ok(sizes)
+}
+
+fn print_sizes(sizes: &[Size]) -> String {
+    let bytes = |size: &Size| quantity::format_bytes(u64::from(size.sectors) * SECTOR_BYTES);
+    match sizes {
+        [only] => bytes(only),
+        list => {
+            list.iter().map(|size| format!("{}:{}", bytes(size), size.share)).collect::<Vec<_>>().join("|")
+        }
+    }
+}
+
+fn read_places(pairs: &Pairs<'_>) -> Result<Places, TraceError> {
+    let layout = |default| pairs.read("layout", default, "expected scattered or together", Layout::parse);
+    Ok(match pairs.kind {
+        Kind::Random => Places::Random,
+        Kind::Sequential => Places::Sequential,
+        Kind::Zipf => {
+            let expected = "expected a number above 0 and at most 5 (for 0, every start alike, use random)";
+            let theta = |text: &str| text.parse().ok().filter(|theta| *theta > 0.0 && *theta <= 5.0);
+            Places::Zipf {
+                theta: pairs.read("theta", 0.99, expected, theta)?,
+                layout: layout(Layout::Scattered)?,
+            }
+        }
+        Kind::HotCold => {
+            let share = |key, default: &str| {
+                pairs.read(key, Share::parse(default).unwrap_or(Share::ONE), SHARE, Share::parse)
+            };
+            let (hot_share, hot_writes) = (share("hot_share", "0.2")?, share("hot_writes", "0.8")?);
+            Places::HotCold { hot_share, hot_writes, layout: layout(Layout::Together)? }
+        }
+    })
+}
+
+fn read_mix(pairs: &Pairs<'_>) -> Result<Mix, TraceError> {
+    let share = |key| pairs.read(key, Share::ZERO, SHARE, Share::parse);
+    let (trim, flush) = (share("trim")?, share("flush")?);
+    let flush_every = pairs.read("flush_every", 0, "expected a whole number from 2", |text| {
+        positive(text).filter(|every| *every > 1)
+    })?;
+    if let (Some(found), true) = (pairs.get("flush_every"), pairs.get("flush").is_some()) {
+        return Err(bad_value("flush_every", found, "give either flush_every or flush, not both"));
+    }
+    let text = |key| pairs.get(key).unwrap_or("0");
+    let write = match pairs.get("write") {
+        Some(_) => share("write")?,
+        None => Share::rest(&[trim, flush]).ok_or_else(|| {
+            bad_value("trim", text("trim"), format!("trim and flush={} sum above 1", text("flush")))
+        })?,
+    };
+    if Share::rest(&[write, trim, flush]).is_none() {
+        let reason = format!("write, trim={} and flush={} sum above 1", text("trim"), text("flush"));
+        return Err(bad_value("write", text("write"), reason));
+    }
+    Ok(Mix { write, trim, flush, flush_every })
+}
+
+fn read_arrivals(pairs: &Pairs<'_>) -> Result<Arrivals, TraceError> {
+    let time = |key| {
+        let nanos = |text: &str| quantity::parse_nanos(text).filter(|nanos| *nanos > 0);
+        pairs.read(key, 0, "expected a time above 0, such as 40us or 1.2ms", nanos)
+    };
+    let alone = |key, reason: &str| pairs.get(key).map_or(Ok(()), |text| Err(bad_value(key, text, reason)));
+    let burst = pairs.read("burst", 1, NUMBER, positive)?;
+    if pairs.get("rate").is_some() {
+        for key in ["period", "burst", "burst_period"] {
+            alone(key, "has no effect with rate; give either rate, or period with its bursts")?;
+        }
+        let expected = "expected a number of requests per second above 0 and at most 1e12";
+        let rate = |text: &str| text.parse().ok().filter(|rate| *rate > 0.0 && *rate <= 1e12);
+        return Ok(Arrivals::Poisson { rate: pairs.read("rate", 0.0, expected, rate)? });
+    }
+    let (period_ns, burst_period_ns) = (time("period")?, time("burst_period")?);
+    if period_ns == 0 {
+        alone("burst_period", "needs period: bursts come on top of one request every period")?;
+        alone("burst", "needs period: a burst of so many requests every period")?;
+        return Ok(Arrivals::Closed);
+    }
+    if burst_period_ns == 0 {
+        return Ok(Arrivals::Periodic { period_ns, burst });
+    }
+    if pairs.get("burst").is_none() {
+        alone("burst_period", "needs burst: how many requests come every burst_period")?;
+    }
+    Ok(Arrivals::Mixed { period_ns, burst, burst_period_ns })
+}
