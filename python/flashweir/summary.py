@@ -90,16 +90,12 @@ def _flash_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 def _wear_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     wear = result.get("wear")
     if isinstance(wear, Mapping):
-        parts = (
-            f"{name.removeprefix('erases_')} {_number(value)}"
-            for name, value in wear.items()
-            if isinstance(value, (int, float))
-        )
+        parts = (f"{name} {_number(value)}" for name, value in wear.items())
         yield "wear (erases a block)", ", ".join(parts)
 
 
 def _shares(result: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, float]]]:
-    for key, title in (("time_share", "die time"), ("bus_share", "bus time")):
+    for key, title in (("time_share", "die time"), ("bus_time_share", "bus time")):
         shares = result.get(key)
         if isinstance(shares, Mapping) and shares:
             yield title, shares
