@@ -12,7 +12,7 @@ const TOLERANCE: f64 = 0.02;
 /// spare blocks outlast the test.
 fn die() -> Drive {
     Drive::one_die()
-        .set("capacity", "64MiB")
+        .set("capacity", "128MiB")
         .set("op_ratio", 100.0)
         .set("precondition", "full")
         .set("timing.bus", 0)
@@ -27,7 +27,7 @@ fn run(drive: &Drive, reads: f64, writes: f64) -> Outcome {
     let count = if full() { 3_000_000 } else { 1_000_000 };
     let (rate, share) = ((reads + writes) * 1e6, writes / (reads + writes));
     let workload =
-        format!("random:span=64MiB,size=4KiB,align=4KiB,write={share:.9},rate={rate},count={count},seed=11");
+        format!("random:span=128MiB,size=4KiB,align=4KiB,write={share:.9},rate={rate},count={count},seed=11");
     let outcome = drive.run(&workload);
     assert_eq!(outcome.counters().flash().erases, 0, "no collections");
     outcome
