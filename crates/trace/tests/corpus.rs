@@ -180,3 +180,31 @@ fn logs_have_as_many_requests_and_completions_where_they_should() {
         assert!(inverted * 100 <= log.len(), "{file}: {inverted} completions before their request");
     }
 }
+
+#[test]
+fn content_alone_tells_the_formats_apart_but_for_look_alikes() {
+    let Some(folder) = folder() else { return };
+    let alike = [Format::Ssdsim, Format::Mqsim, Format::MqsimMs, Format::Disksim, Format::Flashsim];
+    // A name that says nothing; the files are small.
+    let path = std::env::temp_dir().join(format!("flashweir-corpus-{}", std::process::id()));
+    for row in index(&folder) {
+        let named = folder.join(format!("{}.zst", row.file));
+        let Some(format) = Trace::open(&named, &Options::default()).ok().map(|trace| trace.report().format)
+        else {
+            continue;
+        };
+        if BINARY.contains(&format) {
+            continue;
+        }
+        std::fs::copy(&named, &path).expect("room for a copy");
+        let trace =
+            Trace::open(&path, &Options::default()).unwrap_or_else(|error| panic!("{}: {error}", row.file));
+        let found = trace.report().format;
+        assert!(
+            found == format || (alike.contains(&found) && alike.contains(&format)),
+            "{}: {found}",
+            row.file
+        );
+        let _ = std::fs::remove_file(&path);
+    }
+}
