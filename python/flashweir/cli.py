@@ -132,9 +132,9 @@ def presets(json_to: Json = None) -> None:
     if json_to is not None:
         write_json(found, json_to)
         return
-    from flashweir.summary import print_rows
+    from flashweir.summary import print_paragraphs
 
-    print_rows(found, ("name", "summary", "source"), _console())
+    print_paragraphs(((preset["name"], preset["source"]) for preset in found), _console())
 
 
 @app.command()
