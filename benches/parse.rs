@@ -1,8 +1,9 @@
 //! How fast text formats parse: requests a second on one core, and the time they take against counting the newlines
 //! of the same bytes with `memchr` in the same run, so that machines compare.
 //!
-//! `cargo bench -p flashweir-trace --bench parse [-- FORMAT...]`. Lines are made here, in the shape of real ones; the
-//! file is read from the page cache, uncompressed. Each figure is the best of several runs.
+//! `cargo bench -p flashweir-trace --bench parse [-- FORMAT-OR-FILE...]`. Lines are made here, in the shape of real ones; the
+//! file is read from the page cache, uncompressed. Each figure is the best of several runs. A file named instead is
+//! measured as it is, compressed or not; the last column then is blank.
 #![allow(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
 
 use std::fmt::Write as _;
@@ -143,13 +144,25 @@ fn make(line: Line, start: &str) -> String {
     out
 }
 
-fn best(mut run: impl FnMut() -> u64) -> f64 {
-    let timed = (0..RUNS).map(|_| {
+/// The fewest seconds that `run` takes, and what it counts.
+fn best(mut run: impl FnMut() -> u64) -> (f64, u64) {
+    let mut fastest = f64::INFINITY;
+    let mut count = 0;
+    for _ in 0..RUNS {
         let start = Instant::now();
-        assert_eq!(run(), REQUESTS);
-        start.elapsed().as_secs_f64()
-    });
-    timed.fold(f64::INFINITY, f64::min)
+        count = run();
+        fastest = fastest.min(start.elapsed().as_secs_f64());
+    }
+    (fastest, count)
+}
+
+fn print(name: &str, requests: u64, bytes: u64, seconds: f64, ratio: &str) {
+    println!(
+        "{name:10} {:10.2} {:8.0} {:12.1} {ratio:>22}",
+        requests as f64 / seconds / 1e6,
+        bytes as f64 / seconds / 1e6,
+        seconds / requests as f64 * 1e9,
+    );
 }
 
 fn read_all(path: &Path, options: &Options, batch: &mut Vec<flashweir_trace::Request>) -> u64 {
@@ -170,25 +183,24 @@ fn main() {
         "{:10} {:>10} {:>8} {:>12} {:>22}",
         "format", "M req/s", "MB/s", "ns/request", "against newline count"
     );
+    let mut batch = Vec::with_capacity(1 << 15);
     for (format, line) in FORMATS {
         if !wanted.is_empty() && !wanted.iter().any(|name| name == format.name()) {
             continue;
         }
         let text = make(line, if format == Format::FioV3 { "fio version 3 iolog\n" } else { "" });
         std::fs::write(&path, &text).expect("room for a temporary file");
-        let extra = u64::from(format == Format::FioV3);
-        let count = best(|| memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64 - extra);
+        let (count, lines) = best(|| memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64);
         let options = Options { format: Some(format), ..Options::default() };
-        let mut batch = Vec::with_capacity(1 << 15);
-        let parse = best(|| read_all(&path, &options, &mut batch));
-        println!(
-            "{:10} {:10.2} {:8.0} {:12.1} {:>21.1}x",
-            format.name(),
-            REQUESTS as f64 / parse / 1e6,
-            text.len() as f64 / parse / 1e6,
-            parse / REQUESTS as f64 * 1e9,
-            parse / count,
-        );
+        let (parse, requests) = best(|| read_all(&path, &options, &mut batch));
+        assert_eq!((requests, lines - requests), (REQUESTS, u64::from(format == Format::FioV3)));
+        print(format.name(), requests, text.len() as u64, parse, &format!("{:.1}x", parse / count));
     }
-    std::fs::remove_file(&path).expect("the temporary file is there");
+    for file in wanted.iter().map(Path::new).filter(|file| file.is_file()) {
+        let (parse, requests) = best(|| read_all(file, &Options::default(), &mut batch));
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        print(&name, requests, file.metadata().map_or(0, |meta| meta.len()), parse, "");
+    }
+    // Absent if nothing but files was measured.
+    let _ = std::fs::remove_file(&path);
 }

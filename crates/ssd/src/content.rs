@@ -31,7 +31,7 @@ pub(crate) trait Content: Clone {
     fn copy(&mut self, unit: u32, from: u32, to: u32);
     /// A block is erased.
     fn erase(&mut self, unit: u32, block: u32);
-    /// Staged data is dropped by a TRIM.
+    /// Staged data is no longer there: its page has left the buffer, or was trimmed.
     fn unstage(&mut self, stage: Stage);
     /// A whole page is trimmed.
     fn trim(&mut self, lpn: u64);
@@ -171,7 +171,11 @@ impl Content for Versions {
 
     fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
         self.check_order(unit, written.ppn);
-        let staged = std::mem::take(self.staged(stage));
+        // A page of the buffer can be read from it until it has left it.
+        let staged = match stage {
+            Stage::Direct => std::mem::take(self.staged(stage)),
+            Stage::Buffer(_) => self.staged(stage).clone(),
+        };
         for (sector, version) in (0..).zip(&staged) {
             let version = match (*version, written.old) {
                 (NOTHING, Some((old_unit, old))) => self.on_flash(old_unit, old, sector),

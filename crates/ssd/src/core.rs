@@ -59,6 +59,8 @@ struct Grouped {
 struct View<'a, X> {
     executor: &'a X,
     ftl: &'a Ftl,
+    /// Unit of the version that the write replaces: it can always take the next one.
+    before: Option<u32>,
     now_ns: u64,
 }
 
@@ -67,7 +69,7 @@ impl<X: Executor> AllocView for View<'_, X> {
         self.executor.die_is_idle(die, self.now_ns)
     }
     fn has_room(&self, unit: u32) -> bool {
-        self.ftl.has_room(unit)
+        self.before == Some(unit) || self.ftl.has_room(unit)
     }
 }
 
@@ -212,7 +214,8 @@ impl<C: Content> Core<C> {
     ) -> Result<bool, RunError> {
         let lpn = part.lpn;
         let before = if self.alloc.shares_map() { self.alloc.locate(lpn) } else { None };
-        let view = View { executor, ftl: &self.ftl, now_ns };
+        let mapped = before.filter(|home| self.ftl.lookup(*home).is_some());
+        let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), now_ns };
         let Some(home) = self.alloc.place(lpn, &view) else { return Ok(false) };
         if stage == Stage::Direct {
             self.content.stage(stage, lpn, part.first..part.end);

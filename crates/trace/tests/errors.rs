@@ -145,6 +145,13 @@ fn files_of_no_format_say_what_was_looked_at() {
 }
 
 #[test]
+fn a_few_bad_lines_do_not_hide_the_format() {
+    let folder = Folder::new("few");
+    let said = message(&folder.file("trace.txt", format!("{}bad\n", msr_lines(30)).as_bytes()));
+    assert!(said.contains("trace.txt, line 31: Timestamp: found \"bad\", expected a whole number"), "{said}");
+}
+
+#[test]
 fn wrong_formats_fail_on_their_first_line() {
     let folder = Folder::new("wrong");
     let path = folder.file("a.spc", msr_lines(3).as_bytes());
@@ -214,6 +221,13 @@ fn tables_need_columns() {
     let columns = Some(Columns::parse("sep=|,time=0,op=1,lba=2,size=3").expect("a good spec"));
     let (requests, report) = read(&path, &Options { columns, ..Options::default() }).expect("a good table");
     assert_eq!((requests.len(), report.format), (1, Format::Table));
+}
+
+#[test]
+fn traces_and_writers_may_move_between_threads() {
+    const fn is_send<T: Send>() {}
+    is_send::<Trace>();
+    is_send::<Writer>();
 }
 
 #[test]

@@ -99,7 +99,7 @@ const PIECES: [&[u8]; 20] = [
 
 fn mutate(random: &mut Xoshiro256PlusPlus, seed: &[u8]) -> Vec<u8> {
     let mut bytes = seed.repeat(1 + (random.next_u64() % 3) as usize);
-    for _ in 0..1 + random.next_u64() % 6 {
+    for _ in 0..=random.next_u64() % 6 {
         let at = (random.next_u64() % (bytes.len() as u64 + 1)) as usize;
         match random.next_u64() % 6 {
             0 if at < bytes.len() => bytes[at] = random.next_u64() as u8,

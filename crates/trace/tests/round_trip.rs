@@ -5,7 +5,7 @@ use flashweir_trace::{LogRecord, Op, Request};
 use proptest::prelude::*;
 
 /// A format, the step of its clock in ns, and whether it holds trims and flushes.
-const FORMATS: [(Format, u64, bool); 7] = [
+const FORMATS: [(Format, u64, bool); 9] = [
     (Format::Msr, 100, false),
     (Format::Spc, 1, false),
     (Format::Disksim, 1, false),
@@ -13,6 +13,8 @@ const FORMATS: [(Format, u64, bool); 7] = [
     (Format::Mqsim, 1, false),
     (Format::FioV2, 100_000, true),
     (Format::FioV3, 1_000, true),
+    (Format::Blktrace, 1, true),
+    (Format::Parquet, 1, true),
 ];
 
 fn requests(step_ns: u64, all_ops: bool) -> impl Strategy<Value = Vec<Request>> {

@@ -109,7 +109,10 @@ impl PageFtl {
                 victim,
                 two_frontiers: frontiers == 2,
                 held_back,
-                room: geometry.unit_blocks.saturating_sub(held_back + frontiers) * u64::from(pages_per_block),
+                // One page less than all that can be in use: then a collection always finds an invalid page.
+                room: (geometry.unit_blocks + 1).saturating_sub(held_back + frontiers)
+                    * u64::from(pages_per_block)
+                    - 1,
                 least_worn_first: config.wear.dynamic,
                 static_gap: config.wear.static_gap,
                 unit_blocks: geometry.unit_blocks,

@@ -417,6 +417,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         while let Some(slot) = leaving.pop() {
             let Some(buffer) = &mut self.buffer else { return };
             let entry = buffer.finish(slot);
+            self.core.content.unstage(Stage::Buffer(slot));
             self.events.probe.dirty_pages(self.events.now_ns, buffer.used() as u64);
             leaving.extend(entry.companions);
             for tag in entry.waiters {

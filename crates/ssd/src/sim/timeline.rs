@@ -160,6 +160,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         {
             under_way.pop();
             buffer.finish(slot);
+            self.core.content.unstage(Stage::Buffer(slot));
             self.line.probe.dirty_pages(end, buffer.used() as u64);
         }
     }

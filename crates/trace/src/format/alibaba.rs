@@ -2,7 +2,7 @@
 //! `arrival_ms,latency_us,type,size,offset,submit_ms,returned`, bytes, type 1 for a read.
 
 use super::line::{Fields, LineDecoder};
-use super::number::{decimal, end, scaled, whole};
+use super::number::{end, scaled, whole};
 use super::op;
 use super::sink::{Raw, Sink};
 use crate::FieldError;
@@ -21,9 +21,9 @@ impl LineDecoder for Alibaba {
         }
         whole("device_id", device)?;
         let op = op::letter("opcode", fields.next("opcode")?)?;
-        let offset = whole("offset", fields.next("offset")?)?;
-        let length = whole("length", fields.next("length")?)?;
-        let time_ns = scaled("timestamp", fields.next("timestamp")?, 1000)?;
+        let offset = fields.whole("offset")?;
+        let length = fields.whole("length")?;
+        let time_ns = fields.scaled("timestamp", 1000)?;
         fields.end("5 fields")?;
         sink.push(Raw { device, ..Raw::bytes(time_ns, op, offset, length)? })
     }
@@ -36,13 +36,13 @@ pub(crate) struct Replaylog;
 impl LineDecoder for Replaylog {
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
         let mut fields = Fields::new(line, b',');
-        let time_ns = decimal("arrival", fields.next("arrival")?, 6)?;
+        let time_ns = fields.decimal("arrival", 6)?;
         let latency = fields.next("latency")?;
         let latency_ns = scaled("latency", latency, 1000)?;
         let op = op::digit("type", fields.next("type")?, b'1')?;
-        let size = whole("size", fields.next("size")?)?;
-        let offset = whole("offset", fields.next("offset")?)?;
-        let submit_ns = decimal("submit", fields.next("submit")?, 6)?;
+        let size = fields.whole("size")?;
+        let offset = fields.whole("offset")?;
+        let submit_ns = fields.decimal("submit", 6)?;
         // The bytes returned are negative where the replay failed; the request was made all the same.
         fields.next("returned")?;
         fields.end("7 fields")?;

@@ -10,7 +10,7 @@
 //!   sectors (n above zero) is read as 8n.
 
 use super::line::{LineDecoder, Words};
-use super::number::{decimal, whole};
+use super::number::whole;
 use super::sink::{Order, Raw, Sink};
 use crate::{FieldError, Op, SECTOR_BYTES};
 
@@ -33,17 +33,17 @@ pub(crate) struct Biotracer {
 impl LineDecoder for Biotracer {
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
         let mut words = Words::new(line);
-        let lba = whole("start sector", words.next("start sector")?)?;
-        let mut sectors = whole("size in sectors", words.next("size in sectors")?)?;
+        let lba = words.whole("start sector")?;
+        let mut sectors = words.whole("size in sectors")?;
         let bytes = words.next("size in bytes")?;
         if sectors.checked_mul(SECTOR_BYTES) != Some(whole("size in bytes", bytes)?) {
             return Err(FieldError::new("size in bytes", bytes, "the size in sectors times 512"));
         }
-        let flags = whole("flags", words.next("flags")?)?;
-        let made_ns = decimal("time made", words.next("time made")?, 9)?;
-        let dequeued_ns = decimal("time dequeued", words.next("time dequeued")?, 9)?;
-        let submitted_ns = decimal("time submitted", words.next("time submitted")?, 9)?;
-        let finished_ns = decimal("time finished", words.next("time finished")?, 9)?;
+        let flags = words.whole("flags")?;
+        let made_ns = words.decimal("time made", 9)?;
+        let dequeued_ns = words.decimal("time dequeued", 9)?;
+        let submitted_ns = words.decimal("time submitted", 9)?;
+        let finished_ns = words.decimal("time finished", 9)?;
         words.end("8 fields")?;
 
         let before_ns = self.latest_dequeue.unwrap_or(dequeued_ns);

@@ -15,7 +15,7 @@
 //! * The summary per CPU, header and comment lines, and messages of the tool.
 
 use super::line::{LineDecoder, Words};
-use super::number::{decimal, whole};
+use super::number::whole;
 use super::sink::{Order, Raw, Sink};
 use crate::{FieldError, Op, TraceError};
 
@@ -77,7 +77,7 @@ impl Default for Blkparse {
 /// One event line, as far as all have the same fields.
 struct Event<'a> {
     device: &'a [u8],
-    time: &'a [u8],
+    stamp_ns: u64,
     action: &'a [u8],
     rwbs: &'a [u8],
     rest: &'a [u8],
@@ -90,7 +90,7 @@ impl LineDecoder for Blkparse {
             return Ok(());
         }
         let event = split(line)?;
-        let time_ns = self.time(event.time, sink)?;
+        let time_ns = self.time(event.stamp_ns, sink)?;
         let &[action] = event.action else { return Ok(()) };
         if action != self.action {
             if action == b'C'
@@ -165,8 +165,7 @@ impl LineDecoder for Blkparse {
 impl Blkparse {
     /// Time of an event, above zero and on one clock for all runs.
     #[inline]
-    fn time(&mut self, text: &[u8], sink: &mut Sink) -> Result<u64, FieldError> {
-        let stamp_ns = decimal("time", text, 9)?;
+    fn time(&mut self, stamp_ns: u64, sink: &mut Sink) -> Result<u64, FieldError> {
         let wrapped = (WRAP_NS - BELOW_ZERO_NS..WRAP_NS).contains(&stamp_ns);
         let time_ns = if wrapped {
             sink.repaired("stamp below zero, wrapped");
@@ -174,7 +173,8 @@ impl Blkparse {
         } else {
             stamp_ns.checked_add(BELOW_ZERO_NS)
         };
-        let too_late = || FieldError::new("time", text, "a time before 2^64 ns");
+        let too_late =
+            || FieldError::new("time", format!("{stamp_ns} ns").as_bytes(), "a time before 2^64 ns");
         let mut time_ns =
             time_ns.and_then(|time_ns| time_ns.checked_add(self.shift_ns)).ok_or_else(too_late)?;
         let back = self.latest_ns.saturating_sub(time_ns);
@@ -202,24 +202,17 @@ fn split(line: &[u8]) -> Result<Event<'_>, FieldError> {
     if !digits(&device[..comma]) || !digits(&device[comma + 1..]) {
         return Err(FieldError::new("device", device, "major,minor of a device, or a line of the summary"));
     }
-    for field in ["cpu", "sequence"] {
-        let word = words.next(field)?;
-        if !digits(word) {
-            return Err(FieldError::new(field, word, "a whole number"));
-        }
-    }
-    let time = words.next("time")?;
-    let process = words.next("process id")?;
-    if !digits(process) {
-        return Err(FieldError::new("process id", process, "a whole number"));
-    }
+    words.whole("cpu")?;
+    words.whole("sequence")?;
+    let stamp_ns = words.decimal("time", 9)?;
+    words.whole("process id")?;
     let action = words.next("action")?;
     if action.len() > 2 || !action.iter().all(u8::is_ascii_alphabetic) {
         return Err(FieldError::new("action", action, "one of Q, G, I, D, C and the like"));
     }
     // Messages have no RWBS of a fixed form, and unplugs may end here.
     let rwbs = if action == b"m" { &[] } else { words.next("RWBS")? };
-    Ok(Event { device, time, action, rwbs, rest: words.rest() })
+    Ok(Event { device, stamp_ns, action, rwbs, rest: words.rest() })
 }
 
 /// A sector, a number of sectors, and the name of a process.
@@ -236,7 +229,7 @@ fn address(rest: &[u8]) -> Result<Option<Address<'_>>, FieldError> {
         return Ok(Some((whole("sector", sector)?, 0, &[])));
     }
     let sector = whole("sector", sector)?;
-    let sectors = whole("sectors", words.next("sectors")?)?;
+    let sectors = words.whole("sectors")?;
     let name = words.rest();
     let name = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name);
     Ok(Some((sector, sectors, name)))

@@ -4,7 +4,7 @@
 //! names the columns, or with the first line that looks like the table; after that every line must be a request.
 
 use super::line::{Fields, LineDecoder};
-use super::number::{decimal, end, whole};
+use super::number::{decimal, end};
 use super::op;
 use super::sink::{Raw, Sink};
 use crate::FieldError;
@@ -29,9 +29,9 @@ impl LineDecoder for Blkreplay {
             }
         }
         let mut fields = Fields::new(text, b';');
-        let time_ns = decimal("start", fields.next("start")?, 9)?;
-        let lba = whole("sector", fields.next("sector")?)?;
-        let sectors = whole("length", fields.next("length")?)?;
+        let time_ns = fields.decimal("start", 9)?;
+        let lba = fields.whole("sector")?;
+        let sectors = fields.whole("length")?;
         let op = fields.next("op")?.trim_ascii();
         // Read-ahead is written `RA`.
         let op = op::letter("op", if op == b"RA" { b"R" } else { op })?;

@@ -11,7 +11,7 @@
 
 use super::Format;
 use super::line::{LineDecoder, Words};
-use super::number::{decimal, hex, scaled, whole};
+use super::number::{hex, whole};
 use super::op;
 use super::sink::{Raw, Sink};
 use crate::{FieldError, Op};
@@ -51,13 +51,12 @@ impl Columns5 {
 impl LineDecoder for Columns5 {
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
         let mut words = Words::new(line);
-        let time = words.next("time")?;
         let time_ns =
-            if self.time_power == 0 { whole("time", time) } else { decimal("time", time, self.time_power) }?;
+            if self.time_power == 0 { words.whole("time") } else { words.decimal("time", self.time_power) }?;
         let device = words.next("device")?;
         whole("device", device)?;
-        let lba = whole("address", words.next("address")?)?;
-        let sectors = scaled("size", words.next("size")?, self.size_sectors)?;
+        let lba = words.whole("address")?;
+        let sectors = words.scaled("size", self.size_sectors)?;
         let flags = words.next("flags")?;
         let op = if !self.hexadecimal_flags {
             op::digit("flags", flags, b'1')?

@@ -33,6 +33,10 @@ pub(crate) fn by_name(path: &Path) -> Option<Format> {
 
 /// The format that the content of `path` fits.
 pub(crate) fn by_content(path: &Path) -> Result<Format, TraceError> {
+    if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        let detail = "it is a pipe or a device, whose content can't be looked at beforehand".to_owned();
+        return Err(TraceError::UnknownFormat { path: path.to_owned(), detail });
+    }
     let mut input = Input::open(path)?;
     let sample = input.peek(SAMPLE)?;
     let sample = &sample[..sample.len().min(SAMPLE)];
@@ -47,32 +51,34 @@ pub(crate) fn by_content(path: &Path) -> Result<Format, TraceError> {
     if sample[..sample.len().min(1024)].contains(&0) {
         return Err(unknown("it is binary, and starts like none that is known"));
     }
-    Format::ALL
-        .into_iter()
-        .find(|format| fits_lines(*format, sample))
+    // A format that all lines fit, else one that all but a few fit: then reading says which line is bad.
+    let fitting = |most_bad| Format::ALL.into_iter().find(|format| fits_lines(*format, sample, most_bad));
+    fitting(0)
+        .or_else(|| fitting(SAMPLE_LINES / 20))
         .ok_or_else(|| unknown(&format!("its first lines fit none, such as {}", quote_first_line(sample))))
 }
 
-/// Whether the lines of `sample` decode as `format`, and hold a request.
-fn fits_lines(format: Format, sample: &[u8]) -> bool {
+/// Whether the lines of `sample` decode as `format` but for `most_bad`, and hold more requests than bad lines.
+fn fits_lines(format: Format, sample: &[u8], most_bad: usize) -> bool {
     let Some(mut decoder) = format.line_decoder(None) else { return false };
     let mut sink = Sink::new(Want::Requests, Report::new(format, "content"), 0, None);
+    let ends_within_line = sample.len() >= SAMPLE;
     let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
-    let whole = sample.len() < SAMPLE;
     let mut lines = sample.split(|byte| *byte == b'\n').collect::<Vec<_>>();
-    if !whole {
-        // The sample ends within a line.
+    if ends_within_line {
         lines.pop();
     }
+    let mut bad = 0;
     let tried =
         lines.iter().map(|line| line.trim_ascii_end()).filter(|line| !line.is_empty()).take(SAMPLE_LINES);
     for line in tried {
-        if decoder.line(line, &mut sink).is_err() || sink.failed.is_some() {
+        bad += usize::from(decoder.line(line, &mut sink).is_err());
+        if bad > most_bad || sink.failed.is_some() {
             return false;
         }
     }
     sink.finish();
-    sink.report.requests + sink.report.flushes > 0
+    sink.report.requests + sink.report.flushes > bad as u64
 }
 
 fn quote_first_line(sample: &[u8]) -> String {

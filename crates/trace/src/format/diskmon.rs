@@ -16,7 +16,7 @@ pub(crate) struct Diskmon;
 impl LineDecoder for Diskmon {
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
         let mut fields = Fields::new(line, b'\t');
-        whole("index", fields.next("index")?)?;
+        fields.whole("index")?;
         let time = fields.next("time")?;
         if time.contains(&b':') {
             return Err(FieldError::new("time", time, "seconds from the start, not a time of day"));
@@ -31,8 +31,8 @@ impl LineDecoder for Diskmon {
         let device = fields.next("disk")?.trim_ascii();
         whole("disk", device)?;
         let op = op::word("request", fields.next("request")?)?;
-        let lba = whole("sector", fields.next("sector")?)?;
-        let sectors = whole("length", fields.next("length")?)?;
+        let lba = fields.whole("sector")?;
+        let sectors = fields.whole("length")?;
         fields.end("7 fields")?;
         sink.push(Raw { device, completion_ns, ..Raw::sectors(time_ns, op, lba, sectors) })
     }

@@ -88,8 +88,8 @@ impl LineDecoder for Fio {
                 ));
             }
         };
-        let offset = whole("offset", words.next("offset")?)?;
-        let length = whole("length", words.next("length")?)?;
+        let offset = words.whole("offset")?;
+        let length = words.whole("length")?;
         words.end("file, action, offset and length")?;
         sink.push(Raw { device, ..Raw::bytes(self.now_ns, op, offset, length)? })
     }

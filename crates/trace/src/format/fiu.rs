@@ -29,8 +29,8 @@ impl LineDecoder for Fiu {
             }
         }
         let mut words = Words::new(line);
-        let time_ns = whole("time", words.next("time")?)?;
-        whole("pid", words.next("pid")?)?;
+        let time_ns = words.whole("time")?;
+        words.whole("pid")?;
         let names = words.rest();
         words.next("process")?;
         // Usually the name is one word; if what follows is not two numbers and an operation, it has more.
@@ -48,8 +48,8 @@ impl LineDecoder for Fiu {
 
 fn push(time_ns: u64, process: &[u8], rest: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
     let mut words = Words::new(rest);
-    let lba = whole("lba", words.next("lba")?)?;
-    let sectors = whole("size", words.next("size")?)?;
+    let lba = words.whole("lba")?;
+    let sectors = words.whole("size")?;
     let op = op::letter("op", words.next("op")?)?;
     let numbers = words.rest();
     let major = words.next("major")?;

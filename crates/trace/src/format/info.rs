@@ -107,18 +107,21 @@ struct Pages {
 }
 
 impl Pages {
+    /// Adds pages `first` to `last`.
     fn insert(&mut self, first: u64, last: u64) {
-        let mut word = first / 64;
-        while word <= last / 64 {
-            let low = if word == first / 64 { first % 64 } else { 0 };
-            let high = if word == last / 64 { last % 64 } else { 63 };
-            let mask = (u64::MAX << low) & (u64::MAX >> (63 - high));
-            let chunk = self.chunks.entry(word / CHUNK_WORDS).or_insert([0; CHUNK_WORDS as usize]);
-            if let Some(bits) = chunk.get_mut((word % CHUNK_WORDS) as usize) {
+        let (first_word, last_word) = (first / 64, last / 64);
+        for chunk in first_word / CHUNK_WORDS..=last_word / CHUNK_WORDS {
+            let words = self.chunks.entry(chunk).or_insert([0; CHUNK_WORDS as usize]);
+            for (word, bits) in (chunk * CHUNK_WORDS..).zip(words) {
+                if word < first_word || word > last_word {
+                    continue;
+                }
+                let low = if word == first_word { first % 64 } else { 0 };
+                let high = if word == last_word { last % 64 } else { 63 };
+                let mask = (u64::MAX << low) & (u64::MAX >> (63 - high));
                 self.count += u64::from((mask & !*bits).count_ones());
                 *bits |= mask;
             }
-            word += 1;
         }
     }
 }

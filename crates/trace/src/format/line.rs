@@ -1,6 +1,7 @@
 //! Text formats: what a decoder of lines promises, and how lines are split into fields.
 
 use super::input::Input;
+use super::number;
 use super::sink::{Order, Sink};
 use crate::{FieldError, TraceError};
 
@@ -66,6 +67,46 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The next field as a whole number.
+    #[inline]
+    pub(crate) fn whole(&mut self, field: &'static str) -> Result<u64, FieldError> {
+        match self.rest.and_then(number::leading_whole) {
+            Some((value, length)) if self.skip(length) => Ok(value),
+            _ => number::whole(field, self.next(field)?),
+        }
+    }
+
+    /// The next field as a whole number times `factor`.
+    #[inline]
+    pub(crate) fn scaled(&mut self, field: &'static str, factor: u64) -> Result<u64, FieldError> {
+        let text = self.rest.unwrap_or_default();
+        self.whole(field)?.checked_mul(factor).ok_or_else(|| {
+            let separator = |byte: &u8| *byte == self.separator;
+            number::out_of_range(field, text.split(separator).next().unwrap_or_default())
+        })
+    }
+
+    /// The next field as a decimal number times `10^power`.
+    #[inline]
+    pub(crate) fn decimal(&mut self, field: &'static str, power: u32) -> Result<u64, FieldError> {
+        match self.rest.and_then(|rest| number::leading_decimal(rest, power)) {
+            Some((value, length)) if self.skip(length) => Ok(value),
+            _ => number::decimal(field, self.next(field)?, power),
+        }
+    }
+
+    /// Takes the next field if it has `length` bytes.
+    #[inline]
+    fn skip(&mut self, length: usize) -> bool {
+        let Some(rest) = self.rest else { return false };
+        match rest.get(length) {
+            None => self.rest = None,
+            Some(byte) if *byte == self.separator => self.rest = rest.get(length + 1..),
+            Some(_) => return false,
+        }
+        true
+    }
+
     /// Everything after the last field taken; `None` if nothing stood there.
     pub(crate) const fn rest(&self) -> Option<&'a [u8]> {
         self.rest
@@ -106,6 +147,52 @@ impl<'a> Words<'a> {
     #[inline]
     pub(crate) fn next(&mut self, field: &'static str) -> Result<&'a [u8], FieldError> {
         self.try_next().ok_or_else(|| missing(field))
+    }
+
+    /// The next word as a whole number.
+    #[inline]
+    pub(crate) fn whole(&mut self, field: &'static str) -> Result<u64, FieldError> {
+        self.skip_white();
+        match number::leading_whole(self.rest) {
+            Some((value, length)) if self.skip(length) => Ok(value),
+            _ => number::whole(field, self.next(field)?),
+        }
+    }
+
+    /// The next word as a whole number times `factor`.
+    #[inline]
+    pub(crate) fn scaled(&mut self, field: &'static str, factor: u64) -> Result<u64, FieldError> {
+        let text = self.rest;
+        self.whole(field)?
+            .checked_mul(factor)
+            .ok_or_else(|| number::out_of_range(field, Words::new(text).try_next().unwrap_or_default()))
+    }
+
+    /// The next word as a decimal number times `10^power`.
+    #[inline]
+    pub(crate) fn decimal(&mut self, field: &'static str, power: u32) -> Result<u64, FieldError> {
+        self.skip_white();
+        match number::leading_decimal(self.rest, power) {
+            Some((value, length)) if self.skip(length) => Ok(value),
+            _ => number::decimal(field, self.next(field)?, power),
+        }
+    }
+
+    #[inline]
+    fn skip_white(&mut self) {
+        while let [b' ' | b'\t', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+    }
+
+    /// Takes the next word if it has `length` bytes.
+    #[inline]
+    fn skip(&mut self, length: usize) -> bool {
+        let ends = matches!(self.rest.get(length), None | Some(b' ' | b'\t'));
+        if ends {
+            self.rest = self.rest.get(length..).unwrap_or_default();
+        }
+        ends
     }
 
     /// Everything after the last word taken, without white space around it.

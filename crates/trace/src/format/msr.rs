@@ -23,19 +23,18 @@ pub(crate) struct Msr;
 impl LineDecoder for Msr {
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
         let mut fields = Fields::new(line, b',');
-        let stamp = fields.next("Timestamp")?;
-        if stamp.trim_ascii().eq_ignore_ascii_case(b"timestamp") {
+        if is_header(line) {
             sink.repaired("header line");
             return Ok(());
         }
-        let time_ns = scaled("Timestamp", stamp, TICK_NS)?;
+        let time_ns = fields.scaled("Timestamp", TICK_NS)?;
         let volume = fields.rest().unwrap_or_default();
         let host = fields.next("Hostname")?;
         let disk = fields.next("DiskNumber")?;
         whole("DiskNumber", disk)?;
         let op = op::word("Type", fields.next("Type")?)?;
-        let offset = whole("Offset", fields.next("Offset")?)?;
-        let size = whole("Size", fields.next("Size")?)?;
+        let offset = fields.whole("Offset")?;
+        let size = fields.whole("Size")?;
         let response = fields.next("ResponseTime")?;
         let completion_ns =
             end("ResponseTime", response, time_ns, scaled("ResponseTime", response, TICK_NS)?)?;
@@ -49,6 +48,12 @@ impl LineDecoder for Msr {
     }
 }
 
+fn is_header(line: &[u8]) -> bool {
+    let text = line.trim_ascii_start();
+    text.first().is_some_and(u8::is_ascii_alphabetic)
+        && text.get(..10).is_some_and(|start| start.eq_ignore_ascii_case(b"timestamp,"))
+}
+
 /// Decoder of the table that a spreadsheet had.
 #[derive(Debug)]
 pub(crate) struct MsrExcel;
@@ -56,7 +61,7 @@ pub(crate) struct MsrExcel;
 impl LineDecoder for MsrExcel {
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
         let mut fields = Fields::new(line, b'\t');
-        let time_ns = scaled("Timestamp", fields.next("Timestamp")?, TICK_NS)?;
+        let time_ns = fields.scaled("Timestamp", TICK_NS)?;
         let op = op::word("Type", fields.next("Type")?)?;
         let text = fields.next("Offset")?;
         let mut offset = rounded("Offset", text)?;
@@ -64,7 +69,7 @@ impl LineDecoder for MsrExcel {
             offset -= offset % SECTOR_BYTES;
             sink.repaired("offset rounded by a spreadsheet");
         }
-        let size = whole("Size", fields.next("Size")?)?;
+        let size = fields.whole("Size")?;
         fields.end("4 fields")?;
         sink.push(Raw::bytes(time_ns, op, offset, size)?)
     }

@@ -7,6 +7,54 @@ const DECIMAL: &str = "a decimal number";
 const POSITIVE: &str = "a number that is not negative";
 const BELOW_2_64: &str = "a number below 2^64";
 
+/// Most digits that can't overflow 64 bits.
+const SAFE_DIGITS: usize = 19;
+
+/// Powers of ten up to those of the units of time.
+const POWERS: [u64; 10] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+
+/// The digits that `text` starts with: their value, which is right up to 19 digits, and how many there are.
+#[inline]
+fn leading_digits(text: &[u8], mut value: u64) -> (u64, usize) {
+    let mut count = 0;
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        count += 1;
+    }
+    (value, count)
+}
+
+/// The whole number that `text` starts with, if it is a plain one, and its length. `None` is no error: the caller
+/// finds the end of the field and asks [`whole`].
+#[inline]
+pub(crate) fn leading_whole(text: &[u8]) -> Option<(u64, usize)> {
+    let (value, count) = leading_digits(text, 0);
+    (1..=SAFE_DIGITS).contains(&count).then_some((value, count))
+}
+
+/// Like [`leading_whole`], for a decimal number times `10^power`. `None` if digits would have to be dropped.
+#[inline]
+pub(crate) fn leading_decimal(text: &[u8], power: u32) -> Option<(u64, usize)> {
+    let (value, count) = leading_digits(text, 0);
+    if count == 0 {
+        return None;
+    }
+    let (value, fraction, length) = match text.get(count) {
+        Some(b'.') => {
+            let (value, fraction) = leading_digits(text.get(count + 1..)?, value);
+            (value, fraction, count + 1 + fraction)
+        }
+        _ => (value, 0, count),
+    };
+    let scale = POWERS.get((power as usize).checked_sub(fraction)?)?;
+    if count + fraction > SAFE_DIGITS { None } else { Some((value.checked_mul(*scale)?, length)) }
+}
+
 /// A whole number in decimal digits; spaces around it are no part of it.
 pub(crate) fn whole(field: &'static str, text: &[u8]) -> Result<u64, FieldError> {
     let digits = text.trim_ascii();
@@ -28,8 +76,14 @@ pub(crate) fn whole(field: &'static str, text: &[u8]) -> Result<u64, FieldError>
 pub(crate) fn scaled(field: &'static str, text: &[u8], factor: u64) -> Result<u64, FieldError> {
     match whole(field, text)?.checked_mul(factor) {
         Some(value) => Ok(value),
-        None => Err(FieldError::new(field, text, "a number below 2^64 in nanoseconds or sectors")),
+        None => Err(out_of_range(field, text)),
     }
+}
+
+/// The error of a number that overflows once it is in nanoseconds or sectors.
+#[cold]
+pub(crate) fn out_of_range(field: &'static str, text: &[u8]) -> FieldError {
+    FieldError::new(field, text, "a number below 2^64 in nanoseconds or sectors")
 }
 
 /// The end of a span that starts at `start_ns` and whose length was read from `text`.

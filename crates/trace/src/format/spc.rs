@@ -5,7 +5,7 @@
 //! as the specification asks.
 
 use super::line::{Fields, LineDecoder};
-use super::number::{decimal, whole};
+use super::number::whole;
 use super::op;
 use super::sink::{Raw, Sink};
 use crate::{FieldError, Op, SECTOR_BYTES};
@@ -19,13 +19,13 @@ impl LineDecoder for Spc {
         let mut fields = Fields::new(line, b',');
         let device = fields.next("ASU")?.trim_ascii();
         whole("ASU", device)?;
-        let lba = whole("LBA", fields.next("LBA")?)?;
-        let bytes = whole("Size", fields.next("Size")?)?;
+        let lba = fields.whole("LBA")?;
+        let bytes = fields.whole("Size")?;
         let op = op::letter("Opcode", fields.next("Opcode")?)?;
         if op == Op::Trim {
             return Err(FieldError::new("Opcode", b"d", "R or W"));
         }
-        let time_ns = decimal("Timestamp", fields.next("Timestamp")?, 9)?;
+        let time_ns = fields.decimal("Timestamp", 9)?;
         sink.push(Raw { device, ..Raw::sectors(time_ns, op, lba, bytes.div_ceil(SECTOR_BYTES)) })
     }
 

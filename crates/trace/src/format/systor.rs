@@ -19,11 +19,10 @@ pub(crate) struct Systor;
 impl LineDecoder for Systor {
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
         let mut fields = Fields::new(line, b',');
-        let stamp = fields.next("Timestamp")?;
-        if stamp == b"Timestamp" {
+        if line.starts_with(b"Timestamp,") {
             return Ok(());
         }
-        let time_ns = decimal("Timestamp", stamp, 9)?;
+        let time_ns = fields.decimal("Timestamp", 9)?;
         let response = fields.next("Response")?;
         let completion_ns = if response.is_empty() {
             None

@@ -4,7 +4,7 @@
 //! is clamped.
 
 use super::line::{Fields, LineDecoder};
-use super::number::{scaled, whole};
+use super::number::whole;
 use super::op;
 use super::sink::{Raw, Sink};
 use crate::FieldError;
@@ -16,14 +16,13 @@ pub(crate) struct Tencent;
 impl LineDecoder for Tencent {
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
         let mut fields = Fields::new(line, b',');
-        let stamp = fields.next("Timestamp")?;
-        if stamp.eq_ignore_ascii_case(b"timestamp") {
+        if line.starts_with(b"Timestamp,") {
             sink.repaired("header line");
             return Ok(());
         }
-        let time_ns = scaled("Timestamp", stamp, 1_000_000_000)?;
-        let lba = whole("Offset", fields.next("Offset")?)?;
-        let sectors = whole("Size", fields.next("Size")?)?;
+        let time_ns = fields.scaled("Timestamp", 1_000_000_000)?;
+        let lba = fields.whole("Offset")?;
+        let sectors = fields.whole("Size")?;
         let op = op::digit("IOType", fields.next("IOType")?, b'0')?;
         let device = fields.next("VolumeID")?.trim_ascii();
         whole("VolumeID", device)?;

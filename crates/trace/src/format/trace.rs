@@ -221,7 +221,10 @@ fn read_lines(
             let position = input.line_position();
             sink.bad(input.path(), position, field)?;
         }
-        if let Some(error) = sink.failed.take() {
+        // Taking it moves it, which is worth avoiding once a line.
+        if sink.failed.is_some()
+            && let Some(error) = sink.failed.take()
+        {
             return Err(error);
         }
     }

@@ -2,7 +2,7 @@
 //! 512-byte blocks. Commands that move no data are left out, counted by kind.
 
 use super::line::{Fields, LineDecoder};
-use super::number::{decimal, hex, whole};
+use super::number::{hex, whole};
 use super::op;
 use super::sink::{Raw, Sink};
 use crate::{FieldError, Op, SECTOR_BYTES};
@@ -19,14 +19,14 @@ impl LineDecoder for VscsiCsv {
             return Ok(());
         }
         whole("version", version)?;
-        let time_ns = decimal("time", fields.next("time")?, 9)?;
+        let time_ns = fields.decimal("time", 9)?;
         let code = fields.next("op")?;
         let code_number = hex("op", code)?;
         if code_number > 0xff {
             return Err(FieldError::new("op", code, "a SCSI operation code of one byte"));
         }
-        let bytes = whole("size", fields.next("size")?)?;
-        let lba = whole("lbn", fields.next("lbn")?)?;
+        let bytes = fields.whole("size")?;
+        let lba = fields.whole("lbn")?;
         fields.end("5 fields")?;
         match op::scsi(code_number) {
             None => sink.left_out("SCSI command without data"),

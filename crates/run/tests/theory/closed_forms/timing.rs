@@ -16,8 +16,8 @@ pub(crate) struct Times {
 impl Times {
     /// Page writes a channel of `dies` sustains, in pages a unit of time.
     ///
-    /// Without cache program a die is held during its own transfer; with it (and at least two dies, or one whose
-    /// transfer hides behind its program) only the program counts.
+    /// Without cache program a die is held during its own transfer; with it the next page comes in meanwhile, so that
+    /// only the program counts.
     pub(crate) fn write_rate(&self, dies: u32, cache_program: bool) -> f64 {
         let held = if cache_program { self.program } else { self.transfer + self.program };
         (1.0 / self.transfer).min(f64::from(dies) / held)
