@@ -1,8 +1,162 @@
 //! Conversion between Python and the `run` crate, and nothing else.
+//!
+//! Everything goes through JSON text: what a setting means is decided in one place, and it is not here. The GIL is
+//! released while the `run` crate works; its progress reports take it back, ten times a second at most, and look for
+//! Ctrl-C. A panic becomes a Python exception: nothing of it reaches the user's screen.
+#![forbid(unsafe_code)]
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use flashweir_run::{Error, ErrorKind, Progress, RunSpec, TraceOptions};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+create_exception!(_native, FlashweirError, PyException, "Anything that flashweir refuses or fails at.");
+create_exception!(_native, ConfigError, FlashweirError, "A key, value or combination that makes no drive.");
+create_exception!(
+    _native,
+    TraceError,
+    FlashweirError,
+    "A workload that can't be read, or does not fit the drive."
+);
+create_exception!(_native, DeviceError, FlashweirError, "A real drive that can't be used.");
+
+thread_local! {
+    /// What the panic hook saw last on this thread: message and place.
+    static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs a simulation (see `flashweir.simulate`); `progress` gets a JSON object and may return False to stop the run.
+#[pyfunction]
+#[pyo3(signature = (spec_json, progress=None))]
+fn simulate(py: Python<'_>, spec_json: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+    let run: RunSpec = parse(spec_json)?;
+    let mut raised: Option<PyErr> = None;
+    let outcome = detached(py, || {
+        flashweir_run::simulate(&run, &mut |state| match report(progress.as_ref(), state) {
+            Ok(carry_on) => carry_on,
+            Err(error) => {
+                raised = Some(error);
+                false
+            }
+        })
+    })?;
+    match (raised, outcome) {
+        (None, outcome) => text(outcome),
+        // Ctrl-C carries the run's own account of what was done.
+        (Some(error), Err(stopped)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+            Err(PyKeyboardInterrupt::new_err(stopped.to_string()))
+        }
+        (Some(error), _) => Err(error),
+    }
+}
+
+/// The presets, as a JSON list.
+#[pyfunction]
+fn presets() -> PyResult<String> {
+    text(flashweir_run::presets())
+}
+
+/// The configuration's JSON Schema.
+#[pyfunction]
+fn schema() -> String {
+    flashweir_run::schema().to_string()
+}
+
+/// The refused combinations of keys, as a JSON list.
+#[pyfunction]
+fn refusals() -> String {
+    flashweir_run::refusals().to_string()
+}
+
+/// Says what a trace holds, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, options_json="{}"))]
+fn trace_info(py: Python<'_>, path: PathBuf, options_json: &str) -> PyResult<String> {
+    let options: TraceOptions = parse(options_json)?;
+    text(detached(py, || flashweir_run::trace_info(&path, &options))?)
+}
+
+/// Writes a trace in another format; what was read, as JSON.
+#[pyfunction]
+#[pyo3(signature = (input, output, options_json="{}"))]
+fn trace_convert(py: Python<'_>, input: PathBuf, output: PathBuf, options_json: &str) -> PyResult<String> {
+    let options: TraceOptions = parse(options_json)?;
+    text(detached(py, || flashweir_run::trace_convert(&input, &output, &options))?)
+}
+
+/// Writes a generator's requests as a trace; what was written, as JSON.
+#[pyfunction]
+#[pyo3(signature = (spec, output, options_json="{}"))]
+fn trace_generate(py: Python<'_>, spec: &str, output: PathBuf, options_json: &str) -> PyResult<String> {
+    let options: TraceOptions = parse(options_json)?;
+    text(detached(py, || flashweir_run::trace_generate(spec, &output, &options))?)
+}
+
+/// Settings from the JSON that the Python side makes of them.
+fn parse<T: DeserializeOwned>(json: &str) -> PyResult<T> {
+    serde_json::from_str(json).map_err(|error| ConfigError::new_err(format!("settings: {error}")))
+}
+
+/// JSON text of an outcome, or the exception that says what the caller can do.
+fn text(outcome: Result<Value, Error>) -> PyResult<String> {
+    outcome.map(|value| value.to_string()).map_err(|error| {
+        let message = error.to_string();
+        match error.kind() {
+            ErrorKind::Config => ConfigError::new_err(message),
+            ErrorKind::Trace => TraceError::new_err(message),
+            ErrorKind::Run | ErrorKind::Cancelled => FlashweirError::new_err(message),
+        }
+    })
+}
+
+/// Calls `work` without the GIL; a panic in it becomes a `FlashweirError`.
+fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| {
+        catch_unwind(AssertUnwindSafe(work))
+            .map_err(|_| LAST_PANIC.take().unwrap_or_else(|| "panic without a message".into()))
+    })
+    .map_err(|panic| FlashweirError::new_err(format!("internal error, please report it: {panic}")))
+}
+
+/// Hands one state to Python. False or an exception, Ctrl-C among them, stops the run.
+fn report(progress: Option<&Py<PyAny>>, state: &Progress) -> PyResult<bool> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        let Some(progress) = progress else { return Ok(true) };
+        let state = serde_json::to_string(state).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let answer = progress.call1(py, (state,))?;
+        // A callback that returns nothing does not mean to stop.
+        Ok(answer.is_none(py) || answer.is_truthy(py)?)
+    })
+}
+
+/// Keeps panics off standard error; [`detached`] turns them into exceptions.
+fn quiet_panics() {
+    std::panic::set_hook(Box::new(|info| LAST_PANIC.set(Some(info.to_string().replace('\n', " ")))));
+}
 
 /// The extension module.
 #[pymodule]
-fn _native(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    quiet_panics();
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("FlashweirError", py.get_type::<FlashweirError>())?;
+    module.add("ConfigError", py.get_type::<ConfigError>())?;
+    module.add("TraceError", py.get_type::<TraceError>())?;
+    module.add("DeviceError", py.get_type::<DeviceError>())?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(presets, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(refusals, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
     Ok(())
 }

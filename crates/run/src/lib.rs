@@ -1,2 +1,22 @@
-//! One simulation from workload to results.
+//! One simulation from workload to results: opens the workload, steps the drive in slices, owns the sinks (JSON, Parquet,
+//! Perfetto), progress, cancelling and wall time. Policies and formats are elsewhere.
 #![forbid(unsafe_code)]
+
+mod error;
+pub mod output;
+pub mod requests;
+mod result;
+mod simulate;
+mod spec;
+pub mod timeline;
+mod tools;
+mod watch;
+mod workload;
+
+pub use error::{Error, ErrorKind};
+pub use simulate::{Phase, Progress, simulate};
+pub use spec::{RunSpec, TraceOptions, WorkloadSpec};
+pub use tools::{presets, refusals, schema, trace_convert, trace_generate, trace_info};
+
+/// The version of the engine: part of every result.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

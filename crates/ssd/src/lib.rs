@@ -1,2 +1,39 @@
-//! The simulated drive.
+//! The simulated multichannel SSD.
+//!
+//! The way through, in one direction: host, buffer, allocation, translation (which collects garbage), scheduling, flash,
+//! statistics. Each is a module; a slot with a choice of policies is a folder with its contract in `mod.rs` and a file an
+//! implementation. Policies decide, the engine does.
+//!
+//! Here is only computation: no files, no clock, no threads, no randomness without a seed.
 #![forbid(unsafe_code)]
+
+mod alloc;
+mod buffer;
+pub mod config;
+mod content;
+mod core;
+mod cow;
+mod divisor;
+mod error;
+mod ftl;
+mod gc;
+mod geometry;
+mod host;
+mod nand;
+pub mod precondition;
+pub mod quantity;
+mod random;
+mod sched;
+mod sim;
+mod stats;
+mod wear;
+
+pub use config::Config;
+pub use error::{Amplification, ConfigError, RunError};
+pub use ftl::Wear;
+pub use geometry::Geometry;
+pub use host::HostConfig;
+pub use nand::probe::Recorded;
+pub use nand::{CommandKind, CommandRecord, Purpose, RequestRecord};
+pub use sim::{Options, Simulation};
+pub use stats::{Counters, DieTime, FlashCounts, Latencies, LatencySummary, Stats};

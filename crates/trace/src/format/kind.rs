@@ -136,6 +136,11 @@ impl Format {
         )
     }
 
+    /// The format that a file's name says, if it says one.
+    pub fn of_path(path: &std::path::Path) -> Option<Self> {
+        super::detect::by_name(path)
+    }
+
     /// The format called `name`; the error suggests the nearest name.
     pub fn from_name(name: &str) -> Result<Self, crate::TraceError> {
         if let Some(format) = Self::ALL.into_iter().find(|format| format.name() == name) {

@@ -32,11 +32,7 @@ impl<'a> Merge<'a> {
     /// [`TraceError::Spec`] for more than 65,536 sources: stream numbers have 16 bits.
     pub fn new(sources: Vec<Box<dyn Source + Send + 'a>>) -> Result<Self, TraceError> {
         if sources.len() > usize::from(u16::MAX) + 1 {
-            return Err(TraceError::Spec {
-                what: "number of workloads".into(),
-                found: sources.len().to_string(),
-                expected: "expected at most 65536".into(),
-            });
+            return Err(super::too_many(sources.len()));
         }
         let head = |source| Head { source, batch: Vec::new(), next: 0, more: true };
         Ok(Self { heads: sources.into_iter().map(head).collect(), queue: BinaryHeap::new(), started: false })

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod filter;
+mod interleave;
 mod merge;
 mod scale;
 #[cfg(test)]
@@ -11,9 +12,19 @@ mod wrap;
 
 pub use bounds::Bounds;
 pub use filter::{Filter, OpSet};
+pub use interleave::Interleave;
 pub use merge::Merge;
 pub use scale::{Factor, Scale};
 pub use wrap::Wrap;
 
 #[cfg(doc)]
 use crate::Source;
+
+/// The error for more sources than there are stream numbers.
+fn too_many(count: usize) -> crate::TraceError {
+    crate::TraceError::Spec {
+        what: "number of workloads".into(),
+        found: count.to_string(),
+        expected: "expected at most 65536".into(),
+    }
+}

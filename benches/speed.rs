@@ -1,0 +1,165 @@
+//! Speed of the simulation, as a share of a bare page-mapped FTL loop that runs in turn with it.
+//!
+//! `cargo bench -p flashweir-run --bench speed` measures and prints; under `cargo test` a small drive runs once, so
+//! that the benchmark itself is known to work. Measurements are kept in `benches/HISTORY.md`.
+//!
+//! Both sides overwrite 4 KiB pages of a full drive at random, in steady state, with greedy victims and 10%
+//! over-provisioning, and are rated in flash operations a second: pages read and programmed, blocks erased. The
+//! reference is one FTL over the whole drive: eight of them, one a channel as in the simulated drive, were 3% slower.
+
+use std::time::Instant;
+
+mod bare;
+#[path = "../crates/run/tests/theory/closed_forms/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the theory tests use all of it, and test it")]
+mod closed_forms;
+mod simulated;
+
+use bare::{BareFtl, Counts};
+use closed_forms::write_amplification::{effective_space_ratio, greedy};
+use simulated::Simulated;
+
+/// Pages of a block, as in the default device.
+const PAGES_PER_BLOCK: u32 = 128;
+
+/// What one run of the benchmark measures.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    /// Pages of the drive.
+    logical_pages: u32,
+    /// Requests of one measurement.
+    requests: u64,
+    /// Pairs of measurements; the median counts.
+    pairs: usize,
+}
+
+/// The drive of the default device, 16 GiB.
+const FULL: Size = Size { logical_pages: 4 << 20, requests: 2_000_000, pairs: 5 };
+/// A drive that runs in a moment even in a debug build.
+const SMALL: Size = Size { logical_pages: 256 << 10, requests: 200_000, pairs: 1 };
+
+/// Flash operations and the seconds they took.
+#[derive(Clone, Copy, Debug)]
+struct Measurement {
+    operations: u64,
+    seconds: f64,
+    write_amplification: f64,
+}
+
+impl Measurement {
+    fn rate(&self) -> f64 {
+        self.operations as f64 / self.seconds
+    }
+}
+
+/// The reference in steady state.
+struct Reference {
+    ftl: BareFtl,
+    random: Random,
+    size: Size,
+}
+
+impl Reference {
+    /// A full drive, overwritten until amplification no longer changes.
+    fn steady(size: Size) -> Self {
+        let pages = size.logical_pages;
+        let ftl = BareFtl::full(pages, blocks_for(pages), PAGES_PER_BLOCK);
+        let mut reference = Self { ftl, random: Random(1), size };
+        for _ in 0..3 {
+            reference.overwrite(u64::from(pages));
+        }
+        reference
+    }
+
+    /// Overwrites pages at random and returns what that took.
+    fn overwrite(&mut self, requests: u64) -> Counts {
+        let before = self.ftl.counts;
+        for _ in 0..requests {
+            self.ftl.write(self.random.below(self.size.logical_pages));
+        }
+        self.ftl.counts.since(&before)
+    }
+
+    fn measure(&mut self) -> Measurement {
+        let start = Instant::now();
+        let counts = self.overwrite(self.size.requests);
+        Measurement {
+            operations: counts.flash_operations(),
+            seconds: start.elapsed().as_secs_f64(),
+            write_amplification: counts.write_amplification(),
+        }
+    }
+
+    /// Panics unless `measured` amplifies writes as theory says, within a relative `tolerance`.
+    fn check(&self, measured: &Measurement, tolerance: f64) {
+        let pages = self.size.logical_pages;
+        let physical = u64::from(blocks_for(pages) * PAGES_PER_BLOCK);
+        let ratio = effective_space_ratio(pages.into(), physical, 1, PAGES_PER_BLOCK.into());
+        let expected = greedy(ratio, PAGES_PER_BLOCK);
+        let found = measured.write_amplification;
+        assert!((found / expected - 1.0).abs() < tolerance, "write amplification {found}, not {expected}");
+    }
+}
+
+/// Blocks of an FTL: its data, a tenth more, and the erased one that collections write to.
+fn blocks_for(pages: u32) -> u32 {
+    let data_blocks = pages.div_ceil(PAGES_PER_BLOCK);
+    data_blocks + data_blocks.div_ceil(10) + 1
+}
+
+/// Knuth's linear congruential generator: of its upper half nobody here asks more than uniformity, and a better one
+/// would cost the reference time.
+struct Random(u64);
+
+impl Random {
+    #[inline]
+    fn below(&mut self, limit: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (((self.0 >> 32) * u64::from(limit)) >> 32) as u32
+    }
+}
+
+/// The middle one by rate.
+fn median(mut measurements: Vec<Measurement>) -> Measurement {
+    measurements.sort_by(|a, b| a.rate().total_cmp(&b.rate()));
+    measurements[measurements.len() / 2]
+}
+
+/// Model and number of processors.
+fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{cores} x {}", model.map_or("unknown processor", |(_, name)| name))
+}
+
+fn report(name: &str, measured: &Measurement, reference: &Measurement) {
+    println!(
+        "{name:<26} {:>7.1} M flash operations/s  ratio {:.3}  (A {:.3}, {} operations in {:.3} s)",
+        measured.rate() / 1e6,
+        measured.rate() / reference.rate(),
+        measured.write_amplification,
+        measured.operations,
+        measured.seconds
+    );
+}
+
+fn main() {
+    // Without `--bench` this is a test run of all targets.
+    let measuring = std::env::args().any(|argument| argument == "--bench");
+    let (size, tolerance) = if measuring { (FULL, 0.005) } else { (SMALL, 0.02) };
+    println!("machine: {}", machine());
+    println!("command: cargo bench -p flashweir-run --bench speed");
+    println!("4 KiB random overwrites of {} pages, {} a measurement", size.logical_pages, size.requests);
+    let mut reference = Reference::steady(size);
+    for engine in ["timeline", "event"] {
+        let mut simulated = Simulated::steady(engine, size);
+        let pairs: Vec<_> = (0..size.pairs).map(|_| (reference.measure(), simulated.measure())).collect();
+        let (bare, ours): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        let (bare, ours) = (median(bare), median(ours));
+        report("bare loop", &bare, &bare);
+        report(&format!("simulation, {engine} path"), &ours, &bare);
+        reference.check(&bare, tolerance);
+        reference.check(&ours, tolerance);
+    }
+}

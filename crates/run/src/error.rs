@@ -1,0 +1,80 @@
+//! What can end a run early, and of which kind it is for the caller.
+
+use std::path::PathBuf;
+
+use flashweir_ssd::{ConfigError, RunError};
+use flashweir_trace::TraceError;
+
+use crate::output::OutputError;
+use crate::requests::RequestLogError;
+
+/// Any reason for which there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The drive's configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The workload.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A request of the workload does not fit the drive, or the drive could not go on.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A setting of the run itself.
+    #[error("{what}: {expected}")]
+    Setting {
+        /// Which setting, and its value.
+        what: String,
+        /// What would have been right.
+        expected: String,
+    },
+    /// The device file can't be read.
+    #[error("{path}: {source}")]
+    DeviceFile {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// A result can't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The log of requests can't be written.
+    #[error(transparent)]
+    RequestLog(#[from] RequestLogError),
+    /// The caller asked to stop.
+    #[error("stopped while {doing}: {done} of {total} done; nothing was written")]
+    Cancelled {
+        /// `preconditioning` or `running`.
+        doing: &'static str,
+        /// Requests served, or pages written in preconditioning.
+        done: String,
+        /// Of how many, in words.
+        total: String,
+    },
+}
+
+/// What the caller should do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Change the configuration or a setting.
+    Config,
+    /// Mend or exchange the workload.
+    Trace,
+    /// The run failed: the message says in what state.
+    Run,
+    /// It was asked to stop.
+    Cancelled,
+}
+
+impl Error {
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Config(_) | Error::Setting { .. } | Error::DeviceFile { .. } => ErrorKind::Config,
+            Error::Trace(_) | Error::Run(RunError::BeyondDrive { .. }) => ErrorKind::Trace,
+            Error::Run(_) | Error::Output(_) | Error::RequestLog(_) => ErrorKind::Run,
+            Error::Cancelled { .. } => ErrorKind::Cancelled,
+        }
+    }
+}

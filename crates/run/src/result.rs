@@ -1,0 +1,162 @@
+//! The result of a run as JSON: the contract with everyone who reads it (docs/reference/result.md).
+
+use std::time::Duration;
+
+use flashweir_ssd::config::layers::to_value;
+use flashweir_ssd::{Config, DieTime, Geometry, LatencySummary, Simulation, Stats};
+use flashweir_trace::{Op, SECTOR_BYTES};
+use serde_json::{Map, Value, json};
+
+use crate::VERSION;
+use crate::spec::RunSpec;
+use crate::workload::Description;
+
+/// Everything that a result says.
+pub(crate) struct Measured<'a> {
+    pub(crate) run: &'a RunSpec,
+    pub(crate) config: &'a Config,
+    pub(crate) seed: u64,
+    pub(crate) workloads: Vec<Description>,
+    pub(crate) simulation: &'a Simulation,
+    pub(crate) capacities: u64,
+    pub(crate) setup_wall: Duration,
+    pub(crate) precondition_wall: Duration,
+    pub(crate) wall: Duration,
+}
+
+/// The JSON object.
+pub(crate) fn build(measured: &Measured<'_>) -> Value {
+    let stats = measured.simulation.stats();
+    let geometry = measured.simulation.geometry();
+    let counters = &stats.counters;
+    let flash = counters.flash();
+    let seconds = stats.simulated_ns as f64 / 1e9;
+    let requests: u64 = counters.requests.iter().sum();
+    let moved = counters.bytes[Op::Read as usize] + counters.bytes[Op::Write as usize];
+    let written = counters.bytes[Op::Write as usize];
+    let programmed = flash.programs * u64::from(geometry.page_sectors) * SECTOR_BYTES;
+    let elapsed = stats.simulated_ns;
+    json!({
+        "version": VERSION,
+        "requests": requests,
+        "simulated_s": seconds,
+        "wall_s": measured.wall.as_secs_f64(),
+        "setup_wall_s": measured.setup_wall.as_secs_f64(),
+        "precondition_wall_s": measured.precondition_wall.as_secs_f64(),
+        "iops": ratio(requests as f64, seconds),
+        "bandwidth_mib_s": ratio(moved as f64 / (1 << 20) as f64, seconds),
+        "latency_us": latencies(&stats, None),
+        "latency_histogram_ns": histograms(&stats),
+        "streams": streams(&stats, &measured.workloads),
+        "write_amplification": ratio(programmed as f64, written as f64),
+        "flash": {
+            "reads": flash.reads, "programs": flash.programs, "erases": flash.erases,
+            "host": counters.host, "gc": counters.gc,
+        },
+        "time_share": shares(&stats.dies, elapsed),
+        "bus_share": total_share(&stats.buses, elapsed),
+        "bus_time_share": shares(&stats.buses, elapsed),
+        "channels": channels(&stats, geometry),
+        "counters": {
+            "requests": by_op(&counters.requests),
+            "bytes": by_op(&counters.bytes),
+            "host_pages_written": counters.host_pages_written,
+            "collections": counters.collections,
+            "rewrite_reads": counters.rewrite_reads,
+            "unmapped_page_reads": counters.unmapped_page_reads,
+            "buffer_hits": counters.buffer_hits,
+            "coalesced_pages": counters.coalesced,
+            "trimmed_pages": counters.trimmed_pages,
+        },
+        "wear": measured.simulation.wear(),
+        "geometry": {
+            "units": geometry.units(),
+            "logical_pages": geometry.logical_pages,
+            "physical_pages": geometry.physical_pages(),
+            "reserved_blocks": geometry.reserved_blocks(),
+            "pages_per_block": geometry.pages_per_block,
+            "blocks_per_unit": geometry.unit_blocks,
+            "logical_pages_per_unit": geometry.unit_logical_pages,
+            "capacity_bytes": geometry.capacity_sectors() * SECTOR_BYTES,
+        },
+        "preconditioning_capacities": measured.capacities,
+        "engine": if measured.config.uses_events() { "event" } else { "timeline" },
+        "verified": measured.run.verify,
+        "seed": measured.seed,
+        "workloads": measured.workloads,
+        "config": to_value(measured.config),
+    })
+}
+
+/// A quotient, or null where there is nothing to divide by.
+fn ratio(numerator: f64, denominator: f64) -> Value {
+    if denominator > 0.0 { json!(numerator / denominator) } else { Value::Null }
+}
+
+fn latencies(stats: &Stats, stream: Option<u16>) -> Value {
+    let one = |op: Op| (op.name().to_owned(), summary(stats.latencies.summary(stream, op)));
+    Value::Object(Op::ALL.into_iter().map(one).collect())
+}
+
+/// A summary; without requests, a count of 0 and nulls.
+fn summary(summary: Option<LatencySummary>) -> Value {
+    match summary {
+        Some(summary) => json!(summary),
+        None => json!({"count": 0, "mean": null, "p50": null, "p95": null, "p99": null, "p999": null,
+            "p9999": null, "max": null}),
+    }
+}
+
+/// Pairs of upper edge (ns) and requests, for every operation that occurred.
+fn histograms(stats: &Stats) -> Value {
+    let mut histograms = Map::new();
+    for op in Op::ALL {
+        let buckets = stats.latencies.buckets(op);
+        if !buckets.is_empty() {
+            histograms.insert(op.name().into(), json!(buckets));
+        }
+    }
+    Value::Object(histograms)
+}
+
+fn streams(stats: &Stats, workloads: &[Description]) -> Value {
+    let one = |stream: u16| {
+        let name = workloads.get(usize::from(stream)).map_or_else(|| stream.to_string(), |w| w.name.clone());
+        (name, json!({"stream": stream, "latency_us": latencies(stats, Some(stream))}))
+    };
+    Value::Object(stats.latencies.streams().into_iter().map(one).collect())
+}
+
+fn by_op(values: &[u64; 4]) -> Value {
+    let one = |op: Op| (op.name().to_owned(), json!(values[op as usize]));
+    Value::Object(Op::ALL.into_iter().map(one).collect())
+}
+
+/// Shares of the time of all dies (or buses) by purpose; idle is the rest.
+fn shares(times: &[DieTime], elapsed_ns: u64) -> Value {
+    let all = elapsed_ns as f64 * times.len() as f64;
+    let share =
+        |of: fn(&DieTime) -> u64| times.iter().map(|time| u128::from(of(time))).sum::<u128>() as f64 / all;
+    if all == 0.0 {
+        return json!({"host": 0.0, "gc": 0.0, "mapping": 0.0, "idle": 1.0});
+    }
+    let (host, gc, mapping) = (share(|time| time.host), share(|time| time.gc), share(|time| time.mapping));
+    json!({"host": host, "gc": gc, "mapping": mapping, "idle": (1.0 - host - gc - mapping).max(0.0)})
+}
+
+fn total_share(times: &[DieTime], elapsed_ns: u64) -> f64 {
+    let busy: u128 = times.iter().map(|time| u128::from(time.total())).sum();
+    let all = elapsed_ns as f64 * times.len() as f64;
+    if all == 0.0 { 0.0 } else { busy as f64 / all }
+}
+
+/// Each channel's share of die time by purpose, and of its bus.
+fn channels(stats: &Stats, geometry: &Geometry) -> Value {
+    let dies = geometry.dies_per_channel() as usize;
+    let one = |(dies, bus): (&[DieTime], &DieTime)| {
+        let mut shares = shares(dies, stats.simulated_ns);
+        shares["bus"] = json!(total_share(std::slice::from_ref(bus), stats.simulated_ns));
+        shares
+    };
+    stats.dies.chunks(dies).zip(&stats.buses).map(one).collect()
+}

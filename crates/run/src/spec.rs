@@ -1,0 +1,121 @@
+//! What to run, as data: the one argument of [`crate::simulate`], and what the command line and Python fill in.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use flashweir_ssd::Config;
+use flashweir_ssd::config::layers::{Layer, resolve};
+use flashweir_ssd::config::presets::{Preset, unknown};
+use flashweir_trace::TraceError;
+use flashweir_trace::format::{Columns, Format, Options};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// A run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunSpec {
+    /// The workloads; each is a stream.
+    pub workloads: Vec<WorkloadSpec>,
+    /// Preset or device file; `None` is the default drive.
+    pub device: Option<String>,
+    /// Settings over the device, by dotted key.
+    pub overrides: BTreeMap<String, Value>,
+    /// Replaces every seed that workloads and drive draw from; `None` leaves the generators' own, and 1 for the drive.
+    pub seed: Option<u64>,
+    /// Check that every read returns the last write.
+    pub verify: bool,
+    /// Where to write the log of requests.
+    pub requests: Option<PathBuf>,
+    /// Where to write the timeline.
+    pub timeline: Option<PathBuf>,
+    /// Trace format, where detection is not to be trusted.
+    pub format: Option<String>,
+    /// Description of a table that no format fits.
+    pub columns: Option<String>,
+    /// Unreadable records to tolerate.
+    pub skip_bad: u64,
+    /// Fold addresses beyond the drive into it.
+    pub wrap: bool,
+}
+
+/// One workload.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WorkloadSpec {
+    /// Name of its stream.
+    pub name: Option<String>,
+    /// A trace file or a generator spec.
+    pub spec: String,
+}
+
+/// How to read a trace, as text.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TraceOptions {
+    /// Format, where detection is not to be trusted.
+    pub format: Option<String>,
+    /// Description of a table that no format fits.
+    pub columns: Option<String>,
+    /// Unreadable records to tolerate.
+    pub skip_bad: u64,
+    /// Format to write.
+    pub to: Option<String>,
+}
+
+impl TraceOptions {
+    /// The reader's options.
+    pub(crate) fn parse(&self) -> Result<Options, TraceError> {
+        Ok(Options {
+            format: self.format.as_deref().map(Format::from_name).transpose()?,
+            columns: self.columns.as_deref().map(Columns::parse).transpose()?,
+            skip_bad: self.skip_bad,
+        })
+    }
+}
+
+impl RunSpec {
+    /// The configuration of the drive: default, then preset or file, then overrides.
+    pub fn config(&self) -> Result<Config, Error> {
+        let mut layers = Vec::new();
+        if let Some(name) = &self.device {
+            layers.push(device_layer(name)?);
+        }
+        layers.push(override_layer(&self.overrides));
+        Ok(resolve(&layers)?)
+    }
+
+    /// How to read the traces among the workloads.
+    pub(crate) fn trace_options(&self) -> TraceOptions {
+        TraceOptions {
+            format: self.format.clone(),
+            columns: self.columns.clone(),
+            skip_bad: self.skip_bad,
+            to: None,
+        }
+    }
+}
+
+/// A preset by its name; otherwise a file.
+fn device_layer(name: &str) -> Result<Layer, Error> {
+    if let Some(preset) = Preset::find(name) {
+        return Ok(preset.layer()?);
+    }
+    let path = PathBuf::from(name);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Layer::from_text(name, &text)?),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => Err(unknown(name).into()),
+        Err(source) => Err(Error::DeviceFile { path, source }),
+    }
+}
+
+/// Overrides: texts are read as on the command line, other values are what they are.
+fn override_layer(overrides: &BTreeMap<String, Value>) -> Layer {
+    let texts = overrides.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+    let mut layer = Layer::from_assignments("--set", texts);
+    let others = overrides.iter().filter(|(_, value)| !value.is_string());
+    layer.settings.extend(others.map(|(key, value)| (key.clone(), value.clone())));
+    layer
+}

@@ -1,0 +1,247 @@
+//! A run as a picture: what each bus, die and request did when, as a Perfetto trace (<https://ui.perfetto.dev>).
+//!
+//! The file is streamed: memory is bounded by the tracks, the requests under way and the distinct names, not by the
+//! length of the run. A track shows one thing at a time, so what overlaps on a track (requests in a queue, planes of
+//! a die) is spread over lanes, tracks of the same name that the viewer draws as one.
+//!
+//! What happened is decided elsewhere; nothing here knows of drives beyond [`DriveTracks`], the usual set of tracks.
+
+pub mod proto;
+mod tracks;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use prost::Message;
+
+use crate::output::{OutputError, PartFile};
+use proto::{
+    CounterDescriptor, DebugAnnotation, InternedData, InternedName, TracePacket, TrackDescriptor, TrackEvent,
+};
+pub use tracks::{DriveTracks, Track, TrackId, TrackKind};
+
+/// The one writer of the trace.
+const SEQUENCE: u32 = 1;
+/// Tracks are numbered from here: 0 is the track of events that have none, and a short number makes a short event.
+const FIRST_UUID: u64 = 1;
+/// Names kept in memory; further ones are written in full each time.
+const MAX_NAMES: usize = 1 << 14;
+/// Key and length of a packet in the file: `Trace.packet` is field 1, of length-delimited type.
+const PACKET_KEY: u8 = 1 << 3 | 2;
+
+/// A slice that has begun; [`TimelineWriter::end`] closes it.
+#[must_use = "a slice that never ends covers the rest of the picture"]
+#[derive(Debug)]
+pub struct OpenSlice {
+    track: usize,
+    lane: usize,
+}
+
+/// One line of a track and the time from which on it is free.
+#[derive(Debug)]
+struct Lane {
+    uuid: u64,
+    free_ns: u64,
+}
+
+/// What the writer knows of a track.
+#[derive(Debug)]
+struct TrackState {
+    descriptor: TrackDescriptor,
+    lanes: Vec<Lane>,
+    last_value: Option<i64>,
+}
+
+/// Writes a timeline, event by event.
+///
+/// Slices of a track should come in order of their start: one that starts before the end of an earlier one takes
+/// another lane. An arrow leads from the slice that begins first; of two that begin together, from the one written
+/// first: so [`TimelineWriter::begin`] a request before writing its commands.
+#[derive(Debug)]
+pub struct TimelineWriter {
+    file: PartFile,
+    tracks: Vec<TrackState>,
+    next_uuid: u64,
+    event_names: BTreeMap<String, u64>,
+    annotation_names: BTreeMap<&'static str, u64>,
+    encoded: Vec<u8>,
+}
+
+impl TimelineWriter {
+    /// Starts a trace at `path` with the given tracks; parents stand before their children.
+    pub fn create(path: &Path, tracks: &[Track]) -> Result<Self, OutputError> {
+        let mut writer = Self {
+            file: PartFile::create(path)?,
+            tracks: Vec::with_capacity(tracks.len()),
+            next_uuid: FIRST_UUID,
+            event_names: BTreeMap::new(),
+            annotation_names: BTreeMap::new(),
+            encoded: Vec::new(),
+        };
+        let flags = Some(proto::INCREMENTAL_STATE_CLEARED);
+        writer.write(TracePacket { sequence_flags: flags, ..TracePacket::default() })?;
+        for (rank, track) in tracks.iter().enumerate() {
+            let is_counter = track.kind == TrackKind::Counter;
+            let parent = track.parent.map(|TrackId(index)| writer.tracks[index].lanes[0].uuid);
+            let descriptor = TrackDescriptor {
+                uuid: None,
+                name: Some(track.name.clone()),
+                parent_uuid: parent,
+                counter: is_counter.then_some(CounterDescriptor { unit: Some(proto::UNIT_COUNT) }),
+                child_ordering: Some(proto::ORDER_EXPLICIT),
+                sibling_order_rank: i32::try_from(rank).ok(),
+            };
+            writer.tracks.push(TrackState { descriptor, lanes: Vec::new(), last_value: None });
+            writer.add_lane(rank)?;
+        }
+        Ok(writer)
+    }
+
+    /// Opens a slice. `args` are numbers for the details panel; all slices of one `flow` are joined by arrows.
+    pub fn begin(
+        &mut self,
+        track: TrackId,
+        name: &str,
+        start_ns: u64,
+        args: &[(&'static str, u64)],
+        flow: Option<u64>,
+    ) -> Result<OpenSlice, OutputError> {
+        let lane = self.free_lane(track.0, start_ns)?;
+        let mut interned = InternedData::default();
+        let name_iid = self.intern_event(name, &mut interned);
+        let annotate = |&(name, value): &(&'static str, u64)| DebugAnnotation {
+            name_iid: Some(intern_annotation(&mut self.annotation_names, name, &mut interned)),
+            uint_value: Some(value),
+        };
+        let debug_annotations = args.iter().map(annotate).collect();
+        let event = TrackEvent {
+            r#type: Some(proto::SLICE_BEGIN),
+            track_uuid: Some(self.tracks[track.0].lanes[lane].uuid),
+            name_iid,
+            name: name_iid.is_none().then(|| name.to_owned()),
+            debug_annotations,
+            flow_ids: flow.into_iter().collect(),
+            counter_value: None,
+        };
+        let interned = (interned != InternedData::default()).then_some(interned);
+        self.event(start_ns, event, interned)?;
+        Ok(OpenSlice { track: track.0, lane })
+    }
+
+    /// Closes a slice.
+    #[expect(clippy::needless_pass_by_value, reason = "taken by value, so that a slice ends once")]
+    pub fn end(&mut self, slice: OpenSlice, end_ns: u64) -> Result<(), OutputError> {
+        let lane = &mut self.tracks[slice.track].lanes[slice.lane];
+        lane.free_ns = end_ns;
+        let uuid = lane.uuid;
+        let event =
+            TrackEvent { r#type: Some(proto::SLICE_END), track_uuid: Some(uuid), ..TrackEvent::default() };
+        self.event(end_ns, event, None)
+    }
+
+    /// Writes a slice whose end is known: [`TimelineWriter::begin`] and [`TimelineWriter::end`] in one.
+    pub fn slice(
+        &mut self,
+        track: TrackId,
+        name: &str,
+        span_ns: Range<u64>,
+        args: &[(&'static str, u64)],
+        flow: Option<u64>,
+    ) -> Result<(), OutputError> {
+        let slice = self.begin(track, name, span_ns.start, args, flow)?;
+        self.end(slice, span_ns.end)
+    }
+
+    /// Sets a counter; a value it has already is not written again.
+    pub fn counter(&mut self, track: TrackId, time_ns: u64, value: i64) -> Result<(), OutputError> {
+        let state = &mut self.tracks[track.0];
+        if state.last_value.replace(value) == Some(value) {
+            return Ok(());
+        }
+        let event = TrackEvent {
+            r#type: Some(proto::COUNTER),
+            track_uuid: Some(state.lanes[0].uuid),
+            counter_value: Some(value),
+            ..TrackEvent::default()
+        };
+        self.event(time_ns, event, None)
+    }
+
+    /// Ends the trace and gives the file its name. A trace that is dropped instead leaves no file.
+    pub fn finish(self) -> Result<(), OutputError> {
+        self.file.finish()
+    }
+
+    /// The first lane of a track that is free at `start_ns`, taken until its slice ends.
+    fn free_lane(&mut self, track: usize, start_ns: u64) -> Result<usize, OutputError> {
+        let lanes = &mut self.tracks[track].lanes;
+        let lane = lanes.iter().position(|lane| lane.free_ns <= start_ns).unwrap_or(lanes.len());
+        if lane == lanes.len() {
+            self.add_lane(track)?;
+        }
+        self.tracks[track].lanes[lane].free_ns = u64::MAX;
+        Ok(lane)
+    }
+
+    /// Declares one more lane of a track.
+    fn add_lane(&mut self, track: usize) -> Result<(), OutputError> {
+        let uuid = self.next_uuid;
+        self.next_uuid += 1;
+        let state = &mut self.tracks[track];
+        state.lanes.push(Lane { uuid, free_ns: 0 });
+        let track_descriptor = Some(TrackDescriptor { uuid: Some(uuid), ..state.descriptor.clone() });
+        self.write(TracePacket { track_descriptor, ..TracePacket::default() })
+    }
+
+    /// The number of an event's name, declared in `interned` when it is new; none when there are too many names.
+    fn intern_event(&mut self, name: &str, interned: &mut InternedData) -> Option<u64> {
+        if let Some(iid) = self.event_names.get(name) {
+            return Some(*iid);
+        }
+        let iid = self.event_names.len() as u64 + 1;
+        if self.event_names.len() == MAX_NAMES {
+            return None;
+        }
+        self.event_names.insert(name.to_owned(), iid);
+        interned.event_names.push(InternedName { iid: Some(iid), name: Some(name.to_owned()) });
+        Some(iid)
+    }
+
+    fn event(
+        &mut self,
+        time_ns: u64,
+        event: TrackEvent,
+        interned_data: Option<InternedData>,
+    ) -> Result<(), OutputError> {
+        self.write(TracePacket {
+            timestamp: Some(time_ns),
+            track_event: Some(event),
+            interned_data,
+            sequence_flags: Some(proto::NEEDS_INCREMENTAL_STATE),
+            ..TracePacket::default()
+        })
+    }
+
+    fn write(&mut self, packet: TracePacket) -> Result<(), OutputError> {
+        let packet = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
+        self.encoded.clear();
+        self.encoded.push(PACKET_KEY);
+        let encoded = packet.encode_length_delimited(&mut self.encoded).map_err(io::Error::other);
+        encoded.and_then(|()| self.file.write_all(&self.encoded)).map_err(|source| self.file.error(source))
+    }
+}
+
+/// The number of an annotation's name, declared in `interned` when it is new. There are as many as the program has.
+fn intern_annotation(
+    names: &mut BTreeMap<&'static str, u64>,
+    name: &'static str,
+    interned: &mut InternedData,
+) -> u64 {
+    let next = names.len() as u64 + 1;
+    *names.entry(name).or_insert_with(|| {
+        interned.debug_annotation_names.push(InternedName { iid: Some(next), name: Some(name.to_owned()) });
+        next
+    })
+}

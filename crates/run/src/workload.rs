@@ -1,0 +1,187 @@
+//! Workloads as one stream of requests, and the stream that preconditioning writes.
+
+use std::path::Path;
+
+use flashweir_ssd::Geometry;
+use flashweir_trace::format::{Options, Report, Trace};
+use flashweir_trace::generate::{Generator, Spec};
+use flashweir_trace::transform::{Interleave, Merge, Wrap};
+use flashweir_trace::{Request, SECTOR_BYTES, Source, TraceError};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::spec::RunSpec;
+
+/// Distance between the seed of a generator and that of its preconditioning: any odd constant does.
+const OTHER_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// One workload, opened.
+enum Opened {
+    Generator(Box<Generator>),
+    Trace(Box<Trace>),
+}
+
+/// What is said of a workload in the result.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Description {
+    /// Name of its stream.
+    pub(crate) name: String,
+    /// The generator's complete spec, or the trace's file name.
+    pub(crate) workload: String,
+    /// What was read of a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trace: Option<Report>,
+}
+
+/// All workloads of a run.
+pub(crate) struct Workloads {
+    sources: Vec<Opened>,
+    specs: Vec<Option<Spec>>,
+    pub(crate) descriptions: Vec<Description>,
+    /// Requests of all generators; `None` if there is a trace, whose length is known only at its end.
+    pub(crate) total: Option<u64>,
+}
+
+impl Workloads {
+    /// Opens every workload of a run.
+    pub(crate) fn open(run: &RunSpec) -> Result<Self, Error> {
+        if run.workloads.is_empty() || run.workloads.len() > usize::from(u16::MAX) {
+            return Err(Error::Setting {
+                what: format!("{} workloads", run.workloads.len()),
+                expected: "expected a trace file or a generator such as random:span=1GiB,count=100000".into(),
+            });
+        }
+        let options = run.trace_options().parse()?;
+        let mut all =
+            Self { sources: Vec::new(), specs: Vec::new(), descriptions: Vec::new(), total: Some(0) };
+        for (stream, workload) in (0u64..).zip(&run.workloads) {
+            let name = workload.name.clone().unwrap_or_else(|| match run.workloads.len() {
+                1 => "workload".into(),
+                _ => format!("workload {stream}"),
+            });
+            if all.descriptions.iter().any(|other| other.name == name) {
+                let expected = "expected a name of its own for each workload".into();
+                return Err(Error::Setting { what: format!("workload name {name:?}"), expected });
+            }
+            all.add(name, &workload.spec, &options, run.seed.map(|seed| seed.wrapping_add(stream)))?;
+        }
+        Ok(all)
+    }
+
+    fn add(
+        &mut self,
+        name: String,
+        text: &str,
+        options: &Options,
+        seed: Option<u64>,
+    ) -> Result<(), TraceError> {
+        let path = Path::new(text);
+        let description = |workload: String| Description { name, workload, trace: None };
+        if path.exists() || !Spec::is_spec(text) {
+            let file =
+                path.file_name().map_or_else(|| text.into(), |file| file.to_string_lossy().into_owned());
+            self.sources.push(Opened::Trace(Box::new(Trace::open(path, options)?)));
+            self.specs.push(None);
+            self.descriptions.push(description(file));
+            self.total = None;
+            return Ok(());
+        }
+        let spec = Spec::parse(text)?;
+        let spec = match seed {
+            Some(seed) => spec.with_seed(seed),
+            None => spec,
+        };
+        self.total = self.total.map(|total| total.saturating_add(spec.count()));
+        self.sources.push(Opened::Generator(Box::new(spec.generator())));
+        self.descriptions.push(description(spec.canonical()));
+        self.specs.push(Some(spec));
+        Ok(())
+    }
+
+    /// Refuses generators that reach beyond the drive, before anything runs. Traces are checked request by request.
+    pub(crate) fn check_spans(&self, geometry: &Geometry) -> Result<(), Error> {
+        let capacity = geometry.capacity_sectors() * SECTOR_BYTES;
+        match self.specs.iter().flatten().find(|spec| spec.span_end_bytes() > capacity) {
+            None => Ok(()),
+            Some(spec) => Err(Error::Setting {
+                what: format!("workload {}", spec.canonical()),
+                expected: format!(
+                    "its span ends at byte {}, the drive has {capacity}: use a smaller span or offset, a larger \
+                     capacity, or --wrap to fold addresses",
+                    spec.span_end_bytes()
+                ),
+            }),
+        }
+    }
+
+    /// The stream to serve. Timed workloads are merged by time; workloads without times take turns.
+    pub(crate) fn stream(
+        &mut self,
+        wrap: bool,
+        capacity_sectors: u64,
+    ) -> Result<Box<dyn Source + '_>, TraceError> {
+        let timed = self.specs.iter().any(|spec| spec.as_ref().is_none_or(Spec::is_timed));
+        let mut sources: Vec<Box<dyn Source + Send + '_>> = Vec::new();
+        for opened in &mut self.sources {
+            sources.push(match opened {
+                Opened::Generator(generator) => Box::new(generator.as_mut()),
+                Opened::Trace(trace) => Box::new(trace.as_mut()),
+            });
+        }
+        let stream: Box<dyn Source + '_> = if sources.len() == 1 {
+            Box::new(sources.remove(0))
+        } else if timed {
+            Box::new(Merge::new(sources)?)
+        } else {
+            Box::new(Interleave::new(sources)?)
+        };
+        Ok(if wrap { Box::new(Wrap::new(stream, capacity_sectors)) } else { stream })
+    }
+
+    /// The stream that preconditioning writes: every generator's own addresses with another seed, taking turns; uniform
+    /// over the drive if there is a trace. It never ends.
+    pub(crate) fn preconditioning(
+        &self,
+        seed: u64,
+        wrap: bool,
+        geometry: &Geometry,
+    ) -> Result<Box<dyn Source>, TraceError> {
+        let other = |spec: &Spec| {
+            let seed = spec.seed() ^ OTHER_SEED;
+            spec.clone().with_seed(seed).endless()
+        };
+        let specs: Option<Vec<&Spec>> = self.specs.iter().map(Option::as_ref).collect();
+        let generators: Vec<Generator> = match specs {
+            Some(specs) => specs.into_iter().map(other).collect(),
+            None => vec![uniform(seed, geometry)?],
+        };
+        let sources = generators.into_iter().map(|generator| Box::new(generator) as Box<dyn Source + Send>);
+        let stream = Interleave::new(sources.collect())?;
+        let capacity = geometry.capacity_sectors();
+        Ok(if wrap { Box::new(Wrap::new(stream, capacity)) } else { Box::new(stream) })
+    }
+
+    /// What was read, once the stream has been.
+    pub(crate) fn describe(&self) -> Vec<Description> {
+        let mut descriptions = self.descriptions.clone();
+        for (description, opened) in descriptions.iter_mut().zip(&self.sources) {
+            if let Opened::Trace(trace) = opened {
+                description.trace = Some(trace.report().clone());
+            }
+        }
+        descriptions
+    }
+}
+
+/// Page writes, uniform over the whole drive.
+fn uniform(seed: u64, geometry: &Geometry) -> Result<Generator, TraceError> {
+    let page = u64::from(geometry.page_sectors) * SECTOR_BYTES;
+    let span = geometry.capacity_sectors() * SECTOR_BYTES;
+    let spec = Spec::parse(&format!("random:span={span},size={page},seed={}", seed ^ OTHER_SEED))?;
+    Ok(spec.endless())
+}
+
+/// Whether a stream writes at all, as far as its first requests say.
+pub(crate) fn writes(requests: &[Request]) -> bool {
+    requests.iter().any(|request| request.op == flashweir_trace::Op::Write)
+}

@@ -1,0 +1,12 @@
+//! Theory tests: the simulated drive against closed forms.
+//!
+//! [`closed_forms`] holds the formulas, each with its source, and their own tests against printed tables; [`drive`] runs
+//! the simulator. The tests come in two sizes: small drives and wider tolerances as they are, large ones with
+//! `FLASHWEIR_FULL=1`. Nothing here shares code with the simulator, so that an error in one can't hide in the other.
+
+mod amplification;
+mod closed_forms;
+mod drive;
+mod hot_and_cold;
+mod limits;
+mod waits;

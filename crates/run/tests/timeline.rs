@@ -1,0 +1,164 @@
+//! The timeline file, read back with the structs it was written with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use flashweir_run::timeline::proto::{self, Trace, TrackEvent};
+use flashweir_run::timeline::{DriveTracks, TimelineWriter};
+use prost::Message;
+
+/// Writes a timeline of two channels with two dies each.
+fn written(fill: impl FnOnce(&mut TimelineWriter, &DriveTracks)) -> Trace {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("run.pftrace");
+    let tracks = DriveTracks::new(2, 2);
+    let mut writer = TimelineWriter::create(&path, tracks.list()).expect("a writer");
+    fill(&mut writer, &tracks);
+    writer.finish().expect("a file");
+    let bytes = std::fs::read(&path).expect("the file");
+    Trace::decode(bytes.as_slice()).expect("a trace")
+}
+
+fn events(trace: &Trace) -> impl Iterator<Item = (u64, &TrackEvent)> {
+    trace.packet.iter().filter_map(|packet| Some((packet.timestamp?, packet.track_event.as_ref()?)))
+}
+
+/// Names by number, checking that none is used before it is declared.
+fn names_of_slices(trace: &Trace) -> Vec<String> {
+    let mut known = BTreeMap::new();
+    let mut names = Vec::new();
+    for packet in &trace.packet {
+        for name in packet.interned_data.iter().flat_map(|data| &data.event_names) {
+            assert!(known.insert(name.iid(), name.name().to_owned()).is_none(), "{name:?} twice");
+        }
+        if let Some(event) = packet.track_event.as_ref().filter(|event| event.r#type() == proto::SLICE_BEGIN)
+        {
+            names.push(event.name.clone().unwrap_or_else(|| known[&event.name_iid()].clone()));
+        }
+    }
+    names
+}
+
+#[test]
+fn tracks_are_unique_and_nest() {
+    let trace = written(|_, _| ());
+    let tracks: Vec<_> = trace.packet.iter().filter_map(|packet| packet.track_descriptor.as_ref()).collect();
+    let names: Vec<_> = tracks.iter().map(|track| track.name()).collect();
+    let expected = "host|buffer|dirty pages|free blocks|channel 0|die 0.0|die 0.1|channel 1|die 1.0|die 1.1";
+    assert_eq!(names.join("|"), expected);
+    let uuids: BTreeSet<_> = tracks.iter().map(|track| track.uuid()).collect();
+    assert_eq!(uuids.len(), tracks.len());
+    assert!(!uuids.contains(&0), "0 is the track of all that has none");
+    for track in &tracks {
+        let parent = tracks.iter().find(|parent| parent.uuid == track.parent_uuid);
+        let expected = track.name().strip_prefix("die ").map(|die| format!("channel {}", &die[..1]));
+        assert_eq!(parent.map(|parent| parent.name().to_owned()), expected, "parent of {}", track.name());
+        assert_eq!(track.counter.is_some(), ["dirty pages", "free blocks"].contains(&track.name()));
+    }
+    assert_eq!(trace.packet[0].sequence_flags(), proto::INCREMENTAL_STATE_CLEARED);
+    assert!(trace.packet.iter().all(|packet| packet.trusted_packet_sequence_id() == 1));
+}
+
+#[test]
+fn slices_keep_name_time_arguments_and_flow() {
+    let trace = written(|writer, tracks| {
+        let request =
+            writer.begin(tracks.host, "write", 100, &[("lba", 8), ("sectors", 16)], Some(7)).unwrap();
+        writer.slice(tracks.buses[1], "data in host", 100..150, &[], Some(7)).unwrap();
+        writer.slice(tracks.dies[2], "program host", 150..950, &[("lpn", 1)], Some(7)).unwrap();
+        writer.end(request, 950).unwrap();
+        writer.slice(tracks.dies[2], "copy gc x17", 950..9_000, &[], None).unwrap();
+        writer.slice(tracks.dies[2], "program host", 9_000..9_800, &[], None).unwrap();
+    });
+    let slices = ["write", "data in host", "program host", "copy gc x17", "program host"];
+    assert_eq!(names_of_slices(&trace), slices);
+    let times: Vec<_> = events(&trace).map(|(time, event)| (time, event.r#type())).collect();
+    let expected = [
+        (100, 1),
+        (100, 1),
+        (150, 2),
+        (150, 1),
+        (950, 2),
+        (950, 2),
+        (950, 1),
+        (9_000, 2),
+        (9_000, 1),
+        (9_800, 2),
+    ];
+    assert_eq!(times, expected);
+    let flows: Vec<_> =
+        events(&trace).filter(|(_, event)| event.flow_ids == [7]).map(|(time, _)| time).collect();
+    assert_eq!(flows, [100, 100, 150]);
+    let values: Vec<_> = events(&trace)
+        .flat_map(|(_, event)| &event.debug_annotations)
+        .map(proto::DebugAnnotation::uint_value)
+        .collect();
+    assert_eq!(values, [8, 16, 1]);
+    let names = trace.packet.iter().filter_map(|packet| packet.interned_data.as_ref());
+    let names: Vec<_> =
+        names.flat_map(|data| &data.debug_annotation_names).map(proto::InternedName::name).collect();
+    assert_eq!(names, ["lba", "sectors", "lpn"]);
+}
+
+#[test]
+fn what_overlaps_takes_lanes_and_lanes_are_used_again() {
+    let trace = written(|writer, tracks| {
+        for index in 0..100 {
+            let start = index * 10;
+            writer.slice(tracks.host, "read", start..start + 35, &[], None).unwrap();
+        }
+    });
+    let lanes: Vec<_> = trace
+        .packet
+        .iter()
+        .filter_map(|packet| packet.track_descriptor.as_ref())
+        .filter(|track| track.name() == "host")
+        .map(proto::TrackDescriptor::uuid)
+        .collect();
+    assert_eq!(lanes.len(), 4, "35 ns every 10 ns are four at a time");
+    // On each lane: begin and end alternate, and time does not go back.
+    for lane in lanes {
+        let on_lane: Vec<_> = events(&trace).filter(|(_, event)| event.track_uuid() == lane).collect();
+        assert_eq!(on_lane.len(), 50);
+        assert!(on_lane.is_sorted_by_key(|(time, _)| *time));
+        let types = on_lane.iter().map(|(_, event)| event.r#type());
+        assert!(types.eq([proto::SLICE_BEGIN, proto::SLICE_END].into_iter().cycle().take(50)));
+    }
+}
+
+#[test]
+fn counters_write_changes_only() {
+    let trace = written(|writer, tracks| {
+        for (time, value) in [(0, 5), (10, 5), (20, 4), (30, 5), (40, 5)] {
+            writer.counter(tracks.free_blocks, time, value).unwrap();
+        }
+        writer.counter(tracks.dirty_pages, 40, 5).unwrap();
+    });
+    let values: Vec<_> = events(&trace).map(|(time, event)| (time, event.counter_value())).collect();
+    assert_eq!(values, [(0, 5), (20, 4), (30, 5), (40, 5)]);
+}
+
+#[test]
+fn names_without_number_are_written_in_full() {
+    let distinct = 20_000;
+    let trace = written(|writer, tracks| {
+        for index in 0..distinct {
+            writer.slice(tracks.dies[0], &format!("copy gc x{index}"), index..index, &[], None).unwrap();
+        }
+    });
+    let names = names_of_slices(&trace);
+    assert_eq!(names.len() as u64, distinct);
+    assert!(names.iter().enumerate().all(|(index, name)| *name == format!("copy gc x{index}")));
+    let interned = trace.packet.iter().filter_map(|packet| packet.interned_data.as_ref()).count();
+    assert!(interned < 20_000, "memory is bounded");
+}
+
+#[test]
+fn a_run_that_stops_leaves_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let tracks = DriveTracks::new(1, 1);
+    drop(TimelineWriter::create(&dir.path().join("run.pftrace"), tracks.list()).unwrap());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    let error = TimelineWriter::create(Path::new("/nowhere/run.pftrace"), tracks.list()).unwrap_err();
+    assert!(error.to_string().starts_with("/nowhere/run.pftrace: "), "{error}");
+}

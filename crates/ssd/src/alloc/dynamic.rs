@@ -1,0 +1,143 @@
+//! Dynamic allocation of SSDsim (Hu et al. 2011): a page goes to whichever channel is idle, round robin; within the
+//! channel chip, die and plane take turns. Mode 1 fixes the channel (LPN mod channels) and takes turns below it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AllocView, Home};
+use crate::cow::CowVec;
+use crate::geometry::Geometry;
+
+/// Dynamic allocation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// 0: any idle channel, round robin. 1: channel = LPN mod channels, the rest round robin.
+    #[schemars(range(max = 1))]
+    pub mode: u8,
+}
+
+pub(super) fn inert_on(config: &Config, geometry: &Geometry) -> Option<(&'static str, String)> {
+    if geometry.units() == 1 {
+        return Some(("alloc.kind", "there is one parallel unit, so there is nothing to choose".into()));
+    }
+    (config.mode == 1 && geometry.channels == 1)
+        .then(|| ("alloc.mode", "mode 1 fixes the channel, and there is only one".into()))
+}
+
+/// Round-robin state and the unit of every page.
+#[derive(Clone, Debug)]
+pub(crate) struct Dynamic {
+    channels: u32,
+    units_per_channel: u32,
+    planes: u32,
+    fixed_channel: bool,
+    next_channel: u32,
+    /// The next unit within each channel; consecutive turns differ in chip first, then die, then plane.
+    next_in_channel: Vec<u32>,
+    turn_order: Vec<u32>,
+    unit_of: CowVec,
+}
+
+impl Dynamic {
+    pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
+        let turn_order = (0..geometry.planes)
+            .flat_map(|plane| (0..geometry.dies).map(move |die| (plane, die)))
+            .flat_map(|(plane, die)| {
+                (0..geometry.chips).map(move |chip| geometry.unit_at(0, chip, die, plane))
+            })
+            .collect();
+        Self {
+            channels: geometry.channels,
+            units_per_channel: geometry.units() / geometry.channels,
+            planes: geometry.planes,
+            fixed_channel: config.mode == 1,
+            next_channel: 0,
+            next_in_channel: vec![0; geometry.channels as usize],
+            turn_order,
+            unit_of: CowVec::new(geometry.logical_pages),
+        }
+    }
+
+    pub(super) fn locate(&self, lpn: u64) -> Option<Home> {
+        let unit = self.unit_of.get(lpn);
+        (unit != CowVec::EMPTY).then_some(Home { unit, key: lpn as u32 })
+    }
+
+    pub(super) fn place(&mut self, lpn: u64, view: &impl AllocView) -> Option<Home> {
+        let (first, count) = if self.fixed_channel {
+            ((lpn % u64::from(self.channels)) as u32, 1)
+        } else {
+            (self.next_channel, self.channels)
+        };
+        for step in 0..count {
+            let channel = (first + step) % self.channels;
+            if let Some(unit) = self.place_in(channel, view) {
+                self.next_channel = (channel + 1) % self.channels;
+                self.unit_of.set(lpn, unit);
+                return Some(Home { unit, key: lpn as u32 });
+            }
+        }
+        None
+    }
+
+    /// The channel's next unit in turn whose die is idle and which has room.
+    fn place_in(&mut self, channel: u32, view: &impl AllocView) -> Option<u32> {
+        let base = channel * self.units_per_channel;
+        let turn = &mut self.next_in_channel[channel as usize];
+        for step in 0..self.units_per_channel {
+            let at = (*turn + step) % self.units_per_channel;
+            let unit = base + self.turn_order[at as usize];
+            if view.die_is_idle(unit / self.planes) && view.has_room(unit) {
+                *turn = (at + 1) % self.units_per_channel;
+                return Some(unit);
+            }
+        }
+        None
+    }
+
+    pub(super) fn snapshot(&mut self) -> Self {
+        let unit_of = self.unit_of.snapshot();
+        Self {
+            unit_of,
+            next_in_channel: self.next_in_channel.clone(),
+            turn_order: self.turn_order.clone(),
+            ..*self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct View(Vec<u32>);
+    impl AllocView for View {
+        fn die_is_idle(&self, die: u32) -> bool {
+            !self.0.contains(&die)
+        }
+        fn has_room(&self, unit: u32) -> bool {
+            unit != 5
+        }
+    }
+
+    #[test]
+    fn takes_the_next_idle_channel_and_remembers_it() {
+        let geometry = Geometry::for_test(4, 1, 1, 2);
+        let mut dynamic = Dynamic::new(&Config { mode: 0 }, &geometry);
+        assert_eq!(dynamic.locate(9), None);
+        let units: Vec<_> =
+            (0..5).map(|lpn| dynamic.place(lpn, &View(vec![1])).map(|home| home.unit)).collect();
+        // Channel 1 is busy; each channel's planes take turns.
+        assert_eq!(units, [Some(0), Some(4), Some(6), Some(1), Some(4)].map(|unit| unit));
+        assert_eq!(dynamic.locate(2).map(|home| home.unit), Some(6));
+    }
+
+    #[test]
+    fn mode_1_waits_for_its_channel() {
+        let geometry = Geometry::for_test(4, 1, 1, 1);
+        let mut dynamic = Dynamic::new(&Config { mode: 1 }, &geometry);
+        assert_eq!(dynamic.place(5, &View(vec![1])), None);
+        assert_eq!(dynamic.place(6, &View(vec![1])).map(|home| home.unit), Some(2));
+    }
+}

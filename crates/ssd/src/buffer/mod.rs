@@ -1,0 +1,40 @@
+//! The write buffer: pages that the drive has taken but not yet programmed.
+//!
+//! One implementation besides none: [`WriteBuffer`], a shared FIFO that coalesces. It holds state and answers questions;
+//! when pages enter and leave, and what a request waits for, is the run loop's.
+
+mod fifo;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use fifo::WriteBuffer;
+
+use crate::quantity::Bytes;
+
+/// When a buffered write is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ack {
+    /// When it is in the buffer.
+    #[default]
+    Buffer,
+    /// When it is on flash: pages leave the buffer as soon as their unit can take them.
+    Flash,
+}
+
+/// The write buffer. It belongs to the hardware, so presets may set its size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BufferConfig {
+    /// Size; 0 is no buffer. Whole pages are used.
+    pub bytes: Bytes,
+    /// When a buffered write is acknowledged.
+    pub ack: Ack,
+}
+
+impl Default for BufferConfig {
+    fn default() -> Self {
+        Self { bytes: Bytes(0), ack: Ack::Buffer }
+    }
+}

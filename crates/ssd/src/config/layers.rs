@@ -1,0 +1,209 @@
+//! Layers: a configuration is the default, then a preset, then a file, then single settings, each over the one before.
+//!
+//! Every key of a layer must act: an unknown key is an error with the nearest right one, and a key that belongs to
+//! another policy than the one chosen is an error that names it. Choosing another policy drops the settings that a lower
+//! layer made for the old one.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Config, keys};
+use crate::error::ConfigError;
+
+/// One layer: dotted keys and their values, and where they come from (for messages).
+#[derive(Clone, Debug, Default)]
+pub struct Layer {
+    /// Such as `--set` or a file's name.
+    pub origin: String,
+    /// Dotted key (`gc.victim`) to value.
+    pub settings: BTreeMap<String, Value>,
+}
+
+impl Layer {
+    /// A layer from a nested table.
+    pub fn from_table(origin: &str, table: &Value) -> Result<Self, ConfigError> {
+        let Value::Object(table) = table else {
+            let detail = "expected a table of keys, such as `channels = 8`".into();
+            return Err(ConfigError::Syntax { origin: origin.into(), detail });
+        };
+        let mut settings = BTreeMap::new();
+        flatten("", table, &mut settings);
+        Ok(Self { origin: origin.into(), settings })
+    }
+
+    /// A layer from the text of a device file: TOML, or JSON if it starts with a brace.
+    pub fn from_text(origin: &str, text: &str) -> Result<Self, ConfigError> {
+        let syntax = |detail: String| ConfigError::Syntax { origin: origin.into(), detail };
+        let table: Value = if text.trim_start().starts_with('{') {
+            serde_json::from_str(text).map_err(|error| syntax(error.to_string()))?
+        } else {
+            toml::from_str(text).map_err(|error: toml::de::Error| {
+                let line = error
+                    .span()
+                    .map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+                syntax(format!("line {line}: {}", error.message()))
+            })?
+        };
+        Self::from_table(origin, &table)
+    }
+
+    /// A layer from `KEY=VALUE` texts, as on the command line: numbers, `true` and `false` are what they look like,
+    /// everything else is text.
+    pub fn from_assignments<'a>(
+        origin: &str,
+        assignments: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
+        let value = |text: &str| {
+            serde_json::from_str::<Value>(text)
+                .ok()
+                .filter(|value| value.is_number() || value.is_boolean())
+                .unwrap_or_else(|| Value::String(text.into()))
+        };
+        let settings = assignments.into_iter().map(|(key, text)| (key.to_owned(), value(text))).collect();
+        Self { origin: origin.into(), settings }
+    }
+}
+
+fn flatten(prefix: &str, table: &Map<String, Value>, into: &mut BTreeMap<String, Value>) {
+    for (key, value) in table {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            Value::Object(inner) if !inner.is_empty() => flatten(&path, inner, into),
+            _ => {
+                into.insert(path, value.clone());
+            }
+        }
+    }
+}
+
+/// The configuration that results from layers over the default, checked for combinations that make no sense.
+pub fn resolve(layers: &[Layer]) -> Result<Config, ConfigError> {
+    let mut config = Config::default();
+    for layer in layers {
+        config = apply(config, layer)?;
+    }
+    super::refusals::check(&config)?;
+    Ok(config)
+}
+
+fn apply(config: Config, layer: &Layer) -> Result<Config, ConfigError> {
+    // Policies first, because other keys exist only with some of them.
+    let is_policy = |key: &str| keys::find(key).is_some_and(|key| key.is_policy);
+    let (choices, others): (Vec<_>, Vec<_>) = layer.settings.iter().partition(|(key, _)| is_policy(key));
+    let mut config = config;
+    for (key, value) in choices.into_iter().chain(others) {
+        config = set(&config, &layer.origin, key, value)?;
+    }
+    Ok(config)
+}
+
+/// The configuration with one key changed. The key must be one of the resulting configuration.
+fn set(config: &Config, origin: &str, key: &str, value: &Value) -> Result<Config, ConfigError> {
+    let mut table = to_value(config);
+    let Some(place) = locate(&mut table, key) else {
+        return Err(missing(origin, key));
+    };
+    *place = value.clone();
+    let changed: Config = serde_json::from_value(table).map_err(|error| ConfigError::Value {
+        origin: origin.into(),
+        key: key.into(),
+        value: value.to_string(),
+        expected: expectation(&error.to_string()),
+    })?;
+    Ok(changed)
+}
+
+/// The place of a dotted key in a complete configuration.
+fn locate<'a>(table: &'a mut Value, key: &str) -> Option<&'a mut Value> {
+    let mut place = table;
+    for part in key.split('.') {
+        place = place.as_object_mut()?.get_mut(part)?;
+    }
+    (!place.is_object()).then_some(place)
+}
+
+/// A complete configuration as nested tables.
+pub fn to_value(config: &Config) -> Value {
+    serde_json::to_value(config)
+        .unwrap_or_else(|error| unreachable!("a configuration is plain data: {error}"))
+}
+
+/// Serde's words without the position, which means nothing here.
+fn expectation(error: &str) -> String {
+    error.split(" at line ").next().unwrap_or(error).to_owned()
+}
+
+/// Why a key is not there: it belongs to another choice, or does not exist.
+fn missing(origin: &str, key: &str) -> ConfigError {
+    if let Some((choice, value)) = keys::find(key).and_then(|key| key.acts_with.as_ref()) {
+        let reason = format!("it acts only with {choice}={value}");
+        return ConfigError::Inert { origin: origin.into(), key: key.into(), reason };
+    }
+    let names = || keys::keys().iter().map(|key| key.name.as_str());
+    let nearest = names()
+        .map(|candidate| (strsim::damerau_levenshtein(candidate, key), candidate))
+        .min()
+        .filter(|(distance, candidate)| *distance <= 2.max(candidate.len() / 3));
+    let member =
+        names().find(|candidate| candidate.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')));
+    let hint = match (member, nearest) {
+        (Some(member), _) => format!(" on its own; it is a table with keys such as `{member}`"),
+        (None, Some((_, candidate))) => format!("; did you mean `{candidate}`?"),
+        (None, None) => "; `flashweir schema` lists all keys".into(),
+    };
+    ConfigError::UnknownKey { origin: origin.into(), key: key.into(), hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve_sets(sets: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        resolve(&[Layer::from_assignments("--set", sets.iter().copied())])
+    }
+
+    #[test]
+    fn a_complete_configuration_feeds_back() {
+        let config = resolve_sets(&[
+            ("gc.victim", "d-choices"),
+            ("gc.choices", "4"),
+            ("timing.read", "56.5us,77.5us,106us"),
+            ("host.mode", "open"),
+        ])
+        .expect("legal");
+        let again =
+            resolve(&[Layer::from_table("result", &to_value(&config)).expect("a table")]).expect("legal");
+        assert_eq!(config, again);
+    }
+
+    #[test]
+    fn a_new_choice_drops_the_settings_of_the_old_one() {
+        let file =
+            Layer::from_text("drive.toml", "[gc]\nvictim = \"d-choices\"\nchoices = 4\n").expect("toml");
+        let sets = Layer::from_assignments("--set", [("gc.victim", "fifo")]);
+        assert!(resolve(&[file, sets]).is_ok());
+    }
+
+    #[test]
+    fn every_message_names_key_value_and_what_would_be_right() {
+        let message = |sets: &[(&str, &str)]| resolve_sets(sets).expect_err("must be refused").to_string();
+        assert_eq!(message(&[("chanels", "4")]), "--set: unknown key `chanels`; did you mean `channels`?");
+        assert_eq!(
+            message(&[("gc.choices", "4")]),
+            "--set: `gc.choices` has no effect here: it acts only with gc.victim=d-choices"
+        );
+        assert!(
+            message(&[("timing.read", "fast")]).contains("`timing.read` = \"fast\": expected a time such as")
+        );
+        assert!(
+            message(&[("gc.victim", "gready")])
+                .contains("unknown variant `gready`, expected one of `greedy`")
+        );
+        assert!(message(&[("channels", "-1")]).contains("`channels` = -1"));
+        assert!(message(&[("gc", "1")]).contains("it is a table with keys such as `gc."));
+        assert!(message(&[("xyzzyplugh", "1")]).contains("`flashweir schema` lists all keys"));
+        let error = Layer::from_text("d.toml", "channels = 8\nchips =\n").expect_err("no value").to_string();
+        assert!(error.starts_with("d.toml: line 2:"), "{error}");
+    }
+}

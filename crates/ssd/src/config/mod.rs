@@ -1,0 +1,166 @@
+//! The configuration of a drive. Each slot declares its own part; this file only composes them.
+//!
+//! A configuration is built in layers (default, preset, file, single settings) by [`layers`]; combinations that make no
+//! sense are refused by [`refusals`] before a run.
+
+pub mod keys;
+pub mod layers;
+pub mod presets;
+pub mod refusals;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::alloc::AllocConfig;
+use crate::buffer::BufferConfig;
+use crate::ftl::FtlConfig;
+use crate::gc::GcConfig;
+use crate::host::HostConfig;
+use crate::nand::TimingConfig;
+use crate::quantity::Bytes;
+use crate::sched::SchedConfig;
+use crate::wear::WearConfig;
+
+/// State of the drive when the run starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precondition {
+    /// As new: nothing was ever written.
+    #[default]
+    Empty,
+    /// Every logical page written once, in order.
+    Full,
+    /// Full, then overwritten, untimed, by the workload's own addresses (for traces: uniform) with another seed, for at
+    /// least twice the capacity and until write amplification over two successive capacities differs by under 0.5%.
+    Steady,
+}
+
+/// How times are worked out. Both ways give the same times where both apply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// Busy-until times where they are exact, events elsewhere.
+    #[default]
+    Auto,
+    /// Busy-until times; refused where they are not exact.
+    Timeline,
+    /// Events.
+    Event,
+}
+
+/// A simulated drive and how its host uses it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// Channels: buses that work independently.
+    #[schemars(range(min = 1, max = 4096))]
+    pub channels: u32,
+    /// Chips on each channel.
+    #[schemars(range(min = 1, max = 1024))]
+    pub chips: u32,
+    /// Dies in each chip: each runs one command at a time.
+    #[schemars(range(min = 1, max = 1024))]
+    pub dies: u32,
+    /// Planes in each die: each is a parallel unit with an FTL instance of its own.
+    #[schemars(range(min = 1, max = 64))]
+    pub planes: u32,
+    /// Page size, a multiple of 512 bytes up to 256 KiB.
+    pub page: Bytes,
+    /// Pages in each block.
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub pages_per_block: u32,
+    /// Logical capacity; rounded up to whole pages in each plane.
+    pub capacity: Bytes,
+    /// Over-provisioning: spare / logical.
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub op_ratio: f64,
+    /// State of the drive when the run starts.
+    pub precondition: Precondition,
+    /// How times are worked out.
+    pub engine: Engine,
+    /// Times of the flash and of its bus.
+    pub timing: TimingConfig,
+    /// How logical pages are translated.
+    pub ftl: FtlConfig,
+    /// Which parallel unit a logical page goes to.
+    pub alloc: AllocConfig,
+    /// Garbage collection.
+    pub gc: GcConfig,
+    /// The write buffer.
+    pub buffer: BufferConfig,
+    /// Order of the commands of a die.
+    pub sched: SchedConfig,
+    /// When requests reach the drive.
+    pub host: HostConfig,
+    /// Wear levelling.
+    pub wear: WearConfig,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            channels: 8,
+            chips: 1,
+            dies: 1,
+            planes: 1,
+            page: Bytes(4096),
+            pages_per_block: 128,
+            capacity: Bytes(16 << 30),
+            op_ratio: 0.10,
+            precondition: Precondition::default(),
+            engine: Engine::default(),
+            timing: TimingConfig::default(),
+            ftl: FtlConfig::default(),
+            alloc: AllocConfig::default(),
+            gc: GcConfig::default(),
+            buffer: BufferConfig::default(),
+            sched: SchedConfig::default(),
+            host: HostConfig::default(),
+            wear: WearConfig::default(),
+        }
+    }
+}
+
+impl Config {
+    /// Pages of the write buffer; 0 is none.
+    pub(crate) fn buffer_pages(&self) -> u64 {
+        self.buffer.bytes.0 / self.page.0.max(1)
+    }
+
+    /// The first reason why busy-until times would not be exact for this drive, if there is one.
+    pub fn needs_events(&self) -> Option<&'static str> {
+        let bus_is_free = self.timing.bus == 0.0 && self.timing.command.0 == 0;
+        let one_at_a_time = matches!(&self.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
+        if self.chips * self.dies > 1 && !bus_is_free {
+            Some("dies that share a channel are granted its bus in the order of their requests")
+        } else if !matches!(self.sched, SchedConfig::Fifo(_)) {
+            Some("the scheduler changes the order of commands")
+        } else if matches!(self.alloc, AllocConfig::Dynamic(_)) {
+            Some("dynamic allocation waits for an idle channel")
+        } else if self.buffer.bytes.0 > 0 && !one_at_a_time {
+            Some("with a write buffer, reads overtake writes that wait for room in it")
+        } else {
+            None
+        }
+    }
+
+    /// Whether the run uses events.
+    pub fn uses_events(&self) -> bool {
+        match self.engine {
+            Engine::Auto => self.needs_events().is_some(),
+            Engine::Timeline => false,
+            Engine::Event => true,
+        }
+    }
+
+    /// The JSON Schema of a device file: every key with its type, unit, default and meaning.
+    pub fn schema() -> serde_json::Value {
+        let mut schema = schemars::schema_for!(Config).to_value();
+        if let Some(object) = schema.as_object_mut() {
+            object.insert("title".into(), "flashweir device".into());
+            // The same keys once more, flat, as `--set` takes them.
+            object.insert("x-keys".into(), serde_json::json!(keys::keys()));
+        }
+        schema
+    }
+}

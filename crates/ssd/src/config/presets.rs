@@ -1,0 +1,84 @@
+//! Presets: hardware and its thresholds, never a policy. Each names the source of its numbers.
+
+use super::Config;
+use super::layers::{Layer, resolve};
+use crate::error::ConfigError;
+
+/// A named device.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The device file. Its first comment line says what it is and where the numbers are from.
+    pub text: &'static str,
+}
+
+macro_rules! preset {
+    ($name:literal) => {
+        Preset { name: $name, text: include_str!(concat!("../../presets/", $name, ".toml")) }
+    };
+}
+
+/// All presets.
+pub const PRESETS: [Preset; 8] = [
+    preset!("mlc-2006"),
+    preset!("slc-2006"),
+    preset!("ssdsim"),
+    preset!("agrawal-2008"),
+    preset!("mqsim-mlc"),
+    preset!("femu"),
+    preset!("tlc"),
+    preset!("970pro"),
+];
+
+impl Preset {
+    /// The preset of that name.
+    pub fn find(name: &str) -> Option<&'static Preset> {
+        PRESETS.iter().find(|preset| preset.name == name)
+    }
+
+    /// What it is and where its numbers are from: the comment at the head of its file.
+    pub fn source(&self) -> String {
+        let comments = self.text.lines().map_while(|line| line.strip_prefix('#'));
+        comments.map(str::trim).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Its settings.
+    pub fn layer(&self) -> Result<Layer, ConfigError> {
+        Layer::from_text(&format!("preset {}", self.name), self.text)
+    }
+
+    /// The drive that it describes.
+    pub fn config(&self) -> Result<Config, ConfigError> {
+        resolve(&[self.layer()?])
+    }
+}
+
+/// The error for a device that is neither a preset nor a file.
+pub fn unknown(name: &str) -> ConfigError {
+    let known = PRESETS.map(|preset| preset.name).join(", ");
+    let hint = PRESETS
+        .iter()
+        .map(|preset| (strsim::damerau_levenshtein(preset.name, name), preset.name))
+        .min()
+        .filter(|(distance, _)| *distance <= 2)
+        .map(|(_, name)| format!("; did you mean {name}?"))
+        .unwrap_or_default();
+    ConfigError::UnknownPreset { name: name.into(), known, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Geometry;
+
+    #[test]
+    fn every_preset_is_legal_and_names_its_source() {
+        for preset in PRESETS {
+            let config = preset.config().unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+            Geometry::new(&config).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+            assert!(preset.source().contains("Source:"), "{}", preset.name);
+        }
+        assert_eq!(Preset::find("mlc-2006").expect("there").config().expect("legal"), Config::default());
+    }
+}

@@ -1,0 +1,112 @@
+//! The one table of combinations that make no sense, each with its reason. A setting at its default never refuses.
+
+use super::{Config, Engine, Precondition};
+use crate::alloc::AllocConfig;
+use crate::buffer::Ack;
+use crate::error::ConfigError;
+use crate::ftl::FtlConfig;
+use crate::gc::GcConfig;
+use crate::geometry::Geometry;
+use crate::host::HostConfig;
+use crate::nand::timing::Timing;
+use crate::wear::WearConfig;
+
+/// A combination that is refused.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal {
+    /// The keys that do not go together.
+    pub keys: &'static str,
+    /// Why.
+    pub reason: &'static str,
+    applies: fn(&Config) -> bool,
+}
+
+/// All refusals across slots that need no geometry.
+pub const REFUSALS: [Refusal; 10] = [
+    Refusal {
+        keys: "gc.frontiers",
+        reason: "expected 1 (host and collected pages share a block) or 2",
+        applies: |config| !(1..=2).contains(&config.gc.frontiers),
+    },
+    Refusal {
+        keys: "host.queue_depth",
+        reason: "expected 1 to 1000000 requests under way",
+        applies: |config| matches!(&config.host, HostConfig::Closed(closed) if !(1..=1_000_000).contains(&closed.queue_depth)),
+    },
+    Refusal {
+        keys: "host.time_scale",
+        reason: "expected a positive factor, at most 1e9",
+        applies: |config| matches!(&config.host, HostConfig::Open(open) if !(open.time_scale > 0.0 && open.time_scale <= 1e9)),
+    },
+    Refusal {
+        keys: "gc.choices",
+        reason: "expected 1 to 1000 blocks to look at",
+        applies: |config| {
+            use crate::gc::VictimConfig::DChoices;
+            matches!(&config.gc.victim, DChoices(choice) if !(1..=1000).contains(&choice.choices))
+        },
+    },
+    Refusal {
+        keys: "alloc.mode",
+        reason: "expected 0 (any idle channel) or 1 (channel = LPN mod channels)",
+        applies: |config| matches!(&config.alloc, AllocConfig::Dynamic(dynamic) if dynamic.mode > 1),
+    },
+    Refusal {
+        keys: "buffer.bytes",
+        reason: "a buffer smaller than one page holds nothing: use 0 for none, or at least `page`",
+        applies: |config| config.buffer.bytes.0 > 0 && config.buffer_pages() == 0,
+    },
+    Refusal {
+        keys: "buffer.ack=flash, buffer.bytes=0",
+        reason: "without a buffer every write is acknowledged from flash: set buffer.bytes",
+        applies: |config| config.buffer.ack == Ack::Flash && config.buffer.bytes.0 == 0,
+    },
+    Refusal {
+        keys: "timing.multi_plane=true, planes=1",
+        reason: "a command can't span planes where a die has only one: set planes",
+        applies: |config| config.timing.multi_plane && config.planes == 1,
+    },
+    Refusal {
+        keys: "ftl.kind=direct, gc.*, wear.*, precondition",
+        reason: "with physical addresses nothing is collected, worn or preconditioned: leave these keys at their defaults",
+        applies: |config| {
+            matches!(config.ftl, FtlConfig::Direct(_))
+                && (config.gc != GcConfig::default()
+                    || config.wear != WearConfig::default()
+                    || config.precondition != Precondition::Empty)
+        },
+    },
+    Refusal {
+        keys: "ftl.kind=direct, alloc.kind=dynamic",
+        reason: "a physical address names its unit, so there is nothing to allocate",
+        applies: |config| {
+            matches!(config.ftl, FtlConfig::Direct(_)) && matches!(config.alloc, AllocConfig::Dynamic(_))
+        },
+    },
+];
+
+/// Says why a configuration can't be simulated, if it can't.
+pub fn check(config: &Config) -> Result<(), ConfigError> {
+    for refusal in &REFUSALS {
+        if (refusal.applies)(config) {
+            return Err(ConfigError::Refused { keys: refusal.keys.into(), reason: refusal.reason.into() });
+        }
+    }
+    let geometry = Geometry::new(config)?;
+    Timing::new(config)?;
+    if let Some((key, reason)) = config.alloc.inert_on(&geometry) {
+        return Err(ConfigError::Refused { keys: key.into(), reason });
+    }
+    if matches!(config.alloc, AllocConfig::Dynamic(_)) && geometry.logical_pages >= u64::from(u32::MAX) {
+        let reason =
+            format!("one map serves all units and holds 2^32 - 2 pages, not {}", geometry.logical_pages);
+        return Err(ConfigError::Refused { keys: "alloc.kind=dynamic, capacity".into(), reason });
+    }
+    if config.engine == Engine::Timeline
+        && let Some(reason) = config.needs_events()
+    {
+        let reason = format!("{reason}: use engine=auto or engine=event");
+        return Err(ConfigError::Refused { keys: "engine=timeline".into(), reason });
+    }
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! The checking mode: a version for every logical sector, carried through buffer and flash, so that every read can be
+//! held against the last write. It also checks the rules of the array: pages of a block are programmed once, in order,
+//! after an erase, and nothing reads an erased page.
+//!
+//! A write takes effect when its page enters the buffer or, without one, when its program is made. Off, it costs nothing.
+
+use std::ops::Range;
+
+use crate::cow::CowVec;
+use crate::ftl::Written;
+use crate::geometry::Geometry;
+
+/// Where data waits between the host and the flash: entry `slot` of the buffer, or the page being written right now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The page being written, without a buffer.
+    Direct,
+    /// An entry of the write buffer.
+    Buffer(u32),
+}
+
+/// Is told where every sector goes.
+pub(crate) trait Content: Clone {
+    /// Whether anyone listens.
+    const ON: bool;
+    /// The host writes sectors of a page: a new version, staged.
+    fn stage(&mut self, stage: Stage, lpn: u64, sectors: Range<u32>);
+    /// A staged page is programmed; sectors not staged come from its version before.
+    fn program(&mut self, stage: Stage, unit: u32, written: &Written);
+    /// A page is moved.
+    fn copy(&mut self, unit: u32, from: u32, to: u32);
+    /// A block is erased.
+    fn erase(&mut self, unit: u32, block: u32);
+    /// Staged data is no longer there: its page has left the buffer, or was trimmed.
+    fn unstage(&mut self, stage: Stage);
+    /// A whole page is trimmed.
+    fn trim(&mut self, lpn: u64);
+    /// The host reads sectors of a page, from flash (if it is mapped) under what is staged (if anything is).
+    fn read(&mut self, lpn: u64, sectors: Range<u32>, flash: Option<(u32, u32)>, staged: Option<Stage>);
+    /// What went wrong first, if anything did.
+    fn failure(&self) -> Option<&str>;
+}
+
+/// No checks.
+#[derive(Clone, Debug)]
+pub(crate) struct Unchecked;
+
+impl Content for Unchecked {
+    const ON: bool = false;
+    #[inline]
+    fn stage(&mut self, _: Stage, _: u64, _: Range<u32>) {}
+    #[inline]
+    fn program(&mut self, _: Stage, _: u32, _: &Written) {}
+    #[inline]
+    fn copy(&mut self, _: u32, _: u32, _: u32) {}
+    #[inline]
+    fn erase(&mut self, _: u32, _: u32) {}
+    #[inline]
+    fn unstage(&mut self, _: Stage) {}
+    #[inline]
+    fn trim(&mut self, _: u64) {}
+    #[inline]
+    fn read(&mut self, _: u64, _: Range<u32>, _: Option<(u32, u32)>, _: Option<Stage>) {}
+    #[inline]
+    fn failure(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// Version of sectors that were never written, or trimmed.
+const NOTHING: u32 = 0;
+/// Version of sectors of an erased page: reading it is an error.
+const ERASED: u32 = u32::MAX - 1;
+
+/// Versions of all sectors.
+#[derive(Clone, Debug)]
+pub(crate) struct Versions {
+    sectors: u64,
+    unit_pages: u64,
+    pages_per_block: u32,
+    in_order: bool,
+    last: u32,
+    /// By logical sector: what a read must return.
+    expected: CowVec,
+    /// By physical sector: what the flash holds.
+    stored: CowVec,
+    /// Pages programmed of each block, by unit.
+    programmed: CowVec,
+    /// Staged versions: that of the direct page first, then by entry of the buffer.
+    staged: Vec<Vec<u32>>,
+    failure: Option<String>,
+}
+
+impl Versions {
+    /// `in_order`: the translation layer programs the pages of a block in order (direct translation does not).
+    pub(crate) fn new(geometry: &Geometry, in_order: bool) -> Self {
+        let sectors = u64::from(geometry.page_sectors);
+        Self {
+            sectors,
+            unit_pages: geometry.unit_pages(),
+            pages_per_block: geometry.pages_per_block,
+            in_order,
+            last: NOTHING,
+            expected: CowVec::new(geometry.capacity_sectors()),
+            stored: CowVec::new(geometry.physical_pages() * sectors),
+            programmed: CowVec::new(geometry.unit_blocks * u64::from(geometry.units())),
+            staged: Vec::new(),
+            failure: None,
+        }
+    }
+
+    fn fail(&mut self, detail: impl FnOnce() -> String) {
+        if self.failure.is_none() {
+            self.failure = Some(detail());
+        }
+    }
+
+    fn staged(&mut self, stage: Stage) -> &mut Vec<u32> {
+        let at = match stage {
+            Stage::Direct => 0,
+            Stage::Buffer(slot) => slot as usize + 1,
+        };
+        if at >= self.staged.len() {
+            self.staged.resize(at + 1, Vec::new());
+        }
+        let versions = &mut self.staged[at];
+        versions.resize(self.sectors as usize, NOTHING);
+        versions
+    }
+
+    fn physical(&self, unit: u32, ppn: u32) -> u64 {
+        (u64::from(unit) * self.unit_pages + u64::from(ppn)) * self.sectors
+    }
+
+    fn on_flash(&self, unit: u32, ppn: u32, sector: u64) -> u32 {
+        value_or_nothing(self.stored.get(self.physical(unit, ppn) + sector))
+    }
+
+    /// The array's rules for a program.
+    fn check_order(&mut self, unit: u32, ppn: u32) {
+        if !self.in_order {
+            return;
+        }
+        let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
+        let at = u64::from(unit) * (self.unit_pages / u64::from(self.pages_per_block)) + u64::from(block);
+        let programmed = value_or_nothing(self.programmed.get(at));
+        if programmed != page {
+            self.fail(|| {
+                format!("unit {unit}, block {block}: page {page} programmed when page {programmed} was next")
+            });
+        }
+        self.programmed.set(at, page + 1);
+    }
+}
+
+fn value_or_nothing(value: u32) -> u32 {
+    if value == CowVec::EMPTY { NOTHING } else { value }
+}
+
+impl Content for Versions {
+    const ON: bool = true;
+
+    fn stage(&mut self, stage: Stage, lpn: u64, sectors: Range<u32>) {
+        self.last = if self.last >= ERASED - 1 { 1 } else { self.last + 1 };
+        let version = self.last;
+        for sector in sectors {
+            self.expected.set(lpn * self.sectors + u64::from(sector), version);
+            self.staged(stage)[sector as usize] = version;
+        }
+    }
+
+    fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
+        self.check_order(unit, written.ppn);
+        // A page of the buffer can be read from it until it has left it.
+        let staged = match stage {
+            Stage::Direct => std::mem::take(self.staged(stage)),
+            Stage::Buffer(_) => self.staged(stage).clone(),
+        };
+        for (sector, version) in (0..).zip(&staged) {
+            let version = match (*version, written.old) {
+                (NOTHING, Some((old_unit, old))) => self.on_flash(old_unit, old, sector),
+                (version, _) => version,
+            };
+            if version == ERASED {
+                self.fail(|| {
+                    format!("unit {unit}: a partial write took its other sectors from an erased page")
+                });
+            }
+            let at = self.physical(unit, written.ppn) + sector;
+            self.stored.set(at, version);
+        }
+    }
+
+    fn copy(&mut self, unit: u32, from: u32, to: u32) {
+        self.check_order(unit, to);
+        for sector in 0..self.sectors {
+            let version = self.on_flash(unit, from, sector);
+            if version == ERASED {
+                self.fail(|| format!("unit {unit}: page {from} was moved after its block was erased"));
+            }
+            let at = self.physical(unit, to) + sector;
+            self.stored.set(at, version);
+        }
+    }
+
+    fn erase(&mut self, unit: u32, block: u32) {
+        let first = block * self.pages_per_block;
+        for sector in self.physical(unit, first)..self.physical(unit, first + self.pages_per_block) {
+            self.stored.set(sector, ERASED);
+        }
+        let at = u64::from(unit) * (self.unit_pages / u64::from(self.pages_per_block)) + u64::from(block);
+        self.programmed.set(at, 0);
+    }
+
+    fn unstage(&mut self, stage: Stage) {
+        self.staged(stage).clear();
+    }
+
+    fn trim(&mut self, lpn: u64) {
+        for sector in lpn * self.sectors..(lpn + 1) * self.sectors {
+            self.expected.set(sector, NOTHING);
+        }
+    }
+
+    fn read(&mut self, lpn: u64, sectors: Range<u32>, flash: Option<(u32, u32)>, staged: Option<Stage>) {
+        for sector in sectors {
+            let over = staged.map_or(NOTHING, |stage| self.staged(stage)[sector as usize]);
+            let under = flash.map_or(NOTHING, |(unit, ppn)| self.on_flash(unit, ppn, sector.into()));
+            let found = if over == NOTHING { under } else { over };
+            let expected = value_or_nothing(self.expected.get(lpn * self.sectors + u64::from(sector)));
+            if found != expected {
+                let found =
+                    if found == ERASED { "an erased page".into() } else { format!("version {found}") };
+                self.fail(|| {
+                    format!(
+                        "sector {sector} of page {lpn} read {found}, the last write was version {expected}"
+                    )
+                });
+            }
+        }
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+}

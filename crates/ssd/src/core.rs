@@ -1,0 +1,390 @@
+//! From pages of requests to commands: the part of a run that both time paths share.
+//!
+//! [`Core`] owns allocation, translation, counters and checks; it knows no queue and no clock. It turns the pages of a
+//! request into commands, groups those that can go as one command over several planes, and hands them to an
+//! [`Executor`] in the order in which they may run.
+
+use crate::alloc::{Alloc, AllocView, Home};
+use crate::config::Config;
+use crate::content::{Content, Stage};
+use crate::divisor::Divisor;
+use crate::error::{ConfigError, RunError};
+use crate::ftl::{Flash, Ftl};
+use crate::geometry::Geometry;
+use crate::nand::timing::Timing;
+use crate::nand::{Command, CommandKind, Executor, NOBODY, Purpose};
+use crate::stats::Counters;
+
+/// Sectors of one page that a request covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) lpn: u64,
+    pub(crate) first: u32,
+    pub(crate) end: u32,
+}
+
+/// Everything about a drive but time.
+#[derive(Clone, Debug)]
+pub(crate) struct Core<C> {
+    pub(crate) geometry: Geometry,
+    pub(crate) page_sectors: Divisor,
+    pub(crate) alloc: Alloc,
+    pub(crate) ftl: Ftl,
+    pub(crate) counters: Counters,
+    pub(crate) content: C,
+    timing: Timing,
+    planes: u32,
+    pages_per_block: u32,
+    pending: Pending,
+}
+
+/// Page operations of the request being turned into commands, waiting to be grouped.
+#[derive(Clone, Debug, Default)]
+struct Pending {
+    /// Whether pages of several planes go as one command.
+    grouping: bool,
+    commands: Vec<Grouped>,
+    /// Tags that go with the tag of another one's command: that tag, then its companion.
+    companions: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Debug)]
+struct Grouped {
+    command: Command,
+    planes: u64,
+    pages: Vec<(u32, u32)>,
+}
+
+/// What allocation may see.
+struct View<'a, X> {
+    executor: &'a X,
+    ftl: &'a Ftl,
+    /// Unit of the version that the write replaces: it can always take the next one.
+    before: Option<u32>,
+    now_ns: u64,
+}
+
+impl<X: Executor> AllocView for View<'_, X> {
+    fn die_is_idle(&self, die: u32) -> bool {
+        self.executor.die_is_idle(die, self.now_ns)
+    }
+    fn has_room(&self, unit: u32) -> bool {
+        self.before == Some(unit) || self.ftl.has_room(unit)
+    }
+}
+
+/// Turns what the translation layer does into commands.
+struct Sink<'a, X, C> {
+    executor: &'a mut X,
+    counters: &'a mut Counters,
+    content: &'a mut C,
+    pending: &'a mut Pending,
+    timing: &'a Timing,
+    pages_per_block: u32,
+    planes: u32,
+    now_ns: u64,
+    read_ns: u64,
+    program_ns: u64,
+    /// Pages moved to, for an executor that listens.
+    moved_to: Vec<u32>,
+}
+
+impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
+    #[inline]
+    fn moved(&mut self, unit: u32, from: u32, to: u32) {
+        if !self.timing.uniform {
+            self.read_ns += self.timing.read_ns(from % self.pages_per_block);
+            self.program_ns += self.timing.program_ns(to % self.pages_per_block);
+        }
+        if self.executor.listens() {
+            self.moved_to.push(to);
+        }
+        self.content.copy(unit, from, to);
+    }
+
+    fn collected(&mut self, unit: u32, victim: u32, pages: u32) {
+        let die = unit / self.planes;
+        let command = |kind, pages, read_ns, bus_ns, program_ns| Command {
+            die,
+            kind,
+            purpose: Purpose::Gc,
+            pages,
+            read_ns,
+            bus_ns,
+            program_ns,
+            tag: NOBODY,
+        };
+        self.counters.collections += 1;
+        self.counters.gc.reads += u64::from(pages);
+        self.counters.gc.programs += u64::from(pages);
+        self.counters.gc.erases += 1;
+        // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
+        self.pending.flush(self.now_ns, self.executor);
+        if pages > 0 {
+            let count = u64::from(pages);
+            let (mut read_ns, mut program_ns) = (self.read_ns, self.program_ns);
+            if self.timing.uniform {
+                (read_ns, program_ns) = (count * self.timing.read_ns(0), count * self.timing.program_ns(0));
+            }
+            let bus_ns = 2 * count * self.timing.transfer_ns;
+            for to in self.moved_to.drain(..) {
+                self.executor.touches(unit, to);
+            }
+            self.executor
+                .submit(self.now_ns, command(CommandKind::Copies, pages, read_ns, bus_ns, program_ns));
+        }
+        (self.read_ns, self.program_ns) = (0, 0);
+        self.executor.submit(self.now_ns, command(CommandKind::Erase, 1, 0, 0, self.timing.erase_ns));
+        self.content.erase(unit, victim);
+    }
+}
+
+impl<C: Content> Core<C> {
+    pub(crate) fn new(
+        config: &Config,
+        seed: u64,
+        content: impl FnOnce(&Geometry) -> C,
+    ) -> Result<Self, ConfigError> {
+        let geometry = Geometry::new(config)?;
+        let alloc = Alloc::new(&config.alloc, &geometry);
+        let ftl = Ftl::new(config, &geometry, alloc.shares_map(), seed);
+        Ok(Self {
+            page_sectors: Divisor::new(geometry.page_sectors.into()),
+            ftl,
+            alloc,
+            counters: Counters::default(),
+            content: content(&geometry),
+            timing: Timing::new(config)?,
+            planes: geometry.planes,
+            pages_per_block: geometry.pages_per_block,
+            pending: Pending {
+                grouping: config.timing.multi_plane && geometry.planes > 1,
+                ..Pending::default()
+            },
+            geometry,
+        })
+    }
+
+    /// The pages that sectors `lba` to `end` touch, in order.
+    #[inline]
+    pub(crate) fn parts(&self, lba: u64, end: u64) -> impl Iterator<Item = Part> + use<C> {
+        let page_sectors = self.page_sectors.get() as u32;
+        let (lpn, first) = self.page_sectors.split(lba);
+        let (last, last_sector) = self.page_sectors.split(end - 1);
+        (lpn..=last).map(move |page| Part {
+            lpn: page,
+            first: if page == lpn { first as u32 } else { 0 },
+            end: if page == last { last_sector as u32 + 1 } else { page_sectors },
+        })
+    }
+
+    /// Reads a page from flash, if it is there. `staged` lies over it (for the checks).
+    #[inline]
+    pub(crate) fn read(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        part: Part,
+        staged: Option<Stage>,
+        executor: &mut impl Executor,
+    ) {
+        let place = self.alloc.locate(part.lpn).and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
+        self.content.read(part.lpn, part.first..part.end, place, staged);
+        let Some((unit, ppn)) = place else {
+            self.counters.unmapped_page_reads += 1;
+            return;
+        };
+        self.counters.host.reads += 1;
+        let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
+        let command = self.command(unit, CommandKind::Read, tag, read_ns, self.timing.transfer_ns, 0);
+        self.pending.add(now_ns, command, unit % self.planes, [(unit, ppn)], executor);
+    }
+
+    /// Writes a page: the sectors of `part` straight from the host, or all that waits in an entry of the buffer. `whole`
+    /// says whether they are all of the page. Returns false, having done nothing, if every unit that it may go to is taken.
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        part: Part,
+        whole: bool,
+        stage: Stage,
+        executor: &mut impl Executor,
+    ) -> Result<bool, RunError> {
+        let lpn = part.lpn;
+        let before = if self.alloc.shares_map() { self.alloc.locate(lpn) } else { None };
+        let mapped = before.filter(|home| self.ftl.lookup(*home).is_some());
+        let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), now_ns };
+        let Some(home) = self.alloc.place(lpn, &view) else { return Ok(false) };
+        if stage == Stage::Direct {
+            self.content.stage(stage, lpn, part.first..part.end);
+        }
+        let mut sink = Sink {
+            executor,
+            counters: &mut self.counters,
+            content: &mut self.content,
+            pending: &mut self.pending,
+            timing: &self.timing,
+            pages_per_block: self.pages_per_block,
+            planes: self.planes,
+            now_ns,
+            read_ns: 0,
+            program_ns: 0,
+            moved_to: Vec::new(),
+        };
+        let written = self.ftl.write(home, before, &mut sink)?;
+        self.content.program(stage, home.unit, &written);
+        self.counters.host.programs += 1;
+        let program_ns = self.timing.program_ns(written.ppn % self.pages_per_block);
+        let transfer_ns = self.timing.transfer_ns;
+        let old = if whole { None } else { written.old };
+        let Some((old_unit, old_ppn)) = old else {
+            let command = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
+            self.pending.add(now_ns, command, home.unit % self.planes, [(home.unit, written.ppn)], executor);
+            return Ok(true);
+        };
+        self.counters.host.reads += 1;
+        self.counters.rewrite_reads += 1;
+        let read_ns = self.timing.read_ns(old_ppn % self.pages_per_block);
+        if old_unit / self.planes == home.unit / self.planes {
+            let command =
+                self.command(home.unit, CommandKind::Rewrite, tag, read_ns, 2 * transfer_ns, program_ns);
+            let pages = [(old_unit, old_ppn), (home.unit, written.ppn)];
+            self.pending.add(now_ns, command, home.unit % self.planes, pages, executor);
+        } else {
+            let read = self.command(old_unit, CommandKind::Read, tag, read_ns, transfer_ns, 0);
+            let program = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
+            self.pending.flush(now_ns, executor);
+            executor.touches(old_unit, old_ppn);
+            executor.submit_chain(now_ns, read, program);
+        }
+        Ok(true)
+    }
+
+    /// Forgets whole pages of `part`; a page covered in part keeps its data.
+    pub(crate) fn trim(&mut self, part: Part) {
+        if u64::from(part.end - part.first) < self.page_sectors.get() {
+            return;
+        }
+        self.content.trim(part.lpn);
+        if let Some(home) = self.alloc.locate(part.lpn)
+            && self.ftl.trim(home)
+        {
+            self.counters.trimmed_pages += 1;
+        }
+    }
+
+    /// Hands over what waits to be grouped. To be called when a request, or a flush of the buffer, is complete.
+    #[inline]
+    pub(crate) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
+        if self.pending.grouping {
+            self.pending.flush(now_ns, executor);
+        }
+    }
+
+    /// Tags that wait for the command of another tag: that one, then the companion. Cleared by the call.
+    pub(crate) fn take_companions(&mut self) -> Vec<(u32, u32)> {
+        std::mem::take(&mut self.pending.companions)
+    }
+
+    /// A page written in preconditioning: no time, no counts but the translation layer's own.
+    #[inline]
+    pub(crate) fn place_untimed(&mut self, lpn: u64) -> Result<(), RunError> {
+        self.counters.host_pages_written += 1;
+        let part = Part { lpn, first: 0, end: self.page_sectors.get() as u32 };
+        self.write(0, NOBODY, part, true, Stage::Direct, &mut crate::nand::Untimed)?;
+        self.flush(0, &mut crate::nand::Untimed);
+        Ok(())
+    }
+
+    #[inline]
+    fn command(
+        &self,
+        unit: u32,
+        kind: CommandKind,
+        tag: u32,
+        read_ns: u64,
+        bus_ns: u64,
+        program_ns: u64,
+    ) -> Command {
+        let die = if self.planes == 1 { unit } else { unit / self.planes };
+        Command { die, kind, purpose: Purpose::Host, pages: 1, read_ns, bus_ns, program_ns, tag }
+    }
+
+    /// Where a page goes under static allocation: the queue of the write buffer that it waits in.
+    pub(crate) fn static_unit(&self, lpn: u64) -> Option<u32> {
+        match &self.alloc {
+            Alloc::Striped(_) => self.alloc.locate(lpn).map(|Home { unit, .. }| unit),
+            Alloc::Dynamic(_) => None,
+        }
+    }
+
+    pub(crate) fn snapshot(&mut self) -> Self {
+        Self {
+            geometry: self.geometry.clone(),
+            alloc: self.alloc.snapshot(),
+            ftl: self.ftl.snapshot(),
+            counters: self.counters.clone(),
+            content: self.content.clone(),
+            timing: self.timing.clone(),
+            pending: self.pending.clone(),
+            ..*self
+        }
+    }
+}
+
+impl Pending {
+    #[inline]
+    fn add<const N: usize>(
+        &mut self,
+        now_ns: u64,
+        command: Command,
+        plane: u32,
+        pages: [(u32, u32); N],
+        executor: &mut impl Executor,
+    ) {
+        if !self.grouping {
+            for (unit, ppn) in pages {
+                executor.touches(unit, ppn);
+            }
+            executor.submit(now_ns, command);
+            return;
+        }
+        self.join(command, plane, &pages);
+    }
+
+    /// Joins the command to the last one of its die, if that is of the same kind and leaves the plane free. A
+    /// read-modify-write pairs with nothing.
+    fn join(&mut self, command: Command, plane: u32, pages: &[(u32, u32)]) {
+        let last = self.commands.iter_mut().rev().find(|last| last.command.die == command.die);
+        let planes = 1 << plane;
+        match last {
+            Some(last)
+                if last.command.kind == command.kind
+                    && command.kind != CommandKind::Rewrite
+                    && last.planes & planes == 0 =>
+            {
+                last.planes |= planes;
+                last.command.pages += 1;
+                last.command.bus_ns += command.bus_ns;
+                last.command.read_ns = last.command.read_ns.max(command.read_ns);
+                last.command.program_ns = last.command.program_ns.max(command.program_ns);
+                last.pages.extend(pages);
+                if last.command.tag != command.tag {
+                    self.companions.push((last.command.tag, command.tag));
+                }
+            }
+            _ => self.commands.push(Grouped { command, planes, pages: pages.to_vec() }),
+        }
+    }
+
+    fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
+        for Grouped { command, pages, .. } in self.commands.drain(..) {
+            for (unit, ppn) in pages {
+                executor.touches(unit, ppn);
+            }
+            executor.submit(now_ns, command);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The blocks of one unit: what is erased, what is full, how much of each is valid, and the index of full blocks that
+//! the victim policy reads. All tables start as zeros, so that blocks never touched cost no memory.
+
+/// Which index of full blocks is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Index {
+    /// Buckets by number of valid pages.
+    ByValid,
+    /// A queue in the order of filling.
+    ByAge,
+    /// A dense list, for random access and scans.
+    Unordered,
+}
+
+/// Stands for "no block" in the links, which count from 1.
+const NONE: u32 = 0;
+
+/// Block table of a unit.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks {
+    kind: Index,
+    valid: Vec<u32>,
+    erases: Vec<u32>,
+    /// Host page writes of the unit when the block was filled.
+    filled_at: Vec<u64>,
+    full: Vec<bool>,
+    full_count: u64,
+    /// Links of the bucket lists or of the queue (block + 1), or `previous` is the place in `dense`.
+    previous: Vec<u32>,
+    next: Vec<u32>,
+    /// First of each bucket (`ByValid`), or first and last of the queue (`ByAge`).
+    heads: Vec<u32>,
+    /// No bucket below this one has a block.
+    lowest: usize,
+    dense: Vec<u32>,
+    most_erases: u32,
+    /// Blocks from here on were never used.
+    fresh: u32,
+    count: u32,
+    /// Blocks erased after use, oldest first.
+    erased: std::collections::VecDeque<u32>,
+}
+
+impl Blocks {
+    pub(crate) fn new(count: u32, pages_per_block: u32, kind: Index) -> Self {
+        let len = count as usize;
+        let links = if kind == Index::Unordered { 0 } else { len };
+        let heads = match kind {
+            Index::ByValid => pages_per_block as usize + 1,
+            Index::ByAge => 2,
+            Index::Unordered => 0,
+        };
+        Self {
+            kind,
+            valid: vec![0; len],
+            erases: vec![0; len],
+            filled_at: vec![0; len],
+            full: vec![false; len],
+            full_count: 0,
+            previous: vec![0; len],
+            next: vec![0; links],
+            heads: vec![NONE; heads],
+            lowest: 0,
+            dense: Vec::new(),
+            most_erases: 0,
+            fresh: 0,
+            count,
+            erased: std::collections::VecDeque::new(),
+        }
+    }
+
+    /// Erased blocks.
+    #[inline]
+    pub(crate) fn free(&self) -> u64 {
+        u64::from(self.count - self.fresh) + self.erased.len() as u64
+    }
+
+    /// Full blocks: those that a collection may take.
+    pub(crate) fn full_count(&self) -> u64 {
+        self.full_count
+    }
+
+    /// Valid pages of a block.
+    #[inline]
+    pub(crate) fn valid(&self, block: u32) -> u32 {
+        self.valid[block as usize]
+    }
+
+    /// Times a block was erased.
+    pub(crate) fn erases(&self, block: u32) -> u32 {
+        self.erases[block as usize]
+    }
+
+    /// Host page writes of the unit when the block was filled.
+    pub(crate) fn filled_at(&self, block: u32) -> u64 {
+        self.filled_at[block as usize]
+    }
+
+    /// The full block with the fewest valid pages. Needs [`Index::ByValid`].
+    pub(crate) fn fewest_valid(&self) -> Option<u32> {
+        debug_assert!(self.kind == Index::ByValid);
+        self.heads[self.lowest..].iter().find(|head| **head != NONE).map(|head| head - 1)
+    }
+
+    /// The block filled longest ago. Needs [`Index::ByAge`].
+    pub(crate) fn oldest(&self) -> Option<u32> {
+        debug_assert!(self.kind == Index::ByAge);
+        self.heads[0].checked_sub(1)
+    }
+
+    /// All full blocks in no order. Needs [`Index::Unordered`].
+    pub(crate) fn unordered(&self) -> &[u32] {
+        debug_assert!(self.kind == Index::Unordered);
+        &self.dense
+    }
+
+    /// The full block with the fewest erases, lowest number first.
+    pub(crate) fn least_worn_full(&self) -> Option<u32> {
+        (0..self.fresh).filter(|block| self.full[*block as usize]).min_by_key(|block| self.erases(*block))
+    }
+
+    /// Erase counts of all blocks.
+    pub(crate) fn all_erases(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// The largest erase count of a block.
+    pub(crate) fn most_erases(&self) -> u32 {
+        self.most_erases
+    }
+
+    /// Takes an erased block: the one erased longest ago, or the least worn one.
+    pub(crate) fn take_free(&mut self, least_worn: bool) -> Option<u32> {
+        if least_worn || self.erased.is_empty() {
+            // A block never used is as little worn as can be.
+            if self.fresh < self.count {
+                self.fresh += 1;
+                return Some(self.fresh - 1);
+            }
+        }
+        if !least_worn {
+            return self.erased.pop_front();
+        }
+        let at = (0..self.erased.len()).min_by_key(|at| self.erases(self.erased[*at]))?;
+        self.erased.remove(at)
+    }
+
+    /// Takes the most worn erased block, where cold data can rest.
+    pub(crate) fn take_most_worn(&mut self) -> Option<u32> {
+        let at = (0..self.erased.len()).max_by_key(|at| self.erases(self.erased[*at]));
+        match at {
+            Some(at) => self.erased.remove(at),
+            None => self.take_free(true),
+        }
+    }
+
+    /// One more valid page in a block that is being written.
+    #[inline]
+    pub(crate) fn add_valid(&mut self, block: u32, pages: u32) {
+        self.valid[block as usize] += pages;
+    }
+
+    /// A page of a block became invalid.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, block: u32) {
+        let at = block as usize;
+        if self.kind == Index::ByValid && self.full[at] {
+            self.unlink(block);
+            self.valid[at] -= 1;
+            self.push_bucket(block);
+        } else {
+            self.valid[at] -= 1;
+        }
+    }
+
+    /// A block has been written to its end: collections may take it from now on.
+    pub(crate) fn fill(&mut self, block: u32, now: u64) {
+        let at = block as usize;
+        self.full[at] = true;
+        self.filled_at[at] = now;
+        self.full_count += 1;
+        match self.kind {
+            Index::ByValid => self.push_bucket(block),
+            Index::ByAge => self.push_queue(block),
+            Index::Unordered => {
+                self.previous[at] = self.dense.len() as u32;
+                self.dense.push(block);
+            }
+        }
+    }
+
+    /// A full block is being collected: it leaves the index.
+    pub(crate) fn claim(&mut self, block: u32) {
+        let at = block as usize;
+        debug_assert!(self.full[at], "only full blocks are collected");
+        self.full[at] = false;
+        self.full_count -= 1;
+        match self.kind {
+            Index::ByValid => {
+                self.unlink(block);
+                // Raised here only, once a collection: an invalidation must stay cheap.
+                while self.lowest + 1 < self.heads.len() && self.heads[self.lowest] == NONE {
+                    self.lowest += 1;
+                }
+            }
+            Index::ByAge => self.unlink_queue(block),
+            Index::Unordered => {
+                let place = self.previous[at] as usize;
+                self.dense.swap_remove(place);
+                if let Some(moved) = self.dense.get(place) {
+                    self.previous[*moved as usize] = place as u32;
+                }
+            }
+        }
+    }
+
+    /// A collected block is erased.
+    pub(crate) fn erase(&mut self, block: u32) {
+        let at = block as usize;
+        self.valid[at] = 0;
+        self.erases[at] += 1;
+        self.most_erases = self.most_erases.max(self.erases[at]);
+        self.erased.push_back(block);
+    }
+
+    fn push_bucket(&mut self, block: u32) {
+        let bucket = self.valid[block as usize] as usize;
+        let head = self.heads[bucket];
+        self.next[block as usize] = head;
+        self.previous[block as usize] = NONE;
+        if head != NONE {
+            self.previous[head as usize - 1] = block + 1;
+        }
+        self.heads[bucket] = block + 1;
+        self.lowest = self.lowest.min(bucket);
+    }
+
+    fn unlink(&mut self, block: u32) {
+        let (previous, next) = (self.previous[block as usize], self.next[block as usize]);
+        if next != NONE {
+            self.previous[next as usize - 1] = previous;
+        }
+        if previous != NONE {
+            self.next[previous as usize - 1] = next;
+            return;
+        }
+        self.heads[self.valid[block as usize] as usize] = next;
+    }
+
+    fn push_queue(&mut self, block: u32) {
+        let last = self.heads[1];
+        self.previous[block as usize] = last;
+        self.next[block as usize] = NONE;
+        if last == NONE {
+            self.heads[0] = block + 1;
+        } else {
+            self.next[last as usize - 1] = block + 1;
+        }
+        self.heads[1] = block + 1;
+    }
+
+    fn unlink_queue(&mut self, block: u32) {
+        let (previous, next) = (self.previous[block as usize], self.next[block as usize]);
+        if previous == NONE {
+            self.heads[0] = next;
+        } else {
+            self.next[previous as usize - 1] = next;
+        }
+        if next == NONE {
+            self.heads[1] = previous;
+        } else {
+            self.previous[next as usize - 1] = previous;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_follow_invalidations() {
+        let mut blocks = Blocks::new(4, 4, Index::ByValid);
+        for block in 0..3 {
+            assert_eq!(blocks.take_free(false), Some(block));
+            blocks.add_valid(block, 4);
+            blocks.fill(block, 0);
+        }
+        blocks.invalidate(1);
+        blocks.invalidate(2);
+        blocks.invalidate(2);
+        assert_eq!(blocks.fewest_valid(), Some(2));
+        blocks.claim(2);
+        assert_eq!(blocks.fewest_valid(), Some(1));
+        blocks.erase(2);
+        assert_eq!((blocks.free(), blocks.full_count(), blocks.erases(2), blocks.valid(2)), (2, 2, 1, 0));
+    }
+
+    #[test]
+    fn the_queue_keeps_the_order_of_filling() {
+        let mut blocks = Blocks::new(4, 4, Index::ByAge);
+        for block in [2, 0, 1] {
+            blocks.fill(block, 0);
+        }
+        blocks.claim(0);
+        assert_eq!(blocks.oldest(), Some(2));
+        blocks.claim(2);
+        assert_eq!(blocks.oldest(), Some(1));
+        blocks.claim(1);
+        assert_eq!(blocks.oldest(), None);
+    }
+}

@@ -1,0 +1,371 @@
+//! Page mapping: a full map from logical to physical pages, out-of-place writes at a frontier, collection by a victim
+//! policy. One instance a parallel unit.
+//!
+//! Glossary. *Frontier*: the block being written. *Held back*: erased blocks that a unit keeps (`gc.free_blocks`).
+//! With one frontier the pages of a victim go into an erased block, which then goes on as the host's frontier, and the
+//! victim, erased, takes its place; so all blocks but those held back are in use at all times. With two frontiers moved
+//! pages have a block of their own. Nothing here is timed, and no page ever changes its unit.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::blocks::Blocks;
+use super::{Flash, Wear, Written};
+use crate::alloc::Home;
+use crate::config::Config as DeviceConfig;
+use crate::cow::CowVec;
+use crate::divisor::Divisor;
+use crate::error::RunError;
+use crate::gc::victim::{Victim, VictimView};
+use crate::geometry::Geometry;
+
+/// No settings of its own: over-provisioning is `op_ratio`, collection is `gc`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Config {}
+
+/// A block being written, and its next page; full (or none yet) when `next` has reached the block's end.
+#[derive(Clone, Copy, Debug)]
+struct Frontier {
+    block: u32,
+    next: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Unit {
+    blocks: Blocks,
+    /// Logical key of each physical page (stale where the page is not valid).
+    owner: CowVec,
+    /// One bit a page, each block starting at a word of its own.
+    valid_bits: Vec<u64>,
+    valid_pages: u64,
+    host: Frontier,
+    collected: Frontier,
+    /// Host pages written: the clock of ages.
+    writes: u64,
+    /// No full block had fewer erases than this when it was last looked up.
+    fewest_erases: u32,
+}
+
+/// The page-mapping FTL of all units.
+#[derive(Clone, Debug)]
+pub(crate) struct PageFtl {
+    units: Vec<Unit>,
+    /// A map a unit, or one for all of them.
+    maps: Vec<CowVec>,
+    rules: Rules,
+    rng: Xoshiro256PlusPlus,
+}
+
+/// What does not change during a run.
+#[derive(Clone, Debug)]
+struct Rules {
+    shared_map: bool,
+    pages_per_block: Divisor,
+    words_per_block: usize,
+    victim: Victim,
+    two_frontiers: bool,
+    held_back: u64,
+    /// Valid pages up to which a unit takes pages it did not have before.
+    room: u64,
+    least_worn_first: bool,
+    static_gap: u32,
+    unit_blocks: u64,
+}
+
+impl PageFtl {
+    pub(super) fn new(config: &DeviceConfig, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
+        let victim = Victim::new(&config.gc.victim);
+        let pages_per_block = geometry.pages_per_block;
+        let words_per_block = pages_per_block.div_ceil(64) as usize;
+        // `vec![0; n]` asks for zeroed memory, which costs nothing until it is touched.
+        let units = (0..geometry.units())
+            .map(|_| Unit {
+                blocks: Blocks::new(geometry.unit_blocks as u32, pages_per_block, victim.index()),
+                owner: CowVec::new(geometry.unit_pages()),
+                valid_bits: vec![0; geometry.unit_blocks as usize * words_per_block],
+                valid_pages: 0,
+                host: Frontier { block: 0, next: pages_per_block },
+                collected: Frontier { block: 0, next: pages_per_block },
+                writes: 0,
+                fewest_erases: 0,
+            })
+            .collect();
+        let (maps, map_pages) = if shared_map {
+            (1, geometry.logical_pages)
+        } else {
+            (geometry.units(), geometry.unit_logical_pages)
+        };
+        let frontiers = u64::from(config.gc.frontiers);
+        let held_back = u64::from(geometry.unit_reserved_blocks);
+        Self {
+            units,
+            maps: (0..maps).map(|_| CowVec::new(map_pages)).collect(),
+            rules: Rules {
+                shared_map,
+                pages_per_block: Divisor::new(pages_per_block.into()),
+                words_per_block,
+                victim,
+                two_frontiers: frontiers == 2,
+                held_back,
+                // One page less than all that can be in use: then a collection always finds an invalid page.
+                room: (geometry.unit_blocks + 1).saturating_sub(held_back + frontiers)
+                    * u64::from(pages_per_block)
+                    - 1,
+                least_worn_first: config.wear.dynamic,
+                static_gap: config.wear.static_gap,
+                unit_blocks: geometry.unit_blocks,
+            },
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+
+    #[inline]
+    fn map_of(&self, unit: u32) -> usize {
+        if self.rules.shared_map { 0 } else { unit as usize }
+    }
+
+    #[inline]
+    pub(super) fn lookup(&self, home: Home) -> Option<u32> {
+        let ppn = self.maps[self.map_of(home.unit)].get(home.key.into());
+        (ppn != CowVec::EMPTY).then_some(ppn)
+    }
+
+    #[inline]
+    pub(super) fn write(
+        &mut self,
+        home: Home,
+        before: Option<Home>,
+        flash: &mut impl Flash,
+    ) -> Result<Written, RunError> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        if self.units[home.unit as usize].host.next == pages_per_block {
+            self.make_room(home.unit, flash)?;
+        }
+        let map = self.map_of(home.unit);
+        let unit = &mut self.units[home.unit as usize];
+        let Frontier { block, next } = unit.host;
+        let ppn = block * pages_per_block + next;
+        unit.host.next = next + 1;
+        unit.writes += 1;
+        unit.owner.set(ppn.into(), home.key);
+        unit.valid_bits[block as usize * self.rules.words_per_block + (next >> 6) as usize] |=
+            1 << (next & 63);
+        unit.blocks.add_valid(block, 1);
+        unit.valid_pages += 1;
+        if next + 1 == pages_per_block {
+            unit.blocks.fill(block, unit.writes);
+        }
+        let old = self.maps[map].replace(home.key.into(), ppn);
+        let old = (old != CowVec::EMPTY).then(|| (before.map_or(home.unit, |before| before.unit), old));
+        if let Some((unit, ppn)) = old {
+            self.invalidate(unit, ppn);
+        }
+        Ok(Written { ppn, old })
+    }
+
+    #[inline]
+    fn invalidate(&mut self, unit: u32, ppn: u32) {
+        let (block, page) = self.rules.pages_per_block.split(ppn.into());
+        let unit = &mut self.units[unit as usize];
+        unit.valid_bits[block as usize * self.rules.words_per_block + (page >> 6) as usize] &=
+            !(1 << (page & 63));
+        unit.blocks.invalidate(block as u32);
+        unit.valid_pages -= 1;
+    }
+
+    pub(super) fn trim(&mut self, home: Home) -> bool {
+        let map = self.map_of(home.unit);
+        let old = self.maps[map].get(home.key.into());
+        if old == CowVec::EMPTY {
+            return false;
+        }
+        self.maps[map].set(home.key.into(), CowVec::EMPTY);
+        self.invalidate(home.unit, old);
+        true
+    }
+
+    /// Gives the unit a host frontier with at least one free page.
+    fn make_room(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let mut fruitless = 0;
+        loop {
+            let state = &mut self.units[unit as usize];
+            if state.blocks.free() > self.rules.held_back
+                && let Some(block) = state.blocks.take_free(self.rules.least_worn_first)
+            {
+                state.host = Frontier { block, next: 0 };
+                return Ok(());
+            }
+            let worn = self.rules.static_gap > 0 && fruitless == 0 && self.wear_gap_exceeded(unit);
+            let moved = self.collect(unit, worn, flash).ok_or_else(|| self.stuck(unit))?;
+            if !self.rules.two_frontiers && self.units[unit as usize].host.next < pages_per_block {
+                return Ok(());
+            }
+            if moved == pages_per_block {
+                fruitless += 1;
+                // A random policy finds a block with an invalid page within this many picks, if there is one.
+                if fruitless > 64 * self.rules.unit_blocks {
+                    return Err(self.stuck(unit));
+                }
+            }
+        }
+    }
+
+    /// Collects one block: `worn` takes the least worn one instead of the policy's. Returns the pages moved.
+    fn collect(&mut self, unit: u32, worn: bool, flash: &mut impl Flash) -> Option<u32> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let state = &mut self.units[unit as usize];
+        let victim = if worn {
+            state.blocks.least_worn_full()?
+        } else {
+            let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
+            self.rules.victim.pick(&view, &mut self.rng)?
+        };
+        if !worn && state.blocks.valid(victim) == pages_per_block && !self.can_gain(unit) {
+            return None;
+        }
+        let state = &mut self.units[unit as usize];
+        state.blocks.claim(victim);
+        if !self.rules.two_frontiers {
+            state.collected.next = pages_per_block;
+        }
+        let moved = self.move_pages(unit, victim, worn, flash)?;
+        let state = &mut self.units[unit as usize];
+        state.blocks.erase(victim);
+        if !self.rules.two_frontiers && state.collected.next < pages_per_block {
+            state.host = state.collected;
+        }
+        flash.collected(unit, victim, moved);
+        Some(moved)
+    }
+
+    /// Whether some full block has an invalid page.
+    fn can_gain(&self, unit: u32) -> bool {
+        let unit = &self.units[unit as usize];
+        let in_frontier = if self.rules.two_frontiers
+            && u64::from(unit.collected.next) < self.rules.pages_per_block.get()
+        {
+            u64::from(unit.blocks.valid(unit.collected.block))
+        } else {
+            0
+        };
+        unit.valid_pages - in_frontier < unit.blocks.full_count() * self.rules.pages_per_block.get()
+    }
+
+    /// Moves the valid pages of `victim` to the collected frontier, taking a new block for it where needed. Even a
+    /// victim without valid pages makes sure that there is such a block when frontiers are shared.
+    fn move_pages(&mut self, unit: u32, victim: u32, worn: bool, flash: &mut impl Flash) -> Option<u32> {
+        let map = self.map_of(unit);
+        let rules = &self.rules;
+        let pages_per_block = rules.pages_per_block.get() as u32;
+        let unit_number = unit;
+        let unit = &mut self.units[unit as usize];
+        let map = &mut self.maps[map];
+        let words = rules.words_per_block;
+        let mut moved = 0;
+        if !rules.two_frontiers {
+            unit.open_collected(rules, worn)?;
+        }
+        for word in 0..words {
+            let at = victim as usize * words + word;
+            let mut bits = std::mem::take(&mut unit.valid_bits[at]);
+            while bits != 0 {
+                let page = word as u32 * 64 + bits.trailing_zeros();
+                bits &= bits - 1;
+                if unit.collected.next == pages_per_block {
+                    unit.open_collected(rules, worn)?;
+                }
+                let Frontier { block, next } = unit.collected;
+                let from = victim * pages_per_block + page;
+                let to = block * pages_per_block + next;
+                let key = unit.owner.get(from.into());
+                unit.owner.set(to.into(), key);
+                map.set(key.into(), to);
+                unit.valid_bits[block as usize * words + (next >> 6) as usize] |= 1 << (next & 63);
+                unit.collected.next = next + 1;
+                flash.moved(unit_number, from, to);
+                moved += 1;
+                unit.blocks.add_valid(block, 1);
+                if next + 1 == pages_per_block {
+                    unit.blocks.fill(block, unit.writes);
+                }
+            }
+        }
+        Some(moved)
+    }
+
+    /// Whether a full block has `wear.static_gap` erases less than the block erased last would have.
+    fn wear_gap_exceeded(&mut self, unit: u32) -> bool {
+        let gap = self.rules.static_gap;
+        let unit = &mut self.units[unit as usize];
+        let most = unit.blocks.most_erases();
+        if most < unit.fewest_erases.saturating_add(gap) {
+            return false;
+        }
+        if let Some(block) = unit.blocks.least_worn_full() {
+            unit.fewest_erases = unit.blocks.erases(block);
+        }
+        most >= unit.fewest_erases.saturating_add(gap)
+    }
+
+    fn stuck(&self, unit: u32) -> RunError {
+        let state = &self.units[unit as usize];
+        RunError::Stuck {
+            unit,
+            free: state.blocks.free(),
+            closed: state.blocks.full_count(),
+            valid: state.valid_pages,
+            pages: self.rules.unit_blocks * self.rules.pages_per_block.get(),
+            held_back: self.rules.held_back as u32,
+        }
+    }
+
+    pub(super) fn has_room(&self, unit: u32) -> bool {
+        self.units[unit as usize].valid_pages < self.rules.room
+    }
+
+    pub(super) fn free_blocks(&self, unit: u32) -> u64 {
+        self.units[unit as usize].blocks.free()
+    }
+
+    pub(super) fn wear(&self) -> Wear {
+        let blocks = self.rules.unit_blocks * self.units.len() as u64;
+        let (mut min, mut max, mut sum, mut squares) = (u32::MAX, 0, 0u64, 0u128);
+        for unit in &self.units {
+            for erases in unit.blocks.all_erases() {
+                min = min.min(*erases);
+                max = max.max(*erases);
+                sum += u64::from(*erases);
+                squares += u128::from(*erases) * u128::from(*erases);
+            }
+        }
+        let mean = sum as f64 / blocks as f64;
+        let variance = (squares as f64 / blocks as f64 - mean * mean).max(0.0);
+        Wear { min, mean, max, stddev: variance.sqrt() }
+    }
+
+    pub(super) fn snapshot(&mut self) -> Self {
+        Self {
+            units: self.units.iter_mut().map(Unit::snapshot).collect(),
+            maps: self.maps.iter_mut().map(CowVec::snapshot).collect(),
+            rules: self.rules.clone(),
+            rng: self.rng.clone(),
+        }
+    }
+}
+
+impl Unit {
+    fn open_collected(&mut self, rules: &Rules, worn: bool) -> Option<()> {
+        let block =
+            if worn { self.blocks.take_most_worn() } else { self.blocks.take_free(rules.least_worn_first) };
+        self.collected = Frontier { block: block?, next: 0 };
+        Some(())
+    }
+
+    fn snapshot(&mut self) -> Self {
+        let owner = self.owner.snapshot();
+        Self { owner, blocks: self.blocks.clone(), valid_bits: self.valid_bits.clone(), ..*self }
+    }
+}

@@ -1,0 +1,92 @@
+//! Victim policies: which full block a collection takes.
+//!
+//! The contract: a policy is a pure function from a [`VictimView`] of one unit to a block that is full and is no write
+//! frontier, or `None` if there is no full block. It says by [`Victim::index`] which index of full blocks it reads;
+//! the block table keeps that index up to date. A policy may pick a block without any invalid page: the collection
+//! then gains nothing and is tried again, up to a limit.
+
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod random;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ftl::blocks::{Blocks, Index};
+
+/// Which block to collect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "victim", rename_all = "kebab-case")]
+pub enum VictimConfig {
+    /// The block with the fewest valid pages.
+    Greedy(greedy::Config),
+    /// The block filled longest ago.
+    Fifo(fifo::Config),
+    /// Any full block, uniformly.
+    Random(random::Config),
+    /// The block with the fewest valid pages among some picked at random.
+    DChoices(d_choices::Config),
+    /// The block with the largest benefit / cost, age x (1 - u) / 2u.
+    CostBenefit(cost_benefit::Config),
+}
+
+impl Default for VictimConfig {
+    fn default() -> Self {
+        VictimConfig::Greedy(greedy::Config {})
+    }
+}
+
+/// What a victim policy may know about its unit.
+pub(crate) struct VictimView<'a> {
+    /// The unit's blocks, with the index that the policy asked for.
+    pub(crate) blocks: &'a Blocks,
+    /// Pages of a block.
+    pub(crate) pages_per_block: u32,
+    /// Host pages written to the unit so far: the clock of ages.
+    pub(crate) now: u64,
+}
+
+/// Asked once a collection, so a boxed policy could stand here; the enum is closed because five are enough.
+#[derive(Clone, Debug)]
+pub(crate) enum Victim {
+    Greedy,
+    Fifo,
+    Random,
+    DChoices(u32),
+    CostBenefit,
+}
+
+impl Victim {
+    pub(crate) fn new(config: &VictimConfig) -> Self {
+        match config {
+            VictimConfig::Greedy(_) => Victim::Greedy,
+            VictimConfig::Fifo(_) => Victim::Fifo,
+            VictimConfig::Random(_) => Victim::Random,
+            VictimConfig::DChoices(config) => Victim::DChoices(config.choices),
+            VictimConfig::CostBenefit(_) => Victim::CostBenefit,
+        }
+    }
+
+    /// The index of full blocks that the policy reads.
+    pub(crate) fn index(&self) -> Index {
+        match self {
+            Victim::Greedy => Index::ByValid,
+            Victim::Fifo => Index::ByAge,
+            Victim::Random | Victim::DChoices(_) | Victim::CostBenefit => Index::Unordered,
+        }
+    }
+
+    /// The block to collect.
+    pub(crate) fn pick(&self, view: &VictimView<'_>, rng: &mut Xoshiro256PlusPlus) -> Option<u32> {
+        match self {
+            Victim::Greedy => greedy::pick(view),
+            Victim::Fifo => fifo::pick(view),
+            Victim::Random => random::pick(view, rng),
+            Victim::DChoices(choices) => d_choices::pick(view, *choices, rng),
+            Victim::CostBenefit => cost_benefit::pick(view),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The drive's shape: channels, chips, dies, planes, blocks, pages, and the parallel units made of them.
+//!
+//! A *unit* is the smallest set of planes with its own FTL instance, write frontier and spare blocks; here a plane.
+//! Units are numbered channel by channel, then chip, die, plane; dies and channels likewise.
+
+use flashweir_trace::SECTOR_BYTES;
+
+use crate::config::Config;
+use crate::error::ConfigError;
+use crate::quantity::round_to_u64;
+
+/// The largest page: what a sector mask of the write buffer covers.
+pub(crate) const MAX_PAGE_SECTORS: u32 = 512;
+/// Entries of a unit's map are 32 bits wide, and one value means "not mapped".
+const MAX_UNIT_PAGES: u64 = u32::MAX as u64 - 1;
+
+/// Counts that follow from a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Channels of the drive.
+    pub channels: u32,
+    /// Chips on a channel.
+    pub chips: u32,
+    /// Dies of a chip.
+    pub dies: u32,
+    /// Planes of a die.
+    pub planes: u32,
+    /// Sectors of a page.
+    pub page_sectors: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Logical pages of a unit: its share of the capacity, rounded up to whole pages.
+    pub unit_logical_pages: u64,
+    /// Blocks of a unit, those held back included.
+    pub unit_blocks: u64,
+    /// Logical pages of the drive: share times units.
+    pub logical_pages: u64,
+    /// Blocks that each unit keeps erased (`gc.free_blocks`); the first of them lies outside `op_ratio`.
+    pub unit_reserved_blocks: u32,
+}
+
+impl Geometry {
+    /// Works out the counts, or says which key makes them impossible.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let page_sectors = Self::check_counts(config)?;
+        let units = u64::from(config.channels)
+            * u64::from(config.chips)
+            * u64::from(config.dies)
+            * u64::from(config.planes);
+        let unit_logical_pages = config.capacity.0.div_ceil(config.page.0).div_ceil(units);
+        let spare_pages = round_to_u64(unit_logical_pages as f64 * config.op_ratio);
+        let pages_per_block = u64::from(config.pages_per_block);
+        // One erased block a unit lies outside op_ratio: moved pages go into it, and the block erased last takes its place.
+        let unit_blocks = (unit_logical_pages + spare_pages).div_ceil(pages_per_block) + 1;
+        let geometry = Self {
+            channels: config.channels,
+            chips: config.chips,
+            dies: config.dies,
+            planes: config.planes,
+            page_sectors,
+            pages_per_block: config.pages_per_block,
+            unit_logical_pages,
+            unit_blocks,
+            logical_pages: unit_logical_pages * units,
+            unit_reserved_blocks: config.gc.free_blocks,
+        };
+        geometry.check_sizes(config)?;
+        Ok(geometry)
+    }
+
+    fn check_counts(config: &Config) -> Result<u32, ConfigError> {
+        let refuse = |key: &str, value: String, expected: String| {
+            Err(ConfigError::Value { origin: "device".into(), key: key.into(), value, expected })
+        };
+        let counts = [
+            ("channels", config.channels, 4096),
+            ("chips", config.chips, 1024),
+            ("dies", config.dies, 1024),
+            ("planes", config.planes, 64),
+            ("pages_per_block", config.pages_per_block, 1 << 20),
+            ("gc.free_blocks", config.gc.free_blocks, 1 << 20),
+        ];
+        for (key, value, most) in counts {
+            if !(1..=most).contains(&value) {
+                return refuse(key, value.to_string(), format!("expected 1 to {most}"));
+            }
+        }
+        let page = config.page.0;
+        let most = u64::from(MAX_PAGE_SECTORS) * SECTOR_BYTES;
+        if page == 0 || !page.is_multiple_of(SECTOR_BYTES) || page > most {
+            let expected = format!("expected a multiple of 512 bytes, at most {}KiB", most >> 10);
+            return refuse("page", page.to_string(), expected);
+        }
+        if config.capacity.0 < page || config.capacity.0 > 1 << 60 {
+            let expected = "expected at least one page and at most 1024 PiB".into();
+            return refuse("capacity", config.capacity.0.to_string(), expected);
+        }
+        if !config.op_ratio.is_finite() || !(0.0..=100.0).contains(&config.op_ratio) {
+            let expected = "expected spare / logical, 0 to 100 (0.10 is 10%)".into();
+            return refuse("op_ratio", config.op_ratio.to_string(), expected);
+        }
+        Ok((page / SECTOR_BYTES) as u32)
+    }
+
+    fn check_sizes(&self, config: &Config) -> Result<(), ConfigError> {
+        let units =
+            u64::from(self.channels) * u64::from(self.chips) * u64::from(self.dies) * u64::from(self.planes);
+        if units > 1 << 20 {
+            return Err(ConfigError::Refused {
+                keys: format!("channels x chips x dies x planes = {units}"),
+                reason: "expected at most 1048576 planes".into(),
+            });
+        }
+        let pages = self.unit_blocks * u64::from(self.pages_per_block);
+        if pages > MAX_UNIT_PAGES {
+            return Err(ConfigError::Refused {
+                keys: format!("capacity {} over {units} planes", config.capacity.0),
+                reason: format!(
+                    "a plane would have {pages} pages, at most {MAX_UNIT_PAGES} fit a 32-bit map: use more planes, \
+                     or larger pages"
+                ),
+            });
+        }
+        if matches!(config.ftl, crate::ftl::FtlConfig::Direct(_)) {
+            return Ok(());
+        }
+        let pages_per_block = u64::from(self.pages_per_block);
+        let held_back = u64::from(self.unit_reserved_blocks) + u64::from(config.gc.frontiers - 1);
+        let usable = self.unit_blocks.saturating_sub(held_back) * pages_per_block;
+        if usable <= self.unit_logical_pages {
+            let needed = self.unit_logical_pages / pages_per_block + 1 + held_back - 1;
+            let ratio = (needed * pages_per_block) as f64 / self.unit_logical_pages as f64 - 1.0;
+            return Err(ConfigError::Refused {
+                keys: format!(
+                    "op_ratio = {}, gc.free_blocks = {}",
+                    config.op_ratio, self.unit_reserved_blocks
+                ),
+                reason: format!(
+                    "each of the {units} planes has {} blocks for {} logical pages ({} a block) and holds {held_back} \
+                     back, so no page could ever be overwritten: use op_ratio of at least {:.4}",
+                    self.unit_blocks, self.unit_logical_pages, self.pages_per_block, ratio
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// Parallel units.
+    pub fn units(&self) -> u32 {
+        self.total_dies() * self.planes
+    }
+
+    /// Dies of the drive.
+    pub fn total_dies(&self) -> u32 {
+        self.channels * self.chips * self.dies
+    }
+
+    /// Dies that share a channel.
+    pub fn dies_per_channel(&self) -> u32 {
+        self.chips * self.dies
+    }
+
+    /// The unit at these coordinates.
+    pub fn unit_at(&self, channel: u32, chip: u32, die: u32, plane: u32) -> u32 {
+        ((channel * self.chips + chip) * self.dies + die) * self.planes + plane
+    }
+
+    /// Pages of a unit, those of blocks held back included.
+    pub fn unit_pages(&self) -> u64 {
+        self.unit_blocks * u64::from(self.pages_per_block)
+    }
+
+    /// Pages of the drive.
+    pub fn physical_pages(&self) -> u64 {
+        self.unit_pages() * u64::from(self.units())
+    }
+
+    /// Blocks of the drive that are kept erased.
+    pub fn reserved_blocks(&self) -> u64 {
+        u64::from(self.unit_reserved_blocks) * u64::from(self.units())
+    }
+
+    /// Sectors that the host can address.
+    pub fn capacity_sectors(&self) -> u64 {
+        self.logical_pages * u64::from(self.page_sectors)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(channels: u32, chips: u32, dies: u32, planes: u32) -> Self {
+        Self {
+            channels,
+            chips,
+            dies,
+            planes,
+            page_sectors: 8,
+            pages_per_block: 4,
+            unit_logical_pages: 64,
+            unit_blocks: 20,
+            logical_pages: 64 * u64::from(channels * chips * dies * planes),
+            unit_reserved_blocks: 1,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Open loop: requests enter at the times of the workload, stretched or squeezed by a factor.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::round_to_u64;
+
+/// Open loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// Factor on the times of the workload: 0.5 makes it arrive twice as fast.
+    #[schemars(range(min = 0.0))]
+    pub time_scale: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { time_scale: 1.0 }
+    }
+}
+
+/// A time of the workload as simulated time, ns. Exact for a factor of 1, else rounded to the nearest ns.
+#[inline]
+#[expect(clippy::float_cmp, reason = "only the factor that is exactly 1 leaves times as they are")]
+pub(crate) fn scale(time_ns: u64, factor: f64) -> u64 {
+    if factor == 1.0 { time_ns } else { round_to_u64(time_ns as f64 * factor) }
+}

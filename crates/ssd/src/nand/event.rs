@@ -1,0 +1,336 @@
+//! The event path: a queue in front of every die, buses granted first come first served, completions as events.
+//!
+//! Life of a command: it waits in its die's queue until the scheduler picks it; then it holds the die through its
+//! phases (array, bus, array) until it is done. With cache program a die takes in the next page while it programs the
+//! last one: the die then has a command *loading* beside the *current* one. At most one of them uses the bus. Where
+//! nothing else can want the bus in between, a command is one event.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::probe::Times;
+use super::timeline::bus_start;
+use super::{Command, CommandKind, Executor, NOBODY, Probe, Purpose, Usage};
+use crate::geometry::Geometry;
+use crate::sched::{Pages, Queued, Scheduler};
+
+/// Where a command is within its die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Reading the array, before the bus.
+    Reading,
+    /// Waiting for the bus or using it.
+    OnBus,
+    /// Loaded into the register, the array still busy with the command before.
+    Loaded,
+    /// Programming or erasing, or the whole command as one.
+    Finishing,
+}
+
+#[derive(Clone, Debug)]
+struct Active {
+    queued: Queued,
+    phase: Phase,
+    /// Copies still to make, this one included; 1 for all other commands.
+    left: u32,
+    start_ns: u64,
+    /// When it last got the bus, ns.
+    bus_ns: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Die {
+    queue: VecDeque<Queued>,
+    current: Option<Active>,
+    loading: Option<Active>,
+    /// End of the last command, ns: time up to it is booked.
+    booked_ns: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Bus {
+    user: Option<u32>,
+    waiting: VecDeque<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Array(u32),
+    Bus(u32),
+}
+
+/// Executor on events. The caller steps it and reads `completed`.
+#[derive(Clone, Debug)]
+pub(crate) struct Events<P> {
+    dies: Vec<Die>,
+    buses: Vec<Bus>,
+    dies_per_channel: u32,
+    cache_program: bool,
+    /// Whether a command can be one event.
+    solo: bool,
+    scheduler: Scheduler,
+    heap: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    sequence: u64,
+    touched: Pages,
+    pub(crate) now_ns: u64,
+    pub(crate) usage: Usage,
+    pub(crate) probe: P,
+    /// Tags of commands that are done, since the caller last cleared it.
+    pub(crate) completed: Vec<u32>,
+    /// Host commands handed in since the caller last cleared it.
+    pub(crate) submitted: u32,
+    /// Number of the request being served, for the probe.
+    pub(crate) request: u64,
+}
+
+impl<P: Probe> Events<P> {
+    pub(crate) fn new(
+        geometry: &Geometry,
+        bus_is_free: bool,
+        cache_program: bool,
+        scheduler: Scheduler,
+        probe: P,
+    ) -> Self {
+        let dies = geometry.total_dies();
+        Self {
+            dies: vec![Die::default(); dies as usize],
+            buses: vec![Bus::default(); geometry.channels as usize],
+            dies_per_channel: geometry.dies_per_channel(),
+            cache_program,
+            solo: !cache_program && (bus_is_free || geometry.dies_per_channel() == 1),
+            scheduler,
+            heap: BinaryHeap::new(),
+            sequence: 0,
+            touched: Pages::default(),
+            now_ns: 0,
+            usage: Usage::new(dies, geometry.dies_per_channel()),
+            probe,
+            completed: Vec::new(),
+            submitted: 0,
+            request: 0,
+        }
+    }
+
+    /// When the next event happens, ns.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse((time, ..))| *time)
+    }
+
+    /// Lets the next event happen. Returns whether there was one.
+    pub(crate) fn step(&mut self) -> bool {
+        let Some(Reverse((time, _, event))) = self.heap.pop() else { return false };
+        self.now_ns = time;
+        match event {
+            Event::Array(die) => self.array_done(die),
+            Event::Bus(channel) => self.bus_done(channel),
+        }
+        true
+    }
+
+    fn at(&mut self, delay_ns: u64, event: Event) {
+        self.sequence += 1;
+        self.heap.push(Reverse((self.now_ns + delay_ns, self.sequence, event)));
+    }
+
+    fn enqueue(&mut self, queued: Queued) {
+        let die = queued.command.die;
+        self.dies[die as usize].queue.push_back(queued);
+        self.start(die);
+    }
+
+    /// Starts whatever the die can start now.
+    fn start(&mut self, number: u32) {
+        let die = &mut self.dies[number as usize];
+        if die.loading.is_some() || die.queue.is_empty() {
+            return;
+        }
+        let overlaps = match &die.current {
+            None => false,
+            // Only a program that has left the register lets the next page in.
+            Some(active)
+                if self.cache_program
+                    && active.phase == Phase::Finishing
+                    && active.queued.command.kind == CommandKind::Program =>
+            {
+                true
+            }
+            Some(_) => return,
+        };
+        let place = self.scheduler.pick(&die.queue);
+        if overlaps && die.queue[place].command.kind != CommandKind::Program {
+            return;
+        }
+        let Some(queued) = die.queue.remove(place) else { return };
+        let command = queued.command;
+        let left = if command.kind == CommandKind::Copies { command.pages } else { 1 };
+        let active = Active { queued, phase: Phase::OnBus, left, start_ns: self.now_ns, bus_ns: None };
+        if overlaps {
+            die.loading = Some(active);
+            self.want_bus(number);
+            return;
+        }
+        die.current = Some(active);
+        if self.solo || command.kind == CommandKind::Erase {
+            self.enter(number, Phase::Finishing, command.total_ns());
+        } else if command.kind == CommandKind::Program {
+            self.want_bus(number);
+        } else {
+            self.enter(number, Phase::Reading, share(command.read_ns, command.pages, left, command.kind));
+        }
+    }
+
+    fn enter(&mut self, die: u32, phase: Phase, delay_ns: u64) {
+        if let Some(current) = &mut self.dies[die as usize].current {
+            current.phase = phase;
+        }
+        self.at(delay_ns, Event::Array(die));
+    }
+
+    fn want_bus(&mut self, die: u32) {
+        let channel = die / self.dies_per_channel;
+        self.buses[channel as usize].waiting.push_back(die);
+        self.grant(channel);
+    }
+
+    fn grant(&mut self, channel: u32) {
+        let bus = &mut self.buses[channel as usize];
+        if bus.user.is_some() {
+            return;
+        }
+        let Some(number) = bus.waiting.pop_front() else { return };
+        bus.user = Some(number);
+        let die = &mut self.dies[number as usize];
+        let loading = die.loading.as_mut().filter(|loading| loading.phase == Phase::OnBus);
+        let delay = loading.or(die.current.as_mut()).map_or(0, |active| {
+            active.bus_ns = Some(self.now_ns);
+            let command = &active.queued.command;
+            share(command.bus_ns, command.pages, active.left, command.kind)
+        });
+        self.at(delay, Event::Bus(channel));
+    }
+
+    fn bus_done(&mut self, channel: u32) {
+        let Some(number) = self.buses[channel as usize].user.take() else { return };
+        let die = &mut self.dies[number as usize];
+        if let Some(loading) = die.loading.as_mut().filter(|loading| loading.phase == Phase::OnBus) {
+            loading.phase = Phase::Loaded;
+            self.promote(number);
+        } else if let Some(current) = &die.current {
+            let command = current.queued.command;
+            if command.kind == CommandKind::Read {
+                self.finish(number);
+            } else {
+                let left = current.left;
+                self.enter(
+                    number,
+                    Phase::Finishing,
+                    share(command.program_ns, command.pages, left, command.kind),
+                );
+                self.start(number);
+            }
+        }
+        self.grant(channel);
+    }
+
+    fn array_done(&mut self, number: u32) {
+        let die = &mut self.dies[number as usize];
+        let Some(current) = &mut die.current else { return };
+        if current.phase == Phase::Reading {
+            current.phase = Phase::OnBus;
+            self.want_bus(number);
+        } else if current.left > 1 && !self.solo {
+            current.left -= 1;
+            let command = current.queued.command;
+            let left = current.left;
+            self.enter(number, Phase::Reading, share(command.read_ns, command.pages, left, command.kind));
+        } else {
+            self.finish(number);
+        }
+    }
+
+    /// The current command is done: books it, tells of it, and lets the next one go.
+    fn finish(&mut self, number: u32) {
+        let now = self.now_ns;
+        let die = &mut self.dies[number as usize];
+        let Some(Active { queued, start_ns, bus_ns, .. }) = die.current.take() else { return };
+        self.usage.book(&queued.command, now - start_ns.max(die.booked_ns));
+        die.booked_ns = now;
+        if P::ON {
+            let request = (queued.command.purpose == Purpose::Host).then_some(queued.request);
+            let bus = bus_ns.unwrap_or_else(|| bus_start(&queued.command, start_ns, now));
+            self.probe.command(&queued.command, Times { start: start_ns, bus, end: now }, request);
+        }
+        if queued.command.tag != NOBODY {
+            self.completed.push(queued.command.tag);
+        }
+        if let Some(next) = queued.then {
+            self.enqueue(Queued {
+                command: *next,
+                pages: Pages::default(),
+                then: None,
+                request: queued.request,
+            });
+        }
+        self.promote(number);
+        self.start(number);
+    }
+
+    /// A page loaded meanwhile moves on to the free array; one still on the bus becomes the current command.
+    fn promote(&mut self, number: u32) {
+        let die = &mut self.dies[number as usize];
+        if die.current.is_some() {
+            return;
+        }
+        let Some(active) = die.loading.take() else { return };
+        let (phase, delay) = (active.phase, active.queued.command.program_ns);
+        die.current = Some(active);
+        if phase == Phase::Loaded {
+            self.enter(number, Phase::Finishing, delay);
+            self.start(number);
+        }
+    }
+}
+
+/// The part of a command's time that falls to one of its copies: an even share, the remainder with the first.
+fn share(total_ns: u64, pages: u32, left: u32, kind: CommandKind) -> u64 {
+    if kind != CommandKind::Copies {
+        return total_ns;
+    }
+    let pages64 = u64::from(pages);
+    total_ns / pages64 + if left == pages { total_ns % pages64 } else { 0 }
+}
+
+impl<P: Probe> Executor for Events<P> {
+    fn listens(&self) -> bool {
+        self.scheduler.reorders()
+    }
+
+    #[inline]
+    fn touches(&mut self, unit: u32, ppn: u32) {
+        if self.scheduler.reorders() {
+            self.touched.add(unit, ppn);
+        }
+    }
+
+    fn submit(&mut self, now_ns: u64, command: Command) {
+        debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
+        if command.tag != NOBODY {
+            self.submitted += 1;
+        }
+        let pages = std::mem::take(&mut self.touched);
+        self.enqueue(Queued { command, pages, then: None, request: self.request });
+    }
+
+    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command) {
+        debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
+        self.submitted += 1;
+        let first = Command { tag: NOBODY, ..first };
+        let pages = std::mem::take(&mut self.touched);
+        self.enqueue(Queued { command: first, pages, then: Some(Box::new(second)), request: self.request });
+    }
+
+    fn die_is_idle(&self, die: u32, _: u64) -> bool {
+        let die = &self.dies[die as usize];
+        die.current.is_none() && die.loading.is_none() && die.queue.is_empty()
+    }
+}

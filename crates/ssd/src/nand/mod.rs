@@ -1,0 +1,156 @@
+//! The flash itself: commands, how long they take, and who holds die and bus meanwhile.
+//!
+//! A die runs one command at a time; dies of a channel share its bus. [`timeline`] does this with busy-until times where
+//! commands can't overtake one another; [`event`] does it with events, everywhere. Both give the same times where both
+//! apply. Nothing here knows of logical pages.
+
+pub(crate) mod event;
+pub(crate) mod probe;
+pub(crate) mod timeline;
+pub(crate) mod timing;
+
+pub(crate) use probe::Probe;
+pub use probe::{CommandRecord, RequestRecord};
+pub(crate) use timing::TimingConfig;
+
+use crate::stats::DieTime;
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CommandKind {
+    /// Reads a page in each of its planes: array, then bus.
+    Read,
+    /// Programs a page in each of its planes: bus, then array.
+    Program,
+    /// Read-modify-write of a page: array, bus out, bus in, array.
+    Rewrite,
+    /// Moves pages within a unit: for each, array, bus out, bus in, array. One command, because nothing interleaves.
+    Copies,
+    /// Erases a block.
+    Erase,
+}
+
+impl CommandKind {
+    /// The name in timelines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CommandKind::Read => "read",
+            CommandKind::Program => "program",
+            CommandKind::Rewrite => "read-modify-write",
+            CommandKind::Copies => "copy",
+            CommandKind::Erase => "erase",
+        }
+    }
+}
+
+/// On whose account a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// A request of the host (its read-modify-writes included).
+    Host,
+    /// Garbage collection and wear levelling.
+    Gc,
+    /// Mapping tables on flash.
+    Mapping,
+}
+
+impl Purpose {
+    /// How many purposes there are.
+    pub const COUNT: usize = 3;
+
+    /// The name in results and timelines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Purpose::Host => "host",
+            Purpose::Gc => "gc",
+            Purpose::Mapping => "mapping",
+        }
+    }
+}
+
+/// No request waits for this command.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// A command for one die, with all that its times depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Command {
+    pub(crate) die: u32,
+    pub(crate) kind: CommandKind,
+    pub(crate) purpose: Purpose,
+    /// Pages: planes taking part, or pages moved.
+    pub(crate) pages: u32,
+    /// Array time of its reads, ns (all of them for `Copies`).
+    pub(crate) read_ns: u64,
+    /// Bus time, ns, both directions.
+    pub(crate) bus_ns: u64,
+    /// Array time of its programs, or of the erase, ns.
+    pub(crate) program_ns: u64,
+    /// Who waits for it: the caller's tag, or [`NOBODY`].
+    pub(crate) tag: u32,
+}
+
+impl Command {
+    /// The time that a die is held by it when nothing else wants the bus.
+    pub(crate) fn total_ns(&self) -> u64 {
+        self.read_ns + self.bus_ns + self.program_ns
+    }
+}
+
+/// Runs commands. The implementations differ in how they work out times, never in what the times are.
+pub(crate) trait Executor {
+    /// Whether [`Executor::touches`] is listened to: only schedulers that reorder do.
+    fn listens(&self) -> bool {
+        false
+    }
+
+    /// The next command submitted reads or writes this page.
+    fn touches(&mut self, _unit: u32, _ppn: u32) {}
+
+    /// Hands a command to its die at `now_ns`.
+    fn submit(&mut self, now_ns: u64, command: Command);
+
+    /// Hands over a command and another, for another die, that may only be handed over when the first is done.
+    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command);
+
+    /// Whether the die has neither a command nor one waiting at `now_ns`.
+    fn die_is_idle(&self, die: u32, now_ns: u64) -> bool;
+}
+
+/// For preconditioning: commands take no time and leave no trace.
+pub(crate) struct Untimed;
+
+impl Executor for Untimed {
+    #[inline]
+    fn submit(&mut self, _: u64, _: Command) {}
+    fn submit_chain(&mut self, _: u64, _: Command, _: Command) {}
+    fn die_is_idle(&self, _: u32, _: u64) -> bool {
+        true
+    }
+}
+
+/// Die and bus times of a drive, by purpose.
+#[derive(Clone, Debug)]
+pub(crate) struct Usage {
+    pub(crate) dies: Vec<DieTime>,
+    pub(crate) buses: Vec<DieTime>,
+    dies_per_channel: u32,
+}
+
+impl Usage {
+    pub(crate) fn new(dies: u32, dies_per_channel: u32) -> Self {
+        Self {
+            dies: vec![DieTime::default(); dies as usize],
+            buses: vec![DieTime::default(); (dies / dies_per_channel) as usize],
+            dies_per_channel,
+        }
+    }
+
+    /// Books a command that held its die for `held_ns` not booked before.
+    #[inline]
+    pub(crate) fn book(&mut self, command: &Command, held_ns: u64) {
+        self.dies[command.die as usize].add(command.purpose, held_ns);
+        let channel =
+            if self.dies_per_channel == 1 { command.die } else { command.die / self.dies_per_channel };
+        self.buses[channel as usize].add(command.purpose, command.bus_ns);
+    }
+}

@@ -1,0 +1,112 @@
+//! Command times: the configuration, and the numbers that commands are made of.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::error::ConfigError;
+use crate::quantity::{Latency, Nanos, round_to_u64};
+
+/// Times of the flash and of its bus. The default is the preset `mlc-2006`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TimingConfig {
+    /// Array time of a page read; a list gives one for each page type.
+    pub read: Latency,
+    /// Array time of a page program; a list gives one for each page type.
+    pub program: Latency,
+    /// Time of a block erase.
+    pub erase: Nanos,
+    /// Time of the channel bus for one byte, in ns.
+    #[schemars(range(min = 0.0), extend("x-unit" = "ns/byte"))]
+    pub bus: f64,
+    /// Overhead of each page transfer on the bus, added to the time of its bytes.
+    pub command: Nanos,
+    /// Whether a die takes in the next page while it programs the last one.
+    pub cache_program: bool,
+    /// Whether pages of one request in several planes of a die go as one command: one array operation, all transfers.
+    pub multi_plane: bool,
+}
+
+impl Default for TimingConfig {
+    fn default() -> Self {
+        Self {
+            read: Latency(vec![Nanos(60_000)]),
+            program: Latency(vec![Nanos(800_000)]),
+            erase: Nanos(1_500_000),
+            bus: 25.0,
+            command: Nanos(0),
+            cache_program: false,
+            multi_plane: false,
+        }
+    }
+}
+
+/// The times of one drive, in integers.
+#[derive(Clone, Debug)]
+pub(crate) struct Timing {
+    /// One page over the bus, its overhead included, ns.
+    pub(crate) transfer_ns: u64,
+    /// One block erase, ns.
+    pub(crate) erase_ns: u64,
+    /// Whether every page reads and programs alike.
+    pub(crate) uniform: bool,
+    read: Latency,
+    program: Latency,
+}
+
+/// Longest time of a single operation: sums of a run then fit 64 bits.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+impl Timing {
+    pub(crate) fn new(config: &Config) -> Result<Self, ConfigError> {
+        let timing = &config.timing;
+        let refuse = |key: &str, value: String, expected: &str| {
+            Err(ConfigError::Value {
+                origin: "device".into(),
+                key: key.into(),
+                value,
+                expected: expected.into(),
+            })
+        };
+        if !timing.bus.is_finite() || !(0.0..=1e6).contains(&timing.bus) {
+            return refuse("timing.bus", timing.bus.to_string(), "expected 0 to 1000000 ns a byte");
+        }
+        let times = [
+            ("timing.read", timing.read.0.iter().max()),
+            ("timing.program", timing.program.0.iter().max()),
+            ("timing.erase", Some(&timing.erase)),
+            ("timing.command", Some(&timing.command)),
+        ];
+        for (key, longest) in times {
+            if let Some(longest) = longest
+                && longest.0 > LONGEST_NS
+            {
+                return refuse(key, format!("{} ns", longest.0), "expected at most one hour");
+            }
+        }
+        // Rounded once, in picoseconds a byte, so that the product is exact.
+        let picos_per_byte = round_to_u64(timing.bus * 1000.0);
+        let transfer_ns = timing.command.0 + (picos_per_byte * config.page.0 + 500) / 1000;
+        let uniform = timing.read.0.len() == 1 && timing.program.0.len() == 1;
+        Ok(Self {
+            transfer_ns,
+            erase_ns: timing.erase.0,
+            uniform,
+            read: timing.read.clone(),
+            program: timing.program.clone(),
+        })
+    }
+
+    /// Array time to read page `page` of a block, ns.
+    #[inline]
+    pub(crate) fn read_ns(&self, page: u32) -> u64 {
+        if self.uniform { self.read.0[0].0 } else { self.read.of_page(page) }
+    }
+
+    /// Array time to program page `page` of a block, ns.
+    #[inline]
+    pub(crate) fn program_ns(&self, page: u32) -> u64 {
+        if self.uniform { self.program.0[0].0 } else { self.program.of_page(page) }
+    }
+}

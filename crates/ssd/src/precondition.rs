@@ -1,0 +1,106 @@
+//! Preconditioning: brings a drive into the state in which a run starts, in steps, so that the caller can show progress.
+
+use flashweir_trace::Request;
+
+use crate::config::Precondition;
+use crate::error::{Amplification, RunError};
+use crate::sim::Simulation;
+use crate::stats::Counters;
+
+/// Pages that one step of filling writes.
+const STEP_PAGES: u64 = 1 << 18;
+/// Windows of one capacity after which steady state is given up.
+const MOST_CAPACITIES: u64 = 200;
+/// Relative difference between successive windows that counts as steady.
+const STEADY: f64 = 0.005;
+
+/// What the caller has to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Call again.
+    Again,
+    /// Call [`Preconditioner::overwrite`] with the next requests of the workload's address stream.
+    NeedsRequests,
+    /// The drive is ready.
+    Done,
+}
+
+/// Brings a drive into its starting state.
+#[derive(Clone, Debug)]
+pub struct Preconditioner {
+    state: Precondition,
+    filled: u64,
+    pages: u64,
+    /// Counters at the start of the current window of one capacity.
+    window: Counters,
+    windows: u64,
+    last: f64,
+    done: bool,
+}
+
+impl Preconditioner {
+    /// For a new drive of `pages` logical pages.
+    pub fn new(state: Precondition, pages: u64) -> Self {
+        let done = state == Precondition::Empty;
+        Self { state, filled: 0, pages, window: Counters::default(), windows: 0, last: f64::INFINITY, done }
+    }
+
+    /// Logical pages written so far.
+    pub fn written(&self, simulation: &Simulation) -> u64 {
+        simulation.counters().host_pages_written
+    }
+
+    /// Fills the next part of the drive, or says what is needed.
+    pub fn step(&mut self, simulation: &mut Simulation) -> Result<Step, RunError> {
+        if self.done {
+            return Ok(Step::Done);
+        }
+        if self.filled < self.pages {
+            let end = (self.filled + STEP_PAGES).min(self.pages);
+            simulation.fill(self.filled..end)?;
+            self.filled = end;
+            if end == self.pages {
+                self.window = simulation.counters();
+                self.done = self.state == Precondition::Full;
+            }
+            return Ok(Step::Again);
+        }
+        Ok(Step::NeedsRequests)
+    }
+
+    /// Overwrites the drive with requests; `everything`: reads count as writes. Finds out whether it is steady.
+    pub fn overwrite(
+        &mut self,
+        simulation: &mut Simulation,
+        requests: &[Request],
+        everything: bool,
+    ) -> Result<(), RunError> {
+        simulation.overwrite(requests, everything)?;
+        let now = simulation.counters();
+        let written = now.host_pages_written - self.window.host_pages_written;
+        if written < self.pages {
+            return Ok(());
+        }
+        let programs = now.flash().programs - self.window.flash().programs;
+        let amplification = programs as f64 / written as f64;
+        self.windows += 1;
+        self.window = now;
+        let settled = (amplification - self.last).abs() < STEADY * self.last;
+        if self.windows >= 2 && settled {
+            self.done = true;
+        } else if self.windows >= MOST_CAPACITIES {
+            return Err(RunError::Unsteady {
+                capacities: self.windows,
+                last: Amplification(amplification),
+                before: Amplification(self.last),
+            });
+        }
+        self.last = amplification;
+        Ok(())
+    }
+
+    /// Capacities written in the search for steady state.
+    pub fn capacities(&self) -> u64 {
+        self.windows
+    }
+}

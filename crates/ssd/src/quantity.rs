@@ -1,0 +1,151 @@
+//! Quantities as configuration values: integers in the base unit or strings with a unit, written back with a unit.
+
+use std::borrow::Cow;
+
+use flashweir_trace::quantity::{format_bytes, format_nanos, parse_bytes, parse_nanos};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// The nearest integer to a number that is not negative; beyond the range, its end.
+#[expect(clippy::cast_sign_loss, reason = "callers have checked that it is not negative; a cast saturates")]
+pub(crate) fn round_to_u64(number: f64) -> u64 {
+    number.round() as u64
+}
+
+/// A size. In configuration: bytes as an integer, or a string such as `"4KiB"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bytes(pub u64);
+
+/// A time. In configuration: nanoseconds as an integer, or a string such as `"60us"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Nanos(pub u64);
+
+/// One latency for every page, or one for each page type; page `i` of a block has type `i mod types`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Latency(pub Vec<Nanos>);
+
+impl Latency {
+    /// The latency of page `page` of a block, ns.
+    pub fn of_page(&self, page: u32) -> u64 {
+        self.0[page as usize % self.0.len()].0
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Raw {
+    Number(i64),
+    Fraction(f64),
+    Text(String),
+}
+
+fn whole(raw: &Raw, parse: fn(&str) -> Option<u64>) -> Option<u64> {
+    match raw {
+        Raw::Number(number) => u64::try_from(*number).ok(),
+        Raw::Fraction(number) if number.fract() == 0.0 && (0.0..1.8e19).contains(number) => {
+            parse(&format!("{number:.0}"))
+        }
+        Raw::Fraction(_) => None,
+        Raw::Text(text) => parse(text),
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format_bytes(self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        whole(&Raw::deserialize(deserializer)?, parse_bytes).map(Bytes).ok_or_else(|| {
+            D::Error::custom("expected a size such as 4096 or \"4KiB\" (B, KiB, MiB, GiB, TiB)")
+        })
+    }
+}
+
+impl Serialize for Nanos {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format_nanos(self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Nanos {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        whole(&Raw::deserialize(deserializer)?, parse_nanos)
+            .map(Nanos)
+            .ok_or_else(|| D::Error::custom("expected a time such as 60000 (ns) or \"60us\" (ns, us, ms, s)"))
+    }
+}
+
+impl Serialize for Latency {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [one] => one.serialize(serializer),
+            many => many.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Latency {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum OneOrMany {
+            One(Raw),
+            Many(Vec<Raw>),
+        }
+        let expected = || {
+            D::Error::custom(
+                "expected a time such as \"60us\", or a list of 1 to 64 of them, one for each page type",
+            )
+        };
+        let raws = match OneOrMany::deserialize(deserializer).map_err(|_| expected())? {
+            // The command line has no lists: `--set timing.read=56.5us,77.5us,106us`.
+            OneOrMany::One(Raw::Text(text)) => text.split(',').map(|part| Raw::Text(part.into())).collect(),
+            OneOrMany::One(raw) => vec![raw],
+            OneOrMany::Many(raws) => raws,
+        };
+        let times: Option<Vec<Nanos>> = raws.iter().map(|raw| whole(raw, parse_nanos).map(Nanos)).collect();
+        times.filter(|times| (1..=64).contains(&times.len())).map(Latency).ok_or_else(expected)
+    }
+}
+
+impl JsonSchema for Bytes {
+    fn schema_name() -> Cow<'static, str> {
+        "Bytes".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "integer"], "x-unit": "bytes",
+            "description": "a size: bytes as an integer, or a string with B, KiB, MiB, GiB or TiB"})
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+impl JsonSchema for Nanos {
+    fn schema_name() -> Cow<'static, str> {
+        "Nanos".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "integer"], "x-unit": "ns",
+            "description": "a time: nanoseconds as an integer, or a string with ns, us, ms or s"})
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+impl JsonSchema for Latency {
+    fn schema_name() -> Cow<'static, str> {
+        "Latency".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "integer", "array"], "x-unit": "ns",
+            "description": "a time, or a list with one for each page type; page i of a block has type i mod types"})
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+}

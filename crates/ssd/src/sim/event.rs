@@ -1,0 +1,512 @@
+//! The run loop on events: requests enter, their commands wait in queues, completions let the next ones in.
+//!
+//! Glossary. *Slot*: place of a request under way; its number is the tag of its commands. *Unbound*: a page that dynamic
+//! allocation can't place yet. *Stalled*: a request that waits for room in the write buffer, or for its turn behind one
+//! that does. *Barrier*: a flush that waits for what was written before it. Everything that happens at one instant is
+//! let happen before anything waiting is resumed, so that the order within an instant can't matter.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use flashweir_trace::{Op, Request};
+
+use super::ledger::is_empty;
+use super::{Drive, Ledger};
+use crate::buffer::{Ack, WriteBuffer};
+use crate::config::Config;
+use crate::content::{Content, Stage};
+use crate::core::{Core, Part};
+use crate::error::RunError;
+use crate::ftl::Wear;
+use crate::geometry::Geometry;
+use crate::host::HostConfig;
+use crate::nand::Probe;
+use crate::nand::event::Events;
+use crate::nand::probe::Recorded;
+use crate::sched::Scheduler;
+use crate::stats::{Counters, Stats};
+
+/// Tags from here on are entries of the write buffer.
+const BUFFER_TAG: u32 = 1 << 31;
+
+#[derive(Clone, Debug)]
+struct Slot {
+    request: Request,
+    number: u64,
+    issue_ns: u64,
+    /// What it still waits for: commands, unbound pages, entries of the buffer, or a stall.
+    outstanding: u32,
+    /// Pages of it that are in the buffer already.
+    admitted: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Barrier {
+    tag: u32,
+    /// Requests with a lower number that write and are not done (without a buffer).
+    writes_left: u64,
+    /// Entries of the buffer older than this must be on flash.
+    sequence: u64,
+}
+
+/// A drive on events.
+#[derive(Clone, Debug)]
+pub(super) struct EventDrive<P, C> {
+    core: Core<C>,
+    events: Events<P>,
+    ledger: Ledger,
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    under_way: u32,
+    writes_under_way: u64,
+    queue_depth: u32,
+    unbound: VecDeque<(u32, Part)>,
+    buffer: Option<WriteBuffer>,
+    ack: Ack,
+    stalled: VecDeque<u32>,
+    barriers: Vec<Barrier>,
+    resume: bool,
+}
+
+impl<P: Probe, C: Content> EventDrive<P, C> {
+    pub(super) fn new(config: &Config, core: Core<C>, probe: P) -> Self {
+        let queue_depth = match &config.host {
+            HostConfig::Closed(closed) => closed.queue_depth,
+            HostConfig::Open(_) => u32::MAX,
+        };
+        let geometry = &core.geometry;
+        let queues = if core.alloc.shares_map() { 1 } else { geometry.units() };
+        let pages = config.buffer_pages();
+        let bus_is_free = config.timing.bus == 0.0 && config.timing.command.0 == 0;
+        let scheduler = Scheduler::new(&config.sched);
+        Self {
+            events: Events::new(geometry, bus_is_free, config.timing.cache_program, scheduler, probe),
+            ledger: Ledger::new(config, geometry.capacity_sectors()),
+            slots: Vec::new(),
+            free: Vec::new(),
+            under_way: 0,
+            writes_under_way: 0,
+            queue_depth,
+            unbound: VecDeque::new(),
+            buffer: (pages > 0).then(|| WriteBuffer::new(pages, queues)),
+            ack: config.buffer.ack,
+            stalled: VecDeque::new(),
+            barriers: Vec::new(),
+            resume: false,
+            core,
+        }
+    }
+
+    fn serve_one(&mut self, request: &Request) -> Result<(), RunError> {
+        let number = self.ledger.take(request)?;
+        if let Some(arrival) = self.ledger.arrival_ns(request) {
+            self.advance_to(arrival)?;
+            self.events.now_ns = arrival;
+        } else {
+            while self.under_way >= self.queue_depth {
+                if !self.advance()? {
+                    return Err(self.no_room());
+                }
+            }
+            self.advance_to(self.events.now_ns)?;
+        }
+        let slot =
+            Slot { request: *request, number, issue_ns: self.events.now_ns, outstanding: 1, admitted: 0 };
+        let tag = self.open(slot);
+        self.events.request = number;
+        match request.op {
+            Op::Flush => self.flush(tag)?,
+            _ if is_empty(request) => {}
+            Op::Read => self.read(tag, request),
+            Op::Write => self.write(tag, request)?,
+            Op::Trim => self.trim(request),
+        }
+        // Opened with one outstanding, so that nothing can end it while it is being handed over.
+        self.settle(tag, 1);
+        if C::ON {
+            super::check_failure(&self.core, number + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Lets everything happen that is due by `time`.
+    fn advance_to(&mut self, time: u64) -> Result<(), RunError> {
+        while self.events.next_ns().is_some_and(|next| next <= time) {
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    /// Lets the next event happen. Returns false if there was none.
+    fn advance(&mut self) -> Result<bool, RunError> {
+        if !self.events.step() {
+            return Ok(false);
+        }
+        while let Some(tag) = self.events.completed.pop() {
+            if tag < BUFFER_TAG {
+                self.settle(tag, 1);
+            } else {
+                self.leave_buffer(tag - BUFFER_TAG);
+            }
+            self.resume = true;
+        }
+        if self.resume && self.events.next_ns() != Some(self.events.now_ns) {
+            self.resume = false;
+            self.resume_waiting()?;
+        }
+        Ok(true)
+    }
+
+    fn open(&mut self, slot: Slot) -> u32 {
+        self.under_way += 1;
+        if slot.request.op == Op::Write {
+            self.writes_under_way += 1;
+        }
+        if let Some(tag) = self.free.pop() {
+            self.slots[tag as usize] = Some(slot);
+            tag
+        } else {
+            self.slots.push(Some(slot));
+            self.slots.len() as u32 - 1
+        }
+    }
+
+    /// A request waits for `count` things more.
+    fn expect(&mut self, tag: u32, count: u32) {
+        if let Some(slot) = &mut self.slots[tag as usize] {
+            slot.outstanding += count;
+        }
+    }
+
+    /// A request waits for `count` things less; at none it is done.
+    fn settle(&mut self, tag: u32, count: u32) {
+        let place = &mut self.slots[tag as usize];
+        let Some(slot) = place else { return };
+        slot.outstanding -= count;
+        if slot.outstanding > 0 {
+            return;
+        }
+        let Some(Slot { request, number, issue_ns, .. }) = place.take() else { return };
+        self.free.push(tag);
+        self.under_way -= 1;
+        let now = self.events.now_ns;
+        self.ledger.complete(
+            &mut self.events.probe,
+            &mut self.core.counters,
+            number,
+            &request,
+            issue_ns,
+            now,
+        );
+        if request.op == Op::Write {
+            self.writes_under_way -= 1;
+            if self.buffer.is_none() {
+                self.settle_barriers(number);
+            }
+        }
+    }
+
+    fn settle_barriers(&mut self, number: u64) {
+        let mut done = Vec::new();
+        for barrier in &mut self.barriers {
+            let flush = self.slots[barrier.tag as usize].as_ref().map_or(0, |slot| slot.number);
+            if number < flush {
+                barrier.writes_left -= 1;
+                if barrier.writes_left == 0 {
+                    done.push(barrier.tag);
+                }
+            }
+        }
+        self.barriers.retain(|barrier| barrier.writes_left > 0);
+        for tag in done {
+            self.settle(tag, 1);
+        }
+    }
+
+    fn read(&mut self, tag: u32, request: &Request) {
+        self.events.submitted = 0;
+        let now = self.events.now_ns;
+        for part in self.core.parts(request.lba, request.end()) {
+            let entry = self.buffer.as_ref().and_then(|buffer| buffer.find(part.lpn));
+            let staged = entry.map(|(slot, _)| Stage::Buffer(slot));
+            if entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end)) {
+                self.core.counters.buffer_hits += 1;
+                self.core.content.read(part.lpn, part.first..part.end, None, staged);
+            } else {
+                self.core.read(now, tag, part, staged, &mut self.events);
+            }
+        }
+        self.core.flush(now, &mut self.events);
+        self.expect(tag, self.events.submitted);
+    }
+
+    fn write(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
+        if self.buffer.is_some() {
+            self.expect(tag, 1);
+            self.stalled.push_back(tag);
+            return self.resume_buffer();
+        }
+        self.events.submitted = 0;
+        for part in self.core.parts(request.lba, request.end()) {
+            self.core.counters.host_pages_written += 1;
+            if !self.bind(tag, part)? {
+                self.expect(tag, 1);
+                self.unbound.push_back((tag, part));
+            }
+        }
+        self.core.flush(self.events.now_ns, &mut self.events);
+        self.expect(tag, self.events.submitted);
+        Ok(())
+    }
+
+    /// Hands a page over to its unit, if there is one that takes it.
+    fn bind(&mut self, tag: u32, part: Part) -> Result<bool, RunError> {
+        let whole = u64::from(part.end - part.first) == self.core.page_sectors.get();
+        let now = self.events.now_ns;
+        let bound = self.core.write(now, tag, part, whole, Stage::Direct, &mut self.events)?;
+        if self.core.alloc.shares_map() {
+            // Whether the next page finds a die idle depends on this one being there.
+            self.core.flush(now, &mut self.events);
+        }
+        Ok(bound)
+    }
+
+    fn trim(&mut self, request: &Request) {
+        let page_sectors = self.core.page_sectors.get() as u32;
+        for part in self.core.parts(request.lba, request.end()) {
+            if part.end - part.first == page_sectors
+                && let Some(buffer) = &mut self.buffer
+                && let Some((slot, entry)) = buffer.forget(part.lpn)
+            {
+                self.core.content.unstage(Stage::Buffer(slot));
+                for tag in entry.waiters {
+                    self.settle(tag, 1);
+                }
+            }
+            self.core.trim(part);
+        }
+    }
+
+    fn flush(&mut self, tag: u32) -> Result<(), RunError> {
+        if self.buffer.is_some() {
+            self.expect(tag, 1);
+            self.stalled.push_back(tag);
+            return self.resume_buffer();
+        }
+        if self.writes_under_way > 0 {
+            self.expect(tag, 1);
+            self.barriers.push(Barrier { tag, writes_left: self.writes_under_way, sequence: 0 });
+        }
+        Ok(())
+    }
+
+    /// Something ended: whoever waits may go on.
+    fn resume_waiting(&mut self) -> Result<(), RunError> {
+        for _ in 0..self.unbound.len() {
+            let Some((tag, part)) = self.unbound.pop_front() else { break };
+            if let Some(slot) = &self.slots[tag as usize] {
+                self.events.request = slot.number;
+            }
+            self.events.submitted = 0;
+            if self.bind(tag, part)? {
+                self.expect(tag, self.events.submitted);
+                self.settle(tag, 1);
+            } else {
+                // Later pages may still find their channel idle; this one keeps its turn by going round.
+                self.unbound.push_back((tag, part));
+            }
+        }
+        if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
+    }
+
+    /// Lets stalled requests into the buffer as far as there is room, and sends on what has to leave it.
+    fn resume_buffer(&mut self) -> Result<(), RunError> {
+        while let Some(tag) = self.stalled.front().copied() {
+            let Some(slot) = &self.slots[tag as usize] else { break };
+            let (op, request) = (slot.request.op, slot.request);
+            if op == Op::Flush {
+                let sequence = self.buffer.as_ref().map_or(0, WriteBuffer::next_sequence);
+                self.barriers.push(Barrier { tag, writes_left: 0, sequence });
+            } else if !self.admit(tag, &request)? {
+                break;
+            }
+            self.stalled.pop_front();
+            if op == Op::Write {
+                self.settle(tag, 1);
+            }
+        }
+        self.settle_buffer_barriers();
+        if self.ack == Ack::Flash || !self.barriers.is_empty() {
+            self.pump()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the remaining pages of a write into the buffer. Returns false if it is full before that.
+    fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
+        let admitted = self.slots[tag as usize].as_ref().map_or(0, |slot| slot.admitted);
+        for part in self.core.parts(request.lba, request.end()).skip(admitted as usize) {
+            let unit = self.core.static_unit(part.lpn).unwrap_or(0);
+            let Some(buffer) = &mut self.buffer else { return Ok(true) };
+            let joined = buffer.join(part.lpn, part.first, part.end);
+            let entered = joined.or_else(|| buffer.insert(part.lpn, part.first, part.end, unit));
+            let Some(slot) = entered else {
+                self.pump()?;
+                return Ok(false);
+            };
+            if joined.is_some() {
+                self.core.counters.coalesced += 1;
+            }
+            if self.ack == Ack::Flash {
+                buffer.entry(slot).waiters.push(tag);
+            }
+            self.events.probe.dirty_pages(self.events.now_ns, buffer.used() as u64);
+            self.core.counters.host_pages_written += 1;
+            self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
+            if let Some(slot) = &mut self.slots[tag as usize] {
+                slot.admitted += 1;
+            }
+            if self.ack == Ack::Flash {
+                self.expect(tag, 1);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends the oldest page of every unit that can take one.
+    fn pump(&mut self) -> Result<(), RunError> {
+        let now = self.events.now_ns;
+        let page_sectors = self.core.page_sectors.get() as u32;
+        let exclusive = !self.core.alloc.shares_map();
+        loop {
+            let Some(buffer) = &mut self.buffer else { return Ok(()) };
+            let ready: Vec<_> = buffer.ready().collect();
+            let mut started = false;
+            for (queue, slot) in ready {
+                let Some(buffer) = &mut self.buffer else { return Ok(()) };
+                let entry = buffer.entry(slot);
+                let whole = entry.mask.covers(0, page_sectors);
+                let part = Part { lpn: entry.lpn, first: 0, end: page_sectors };
+                let stage = Stage::Buffer(slot);
+                if self.core.write(now, BUFFER_TAG + slot, part, whole, stage, &mut self.events)? {
+                    if let Some(buffer) = &mut self.buffer {
+                        buffer.start(queue, exclusive);
+                    }
+                    started = true;
+                }
+            }
+            self.core.flush(now, &mut self.events);
+            if exclusive || !started {
+                break;
+            }
+        }
+        for (tag, companion) in self.core.take_companions() {
+            if let Some(buffer) = &mut self.buffer {
+                buffer.entry(tag - BUFFER_TAG).companions.push(companion - BUFFER_TAG);
+            }
+        }
+        Ok(())
+    }
+
+    /// A page of the buffer, and those that went with it, are on flash.
+    fn leave_buffer(&mut self, slot: u32) {
+        let mut leaving = vec![slot];
+        while let Some(slot) = leaving.pop() {
+            let Some(buffer) = &mut self.buffer else { return };
+            let entry = buffer.finish(slot);
+            self.core.content.unstage(Stage::Buffer(slot));
+            self.events.probe.dirty_pages(self.events.now_ns, buffer.used() as u64);
+            leaving.extend(entry.companions);
+            for tag in entry.waiters {
+                self.settle(tag, 1);
+            }
+        }
+    }
+
+    fn settle_buffer_barriers(&mut self) {
+        let Some(buffer) = &self.buffer else { return };
+        let done: Vec<u32> = self
+            .barriers
+            .iter()
+            .filter(|barrier| !buffer.holds_older_than(barrier.sequence))
+            .map(|barrier| barrier.tag)
+            .collect();
+        self.barriers.retain(|barrier| !done.contains(&barrier.tag));
+        for tag in done {
+            self.settle(tag, 1);
+        }
+    }
+
+    fn no_room(&self) -> RunError {
+        RunError::NoRoom { waiting: self.unbound.len() as u64 + self.stalled.len() as u64 }
+    }
+}
+
+impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for EventDrive<P, C> {
+    fn serve(&mut self, requests: &[Request]) -> Result<(), RunError> {
+        requests.iter().try_for_each(|request| self.serve_one(request))
+    }
+
+    fn finish(&mut self) -> Result<(), RunError> {
+        while self.advance()? {}
+        if self.under_way > 0 {
+            return Err(self.no_room());
+        }
+        super::check_failure(&self.core, self.ledger.taken)
+    }
+
+    fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
+        super::fill(&mut self.core, pages)
+    }
+
+    fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
+        super::overwrite(&mut self.core, requests, everything)
+    }
+
+    fn end_of_preconditioning(&mut self) {
+        self.core.counters = Counters::default();
+    }
+
+    fn counters(&self) -> Counters {
+        self.core.counters.clone()
+    }
+
+    fn geometry(&self) -> &Geometry {
+        &self.core.geometry
+    }
+
+    fn stats(&self) -> Stats {
+        self.ledger.stats(&self.core.counters, &self.events.usage, self.events.now_ns)
+    }
+
+    fn wear(&self) -> Wear {
+        self.core.ftl.wear()
+    }
+
+    fn take_recorded(&mut self) -> Recorded {
+        self.events.probe.take()
+    }
+
+    fn free_blocks(&self) -> u64 {
+        (0..self.core.geometry.units()).map(|unit| self.core.ftl.free_blocks(unit)).sum()
+    }
+
+    fn snapshot(&mut self) -> Box<dyn Drive> {
+        Box::new(Self {
+            core: self.core.snapshot(),
+            events: self.events.clone(),
+            ledger: self.ledger.clone(),
+            slots: self.slots.clone(),
+            free: self.free.clone(),
+            under_way: self.under_way,
+            writes_under_way: self.writes_under_way,
+            queue_depth: self.queue_depth,
+            unbound: self.unbound.clone(),
+            buffer: self.buffer.clone(),
+            ack: self.ack,
+            stalled: self.stalled.clone(),
+            barriers: self.barriers.clone(),
+            resume: self.resume,
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! What both time paths book alike: requests, their latencies, and the end of the run.
+
+use flashweir_trace::{Op, Request};
+
+use crate::config::Config;
+use crate::error::RunError;
+use crate::host::{HostConfig, open};
+use crate::nand::{Probe, RequestRecord, Usage};
+use crate::stats::{Counters, Latencies, Stats};
+
+/// Books of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Ledger {
+    pub(super) latencies: Latencies,
+    /// Requests taken so far: the number of the next one, from 0.
+    pub(super) taken: u64,
+    /// The latest end of a request, ns.
+    pub(super) end_ns: u64,
+    capacity_sectors: u64,
+    /// Factor on the times of the workload; `None` in a closed loop.
+    time_scale: Option<f64>,
+    last_arrival_ns: u64,
+}
+
+impl Ledger {
+    pub(super) fn new(config: &Config, capacity_sectors: u64) -> Self {
+        let time_scale = match &config.host {
+            HostConfig::Closed(_) => None,
+            HostConfig::Open(open) => Some(open.time_scale),
+        };
+        Self {
+            latencies: Latencies::default(),
+            taken: 0,
+            end_ns: 0,
+            capacity_sectors,
+            time_scale,
+            last_arrival_ns: 0,
+        }
+    }
+
+    /// Takes a request: checks its address and counts it. Returns its number.
+    #[inline]
+    pub(super) fn take(&mut self, request: &Request) -> Result<u64, RunError> {
+        let number = self.taken;
+        self.taken += 1;
+        if request.end() > self.capacity_sectors {
+            return Err(RunError::BeyondDrive {
+                number: self.taken,
+                lba: request.lba,
+                end: request.end(),
+                capacity_sectors: self.capacity_sectors,
+            });
+        }
+        Ok(number)
+    }
+
+    /// When a request of an open loop enters, ns; `None` in a closed loop.
+    #[inline]
+    pub(super) fn arrival_ns(&mut self, request: &Request) -> Option<u64> {
+        let scale = self.time_scale?;
+        self.last_arrival_ns = self.last_arrival_ns.max(open::scale(request.time_ns, scale));
+        Some(self.last_arrival_ns)
+    }
+
+    /// A request is done.
+    #[inline]
+    pub(super) fn complete<P: Probe>(
+        &mut self,
+        probe: &mut P,
+        counters: &mut Counters,
+        number: u64,
+        request: &Request,
+        issue_ns: u64,
+        completion_ns: u64,
+    ) {
+        counters.requests[request.op as usize] += 1;
+        counters.bytes[request.op as usize] += request.bytes();
+        self.latencies.record(request.stream, request.op, completion_ns - issue_ns);
+        self.end_ns = self.end_ns.max(completion_ns);
+        if P::ON {
+            let request = Request { time_ns: issue_ns, ..*request };
+            probe.request(RequestRecord { number, request, issue_ns, completion_ns });
+        }
+    }
+
+    /// The statistics; `horizon_ns` is the end of the last command.
+    pub(super) fn stats(&self, counters: &Counters, usage: &Usage, horizon_ns: u64) -> Stats {
+        Stats {
+            counters: counters.clone(),
+            latencies: self.latencies.clone(),
+            dies: usage.dies.clone(),
+            buses: usage.buses.clone(),
+            simulated_ns: self.end_ns.max(horizon_ns),
+        }
+    }
+}
+
+/// Whether a request moves data.
+#[inline]
+pub(super) fn is_empty(request: &Request) -> bool {
+    request.sectors == 0 || request.op == Op::Flush
+}

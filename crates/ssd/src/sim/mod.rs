@@ -1,0 +1,232 @@
+//! The run loop. [`Simulation`] is a drive and its host; the caller feeds it requests in slices of any size, so that it can
+//! show progress and stop, and asks for the statistics at the end. The result does not depend on the slices.
+
+mod event;
+mod ledger;
+mod timeline;
+
+use std::ops::Range;
+
+use flashweir_trace::{Op, Request};
+
+use crate::config::Config;
+use crate::content::{Content, Unchecked, Versions};
+use crate::core::Core;
+use crate::error::{ConfigError, RunError};
+use crate::ftl::{FtlConfig, Wear};
+use crate::geometry::Geometry;
+use crate::nand::Probe;
+use crate::nand::probe::{Off, Recorded, Recorder};
+use crate::stats::{Counters, Stats};
+
+use event::EventDrive;
+use ledger::Ledger;
+use timeline::TimelineDrive;
+
+/// How to run, as opposed to what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Seed of the drive's own randomness (random victims).
+    pub seed: u64,
+    /// Check every read against the last write, and the rules of the array.
+    pub verify: bool,
+    /// Keep records of commands and requests for [`Simulation::take_recorded`].
+    pub record: bool,
+}
+
+/// A drive with its host: one of two time paths, with or without probe and checks.
+trait Drive: Send {
+    fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
+    fn finish(&mut self) -> Result<(), RunError>;
+    fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError>;
+    fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError>;
+    fn end_of_preconditioning(&mut self);
+    fn counters(&self) -> Counters;
+    fn geometry(&self) -> &Geometry;
+    fn stats(&self) -> Stats;
+    fn wear(&self) -> Wear;
+    fn take_recorded(&mut self) -> Recorded;
+    fn free_blocks(&self) -> u64;
+    fn snapshot(&mut self) -> Box<dyn Drive>;
+}
+
+/// A simulated drive and its host.
+pub struct Simulation {
+    drive: Box<dyn Drive>,
+}
+
+impl Simulation {
+    /// A new drive, nothing written. The configuration must come from [`crate::config::layers::resolve`], which checks it.
+    pub fn new(config: &Config, options: Options) -> Result<Self, ConfigError> {
+        crate::config::refusals::check(config)?;
+        let in_order = !matches!(config.ftl, FtlConfig::Direct(_));
+        let drive = if options.verify || options.record {
+            let content =
+                |geometry: &Geometry| Watched(options.verify.then(|| Versions::new(geometry, in_order)));
+            if options.record {
+                build(config, options, content, Recorder::default())?
+            } else {
+                build(config, options, content, Off)?
+            }
+        } else {
+            build(config, options, |_| Unchecked, Off)?
+        };
+        Ok(Self { drive })
+    }
+
+    /// Serves requests, in order. Times of an open loop must not go back.
+    pub fn serve(&mut self, requests: &[Request]) -> Result<(), RunError> {
+        self.drive.serve(requests)
+    }
+
+    /// Lets everything under way end. To be called once, after the last request.
+    pub fn finish(&mut self) -> Result<(), RunError> {
+        self.drive.finish()
+    }
+
+    /// Writes logical pages, untimed and uncounted.
+    pub fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
+        self.drive.fill(pages)
+    }
+
+    /// Applies the writes and TRIMs of requests, untimed, counting pages only. `everything`: reads count as writes.
+    pub fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
+        self.drive.overwrite(requests, everything)
+    }
+
+    /// Forgets what preconditioning counted. The drive's state, its wear included, stays.
+    pub fn end_of_preconditioning(&mut self) {
+        self.drive.end_of_preconditioning();
+    }
+
+    /// Counters so far.
+    pub fn counters(&self) -> Counters {
+        self.drive.counters()
+    }
+
+    /// The drive's shape.
+    pub fn geometry(&self) -> &Geometry {
+        self.drive.geometry()
+    }
+
+    /// Statistics of the run. Complete after [`Simulation::finish`].
+    pub fn stats(&self) -> Stats {
+        self.drive.stats()
+    }
+
+    /// Erase counts since the drive was new.
+    pub fn wear(&self) -> Wear {
+        self.drive.wear()
+    }
+
+    /// Erased blocks over all units, those held back included.
+    pub fn free_blocks(&self) -> u64 {
+        self.drive.free_blocks()
+    }
+
+    /// What was recorded since the last call (see [`Options::record`]).
+    pub fn take_recorded(&mut self) -> Recorded {
+        self.drive.take_recorded()
+    }
+
+    /// A second simulation in the same state. Maps are shared until one side writes them, so this is cheap.
+    #[must_use]
+    pub fn snapshot(&mut self) -> Self {
+        Self { drive: self.drive.snapshot() }
+    }
+}
+
+fn build<C: Content + Send + 'static, P: Probe + Clone + Send + 'static>(
+    config: &Config,
+    options: Options,
+    content: impl FnOnce(&Geometry) -> C,
+    probe: P,
+) -> Result<Box<dyn Drive>, ConfigError> {
+    let core = Core::new(config, options.seed, content)?;
+    Ok(if config.uses_events() {
+        Box::new(EventDrive::new(config, core, probe))
+    } else {
+        Box::new(TimelineDrive::new(config, core, probe))
+    })
+}
+
+/// Checks that may be off at run time: for runs that are watched anyway.
+#[derive(Clone, Debug)]
+struct Watched(Option<Versions>);
+
+impl Content for Watched {
+    const ON: bool = true;
+    fn stage(&mut self, stage: crate::content::Stage, lpn: u64, sectors: Range<u32>) {
+        if let Some(versions) = &mut self.0 {
+            versions.stage(stage, lpn, sectors);
+        }
+    }
+    fn program(&mut self, stage: crate::content::Stage, unit: u32, written: &crate::ftl::Written) {
+        if let Some(versions) = &mut self.0 {
+            versions.program(stage, unit, written);
+        }
+    }
+    fn copy(&mut self, unit: u32, from: u32, to: u32) {
+        if let Some(versions) = &mut self.0 {
+            versions.copy(unit, from, to);
+        }
+    }
+    fn erase(&mut self, unit: u32, block: u32) {
+        if let Some(versions) = &mut self.0 {
+            versions.erase(unit, block);
+        }
+    }
+    fn unstage(&mut self, stage: crate::content::Stage) {
+        if let Some(versions) = &mut self.0 {
+            versions.unstage(stage);
+        }
+    }
+    fn trim(&mut self, lpn: u64) {
+        if let Some(versions) = &mut self.0 {
+            versions.trim(lpn);
+        }
+    }
+    fn read(
+        &mut self,
+        lpn: u64,
+        sectors: Range<u32>,
+        flash: Option<(u32, u32)>,
+        staged: Option<crate::content::Stage>,
+    ) {
+        if let Some(versions) = &mut self.0 {
+            versions.read(lpn, sectors, flash, staged);
+        }
+    }
+    fn failure(&self) -> Option<&str> {
+        self.0.as_ref().and_then(Versions::failure)
+    }
+}
+
+/// Untimed writes, alike on both paths.
+fn fill<C: Content>(core: &mut Core<C>, pages: Range<u64>) -> Result<(), RunError> {
+    pages.into_iter().try_for_each(|lpn| core.place_untimed(lpn))
+}
+
+/// Untimed writes and TRIMs of requests, alike on both paths.
+fn overwrite<C: Content>(core: &mut Core<C>, requests: &[Request], everything: bool) -> Result<(), RunError> {
+    for request in requests {
+        match request.op {
+            Op::Flush => {}
+            Op::Trim => core.parts(request.lba, request.end()).for_each(|part| core.trim(part)),
+            Op::Read if !everything => {}
+            Op::Read | Op::Write => {
+                for part in core.parts(request.lba, request.end()) {
+                    core.place_untimed(part.lpn)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_failure<C: Content>(core: &Core<C>, number: u64) -> Result<(), RunError> {
+    match core.content.failure() {
+        Some(detail) => Err(RunError::Verify { number, detail: detail.into() }),
+        None => Ok(()),
+    }
+}

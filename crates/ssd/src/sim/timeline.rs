@@ -1,0 +1,279 @@
+//! The run loop on busy-until times: one request after the other, each worked out to its end at once.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use flashweir_trace::{Op, Request};
+
+use super::ledger::is_empty;
+use super::{Drive, Ledger};
+use crate::buffer::{Ack, WriteBuffer};
+use crate::config::Config;
+use crate::content::{Content, Stage};
+use crate::core::{Core, Part};
+use crate::error::RunError;
+use crate::ftl::Wear;
+use crate::geometry::Geometry;
+use crate::host::HostConfig;
+use crate::host::closed::Window;
+use crate::nand::probe::Recorded;
+use crate::nand::timeline::Timeline;
+use crate::nand::{NOBODY, Probe};
+use crate::stats::{Counters, Stats};
+
+/// A drive on busy-until times.
+#[derive(Clone, Debug)]
+pub(super) struct TimelineDrive<P, C> {
+    core: Core<C>,
+    line: Timeline<P>,
+    ledger: Ledger,
+    window: Window,
+    buffer: Option<Buffered>,
+    /// The latest end of a write so far, ns: what a flush waits for.
+    written_ns: u64,
+}
+
+/// The write buffer with the ends of what is under way.
+#[derive(Clone, Debug)]
+struct Buffered {
+    buffer: WriteBuffer,
+    ack: Ack,
+    under_way: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+impl<P: Probe, C: Content> TimelineDrive<P, C> {
+    pub(super) fn new(config: &Config, core: Core<C>, probe: P) -> Self {
+        let depth = match &config.host {
+            HostConfig::Closed(closed) => closed.queue_depth,
+            HostConfig::Open(_) => 1,
+        };
+        let pages = config.buffer_pages();
+        let buffer = (pages > 0).then(|| Buffered {
+            buffer: WriteBuffer::new(pages, core.geometry.units()),
+            ack: config.buffer.ack,
+            under_way: BinaryHeap::new(),
+        });
+        Self {
+            line: Timeline::new(&core.geometry, config.timing.cache_program, probe),
+            ledger: Ledger::new(config, core.geometry.capacity_sectors()),
+            window: Window::new(depth),
+            buffer,
+            written_ns: 0,
+            core,
+        }
+    }
+
+    #[inline]
+    fn serve_one(&mut self, request: &Request) -> Result<(), RunError> {
+        let number = self.ledger.take(request)?;
+        let arrival = self.ledger.arrival_ns(request);
+        let now = arrival.unwrap_or_else(|| self.window.enter());
+        self.line.request = number;
+        self.line.latest_ns = now;
+        let completion = match request.op {
+            Op::Flush => self.barrier(now)?,
+            _ if is_empty(request) => now,
+            Op::Read => self.read(now, request),
+            Op::Write => self.write(now, request)?,
+            Op::Trim => self.trim(now, request),
+        };
+        if arrival.is_none() {
+            self.window.leave(completion);
+        }
+        self.ledger.complete(&mut self.line.probe, &mut self.core.counters, number, request, now, completion);
+        if C::ON {
+            super::check_failure(&self.core, number + 1)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, now: u64, request: &Request) -> u64 {
+        self.release(now);
+        for part in self.core.parts(request.lba, request.end()) {
+            let entry = self.buffer.as_ref().and_then(|buffered| buffered.buffer.find(part.lpn));
+            let staged = entry.map(|(slot, _)| Stage::Buffer(slot));
+            if entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end)) {
+                self.core.counters.buffer_hits += 1;
+                self.core.content.read(part.lpn, part.first..part.end, None, staged);
+            } else {
+                self.core.read(now, NOBODY, part, staged, &mut self.line);
+            }
+        }
+        self.core.flush(now, &mut self.line);
+        self.line.latest_ns
+    }
+
+    #[inline]
+    fn write(&mut self, now: u64, request: &Request) -> Result<u64, RunError> {
+        if self.buffer.is_some() {
+            return self.write_buffered(now, request);
+        }
+        let page_sectors = self.core.page_sectors.get() as u32;
+        for part in self.core.parts(request.lba, request.end()) {
+            self.core.counters.host_pages_written += 1;
+            let whole = part.end - part.first == page_sectors;
+            self.core.write(now, NOBODY, part, whole, Stage::Direct, &mut self.line)?;
+        }
+        self.core.flush(now, &mut self.line);
+        self.written_ns = self.written_ns.max(self.line.latest_ns);
+        Ok(self.line.latest_ns)
+    }
+
+    fn write_buffered(&mut self, now: u64, request: &Request) -> Result<u64, RunError> {
+        let mut now = now;
+        for part in self.core.parts(request.lba, request.end()) {
+            self.core.counters.host_pages_written += 1;
+            now = self.admit(now, part)?;
+        }
+        if self.buffer.as_ref().is_some_and(|buffered| buffered.ack == Ack::Flash) {
+            now = self.drain(now)?;
+        }
+        Ok(now)
+    }
+
+    /// Takes a page into the buffer at `now` or when there is room. Returns when, ns.
+    fn admit(&mut self, now: u64, part: Part) -> Result<u64, RunError> {
+        let mut now = now;
+        let unit = self.core.static_unit(part.lpn).unwrap_or(0);
+        loop {
+            self.release(now);
+            let Some(Buffered { buffer, .. }) = &mut self.buffer else { return Ok(now) };
+            let joined = buffer.join(part.lpn, part.first, part.end);
+            if joined.is_some() {
+                self.core.counters.coalesced += 1;
+            }
+            if let Some(slot) = joined.or_else(|| buffer.insert(part.lpn, part.first, part.end, unit)) {
+                self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
+                self.line.probe.dirty_pages(now, buffer.used() as u64);
+                return Ok(now);
+            }
+            now = self.pump(now)?.unwrap_or(now);
+        }
+    }
+
+    /// Frees the places of all pages on flash by `now`.
+    fn release(&mut self, now: u64) {
+        let Some(Buffered { buffer, under_way, .. }) = &mut self.buffer else { return };
+        while let Some(Reverse((end, slot))) = under_way.peek().copied()
+            && end <= now
+        {
+            under_way.pop();
+            buffer.finish(slot);
+            self.core.content.unstage(Stage::Buffer(slot));
+            self.line.probe.dirty_pages(end, buffer.used() as u64);
+        }
+    }
+
+    /// Sends the oldest page of every unit that can take one. Returns when the next page leaves the buffer, ns.
+    fn pump(&mut self, now: u64) -> Result<Option<u64>, RunError> {
+        let Some(Buffered { buffer, under_way, .. }) = &mut self.buffer else { return Ok(None) };
+        let page_sectors = self.core.page_sectors.get() as u32;
+        let ready: Vec<_> = buffer.ready().collect();
+        for (queue, slot) in ready {
+            let entry = buffer.entry(slot);
+            let whole = entry.mask.covers(0, page_sectors);
+            let part = Part { lpn: entry.lpn, first: 0, end: page_sectors };
+            buffer.start(queue, true);
+            self.core.write(now, slot, part, whole, Stage::Buffer(slot), &mut self.line)?;
+        }
+        self.core.flush(now, &mut self.line);
+        let companions = self.core.take_companions();
+        for (end, slot) in self.line.ended.drain(..) {
+            under_way.push(Reverse((end, slot)));
+            for (_, companion) in companions.iter().filter(|(tag, _)| *tag == slot) {
+                under_way.push(Reverse((end, *companion)));
+            }
+        }
+        Ok(under_way.peek().map(|Reverse((end, _))| *end))
+    }
+
+    /// Sends everything in the buffer to flash. Returns when it is there, ns.
+    fn drain(&mut self, now: u64) -> Result<u64, RunError> {
+        let mut now = now;
+        loop {
+            self.release(now);
+            match self.pump(now)? {
+                Some(end) => now = end,
+                None => return Ok(now),
+            }
+        }
+    }
+
+    fn barrier(&mut self, now: u64) -> Result<u64, RunError> {
+        let now = self.drain(now)?;
+        Ok(now.max(self.written_ns))
+    }
+
+    fn trim(&mut self, now: u64, request: &Request) -> u64 {
+        self.release(now);
+        let page_sectors = self.core.page_sectors.get() as u32;
+        for part in self.core.parts(request.lba, request.end()) {
+            if part.end - part.first == page_sectors
+                && let Some(Buffered { buffer, .. }) = &mut self.buffer
+                && let Some((slot, _)) = buffer.forget(part.lpn)
+            {
+                self.core.content.unstage(Stage::Buffer(slot));
+            }
+            self.core.trim(part);
+        }
+        now
+    }
+}
+
+impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for TimelineDrive<P, C> {
+    fn serve(&mut self, requests: &[Request]) -> Result<(), RunError> {
+        requests.iter().try_for_each(|request| self.serve_one(request))
+    }
+
+    fn finish(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
+        super::fill(&mut self.core, pages)
+    }
+
+    fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
+        super::overwrite(&mut self.core, requests, everything)
+    }
+
+    fn end_of_preconditioning(&mut self) {
+        self.core.counters = Counters::default();
+    }
+
+    fn counters(&self) -> Counters {
+        self.core.counters.clone()
+    }
+
+    fn geometry(&self) -> &Geometry {
+        &self.core.geometry
+    }
+
+    fn stats(&self) -> Stats {
+        self.ledger.stats(&self.core.counters, &self.line.usage, self.line.horizon_ns)
+    }
+
+    fn wear(&self) -> Wear {
+        self.core.ftl.wear()
+    }
+
+    fn take_recorded(&mut self) -> Recorded {
+        self.line.probe.take()
+    }
+
+    fn free_blocks(&self) -> u64 {
+        (0..self.core.geometry.units()).map(|unit| self.core.ftl.free_blocks(unit)).sum()
+    }
+
+    fn snapshot(&mut self) -> Box<dyn Drive> {
+        Box::new(Self {
+            core: self.core.snapshot(),
+            line: self.line.clone(),
+            ledger: self.ledger.clone(),
+            window: self.window.clone(),
+            buffer: self.buffer.clone(),
+            written_ns: self.written_ns,
+        })
+    }
+}

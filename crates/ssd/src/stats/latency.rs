@@ -1,0 +1,142 @@
+//! Latency histograms (HDR, three significant digits) for each stream and operation; mean and maximum are exact.
+
+use flashweir_trace::Op;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// One stream's latencies of one operation.
+#[derive(Clone, Debug)]
+struct Series {
+    histogram: Histogram<u64>,
+    sum_ns: u128,
+    max_ns: u64,
+}
+
+impl Series {
+    fn new() -> Self {
+        // Three significant digits are always legal.
+        let histogram = Histogram::new(3).unwrap_or_else(|_| unreachable!("3 digits are legal"));
+        Self { histogram, sum_ns: 0, max_ns: 0 }
+    }
+}
+
+/// Latencies of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Latencies {
+    /// Four of them (read, write, trim, flush) a stream, made when first needed.
+    series: Vec<Option<Box<Series>>>,
+}
+
+/// Latencies of a set of requests, microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// How many requests.
+    pub count: u64,
+    /// Exact mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// 99.99th percentile.
+    pub p9999: f64,
+    /// Exact maximum.
+    pub max: f64,
+}
+
+impl Latencies {
+    /// One more request.
+    #[inline]
+    pub(crate) fn record(&mut self, stream: u16, op: Op, latency_ns: u64) {
+        let at = usize::from(stream) * Op::ALL.len() + op as usize;
+        if at >= self.series.len() {
+            self.series.resize(at + 1, None);
+        }
+        let series = self.series[at].get_or_insert_with(|| Box::new(Series::new()));
+        // Zero and values beyond the histogram's reach go to its ends; mean and maximum stay exact.
+        series.histogram.saturating_record(latency_ns);
+        series.sum_ns += u128::from(latency_ns);
+        series.max_ns = series.max_ns.max(latency_ns);
+    }
+
+    /// Streams that had a request.
+    pub fn streams(&self) -> Vec<u16> {
+        let mut streams: Vec<u16> = (0..self.series.len())
+            .filter(|at| self.series[*at].is_some())
+            .map(|at| (at / Op::ALL.len()) as u16)
+            .collect();
+        streams.dedup();
+        streams
+    }
+
+    /// Latencies of one operation, of one stream or of all. `None` without any request.
+    pub fn summary(&self, stream: Option<u16>, op: Op) -> Option<LatencySummary> {
+        let chosen = |at: usize| {
+            at % Op::ALL.len() == op as usize
+                && stream.is_none_or(|stream| at / Op::ALL.len() == usize::from(stream))
+        };
+        let mut all = Series::new();
+        for (at, series) in self.series.iter().enumerate() {
+            if let Some(series) = series.as_ref().filter(|_| chosen(at)) {
+                // Both histograms resize themselves, so adding can't fail.
+                let _ = all.histogram.add(&series.histogram);
+                all.sum_ns += series.sum_ns;
+                all.max_ns = all.max_ns.max(series.max_ns);
+            }
+        }
+        let count = all.histogram.len();
+        if count == 0 {
+            return None;
+        }
+        let micros = |ns: u64| ns as f64 / 1000.0;
+        let quantile = |q: f64| micros(all.histogram.value_at_quantile(q).min(all.max_ns));
+        Some(LatencySummary {
+            count,
+            mean: all.sum_ns as f64 / count as f64 / 1000.0,
+            p50: quantile(0.50),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            p9999: quantile(0.9999),
+            max: micros(all.max_ns),
+        })
+    }
+
+    /// Counts of the histogram of one operation over all streams: upper edge in ns, requests.
+    pub fn buckets(&self, op: Op) -> Vec<(u64, u64)> {
+        let mut all = Series::new();
+        for (at, series) in self.series.iter().enumerate() {
+            if let Some(series) = series.as_ref().filter(|_| at % Op::ALL.len() == op as usize) {
+                let _ = all.histogram.add(&series.histogram);
+            }
+        }
+        all.histogram
+            .iter_recorded()
+            .map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_and_maxima_are_exact_and_streams_apart() {
+        let mut latencies = Latencies::default();
+        for latency in [1_000, 2_000, 4_000_001] {
+            latencies.record(3, Op::Write, latency);
+        }
+        latencies.record(0, Op::Write, 7_000);
+        assert_eq!(latencies.streams(), [0, 3]);
+        let summary = latencies.summary(Some(3), Op::Write).expect("three writes");
+        assert_eq!((summary.count, summary.max), (3, 4000.001));
+        assert!((summary.mean - 1_334.333_666).abs() < 1e-5);
+        assert_eq!(latencies.summary(None, Op::Write).expect("four").count, 4);
+        assert_eq!(latencies.summary(None, Op::Read), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! Properties over random drives and workloads, everything under verification: the busy-until path and the event path
+//! give the same results, every request completes, and a fork of a drive goes on as the drive does.
+
+use flashweir_ssd::config::layers::{Layer, resolve};
+use flashweir_ssd::{Config, Options, RunError, Simulation, Stats};
+use flashweir_trace::{Op, Request};
+use proptest::prelude::*;
+
+/// Settings of a small drive, as on the command line.
+fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 20..80u32);
+    let gc = (
+        prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
+        1..3u32,
+        1..3u32,
+        any::<bool>(),
+        prop::sample::select(vec![0, 0, 3]),
+    );
+    let flash = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0..3u32);
+    let host = (
+        any::<bool>(),
+        prop::sample::select(vec![1, 1, 2, 7]),
+        0..5u64,
+        any::<bool>(),
+        prop::sample::select(vec!["fifo", "fifo", "read-first"]),
+        prop::sample::select(vec!["striped", "striped", "dynamic"]),
+        prop::sample::select(vec!["empty", "full"]),
+    );
+    (shape, gc, flash, host).prop_map(|(shape, gc, flash, host)| {
+        let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
+        let (victim, frontiers, free_blocks, dynamic, gap) = gc;
+        let (solo, cache, typed, free_bus, command) = flash;
+        let (open, depth, buffer_pages, ack_flash, sched, alloc, precondition) = host;
+        let (chips, dies) = if solo { (1, 1) } else { (chips, dies) };
+        let page = sectors * 512;
+        let units = u64::from(channels * chips * dies * planes);
+        let mut settings = vec![
+            ("channels", channels.to_string()),
+            ("chips", chips.to_string()),
+            ("dies", dies.to_string()),
+            ("planes", planes.to_string()),
+            ("page", page.to_string()),
+            ("pages_per_block", pages_per_block.to_string()),
+            ("capacity", (pages * units * page).to_string()),
+            ("op_ratio", (f64::from(op_percent) / 100.0).to_string()),
+            ("gc.victim", victim.into()),
+            ("gc.frontiers", frontiers.to_string()),
+            ("gc.free_blocks", free_blocks.to_string()),
+            ("wear.dynamic", dynamic.to_string()),
+            ("wear.static_gap", gap.to_string()),
+            ("timing.cache_program", cache.to_string()),
+            ("timing.multi_plane", (planes > 1 && typed).to_string()),
+            ("timing.bus", if free_bus { "0" } else { "25" }.into()),
+            ("timing.command", if free_bus { 0 } else { command * 700 }.to_string()),
+            ("timing.read", if typed { "10us,13us,31us" } else { "20us" }.into()),
+            ("timing.program", if typed { "100us,300us" } else { "200us" }.into()),
+            ("sched.kind", sched.into()),
+            ("alloc.kind", if units > 1 { alloc } else { "striped" }.into()),
+            ("buffer.bytes", (buffer_pages * page).to_string()),
+            ("precondition", precondition.into()),
+        ];
+        if buffer_pages > 0 && ack_flash {
+            settings.push(("buffer.ack", "flash".into()));
+        }
+        if open {
+            settings.push(("host.mode", "open".into()));
+        } else {
+            settings.push(("host.queue_depth", depth.to_string()));
+        }
+        settings
+    })
+}
+
+/// Requests over a drive of `sectors`, most of them small, close in time.
+fn requests(sectors: u64) -> impl Strategy<Value = Vec<Request>> {
+    let one = (0..sectors, 1..40u32, 0..100u32, 0..400_000u64, 0..2u16);
+    prop::collection::vec(one, 1..300).prop_map(move |raw| {
+        let mut time_ns = 0;
+        raw.into_iter()
+            .map(|(lba, length, kind, gap, stream)| {
+                time_ns += gap;
+                let op = match kind {
+                    0..=29 => Op::Read,
+                    30..=89 => Op::Write,
+                    90..=95 => Op::Trim,
+                    _ => Op::Flush,
+                };
+                let length = length.min((sectors - lba) as u32);
+                let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, length) };
+                Request { time_ns, lba, sectors, stream, op }
+            })
+            .collect()
+    })
+}
+
+fn config(settings: &[(&'static str, String)], engine: &str) -> Option<Config> {
+    let all = settings.iter().map(|(key, value)| (*key, value.as_str())).chain([("engine", engine)]);
+    resolve(&[Layer::from_assignments("test", all)]).ok()
+}
+
+fn start(config: &Config, verify: bool) -> Simulation {
+    let mut simulation =
+        Simulation::new(config, Options { seed: 5, verify, record: false }).expect("a checked configuration");
+    if config.precondition == flashweir_ssd::config::Precondition::Full {
+        let pages = simulation.geometry().logical_pages;
+        simulation.fill(0..pages).expect("a new drive takes its capacity");
+        simulation.end_of_preconditioning();
+    }
+    simulation
+}
+
+fn run(config: &Config, requests: &[Request], verify: bool) -> Result<Stats, RunError> {
+    let mut simulation = start(config, verify);
+    simulation.serve(requests)?;
+    simulation.finish()?;
+    Ok(simulation.stats())
+}
+
+/// Everything of the statistics, as text.
+fn digest(stats: &Stats) -> String {
+    let latencies: Vec<_> = Op::ALL
+        .into_iter()
+        .map(|op| (stats.latencies.summary(Some(0), op), stats.latencies.summary(Some(1), op)))
+        .collect();
+    format!("{:?} {:?} {:?} {:?} {latencies:?}", stats.counters, stats.dies, stats.buses, stats.simulated_ns)
+}
+
+/// A drive's settings and the requests that it gets.
+type Case = (Vec<(&'static str, String)>, Vec<Request>);
+
+fn cases() -> (impl Strategy<Value = Case>, ProptestConfig) {
+    let cases = std::env::var("FLASHWEIR_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
+    let strategy = settings().prop_flat_map(|settings| {
+        let sectors = config(&settings, "event").map_or(64, |config| {
+            let geometry = flashweir_ssd::Geometry::new(&config).expect("checked");
+            geometry.capacity_sectors()
+        });
+        (Just(settings), requests(sectors))
+    });
+    (strategy, ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() })
+}
+
+#[test]
+fn both_paths_agree_and_every_request_completes() {
+    let (strategy, settings) = cases();
+    let mut runner = proptest::test_runner::TestRunner::new(settings);
+    let (mut compared, mut ran) = (0, 0);
+    let (compared, ran) = (&mut compared, &mut ran);
+    let (compared, ran) = (std::cell::RefCell::new(compared), std::cell::RefCell::new(ran));
+    runner
+        .run(&strategy, |(settings, requests)| {
+            let Some(events) = config(&settings, "event") else { return Ok(()) };
+            let by_events =
+                run(&events, &requests, true).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            let done: u64 = by_events.counters.requests.iter().sum();
+            prop_assert_eq!(done, requests.len() as u64);
+            prop_assert_eq!(digest(&by_events), digest(&run(&events, &requests, false).expect("ran before")));
+            **ran.borrow_mut() += 1;
+            if let Some(timeline) = config(&settings, "timeline") {
+                let by_times = run(&timeline, &requests, true);
+                prop_assert_eq!(digest(&by_events), digest(&by_times.expect("ran by events")));
+                **compared.borrow_mut() += 1;
+            }
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(**compared.borrow() * 10 > **ran.borrow(), "too few of the random drives suit both paths");
+}
+
+#[test]
+fn a_fork_goes_on_as_the_drive_does() {
+    let (strategy, settings) = cases();
+    let mut runner =
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: settings.cases / 4, ..settings });
+    runner
+        .run(&strategy, |(settings, requests)| {
+            let Some(config) = config(&settings, "auto") else { return Ok(()) };
+            let (first, second) = requests.split_at(requests.len() / 2);
+            let mut drive = start(&config, true);
+            drive.serve(first).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            let mut fork = drive.snapshot();
+            let mut digests = Vec::new();
+            for simulation in [&mut drive, &mut fork] {
+                simulation.serve(second).map_err(|error| TestCaseError::fail(error.to_string()))?;
+                simulation.finish().map_err(|error| TestCaseError::fail(error.to_string()))?;
+                digests.push(digest(&simulation.stats()));
+            }
+            prop_assert_eq!(&digests[0], &digests[1]);
+            prop_assert_eq!(&digests[0], &digest(&run(&config, &requests, true).expect("ran in parts")));
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+}

@@ -1,0 +1,67 @@
+# What a developer runs. `./test` sets up .venv and runs `just check`, and so does CI.
+
+export PATH := justfile_directory() / ".venv/bin" + ":" + env("PATH")
+# The extension module is only ever built by maturin, so that pyo3 is compiled once.
+rust_crates := "--workspace --exclude flashweir-python"
+
+# Every recipe, with what it does
+default:
+    @just --list --unsorted
+
+# Everything that CI runs
+check: lint-rust test-rust build lint-python test-python
+
+# Formatting and clippy, each crate with its own permissions
+lint-rust:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+# Unit, device, golden, theory and paper tests, then the examples in the documentation of the crates
+test-rust:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if cargo nextest --version >/dev/null 2>&1; then
+        cargo nextest run {{ rust_crates }} --no-tests=pass
+    else
+        echo "cargo-nextest is not installed: running the same tests with cargo test"
+        cargo test {{ rust_crates }} --lib --bins --tests --quiet
+    fi
+    cargo test {{ rust_crates }} --doc --quiet
+
+# The extension module and the Python dependencies, into .venv
+build:
+    maturin develop --quiet --extras dev
+
+# The same, optimised as a user's installation is
+build-release:
+    maturin develop --quiet --release --extras dev
+
+# ruff, mypy, and the hand-written stub against the compiled module
+lint-python:
+    ruff check
+    ruff format --check
+    mypy
+    MYPYPATH=python stubtest flashweir._native
+
+# The Python tests: command line, API, presets, documents, tidiness
+test-python *args:
+    pytest {{ args }}
+
+# Rewrites what the formatters want otherwise
+fmt:
+    cargo fmt --all
+    ruff check --fix-only --quiet
+    ruff format
+
+# Speed of simulation and of parsing, as ratios in one run; benches/HISTORY.md keeps them
+bench:
+    cargo bench --package flashweir-run --bench speed
+    cargo bench --package flashweir-trace --bench parse
+
+# Throws CASES damaged files at every trace reader, far more than the tests do
+fuzz cases="1000000":
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test no_panic --test binary
+
+# The documentation of the crates, in target/doc
+docs:
+    cargo doc {{ rust_crates }} --no-deps

@@ -1,0 +1,186 @@
+"""The functions of the package: each makes one call to the native module and wraps what comes back."""
+
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flashweir import _native
+from flashweir._native import ConfigError
+from flashweir.result import Result, Section
+
+AnyPath = str | os.PathLike[str]
+Workload = AnyPath | Mapping[str, AnyPath] | Sequence[AnyPath]
+Progress = Callable[[dict[str, Any]], bool | None]
+
+
+def simulate(
+    workload: Workload,
+    device: AnyPath | Mapping[str, Any] | None = None,
+    *,
+    seed: int | None = None,
+    verify: bool = False,
+    requests: bool | AnyPath = False,
+    timeline: AnyPath | None = None,
+    format: str | None = None,
+    columns: str | None = None,
+    skip_bad: int = 0,
+    wrap: bool = False,
+    progress: Progress | None = None,
+    set: Mapping[str, object] | None = None,
+    **overrides: object,
+) -> Result:
+    """Runs a workload through a simulated drive.
+
+    The GIL is released while the drive runs; Ctrl-C stops it.
+
+    Args:
+        workload: a trace file or a generator spec such as `"random:span=1GiB,count=100000"`; a mapping of names to
+            such makes streams, and so does a sequence.
+        device: a preset's name, the path of a TOML or JSON file, or a configuration as a mapping (such as
+            `Result.config`). `None` is the default drive.
+        seed: replaces every seed that the workload and the drive draw from.
+        verify: checks that every read returns the last write.
+        requests: True keeps a log of every request for `Result.requests`; a path writes it there as Parquet.
+        timeline: where to write a Perfetto trace of what every die and bus did.
+        format: the trace format, where detection is wrong.
+        columns: describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.
+        skip_bad: how many unreadable lines to tolerate.
+        wrap: folds addresses beyond the drive into it, instead of refusing them.
+        progress: is called up to ten times a second with `phase` ("precondition" or "run"), `done`, `total` (or
+            None) and `elapsed_s`. Returning False stops the run.
+        set: keys of the drive by their dotted names: `{"gc.victim": "fifo", "page": "16KiB"}`. Sizes and times may
+            be text.
+        overrides: the same as keyword arguments: `channels=4`, `gc={"victim": "fifo"}`, `gc__victim="fifo"`.
+
+    Returns:
+        The result; its fields are those of `flashweir simulate --json`.
+
+    Raises:
+        ConfigError: a key, value or combination that makes no drive.
+        TraceError: the workload can't be read or does not fit the drive.
+        FlashweirError: the run failed, or `progress` stopped it.
+        KeyboardInterrupt: Ctrl-C; its message says what was done.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="flashweir-"))
+    log: Path | None = None
+    if requests:
+        log = scratch / "requests.parquet" if requests is True else Path(requests)
+    try:
+        spec = {
+            "workloads": _workloads(workload),
+            "device": _device(device, scratch),
+            "overrides": {**_flat(set or {}), **_flat({k.replace("__", "."): v for k, v in overrides.items()})},
+            "seed": seed,
+            "verify": verify,
+            "requests": str(log) if log else None,
+            "timeline": timeline and os.fspath(timeline),
+            "format": format,
+            "columns": columns,
+            "skip_bad": skip_bad,
+            "wrap": wrap,
+        }
+        text = _native.simulate(_dump(spec), None if progress is None else lambda state: progress(json.loads(state)))
+        result = Result(text, log)
+    except BaseException:
+        shutil.rmtree(scratch)
+        raise
+    # A temporary log lives as long as the result that reads it.
+    weakref.finalize(result, shutil.rmtree, scratch, ignore_errors=True)
+    return result
+
+
+def presets() -> list[Section]:
+    """The drives that have a name: hardware and thresholds, each with its source."""
+    return [Section(preset) for preset in json.loads(_native.presets())]
+
+
+def schema() -> dict[str, Any]:
+    """Every key of a drive as JSON Schema, with defaults and units."""
+    found: dict[str, Any] = json.loads(_native.schema())
+    return found
+
+
+def refusals() -> list[Section]:
+    """Combinations of keys that make no drive, each with its reason."""
+    return [Section(refusal) for refusal in json.loads(_native.refusals())]
+
+
+def trace_info(path: AnyPath, *, format: str | None = None, columns: str | None = None, skip_bad: int = 0) -> Section:
+    """Reads a whole trace and says what it holds: format and what was assumed, counts, sizes, span, duration.
+
+    Raises:
+        TraceError: the trace can't be read.
+    """
+    options = {"format": format, "columns": columns, "skip_bad": skip_bad}
+    return Section(json.loads(_native.trace_info(os.fspath(path), _dump(options))))
+
+
+def trace_convert(
+    source: AnyPath,
+    target: AnyPath,
+    *,
+    to: str | None = None,
+    format: str | None = None,
+    columns: str | None = None,
+    skip_bad: int = 0,
+) -> Section:
+    """Writes a trace in another format: `to`, or what the suffix of `target` says.
+
+    The target appears when it is complete. Returns what was written and what the target format can't hold.
+
+    Raises:
+        TraceError: the source can't be read, or the target not written.
+    """
+    options = {"to": to, "format": format, "columns": columns, "skip_bad": skip_bad}
+    return Section(json.loads(_native.trace_convert(os.fspath(source), os.fspath(target), _dump(options))))
+
+
+def trace_generate(spec: str, target: AnyPath, *, to: str | None = None) -> Section:
+    """Writes a generator's requests as a trace: in format `to`, or what the suffix of `target` says.
+
+    Raises:
+        TraceError: the spec can't be understood, or the target not written.
+    """
+    return Section(json.loads(_native.trace_generate(spec, os.fspath(target), _dump({"to": to}))))
+
+
+def _workloads(workload: Workload) -> list[dict[str, str | None]]:
+    if isinstance(workload, (str, os.PathLike)):
+        return [{"name": None, "spec": os.fspath(workload)}]
+    if isinstance(workload, Mapping):
+        return [{"name": str(name), "spec": os.fspath(spec)} for name, spec in workload.items()]
+    return [{"name": None, "spec": os.fspath(spec)} for spec in workload]
+
+
+def _device(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> str | None:
+    """A name or path for the native module, which reads mappings from a file."""
+    if device is None:
+        return None
+    if not isinstance(device, Mapping):
+        return os.fspath(device)
+    file = scratch / "device.json"
+    file.write_text(_dump(device.to_dict() if isinstance(device, Section) else device), encoding="utf-8")
+    return str(file)
+
+
+def _flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Dotted keys from nested mappings; None leaves a key as it is."""
+    flat: dict[str, object] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat.update(_flat(value, f"{prefix}{name}."))
+        elif value is not None:
+            flat[prefix + name] = os.fspath(value) if isinstance(value, os.PathLike) else value
+    return flat
+
+
+def _dump(value: object) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"a setting that is no number, text or list: {error}") from error

@@ -1,0 +1,138 @@
+"""What a run gives back: the result's JSON as mappings with attributes, and the per-request log as a frame."""
+
+import json
+from collections.abc import Iterator, Mapping
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashweir._native import FlashweirError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# What a notebook shows first, in this order: path in the result, label, format.
+_HEADLINES = (
+    ("requests", "requests", "{:,}"),
+    ("simulated_s", "simulated", "{:.3f} s"),
+    ("iops", "IOPS", "{:,.0f}"),
+    ("bandwidth_mib_s", "bandwidth", "{:,.1f} MiB/s"),
+    ("latency_us.read.mean", "read latency, mean", "{:,.1f} us"),
+    ("latency_us.read.p99", "read latency, p99", "{:,.1f} us"),
+    ("latency_us.write.mean", "write latency, mean", "{:,.1f} us"),
+    ("latency_us.write.p99", "write latency, p99", "{:,.1f} us"),
+    ("write_amplification", "write amplification", "{:.4f}"),
+)
+
+
+class Section(Mapping[str, Any]):
+    """A part of a result: a mapping whose keys are attributes too, and whose keys may be dotted paths.
+
+    `section["read.p99"]`, `section["read"]["p99"]` and `section.read.p99` are the same value. Objects come out as
+    sections, lists as they are. A key that is not there raises `KeyError`, or `AttributeError` as an attribute.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - JSON holds anything
+        value: Any = self._values
+        if key in self._values:
+            return _wrap(self._values[key])
+        for part in key.split("."):
+            if not isinstance(value, Mapping) or part not in value:
+                raise KeyError(key)
+            value = value[part]
+        return _wrap(value)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - JSON holds anything
+        if name.startswith("_") or name not in self._values:
+            raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(self._values)}")
+        return self[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._values]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self._values)!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The section as plain dictionaries and lists: a copy of its own."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._values))
+        return copy
+
+
+class Result(Section):
+    """The result of one run. Its keys are those of the JSON result (docs/reference/result.md).
+
+    `result["requests"]` is the number of requests, as in the JSON; `result.requests` is the per-request log.
+    """
+
+    def __init__(self, text: str, log: Path | None = None) -> None:
+        """Wraps the JSON `text` of a run.
+
+        Args:
+            text: the result as JSON.
+            log: the Parquet file of the per-request log, if one was asked for.
+        """
+        super().__init__(json.loads(text))
+        self._log = log
+        self._frame: pl.DataFrame | None = None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The complete configuration of the run; `simulate(..., device=result.config)` repeats it."""
+        return Section(self._values["config"]).to_dict()
+
+    @property
+    def requests(self) -> "pl.DataFrame":
+        """The per-request log, a row a request (docs/reference/result.md has the columns); read once, then kept.
+
+        Raises:
+            FlashweirError: the run was not asked for a log with `requests=`.
+        """
+        if self._log is None:
+            raise FlashweirError("this run kept no per-request log: simulate(..., requests=True) does")
+        if self._frame is None:
+            # Polars takes 60 MB and a quarter of a second, which only this needs.
+            import polars as pl
+
+            self._frame = pl.read_parquet(self._log)
+        return self._frame
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The result as JSON text, which `flashweir simulate --json` writes."""
+        return json.dumps(self._values, indent=indent)
+
+    def _headlines(self) -> list[tuple[str, str]]:
+        """Label and formatted value of what a reader wants first; what this run has not is left out."""
+        found = []
+        for path, label, layout in _HEADLINES:
+            try:
+                value = self[path]
+            except KeyError:
+                continue
+            if isinstance(value, (int, float)):
+                found.append((label, layout.format(value)))
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Result: {', '.join(f'{label} {value}' for label, value in self._headlines())}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(label)}</th><td>{escape(value)}</td></tr>"
+            for label, value in self._headlines()
+        )
+        config = escape(json.dumps(self._values.get("config", {}), indent=2))
+        return f"<table>{rows}</table><details><summary>configuration</summary><pre>{config}</pre></details>"
+
+
+def _wrap(value: object) -> object:
+    return Section(value) if isinstance(value, Mapping) else value

@@ -1,0 +1,144 @@
+"""What the command prints when nobody asked for JSON: the result on one screen of 80 columns."""
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+_BAR_CELLS = 40
+# From here on, tenths say nothing.
+_LARGE = 10_000
+_PERCENTILES = ("mean", "p50", "p95", "p99", "p999", "max")
+
+
+def print_result(result: Mapping[str, Any], console: Console) -> None:
+    """Prints latencies, flash operations, time shares and wear of one result."""
+    console.print(_headline(result), highlight=False)
+    latencies = result.get("latency_us", {})
+    served = {name: row for name, row in latencies.items() if row and row.get("count", 1)}
+    if served:
+        console.print()
+        console.print(_latency_table(served))
+        console.print()
+    lines = [*_flash_lines(result), *_wear_lines(result)]
+    width = max((len(label) for label, _ in lines), default=0)
+    for label, text in lines:
+        console.print(f"{label:<{width}}  {text}", highlight=False, markup=False)
+    for title, shares in _shares(result):
+        console.print(f"\n{title}", highlight=False, markup=False)
+        _print_bars(shares, console)
+
+
+def print_fields(fields: Mapping[str, Any], console: Console, indent: int = 0) -> None:
+    """Prints a JSON object as aligned lines, objects within it indented."""
+    width = max((len(key) for key in fields), default=0)
+    for key, value in fields.items():
+        label = f"{' ' * indent}{key:<{width}}"
+        if isinstance(value, Mapping) and value:
+            console.print(label.rstrip(), highlight=False, markup=False)
+            print_fields(value, console, indent + 2)
+        else:
+            console.print(f"{label}  {_plain(value)}", highlight=False, markup=False, soft_wrap=True)
+
+
+def print_paragraphs(rows: Iterable[tuple[str, str]], console: Console) -> None:
+    """Prints names with a text beside each, wrapped to the width of the console."""
+    rows = list(rows)
+    indent = max((len(name) for name, _ in rows), default=0) + 2
+    for name, text in rows:
+        wrapped = textwrap.fill(
+            text, max(console.width, indent + 20), initial_indent=f"{name:<{indent}}", subsequent_indent=" " * indent
+        )
+        console.print(wrapped, highlight=False, markup=False)
+
+
+def _headline(result: Mapping[str, Any]) -> str:
+    parts = [f"{result['requests']:,} requests in {_seconds(result['simulated_s'])} of simulated time"]
+    if "iops" in result and result["iops"] is not None:
+        parts.append(f"{result['iops']:,.0f} IOPS, {result.get('bandwidth_mib_s') or 0:,.1f} MiB/s")
+    if "wall_s" in result:
+        parts.append(f"simulated in {_seconds(result['wall_s'])}")
+    return "\n".join(parts)
+
+
+def _latency_table(latencies: Mapping[str, Mapping[str, Any]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("latency, us")
+    columns = [name for name in _PERCENTILES if any(name in row for row in latencies.values())]
+    for name in columns:
+        table.add_column("p99.9" if name == "p999" else name, justify="right")
+    for operation, row in latencies.items():
+        table.add_row(_escape(operation), *(_number(row.get(name)) for name in columns))
+    return table
+
+
+def _flash_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    if result.get("write_amplification") is not None:
+        yield "write amplification", f"{result['write_amplification']:.4f}"
+    if flash := result.get("flash"):
+        counts = (f"{flash[name]:,} {name}" for name in ("reads", "programs", "erases") if name in flash)
+        yield "flash operations", ", ".join(counts)
+    if geometry := result.get("geometry"):
+        pages = f"{geometry['logical_pages']:,} logical of {geometry['physical_pages']:,} pages"
+        yield "drive", f"{pages}, {geometry['units']:,} units"
+
+
+def _wear_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    wear = result.get("wear")
+    if isinstance(wear, Mapping):
+        parts = (f"{name} {_number(value)}" for name, value in wear.items())
+        yield "wear (erases a block)", ", ".join(parts)
+
+
+def _shares(result: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, float]]]:
+    for key, title in (("time_share", "die time"), ("bus_time_share", "bus time")):
+        shares = result.get(key)
+        if isinstance(shares, Mapping) and shares:
+            yield title, shares
+
+
+def _print_bars(shares: Mapping[str, float], console: Console) -> None:
+    ascii_only = console.options.ascii_only
+    width = max(len(name) for name in shares)
+    for name, share in shares.items():
+        full = ("#" if ascii_only else "█") * round(share * _BAR_CELLS)
+        console.print(f"  {name:<{width}}  {share:6.1%}  {full}".rstrip(), highlight=False, markup=False)
+
+
+def _seconds(value: float) -> str:
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if value >= scale:
+            return f"{value / scale:,.3g} {unit}" if value < 1000 * scale else f"{value:,.0f} s"
+    return f"{value * 1e9:.0f} ns"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.1f}" if abs(value) < _LARGE else f"{value:,.0f}"
+
+
+def _plain(value: object) -> str:
+    """Any JSON value as people read it."""
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.6g}" if abs(value) < _LARGE else f"{value:,.1f}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_plain(item) for item in value) or "-"
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}={_plain(item)}" for key, item in value.items()) or "-"
+    return str(value)
+
+
+def _escape(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,63 @@
+"""What the tests share: the shipped trace, a small drive, and a way to run the command as a user does."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED_TRACE = ROOT / "traces" / "package-build.blktrace.0.zst"
+
+# A drive that fills quickly, so that collection runs, and a workload that takes milliseconds.
+SMALL_DRIVE = {"channels": 2, "capacity": "64MiB", "pages_per_block": 64}
+SMALL_SETTINGS = [f"--set={key}={value}" for key, value in SMALL_DRIVE.items()]
+QUICK = "random:span=32MiB,size=4KiB,count=20000,seed=1"
+# Runs for much longer than a test waits.
+ENDLESS = "random:span=32MiB,size=4KiB,count=2000000000,seed=1"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a finished command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def flashweir(*args: str, cwd: Path | None = None, code: int | None = 0, module: bool = False) -> Run:
+    """Runs the command; `code` is the exit code to insist on (None: any)."""
+    command = [sys.executable, "-m", "flashweir"] if module else [str(Path(sys.executable).with_name("flashweir"))]
+    done = subprocess.run([*command, *args], capture_output=True, text=True, cwd=cwd, timeout=300, check=False)
+    run = Run(done.returncode, done.stdout, done.stderr)
+    assert code is None or run.code == code, f"{args}: exit code {run.code}\n{run.err}"
+    return run
+
+
+def refused(*args: str, code: int = 2, cwd: Path | None = None) -> str:
+    """Runs a command that must fail; checks the form of the failure and returns the message after `error: `."""
+    run = flashweir(*args, code=code, cwd=cwd)
+    assert run.out == ""
+    assert run.err.startswith("error: "), run.err
+    assert run.err.count("\n") == 1, run.err
+    assert run.err.endswith("\n"), run.err
+    assert "Traceback" not in run.err
+    assert "panicked" not in run.err
+    return run.err.removeprefix("error: ").rstrip("\n")
+
+
+def without_wall_times(result: dict[str, Any]) -> dict[str, Any]:
+    """A result less the three times that depend on the machine."""
+    return {key: value for key, value in result.items() if not key.endswith("wall_s")}
+
+
+@pytest.fixture
+def small_drive() -> dict[str, Any]:
+    return dict(SMALL_DRIVE)

@@ -1,0 +1,232 @@
+"""The command: exit codes, one-line errors, JSON and nothing else, files that are whole or absent."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import QUICK, SHIPPED_TRACE, SMALL_SETTINGS, flashweir, refused, without_wall_times
+
+import flashweir as package
+
+FIELDS = {
+    "requests",
+    "simulated_s",
+    "wall_s",
+    "setup_wall_s",
+    "precondition_wall_s",
+    "iops",
+    "bandwidth_mib_s",
+    "latency_us",
+    "write_amplification",
+    "flash",
+    "time_share",
+    "bus_share",
+    "geometry",
+    "config",
+    "version",
+}
+
+
+def test_json_on_stdout_is_json_and_nothing_else() -> None:
+    run = flashweir("simulate", QUICK, *SMALL_SETTINGS, "--json", "-")
+    result = run.json()
+    assert result.keys() >= FIELDS
+    assert result["requests"] == 20_000
+    assert {"mean", "p50", "p95", "p99", "p999", "max"} <= result["latency_us"]["write"].keys()
+    assert {"reads", "programs", "erases"} <= result["flash"].keys()
+    assert {"host", "gc", "mapping", "idle"} <= result["time_share"].keys()
+    assert {"logical_pages", "physical_pages", "reserved_blocks", "units"} <= result["geometry"].keys()
+    assert result["version"] == package.__version__
+    assert run.err == ""
+
+
+def test_summary_fits_80_columns_and_has_no_control_characters_when_piped() -> None:
+    run = flashweir("simulate", QUICK, *SMALL_SETTINGS)
+    assert all(len(line) <= 80 for line in run.out.splitlines())
+    assert "\x1b" not in run.out
+    for word in ("20,000 requests", "write amplification", "p99.9", "idle"):
+        assert word in run.out
+    assert run.err == ""
+
+
+def test_summary_survives_a_locale_without_unicode() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "flashweir", "simulate", QUICK, *SMALL_SETTINGS]
+    done = subprocess.run(command, capture_output=True, env=environment, timeout=300, check=True)
+    assert done.stdout.isascii()
+
+
+def test_json_file_appears_whole_and_replaces_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "result.json"
+    target.write_text("old")
+    run = flashweir("simulate", QUICK, *SMALL_SETTINGS, "--json", str(target))
+    assert run.out == ""
+    assert json.loads(target.read_text())["requests"] == 20_000
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_failed_run_leaves_no_file_and_keeps_the_old_one(tmp_path: Path) -> None:
+    target = tmp_path / "result.json"
+    target.write_text("old")
+    log = tmp_path / "log.parquet"
+    refused("simulate", QUICK, "--set", "chanels=4", "--json", str(target), "--requests", str(log))
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_same_input_gives_the_same_bytes() -> None:
+    args = ("simulate", str(SHIPPED_TRACE), "--set", "capacity=4GiB", "--json", "-")
+    first, second = (json.dumps(without_wall_times(flashweir(*args).json())) for _ in range(2))
+    assert first == second
+
+
+def test_percentiles_lie_in_order_below_the_maximum() -> None:
+    latencies = flashweir("simulate", str(SHIPPED_TRACE), "--json", "-").json()["latency_us"]
+    for row in latencies.values():
+        ordered = [row[name] for name in ("p50", "p95", "p99", "p999", "max")]
+        assert ordered == sorted(ordered)
+    # One request in a thousand is slower than p99.9: far fewer than what makes the mean.
+    assert latencies["write"]["p999"] > latencies["write"]["mean"] > 0
+
+
+def test_seed_changes_the_workload() -> None:
+    results = [
+        without_wall_times(flashweir("simulate", QUICK, *SMALL_SETTINGS, "--seed", seed, "--json", "-").json())
+        for seed in ("1", "2")
+    ]
+    assert results[0] != results[1]
+
+
+def test_config_of_a_result_is_a_device(tmp_path: Path) -> None:
+    first = flashweir("simulate", QUICK, *SMALL_SETTINGS, "--set", "gc.victim=fifo", "--json", "-").json()
+    device = tmp_path / "device.json"
+    device.write_text(json.dumps(first["config"]))
+    second = flashweir("simulate", QUICK, "--device", str(device), "--json", "-").json()
+    assert without_wall_times(first) == without_wall_times(second)
+
+
+def test_named_workloads_are_streams() -> None:
+    args = ("--workload", f"alice={QUICK}", "--workload", "bob=sequential:span=32MiB,size=8KiB,count=1000,write=0.0")
+    result = flashweir("simulate", *args, *SMALL_SETTINGS, "--json", "-").json()
+    assert result["requests"] == 21_000
+    assert "alice" in json.dumps(result)
+    assert "bob" in json.dumps(result)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ((), "workload"),
+        (("no-such-file.csv",), "no-such-file.csv"),
+        (("random:span=1GiB,cuont=5",), "cuont"),
+        (("randon:span=1GiB",), "randon"),
+        ((QUICK, "--set", "chanels=4"), "chanels"),
+        ((QUICK, "--set", "gc.victm=fifo"), "victm"),
+        ((QUICK, "--set", "channels"), "KEY=VALUE"),
+        ((QUICK, "--set", "=4"), "KEY=VALUE"),
+        ((QUICK, "--set", "channels=many"), "many"),
+        ((QUICK, "--set", "channels=0"), "channels"),
+        ((QUICK, "--set", "capacity=1KiB1"), "1KiB1"),
+        ((QUICK, "--set", "gc.victim=oldest"), "oldest"),
+        ((QUICK, "--device", "no-such-preset"), "no-such-preset"),
+        ((QUICK, "--format", "nonsense"), "nonsense"),
+        ((QUICK, "--workload", f"a={QUICK}"), "--workload"),
+        (("--workload", "a"), "NAME=SPEC"),
+        (("--workload", f"a={QUICK}", "--workload", f"a={QUICK}"), "twice"),
+        ((QUICK, "--json", "no/such/folder/x.json"), "folder"),
+        ((QUICK, "--requests", "no/such/folder/x.parquet"), "folder"),
+        ((QUICK, "--skip-bad", "-1"), "skip-bad"),
+        ((QUICK, "--frob"), "--frob"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_it(args: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    assert words in refused("simulate", *args, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_misspelt_key_gets_a_suggestion() -> None:
+    assert "channels" in refused("simulate", QUICK, "--set", "chanels=4")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n\n", b"\x00" * 4096, bytes(range(256)) * 16, b"a,b,c\n1,2,3\n", b"{}"])
+def test_rubbish_is_refused_in_one_line(content: bytes, tmp_path: Path) -> None:
+    rubbish = tmp_path / "rubbish.dat"
+    rubbish.write_bytes(content)
+    assert "rubbish.dat" in refused("simulate", str(rubbish))
+    assert "rubbish.dat" in refused("trace", "info", str(rubbish))
+    assert "rubbish.dat" in refused("trace", "convert", str(rubbish), str(tmp_path / "out.msr.csv"))
+    assert [path.name for path in tmp_path.iterdir()] == ["rubbish.dat"]
+
+
+@pytest.mark.parametrize("text", ["", "= 4", "channels = ", "channels = 4\nchanels = 4", "\x00", "[gc]\nvictim = 3"])
+def test_rubbish_device_file_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
+    device = tmp_path / "device.toml"
+    device.write_text(text)
+    run = flashweir("simulate", QUICK, "--device", str(device), code=None)
+    # An empty file is a drive: the default one.
+    if text:
+        assert "device.toml" in refused("simulate", QUICK, "--device", str(device))
+    else:
+        assert run.code == 0
+
+
+def test_addresses_beyond_the_drive_are_refused_or_folded() -> None:
+    beyond = "random:span=1GiB,size=4KiB,count=1000,seed=1"
+    assert "--wrap" in refused("simulate", beyond, *SMALL_SETTINGS)
+    assert flashweir("simulate", beyond, *SMALL_SETTINGS, "--wrap", "--json", "-").json()["requests"] == 1000
+
+
+def test_usage_errors_outside_simulate() -> None:
+    assert "frob" in refused("frob")
+    assert refused("trace")
+    assert "TRACE" in refused("trace", "info")
+    assert "OUT" in refused("trace", "convert", "in")
+
+
+def test_console_script_and_module_are_the_same() -> None:
+    assert flashweir("--version").out == flashweir("--version", module=True).out == f"flashweir {package.__version__}\n"
+    assert "simulate" in flashweir(module=True).out
+    assert "--set" in flashweir("simulate", "--help").out
+
+
+def test_broken_pipe_is_silent() -> None:
+    command = f"{sys.executable} -m flashweir schema | head -c 1"
+    done = subprocess.run(["/bin/bash", "-c", command], capture_output=True, text=True, timeout=300, check=False)
+    assert done.stderr == ""
+
+
+def test_presets_schema_and_refusals() -> None:
+    listed = flashweir("presets", "--json", "-").json()
+    assert "mlc-2006" in {preset["name"] for preset in listed}
+    assert "mlc-2006" in flashweir("presets").out
+    assert "channels" in flashweir("schema").json()["properties"]
+    assert isinstance(flashweir("schema", "--refusals").json(), list)
+
+
+def test_trace_info_counts_the_shipped_trace() -> None:
+    info = flashweir("trace", "info", str(SHIPPED_TRACE), "--json", "-").json()
+    # Reads, writes and discards; flushes stand apart (traces/README.md).
+    assert info["requests"] == 59_616
+    assert "59,616" in flashweir("trace", "info", str(SHIPPED_TRACE)).out
+
+
+def test_convert_and_generate_write_whole_files(tmp_path: Path) -> None:
+    generated, converted = tmp_path / "a.parquet", tmp_path / "b.msr.csv"
+    flashweir("trace", "generate", QUICK, str(generated))
+    flashweir("trace", "convert", str(generated), str(converted))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.msr.csv"]
+    infos = [flashweir("trace", "info", str(path), "--json", "-").json() for path in (generated, converted)]
+    assert [info["requests"] for info in infos] == [20_000, 20_000]
+
+
+def test_converting_a_file_onto_itself_does_not_destroy_it(tmp_path: Path) -> None:
+    trace = tmp_path / "a.msr.csv"
+    flashweir("trace", "generate", QUICK, str(trace))
+    before = trace.read_bytes()
+    flashweir("trace", "convert", str(trace), str(trace), code=None)
+    info = flashweir("trace", "info", str(trace), "--json", "-").json()
+    assert info["requests"] == 20_000
+    assert len(trace.read_bytes()) == len(before)

@@ -1,0 +1,79 @@
+"""Every example in the documents runs.
+
+In a page, fences are run from top to bottom in one folder, with `traces/` in it:
+
+- `console`: lines that start with `$ flashweir` are run; where the block says `error: ...`, the command before it has
+  to fail with exactly that line.
+- `python`: run as a script.
+- any other with `file=NAME` after its language is written to that file.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+PAGES = sorted([ROOT / "README.md", ROOT / "traces" / "README.md", *(ROOT / "docs").rglob("*.md")])
+FENCE = re.compile(r"^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\((?!https?:)(?P<target>[^)#]+)[^)]*\)")
+
+
+def run_console(body: str, folder: Path) -> None:
+    lines = body.splitlines()
+    for number, line in enumerate(lines):
+        if not line.startswith("$ flashweir"):
+            continue
+        expected = lines[number + 1] if number + 1 < len(lines) and lines[number + 1].startswith("error:") else None
+        done = subprocess.run(
+            [sys.executable, "-m", *shlex.split(line.removeprefix("$ "))],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert (done.returncode == 0) == (expected is None), f"{line}\n{done.stderr}"
+        assert expected is None or done.stderr == f"{expected}\n", line
+
+
+def run_python(body: str, folder: Path) -> None:
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", body],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"{body}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_examples_run(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "traces").symlink_to(ROOT / "traces")
+    for fence in FENCE.finditer(page.read_text(encoding="utf-8")):
+        if fence["file"]:
+            (tmp_path / fence["file"]).write_text(fence["body"], encoding="utf-8")
+        elif fence["language"] == "console":
+            run_console(fence["body"], tmp_path)
+        elif fence["language"] == "python":
+            run_python(fence["body"], tmp_path)
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES, *ROOT.glob("*.md")}), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.finditer(page.read_text(encoding="utf-8")):
+        assert (page.parent / link["target"]).exists(), link["target"]
+
+
+def test_the_pages_have_examples() -> None:
+    fences = [fence["language"] for page in PAGES for fence in FENCE.finditer(page.read_text(encoding="utf-8"))]
+    assert fences.count("console") > 10
+    assert fences.count("python") > 5

@@ -1,0 +1,52 @@
+"""The progress bar, drawn on a terminal that is only a string."""
+
+import io
+from typing import Any
+
+import pytest
+
+from flashweir.progress import ProgressBar, bar_on_terminal
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def drawn(states: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    terminal = Terminal()
+    with ProgressBar(terminal) as bar:
+        for state in states:
+            assert bar.update(state)
+    return terminal.getvalue()
+
+
+def state(elapsed_s: float, done: int, phase: str = "run", total: int | None = 100_000) -> dict[str, Any]:
+    return {"phase": phase, "done": done, "total": total, "elapsed_s": elapsed_s}
+
+
+def test_what_is_quick_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert drawn([state(0.1, 5), state(1.9, 50_000)], monkeypatch) == ""
+
+
+def test_what_is_slow_is_drawn_with_its_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = drawn([state(2.5, 10_000, "precondition"), state(3.0, 50_000), state(3.1, 60_000)], monkeypatch)
+    assert "preconditioning" in text
+    assert "running" in text
+    assert "60%" in text
+    assert "left" in text
+
+
+def test_unknown_totals_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "running" in drawn([state(2.5, 10, total=None), state(2.6, 20, total=None)], monkeypatch)
+
+
+def test_there_is_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    assert bar_on_terminal() is None
+    monkeypatch.setattr("sys.stderr", Terminal())
+    assert bar_on_terminal() is not None

@@ -1,0 +1,73 @@
+"""The house rules that no linter knows."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+PAPERS = re.compile(r"huang2010|wen2012|zhu2017|ssdkeeper2024|yang2009", re.IGNORECASE)
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|\btodo!|\bunimplemented!")
+# Where a paper's name belongs: numbers from it, tests of them, and this rule.
+PAPERS_ALLOWED = re.compile(r"^crates/ssd/presets/|/tests/|^experiments/|^docs/|(^|/)tests?\.rs$")
+MAX_LINES = 600
+
+
+def tracked(*suffixes: str) -> list[Path]:
+    """Files of the repository, committed or about to be, that end so."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [Path(name) for name in listed if name.endswith(suffixes) and (ROOT / name).exists()]
+
+
+def text(name: Path) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def outside_tests(source: str) -> str:
+    """A Rust file up to its test module."""
+    return source.partition("#[cfg(test)]")[0]
+
+
+SOURCES = [name for name in tracked(".rs", ".py", ".pyi", ".sh", ".toml") if name.parts[0] in ("crates", "python")]
+
+
+@pytest.mark.parametrize("name", SOURCES, ids=str)
+def test_source_file(name: Path) -> None:
+    source = text(name)
+    assert source.count("\n") <= MAX_LINES, f"{name} has over {MAX_LINES} lines: split it"
+    if name.name == "test_tidy.py":
+        return
+    assert not UNFINISHED.search(source), f"{name}: {UNFINISHED.search(source)}"
+    if not PAPERS_ALLOWED.search(name.as_posix()):
+        assert not PAPERS.search(outside_tests(source)), f"{name} names a paper: policies are named for what they do"
+
+
+def test_every_crate_forbids_unsafe() -> None:
+    roots = sorted((ROOT / "crates").glob("*/src/lib.rs"))
+    assert roots
+    for root in roots:
+        # The crate that talks to real devices documents each use instead.
+        if root.parents[1].name != "device":
+            assert "#![forbid(unsafe_code)]" in root.read_text(encoding="utf-8"), root
+
+
+def test_every_crate_inherits_the_lints() -> None:
+    for manifest in (ROOT / "crates").glob("*/Cargo.toml"):
+        assert "[lints]\nworkspace = true" in manifest.read_text(encoding="utf-8"), manifest
+
+
+def test_changelog_has_an_unreleased_section() -> None:
+    assert "\n## Unreleased\n" in text(Path("CHANGELOG.md"))
+
+
+def test_no_traces_of_one_machine() -> None:
+    for name in tracked(".md", ".rs", ".py", ".toml", ".sh"):
+        if name.name != "test_tidy.py":
+            assert not re.search(r"/(home|root|Users|work)/\w", text(name)), name
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    assert "```sh\n./test\n```" in text(Path("README.md"))
+    assert text(Path(".ci/run")).rstrip().endswith("exec ./test")
