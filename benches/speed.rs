@@ -13,15 +13,17 @@ mod bare;
 #[path = "../crates/run/tests/theory/closed_forms/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the theory tests use all of it, and test it")]
 mod closed_forms;
+mod simulated;
 
 use bare::{BareFtl, Counts};
 use closed_forms::write_amplification::{effective_space_ratio, greedy};
+use simulated::Simulated;
 
 /// Pages of a block, as in the default device.
 const PAGES_PER_BLOCK: u32 = 128;
 
 /// What one run of the benchmark measures.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Size {
     /// Pages of the drive.
     logical_pages: u32,
@@ -34,7 +36,7 @@ struct Size {
 /// The drive of the default device, 16 GiB.
 const FULL: Size = Size { logical_pages: 4 << 20, requests: 2_000_000, pairs: 5 };
 /// A drive that runs in a moment even in a debug build.
-const SMALL: Size = Size { logical_pages: 32 << 10, requests: 100_000, pairs: 1 };
+const SMALL: Size = Size { logical_pages: 256 << 10, requests: 200_000, pairs: 1 };
 
 /// Flash operations and the seconds they took.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +135,7 @@ fn machine() -> String {
 
 fn report(name: &str, measured: &Measurement, reference: &Measurement) {
     println!(
-        "{name:<24} {:>7.1} M flash operations/s  ratio {:.3}  (A {:.3}, {} operations in {:.3} s)",
+        "{name:<26} {:>7.1} M flash operations/s  ratio {:.3}  (A {:.3}, {} operations in {:.3} s)",
         measured.rate() / 1e6,
         measured.rate() / reference.rate(),
         measured.write_amplification,
@@ -150,7 +152,14 @@ fn main() {
     println!("command: cargo bench -p flashweir-run --bench speed");
     println!("4 KiB random overwrites of {} pages, {} a measurement", size.logical_pages, size.requests);
     let mut reference = Reference::steady(size);
-    let bare = median((0..size.pairs).map(|_| reference.measure()).collect());
-    report("bare loop", &bare, &bare);
-    reference.check(&bare, tolerance);
+    for engine in ["timeline", "event"] {
+        let mut simulated = Simulated::steady(engine, size);
+        let pairs: Vec<_> = (0..size.pairs).map(|_| (reference.measure(), simulated.measure())).collect();
+        let (bare, ours): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        let (bare, ours) = (median(bare), median(ours));
+        report("bare loop", &bare, &bare);
+        report(&format!("simulation, {engine} path"), &ours, &bare);
+        reference.check(&bare, tolerance);
+        reference.check(&ours, tolerance);
+    }
 }

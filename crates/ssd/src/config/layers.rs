@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Config;
+use super::{Config, keys};
 use crate::error::ConfigError;
 
 /// One layer: dotted keys and their values, and where they come from (for messages).
@@ -77,9 +77,6 @@ fn flatten(prefix: &str, table: &Map<String, Value>, into: &mut BTreeMap<String,
     }
 }
 
-/// Keys that choose a policy: set before all others, because others depend on them.
-const CHOICES: [&str; 6] = ["ftl.kind", "alloc.kind", "gc.victim", "sched.kind", "host.mode", "buffer.bytes"];
-
 /// The configuration that results from layers over the default, checked for combinations that make no sense.
 pub fn resolve(layers: &[Layer]) -> Result<Config, ConfigError> {
     let mut config = Config::default();
@@ -91,10 +88,11 @@ pub fn resolve(layers: &[Layer]) -> Result<Config, ConfigError> {
 }
 
 fn apply(config: Config, layer: &Layer) -> Result<Config, ConfigError> {
-    let choices = CHOICES.iter().filter_map(|key| layer.settings.get_key_value(*key));
-    let others = layer.settings.iter().filter(|(key, _)| !CHOICES.contains(&key.as_str()));
+    // Policies first, because other keys exist only with some of them.
+    let is_policy = |key: &str| keys::find(key).is_some_and(|key| key.is_policy);
+    let (choices, others): (Vec<_>, Vec<_>) = layer.settings.iter().partition(|(key, _)| is_policy(key));
     let mut config = config;
-    for (key, value) in choices.chain(others) {
+    for (key, value) in choices.into_iter().chain(others) {
         config = set(&config, &layer.origin, key, value)?;
     }
     Ok(config)
@@ -104,7 +102,7 @@ fn apply(config: Config, layer: &Layer) -> Result<Config, ConfigError> {
 fn set(config: &Config, origin: &str, key: &str, value: &Value) -> Result<Config, ConfigError> {
     let mut table = to_value(config);
     let Some(place) = locate(&mut table, key) else {
-        return Err(missing(config, origin, key));
+        return Err(missing(origin, key));
     };
     *place = value.clone();
     let changed: Config = serde_json::from_value(table).map_err(|error| ConfigError::Value {
@@ -137,70 +135,24 @@ fn expectation(error: &str) -> String {
 }
 
 /// Why a key is not there: it belongs to another choice, or does not exist.
-fn missing(config: &Config, origin: &str, key: &str) -> ConfigError {
-    for (choice, other) in other_choices(config) {
-        if let Ok(other_config) = set(config, origin, choice, &Value::String(other.clone()))
-            && locate(&mut to_value(&other_config), key).is_some()
-        {
-            let reason = format!("it acts only with {choice}={other}");
-            return ConfigError::Inert { origin: origin.into(), key: key.into(), reason };
-        }
+fn missing(origin: &str, key: &str) -> ConfigError {
+    if let Some((choice, value)) = keys::find(key).and_then(|key| key.acts_with.as_ref()) {
+        let reason = format!("it acts only with {choice}={value}");
+        return ConfigError::Inert { origin: origin.into(), key: key.into(), reason };
     }
-    let known = keys();
-    let nearest = known
-        .iter()
+    let names = || keys::keys().iter().map(|key| key.name.as_str());
+    let nearest = names()
         .map(|candidate| (strsim::damerau_levenshtein(candidate, key), candidate))
         .min()
         .filter(|(distance, candidate)| *distance <= 2.max(candidate.len() / 3));
-    let is_table = known.iter().any(|candidate| candidate.starts_with(&format!("{key}.")));
-    let hint = match nearest {
-        _ if is_table => format!(" on its own; it is a table with keys such as `{}`", first_of(&known, key)),
-        Some((_, candidate)) => format!("; did you mean `{candidate}`?"),
-        None => "; `flashweir schema` lists all keys".into(),
+    let member =
+        names().find(|candidate| candidate.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')));
+    let hint = match (member, nearest) {
+        (Some(member), _) => format!(" on its own; it is a table with keys such as `{member}`"),
+        (None, Some((_, candidate))) => format!("; did you mean `{candidate}`?"),
+        (None, None) => "; `flashweir schema` lists all keys".into(),
     };
     ConfigError::UnknownKey { origin: origin.into(), key: key.into(), hint }
-}
-
-fn first_of<'a>(known: &'a [String], table: &str) -> &'a str {
-    known.iter().find(|key| key.starts_with(&format!("{table}."))).map_or("", String::as_str)
-}
-
-/// Every policy that is not chosen: the key that chooses it, and its name.
-fn other_choices(config: &Config) -> Vec<(&'static str, String)> {
-    let all = [
-        ("ftl.kind", ["page", "direct"].as_slice()),
-        ("alloc.kind", &["striped", "dynamic"]),
-        ("gc.victim", &["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
-        ("sched.kind", &["fifo", "read-first"]),
-        ("host.mode", &["closed", "open"]),
-    ];
-    let table = to_value(config);
-    let chosen = |key: &str| {
-        let (slot, tag) = key.split_once('.').unwrap_or((key, ""));
-        table[slot][tag].as_str().unwrap_or_default().to_owned()
-    };
-    all.iter()
-        .flat_map(|(key, names)| names.iter().map(move |name| (*key, (*name).to_owned())))
-        .filter(|(key, name)| chosen(key) != *name)
-        .collect()
-}
-
-/// All keys there are, over all policies, sorted.
-pub fn keys() -> Vec<String> {
-    let default = Config::default();
-    let mut all = BTreeMap::new();
-    let mut collect = |config: &Config| {
-        if let Value::Object(table) = to_value(config) {
-            flatten("", &table, &mut all);
-        }
-    };
-    collect(&default);
-    for (choice, other) in other_choices(&default) {
-        if let Ok(config) = set(&default, "", choice, &Value::String(other)) {
-            collect(&config);
-        }
-    }
-    all.into_keys().collect()
 }
 
 #[cfg(test)]
@@ -249,7 +201,7 @@ mod tests {
                 .contains("unknown variant `gready`, expected one of `greedy`")
         );
         assert!(message(&[("channels", "-1")]).contains("`channels` = -1"));
-        assert!(message(&[("gc", "1")]).contains("it is a table with keys such as `gc.choices`"));
+        assert!(message(&[("gc", "1")]).contains("it is a table with keys such as `gc."));
         assert!(message(&[("xyzzyplugh", "1")]).contains("`flashweir schema` lists all keys"));
         let error = Layer::from_text("d.toml", "channels = 8\nchips =\n").expect_err("no value").to_string();
         assert!(error.starts_with("d.toml: line 2:"), "{error}");

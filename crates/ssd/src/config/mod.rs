@@ -3,6 +3,7 @@
 //! A configuration is built in layers (default, preset, file, single settings) by [`layers`]; combinations that make no
 //! sense are refused by [`refusals`] before a run.
 
+pub mod keys;
 pub mod layers;
 pub mod presets;
 pub mod refusals;
@@ -157,6 +158,8 @@ impl Config {
         let mut schema = schemars::schema_for!(Config).to_value();
         if let Some(object) = schema.as_object_mut() {
             object.insert("title".into(), "flashweir device".into());
+            // The same keys once more, flat, as `--set` takes them.
+            object.insert("x-keys".into(), serde_json::json!(keys::keys()));
         }
         schema
     }

