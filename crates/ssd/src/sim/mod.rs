@@ -209,10 +209,12 @@ fn fill<C: Content>(core: &mut Core<C>, pages: Range<u64>) -> Result<(), RunErro
 
 /// Untimed writes and TRIMs of requests, alike on both paths.
 fn overwrite<C: Content>(core: &mut Core<C>, requests: &[Request], everything: bool) -> Result<(), RunError> {
-    for request in requests {
+    for (number, request) in (1..).zip(requests) {
+        ledger::check_address(request, number, core.geometry.capacity_sectors())?;
         match request.op {
-            Op::Flush => {}
+            _ if ledger::is_empty(request) => {}
             Op::Trim => core.parts(request.lba, request.end()).for_each(|part| core.trim(part)),
+            Op::Flush => {}
             Op::Read if !everything => {}
             Op::Read | Op::Write => {
                 for part in core.parts(request.lba, request.end()) {
