@@ -57,8 +57,8 @@ impl Latencies {
             self.series.resize(at + 1, None);
         }
         let series = self.series[at].get_or_insert_with(|| Box::new(Series::new()));
-        // Zero and values beyond the histogram's reach go to its ends; mean and maximum stay exact.
-        series.histogram.saturating_record(latency_ns);
+        // The histogram grows to any value, so recording can't fail; `saturating_record` would not let it grow.
+        let _ = series.histogram.record(latency_ns);
         series.sum_ns += u128::from(latency_ns);
         series.max_ns = series.max_ns.max(latency_ns);
     }
@@ -126,6 +126,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn quantiles_are_right_to_three_digits_over_all_magnitudes() {
+        for scale in [1, 1_000, 1_000_000, 1_000_000_000_000] {
+            let mut latencies = Latencies::default();
+            for rank in (1..=10_000).rev() {
+                latencies.record(0, Op::Read, rank * scale);
+            }
+            let summary = latencies.summary(None, Op::Read).expect("requests");
+            let found = [summary.p50, summary.p95, summary.p99, summary.p999, summary.p9999];
+            for (found, rank) in found.into_iter().zip([5_000.0, 9_500.0, 9_900.0, 9_990.0, 9_999.0]) {
+                let expected = rank * scale as f64 / 1000.0;
+                assert!((found - expected).abs() <= expected * 1e-3, "{found}, expected {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn extremes_are_counted() {
+        let mut latencies = Latencies::default();
+        for latency in [0, 1 << 61] {
+            latencies.record(0, Op::Read, latency);
+        }
+        let summary = latencies.summary(None, Op::Read).expect("two");
+        assert_eq!((summary.count, summary.p50), (2, 0.0));
+        assert_eq!(latencies.buckets(Op::Read).iter().map(|(_, count)| count).sum::<u64>(), 2);
+    }
+
+    #[test]
     fn means_and_maxima_are_exact_and_streams_apart() {
         let mut latencies = Latencies::default();
         for latency in [1_000, 2_000, 4_000_001] {
@@ -136,6 +163,8 @@ mod tests {
         let summary = latencies.summary(Some(3), Op::Write).expect("three writes");
         assert_eq!((summary.count, summary.max), (3, 4000.001));
         assert!((summary.mean - 1_334.333_666).abs() < 1e-5);
+        // Three significant digits.
+        assert!((summary.p50 - 2.0).abs() < 0.002 && (summary.p99 - 4000.0).abs() < 4.0, "{summary:?}");
         assert_eq!(latencies.summary(None, Op::Write).expect("four").count, 4);
         assert_eq!(latencies.summary(None, Op::Read), None);
     }

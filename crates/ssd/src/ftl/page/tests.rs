@@ -231,3 +231,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_unit_that_no_collection_can_help_says_in_what_state_it_is() {
+    for victim in ["greedy", "fifo", "random", "d-choices", "cost-benefit"] {
+        for (frontiers, held_back) in [("1", "1"), ("2", "1"), ("1", "3")] {
+            let layer = Layer::from_assignments(
+                "test",
+                [("gc.victim", victim), ("gc.frontiers", frontiers), ("gc.free_blocks", held_back)],
+            );
+            let config = resolve(&[layer]).expect("legal");
+            // As many blocks as hold the logical pages, and those held back: refused as a configuration.
+            let mut geometry = Geometry::for_test(1, 1, 1, 1);
+            geometry.unit_blocks = 16 + u64::from(config.gc.free_blocks);
+            geometry.unit_reserved_blocks = config.gc.free_blocks;
+            let mut ftl = PageFtl::new(&config, &geometry, false, 1);
+            let blocks = vec![vec![0; geometry.unit_blocks as usize]];
+            let mut array = Array { programmed: blocks, pages_per_block: 4, copied: 0, erased: 0 };
+            let mut error = None;
+            for key in (0..64).chain(0..64) {
+                match ftl.write(Home { unit: 0, key }, None, &mut array) {
+                    Ok(written) => array.program(0, written.ppn),
+                    Err(found) => {
+                        error = Some(found);
+                        break;
+                    }
+                }
+            }
+            let message = error.expect("it can't go on").to_string();
+            assert!(message.starts_with("unit 0 can't go on: "), "{message}");
+            assert!(message.contains(&format!("({held_back} blocks held back)")), "{message}");
+            assert!(message.ends_with("raise op_ratio or lower gc.free_blocks"), "{message}");
+        }
+    }
+}

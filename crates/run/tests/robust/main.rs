@@ -1,0 +1,49 @@
+//! What public simulators get wrong: requests lost with exit code 0, runs that never end, keys that are ignored, shapes
+//! that were never tried. Each has a test here.
+
+mod complete;
+mod inputs;
+mod messages;
+mod same;
+mod stuck;
+mod wear;
+
+use flashweir_run::{Error, RunSpec, WorkloadSpec, simulate};
+use flashweir_trace::Request;
+use flashweir_trace::generate::Spec;
+use serde_json::Value;
+
+/// A setting, as on the command line.
+type Setting<'a> = (&'a str, &'a str);
+
+/// A verified run of one workload.
+fn spec(device: Option<&str>, settings: &[Setting<'_>], workload: &str) -> RunSpec {
+    RunSpec {
+        workloads: vec![WorkloadSpec { name: None, spec: workload.into() }],
+        device: device.map(Into::into),
+        overrides: settings
+            .iter()
+            .map(|(key, value)| ((*key).into(), Value::String((*value).into())))
+            .collect(),
+        verify: true,
+        ..RunSpec::default()
+    }
+}
+
+fn run(settings: &[Setting<'_>], workload: &str) -> Result<Value, Error> {
+    simulate(&spec(None, settings, workload), &mut |_| true)
+}
+
+/// Why a run is refused or stops.
+#[track_caller]
+fn refusal(settings: &[Setting<'_>], workload: &str) -> String {
+    run(settings, workload).expect_err("must be refused").to_string()
+}
+
+/// All requests of a generator.
+fn requests(workload: &str) -> Vec<Request> {
+    let mut requests = Vec::new();
+    let mut generator = Spec::parse(workload).expect("a spec").generator();
+    while generator.read(&mut requests, 4096) {}
+    requests
+}

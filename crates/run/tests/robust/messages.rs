@@ -1,0 +1,186 @@
+//! Every check of geometry, timing and combinations has its message; values beyond all reason are errors or cheap.
+
+use flashweir_run::RunSpec;
+use flashweir_ssd::config::refusals::REFUSALS;
+use flashweir_ssd::{Options, Simulation};
+
+use super::{Setting, spec};
+
+fn error(settings: &[Setting<'_>]) -> Option<String> {
+    spec(None, settings, "random").config().err().map(|error| error.to_string())
+}
+
+#[test]
+fn every_count_has_its_range() {
+    for (key, least, most) in [
+        ("channels", 1, 4096u64),
+        ("chips", 1, 1024),
+        ("dies", 1, 1024),
+        ("planes", 1, 64),
+        ("pages_per_block", 1, 1 << 20),
+        ("gc.free_blocks", 1, 1 << 20),
+    ] {
+        for value in [0, most + 1, u64::from(u32::MAX)] {
+            let text = value.to_string();
+            let expected = format!("device: `{key}` = {value}: expected {least} to {most}");
+            assert_eq!(error(&[(key, &text)]), Some(expected));
+        }
+        let beyond = error(&[(key, "4294967296")]).expect("no 32 bits");
+        assert!(beyond.starts_with(&format!("--set: `{key}` = 4294967296: ")), "{beyond}");
+    }
+    for page in ["0", "511", "513", "262656", "1GiB"] {
+        let message = error(&[("page", page)]).expect("no page");
+        assert!(message.ends_with("expected a multiple of 512 bytes, at most 256KiB"), "{message}");
+    }
+    for capacity in ["0", "4095", "1025PiB", "2000000000000000000"] {
+        let message = error(&[("capacity", capacity)]).expect("no capacity");
+        assert!(message.contains("`capacity`"), "{message}");
+    }
+    for ratio in ["-0.1", "100.1", "1e300"] {
+        let message = error(&[("op_ratio", ratio)]).expect("no ratio");
+        assert!(message.ends_with("expected spare / logical, 0 to 100 (0.10 is 10%)"), "{message}");
+    }
+}
+
+#[test]
+fn every_time_has_its_range() {
+    for key in ["timing.read", "timing.program", "timing.erase", "timing.command"] {
+        assert_eq!(error(&[(key, "3600s")]), None);
+        let message = error(&[(key, "3600000000001")]).expect("more than an hour");
+        assert_eq!(message, format!("device: `{key}` = 3600000000001 ns: expected at most one hour"));
+    }
+    let types = vec!["1us"; 65].join(",");
+    assert!(error(&[("timing.read", &types)]).expect("65 types").contains("1 to 64"));
+    for bus in ["-1", "1000001", "1e300"] {
+        let message = error(&[("timing.bus", bus)]).expect("no bus");
+        assert!(message.ends_with("expected 0 to 1000000 ns a byte"), "{message}");
+    }
+}
+
+#[test]
+fn every_refusal_of_the_table_is_reached() {
+    const DIRECT: Setting<'_> = ("ftl.kind", "direct");
+    let examples: [&[Setting<'_>]; 15] = [
+        &[("gc.frontiers", "3")],
+        &[("host.queue_depth", "0")],
+        &[("host.mode", "open"), ("host.time_scale", "0")],
+        &[("gc.victim", "d-choices"), ("gc.choices", "0")],
+        &[("alloc.kind", "dynamic"), ("alloc.mode", "2")],
+        &[("buffer.bytes", "4095")],
+        &[("buffer.ack", "flash")],
+        &[("timing.multi_plane", "true")],
+        &[("timing.cache_program", "true"), ("timing.bus", "0")],
+        &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
+        &[("timing.cache_program", "true"), ("buffer.bytes", "1MiB")],
+        &[("sched.kind", "read-first")],
+        &[("wear.dynamic", "true")],
+        &[DIRECT, ("gc.free_blocks", "2")],
+        &[DIRECT, ("alloc.kind", "dynamic")],
+    ];
+    assert_eq!(examples.len(), REFUSALS.len());
+    for (example, refusal) in examples.iter().zip(&REFUSALS) {
+        assert_eq!(error(example), Some(format!("{}: {}", refusal.keys, refusal.reason)));
+        for key in refusal.keys.split(", ").filter_map(|key| key.split('=').next()) {
+            let parts: Vec<_> = key.split('.').collect();
+            assert!(!parts[0].is_empty(), "a refusal names its keys");
+        }
+    }
+}
+
+#[test]
+fn refusals_that_need_the_shape_say_it() {
+    let message = error(&[("alloc.order", "CWDP")]).expect("one die a channel");
+    assert_eq!(message, "alloc.order: on this geometry CWDP and CDPW place every page alike");
+    let message = error(&[("channels", "1"), ("alloc.kind", "dynamic")]).expect("one unit");
+    assert_eq!(message, "alloc.kind: there is one parallel unit, so there is nothing to choose");
+    let one = [("channels", "1"), ("chips", "2"), ("alloc.kind", "dynamic"), ("alloc.mode", "1")];
+    assert_eq!(error(&one).expect("one"), "alloc.mode: mode 1 fixes the channel, and there is only one");
+    let message = error(&[("alloc.kind", "dynamic"), ("capacity", "16TiB")]).expect("too many pages");
+    assert!(message.starts_with("alloc.kind=dynamic, capacity: one map serves all units"), "{message}");
+    let message = error(&[("engine", "timeline"), ("dies", "2")]).expect("needs events");
+    assert!(message.starts_with("engine=timeline: dies that share a channel"), "{message}");
+    for settings in [
+        &[("host.queue_depth", "2"), ("sched.kind", "read-first")] as &[_],
+        &[("alloc.kind", "dynamic")],
+        &[("buffer.bytes", "1MiB"), ("host.mode", "open")],
+    ] {
+        let settings: Vec<_> = settings.iter().copied().chain([("engine", "timeline")]).collect();
+        assert!(error(&settings).expect("needs events").ends_with("use engine=auto or engine=event"));
+    }
+}
+
+#[test]
+fn blocks_held_back_beyond_the_spare_are_refused() {
+    let message = error(&[("gc.free_blocks", "1000000")]).expect("more than the drive has");
+    assert!(message.starts_with(
+        "op_ratio = 0.1, gc.free_blocks = 1000000, gc.frontiers = 1: each of the 8 planes has "
+    ));
+    assert!(message.contains("and holds 1000000 back, so no page could ever be overwritten"), "{message}");
+}
+
+#[test]
+fn what_the_refusal_of_too_little_spare_suggests_works() {
+    for capacity in ["1MiB", "3000KiB", "16GiB", "1TiB"] {
+        for free_blocks in ["1", "2", "17", "1000"] {
+            for frontiers in ["1", "2"] {
+                let settings =
+                    [("capacity", capacity), ("gc.free_blocks", free_blocks), ("gc.frontiers", frontiers)];
+                let without: Vec<_> = settings.iter().copied().chain([("op_ratio", "0")]).collect();
+                let Some(message) = error(&without) else { continue };
+                let ratio = message.split("at least ").nth(1).unwrap_or_else(|| panic!("{message}"));
+                let with: Vec<_> = settings.iter().copied().chain([("op_ratio", ratio)]).collect();
+                if ratio.parse::<f64>().unwrap() <= 100.0 {
+                    assert_eq!(error(&with), None, "{settings:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Resident memory of this process, bytes.
+fn resident() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
+}
+
+#[test]
+fn values_beyond_all_reason_are_errors_or_cheap() {
+    let nasty: [&[Setting<'_>]; 14] = [
+        &[("capacity", "1024TiB")],
+        &[("capacity", "1152921504606846976"), ("page", "256KiB"), ("channels", "4096"), ("planes", "64")],
+        &[("capacity", "1152921504606846976"), ("page", "512"), ("channels", "1")],
+        &[("capacity", "1024TiB"), ("page", "256KiB"), ("pages_per_block", "1048576")],
+        &[("channels", "4096"), ("chips", "1024"), ("dies", "1024"), ("planes", "64")],
+        &[("channels", "4096"), ("chips", "64"), ("pages_per_block", "1048576")],
+        &[("channels", "4096"), ("chips", "256"), ("capacity", "4KiB")],
+        &[("pages_per_block", "1048576"), ("op_ratio", "100")],
+        &[("pages_per_block", "1"), ("capacity", "16TiB")],
+        &[("op_ratio", "100"), ("capacity", "16TiB"), ("channels", "1")],
+        &[("buffer.bytes", "1152921504606846976")],
+        &[("host.queue_depth", "1000000"), ("dies", "2")],
+        &[("gc.free_blocks", "1048576"), ("pages_per_block", "1048576"), ("capacity", "1024TiB")],
+        &[
+            ("ftl.kind", "direct"),
+            ("capacity", "1152921504606846976"),
+            ("channels", "4096"),
+            ("page", "256KiB"),
+        ],
+    ];
+    for settings in nasty {
+        let run: RunSpec = spec(None, settings, "random");
+        let before = resident();
+        for verify in [false, true] {
+            let built = run
+                .config()
+                .ok()
+                .map(|config| Simulation::new(&config, Options { verify, ..Options::default() }));
+            let outcome = match &built {
+                None => "refused",
+                Some(Err(_)) => "refused for its verification",
+                Some(Ok(_)) => "built",
+            };
+            let grown = resident().saturating_sub(before) >> 20;
+            assert!(grown < 400, "{settings:?} was {outcome} and took {grown} MiB");
+        }
+    }
+}
