@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{FieldError, Position, TraceError};
 
-/// Bytes read at once.
+/// Bytes read at once, after the first few blocks.
 const BLOCK: usize = 512 << 10;
+
+/// Bytes read first: blocks double from here, so that small traces cost little to open.
+const FIRST_BLOCK: usize = 32 << 10;
 
 /// The longest line that can still be text; longer ones are refused before they fill the memory.
 const LONGEST_LINE: usize = 1 << 20;
@@ -22,6 +25,7 @@ pub(crate) struct Input {
     /// The unread bytes of `buffer`.
     unread: Range<usize>,
     at_end: bool,
+    block: usize,
     lines: u64,
     consumed: u64,
 }
@@ -41,13 +45,14 @@ impl Input {
         (&mut file).take(4).read_to_end(&mut magic).map_err(failed)?;
         let gzip = magic.starts_with(&[0x1f, 0x8b]);
         let zstd = matches!(magic[..], [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18]);
-        let whole = BufReader::with_capacity(BLOCK / 2, Cursor::new(magic).chain(file));
+        let whole = Cursor::new(magic).chain(file);
         let reader: Box<dyn Read + Send> = if gzip {
-            Box::new(flate2::bufread::MultiGzDecoder::new(whole))
+            Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BLOCK / 4, whole)))
         } else if zstd {
+            let whole = BufReader::with_capacity(BLOCK / 4, whole);
             Box::new(zstd::stream::read::Decoder::with_buffer(whole).map_err(failed)?)
         } else {
-            Box::new(whole.into_inner())
+            Box::new(whole)
         };
         Ok(Self::from_reader(path, reader, gzip || zstd))
     }
@@ -61,6 +66,7 @@ impl Input {
             buffer: Vec::new(),
             unread: 0..0,
             at_end: false,
+            block: FIRST_BLOCK,
             lines: 0,
             consumed: 0,
         }
@@ -154,7 +160,8 @@ impl Input {
     fn more(&mut self) -> Result<(), TraceError> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
-        let room = self.unread.end + BLOCK;
+        let room = self.unread.end + self.block;
+        self.block = (self.block * 2).min(BLOCK);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         }
