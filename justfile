@@ -53,13 +53,14 @@ fmt:
     ruff check --fix-only --quiet
     ruff format
 
-# Speed, as ratios in one run; appends to the history in benches/
-bench *args:
-    cargo bench --package flashweir-run {{ args }}
+# Speed of simulation and of parsing, as ratios in one run; benches/HISTORY.md keeps them
+bench:
+    cargo bench --package flashweir-run --bench speed
+    cargo bench --package flashweir-trace --bench parse
 
-# Throws bytes at the trace readers for SECONDS
-fuzz seconds="60":
-    FLASHWEIR_FUZZ_SECONDS={{ seconds }} cargo test --release --package flashweir-trace --test fuzz -- --nocapture
+# Throws CASES damaged files at every trace reader, far more than the tests do
+fuzz cases="1000000":
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test no_panic --test binary
 
 # The documentation of the crates, in target/doc
 docs:

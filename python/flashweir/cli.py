@@ -94,7 +94,9 @@ def simulate(
     ] = None,
 ) -> None:
     """Run a workload through a simulated drive."""
-    check_output(json_to)
+    check_output("--json", json_to)
+    check_output("--requests", requests)
+    check_output("--timeline", timeline)
     workloads = _workloads(workload, streams or [])
     overrides = dict(_pair(text, "--set", "KEY=VALUE") for text in settings or [])
 
@@ -130,9 +132,9 @@ def presets(json_to: Json = None) -> None:
     if json_to is not None:
         write_json(found, json_to)
         return
-    from flashweir.summary import print_rows
+    from flashweir.summary import print_paragraphs
 
-    print_rows(found, ("name", "summary", "source"), _console())
+    print_paragraphs(((preset["name"], preset["source"]) for preset in found), _console())
 
 
 @app.command()
@@ -154,7 +156,7 @@ def trace_info(
     skip_bad: SkipBad = 0,
 ) -> None:
     """Say what a trace holds, and what was assumed to read it."""
-    check_output(json_to)
+    check_output("--json", json_to)
     _show(_stoppable(lambda: api.trace_info(trace, format=format, columns=columns, skip_bad=skip_bad)), json_to)
 
 
@@ -214,15 +216,15 @@ def fail(message: str, code: int) -> int:
     return code
 
 
-def check_output(json_to: str | None) -> None:
-    """Refuses, before a long run, a result file that can't be written after it."""
-    if json_to in (None, "-"):
+def check_output(option: str, target: str | Path | None) -> None:
+    """Refuses, before a long run, a file that can't be written after it."""
+    if target is None or target == "-":
         return
-    folder = Path(json_to).resolve().parent
-    if not folder.is_dir():
-        raise ConfigError(f"--json {json_to}: there is no folder {folder}")
-    if Path(json_to).is_dir():
-        raise ConfigError(f"--json {json_to}: that is a folder")
+    path = Path(target)
+    if path.is_dir():
+        raise ConfigError(f"{option} {path}: that is a folder")
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"{option} {path}: there is no folder {path.parent}")
 
 
 def write_json(value: object, target: str) -> None:

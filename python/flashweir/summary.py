@@ -1,13 +1,12 @@
 """What the command prints when nobody asked for JSON: the result on one screen of 80 columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
-
-from flashweir.result import Section
 
 _BAR_CELLS = 40
 # From here on, tenths say nothing.
@@ -45,15 +44,15 @@ def print_fields(fields: Mapping[str, Any], console: Console, indent: int = 0) -
             console.print(f"{label}  {_plain(value)}", highlight=False, markup=False, soft_wrap=True)
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], console: Console) -> None:
-    """Prints a table with one column for each of `columns` that any row has."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    present = [column for column in columns if any(column in row for row in rows)]
-    for column in present:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(_escape(_plain(row.get(column, ""))) for column in present))
-    console.print(table)
+def print_paragraphs(rows: Iterable[tuple[str, str]], console: Console) -> None:
+    """Prints names with a text beside each, wrapped to the width of the console."""
+    rows = list(rows)
+    indent = max((len(name) for name, _ in rows), default=0) + 2
+    for name, text in rows:
+        wrapped = textwrap.fill(
+            text, max(console.width, indent + 20), initial_indent=f"{name:<{indent}}", subsequent_indent=" " * indent
+        )
+        console.print(wrapped, highlight=False, markup=False)
 
 
 def _headline(result: Mapping[str, Any]) -> str:
@@ -125,14 +124,17 @@ def _number(value: float | None) -> str:
 
 
 def _plain(value: object) -> str:
+    """Any JSON value as people read it."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "-"}[value]
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.6g}" if abs(value) < _LARGE else f"{value:,.1f}"
     if isinstance(value, (list, tuple)):
         return ", ".join(_plain(item) for item in value) or "-"
-    if isinstance(value, Section):
-        return str(value.to_dict())
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}={_plain(item)}" for key, item in value.items()) or "-"
     return str(value)
 
 

@@ -83,6 +83,15 @@ def test_same_input_gives_the_same_bytes() -> None:
     assert first == second
 
 
+def test_percentiles_lie_in_order_below_the_maximum() -> None:
+    latencies = flashweir("simulate", str(SHIPPED_TRACE), "--json", "-").json()["latency_us"]
+    for row in latencies.values():
+        ordered = [row[name] for name in ("p50", "p95", "p99", "p999", "max")]
+        assert ordered == sorted(ordered)
+    # One request in a thousand is slower than p99.9: far fewer than what makes the mean.
+    assert latencies["write"]["p999"] > latencies["write"]["mean"] > 0
+
+
 def test_seed_changes_the_workload() -> None:
     results = [
         without_wall_times(flashweir("simulate", QUICK, *SMALL_SETTINGS, "--seed", seed, "--json", "-").json())

@@ -17,6 +17,8 @@ use crate::workload::{self, Workloads};
 
 /// Requests served, or pages written, between two looks at the clock.
 const SLICE: usize = 4096;
+/// The same while the run is recorded: records wait in memory, and counters of the drive are taken once a slice.
+const WATCHED_SLICE: usize = 64;
 /// Between two calls of the progress function.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
@@ -107,8 +109,8 @@ pub fn simulate(run: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> R
         simulation: &simulation,
         capacities,
         setup_wall: setup,
-        precondition_wall: preconditioned - setup,
-        wall: ended - preconditioned,
+        precondition_wall: preconditioned.saturating_sub(setup),
+        wall: ended.saturating_sub(preconditioned),
     }))
 }
 
@@ -158,12 +160,13 @@ fn serve(
     watch: &mut Watch,
     reporter: &mut Reporter<'_>,
 ) -> Result<(), Error> {
-    let mut batch = Vec::with_capacity(SLICE);
+    let slice = if watch.is_on() { WATCHED_SLICE } else { SLICE };
+    let mut batch = Vec::with_capacity(slice);
     let mut done = 0;
     let mut more = true;
     while more {
         batch.clear();
-        more = stream.read(&mut batch, SLICE)?;
+        more = stream.read(&mut batch, slice)?;
         simulation.serve(&batch)?;
         done += batch.len() as u64;
         watch.take(simulation)?;

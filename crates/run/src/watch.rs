@@ -1,7 +1,5 @@
 //! The optional outputs of a run: the log of requests and the timeline.
 
-use std::collections::BTreeMap;
-
 use flashweir_ssd::{CommandKind, CommandRecord, Recorded, RequestRecord, Simulation};
 
 use crate::error::Error;
@@ -32,9 +30,14 @@ impl Watch {
         })
     }
 
+    /// Whether anything is written.
+    pub(crate) fn is_on(&self) -> bool {
+        self.requests.is_some() || self.timeline.is_some()
+    }
+
     /// Writes what was recorded since the last call.
     pub(crate) fn take(&mut self, simulation: &mut Simulation) -> Result<(), Error> {
-        if self.requests.is_none() && self.timeline.is_none() {
+        if !self.is_on() {
             return Ok(());
         }
         let mut recorded = simulation.take_recorded();
@@ -73,21 +76,21 @@ struct Timeline {
 impl Timeline {
     fn write(&mut self, recorded: &mut Recorded, free_blocks: u64) -> Result<(), Error> {
         recorded.commands.sort_by_key(|command| (command.start_ns, command.die));
-        let mut open = BTreeMap::new();
         let last = recorded.requests.iter().map(|request| request.completion_ns).max();
         for request in &recorded.requests {
-            let slice = self.writer.begin(
-                self.tracks.host,
-                request.request.op.name(),
-                request.issue_ns,
-                &request_args(request),
-                Some(request.number + 1),
-            )?;
-            open.insert(request.number, ());
-            self.writer.end(slice, request.completion_ns)?;
+            let span = request.issue_ns..request.completion_ns;
+            let (name, flow) = (request.request.op.name(), Some(request.number + 1));
+            self.writer.slice(self.tracks.host, name, span, &request_args(request), flow)?;
         }
         for command in &recorded.commands {
             self.command(command)?;
+        }
+        recorded.commands.sort_by_key(|command| command.bus_start_ns);
+        for command in &recorded.commands {
+            if let Some(start) = command.bus_start_ns {
+                let bus = self.tracks.buses[command.die as usize / self.dies_per_channel];
+                self.writer.slice(bus, &name(command), start..start + command.bus_ns, &[], None)?;
+            }
         }
         for (time, pages) in &recorded.dirty_pages {
             self.writer.counter(self.tracks.dirty_pages, *time, i64::try_from(*pages).unwrap_or(i64::MAX))?;
@@ -100,22 +103,22 @@ impl Timeline {
     }
 
     fn command(&mut self, command: &CommandRecord) -> Result<(), Error> {
-        let name = match command.kind {
-            CommandKind::Copies => format!("copy {} x{}", command.purpose.name(), command.pages),
-            kind if command.pages > 1 => {
-                format!("{} {} x{}", kind.name(), command.purpose.name(), command.pages)
-            }
-            kind => format!("{} {}", kind.name(), command.purpose.name()),
-        };
         let die = command.die as usize;
         let flow = command.request.map(|number| number + 1);
         let args = [("pages", u64::from(command.pages)), ("bus_ns", command.bus_ns)];
         let span = command.start_ns..command.end_ns;
-        self.writer.slice(self.tracks.dies[die], &name, span, &args, flow)?;
-        if let Some(span) = command.bus_span() {
-            self.writer.slice(self.tracks.buses[die / self.dies_per_channel], &name, span, &[], None)?;
-        }
+        self.writer.slice(self.tracks.dies[die], &name(command), span, &args, flow)?;
         Ok(())
+    }
+}
+
+/// Operation and cause, as in "copy gc x17".
+fn name(command: &CommandRecord) -> String {
+    let (kind, purpose) = (command.kind.name(), command.purpose.name());
+    if command.pages > 1 || command.kind == CommandKind::Copies {
+        format!("{kind} {purpose} x{}", command.pages)
+    } else {
+        format!("{kind} {purpose}")
     }
 }
 

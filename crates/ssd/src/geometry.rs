@@ -7,6 +7,7 @@ use flashweir_trace::SECTOR_BYTES;
 
 use crate::config::Config;
 use crate::error::ConfigError;
+use crate::quantity::round_to_u64;
 
 /// The largest page: what a sector mask of the write buffer covers.
 pub(crate) const MAX_PAGE_SECTORS: u32 = 512;
@@ -47,7 +48,7 @@ impl Geometry {
             * u64::from(config.dies)
             * u64::from(config.planes);
         let unit_logical_pages = config.capacity.0.div_ceil(config.page.0).div_ceil(units);
-        let spare_pages = (unit_logical_pages as f64 * config.op_ratio).round() as u64;
+        let spare_pages = round_to_u64(unit_logical_pages as f64 * config.op_ratio);
         let pages_per_block = u64::from(config.pages_per_block);
         // One erased block a unit lies outside op_ratio: moved pages go into it, and the block erased last takes its place.
         let unit_blocks = (unit_logical_pages + spare_pages).div_ceil(pages_per_block) + 1;

@@ -6,6 +6,12 @@ use flashweir_trace::quantity::{format_bytes, format_nanos, parse_bytes, parse_n
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
+/// The nearest integer to a number that is not negative; beyond the range, its end.
+#[expect(clippy::cast_sign_loss, reason = "callers have checked that it is not negative; a cast saturates")]
+pub(crate) fn round_to_u64(number: f64) -> u64 {
+    number.round() as u64
+}
+
 /// A size. In configuration: bytes as an integer, or a string such as `"4KiB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);

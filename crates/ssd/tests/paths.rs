@@ -125,7 +125,10 @@ fn digest(stats: &Stats) -> String {
     format!("{:?} {:?} {:?} {:?} {latencies:?}", stats.counters, stats.dies, stats.buses, stats.simulated_ns)
 }
 
-fn cases() -> (impl Strategy<Value = (Vec<(&'static str, String)>, Vec<Request>)>, ProptestConfig) {
+/// A drive's settings and the requests that it gets.
+type Case = (Vec<(&'static str, String)>, Vec<Request>);
+
+fn cases() -> (impl Strategy<Value = Case>, ProptestConfig) {
     let cases = std::env::var("FLASHWEIR_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
     let strategy = settings().prop_flat_map(|settings| {
         let sectors = config(&settings, "event").map_or(64, |config| {

@@ -18,31 +18,32 @@ pub struct Config {
 
 /// The six orders of SSDsim, named by the digits of the LPN from the fastest to the slowest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Order {
     /// Channel, die, plane, chip: the best one in SSDsim's study.
     #[default]
-    CDPW,
+    Cdpw,
     /// Channel, die, chip, plane.
-    CDWP,
+    Cdwp,
     /// Channel, plane, die, chip.
-    CPDW,
+    Cpdw,
     /// Channel, plane, chip, die.
-    CPWD,
+    Cpwd,
     /// Channel, chip, die, plane.
-    CWDP,
+    Cwdp,
     /// Chip, die, plane, channel.
-    WDPC,
+    Wdpc,
 }
 
 impl Order {
     const fn digits(self) -> [u8; 4] {
         match self {
-            Order::CDPW => *b"CDPW",
-            Order::CDWP => *b"CDWP",
-            Order::CPDW => *b"CPDW",
-            Order::CPWD => *b"CPWD",
-            Order::CWDP => *b"CWDP",
-            Order::WDPC => *b"WDPC",
+            Order::Cdpw => *b"CDPW",
+            Order::Cdwp => *b"CDWP",
+            Order::Cpdw => *b"CPDW",
+            Order::Cpwd => *b"CPWD",
+            Order::Cwdp => *b"CWDP",
+            Order::Wdpc => *b"WDPC",
         }
     }
 
@@ -64,7 +65,9 @@ fn extent(geometry: &Geometry, digit: u8) -> u32 {
 pub(super) fn inert_on(config: &Config, geometry: &Geometry) -> Option<(&'static str, String)> {
     let default = Order::default();
     (config.order != default && config.order.effective(geometry) == default.effective(geometry)).then(|| {
-        ("alloc.order", format!("on this geometry {:?} and {default:?} place every page alike", config.order))
+        let name = |order: Order| String::from_utf8_lossy(&order.digits()).into_owned();
+        let (order, default) = (name(config.order), name(default));
+        ("alloc.order", format!("on this geometry {order} and {default} place every page alike"))
     })
 }
 
@@ -113,7 +116,7 @@ mod tests {
     #[test]
     fn cdpw_is_ssdsims_formula() {
         let geometry = Geometry::for_test(4, 3, 2, 2);
-        let striped = Striped::new(&Config { order: Order::CDPW }, &geometry);
+        let striped = Striped::new(&Config { order: Order::Cdpw }, &geometry);
         for lpn in 0..200u64 {
             let (c, d, p, w) = (lpn % 4, lpn / 4 % 2, lpn / 8 % 2, lpn / 16 % 3);
             let home = striped.home(lpn);
@@ -125,7 +128,7 @@ mod tests {
     #[test]
     fn every_order_is_a_bijection_on_one_stripe() {
         let geometry = Geometry::for_test(4, 3, 2, 2);
-        for order in [Order::CDPW, Order::CDWP, Order::CPDW, Order::CPWD, Order::CWDP, Order::WDPC] {
+        for order in [Order::Cdpw, Order::Cdwp, Order::Cpdw, Order::Cpwd, Order::Cwdp, Order::Wdpc] {
             let mut seen = Striped::new(&Config { order }, &geometry).unit_of;
             seen.sort_unstable();
             assert!(seen.iter().copied().eq(0..48), "{order:?}");

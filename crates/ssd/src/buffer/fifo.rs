@@ -125,15 +125,12 @@ impl WriteBuffer {
         };
         self.live.insert(self.next_sequence);
         self.next_sequence += 1;
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.entries[slot as usize] = entry;
-                slot
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
+        let slot = if let Some(slot) = self.free.pop() {
+            self.entries[slot as usize] = entry;
+            slot
+        } else {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
         };
         self.by_lpn.insert(lpn, slot);
         self.queues[queue as usize].push_back(slot);

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::round_to_u64;
+
 /// Open loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -20,6 +22,7 @@ impl Default for Config {
 
 /// A time of the workload as simulated time, ns. Exact for a factor of 1, else rounded to the nearest ns.
 #[inline]
+#[expect(clippy::float_cmp, reason = "only the factor that is exactly 1 leaves times as they are")]
 pub(crate) fn scale(time_ns: u64, factor: f64) -> u64 {
-    if factor == 1.0 { time_ns } else { (time_ns as f64 * factor).round() as u64 }
+    if factor == 1.0 { time_ns } else { round_to_u64(time_ns as f64 * factor) }
 }

@@ -8,6 +8,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::probe::Times;
+use super::timeline::bus_start;
 use super::{Command, CommandKind, Executor, NOBODY, Probe, Purpose, Usage};
 use crate::geometry::Geometry;
 use crate::sched::{Pages, Queued, Scheduler};
@@ -32,6 +34,8 @@ struct Active {
     /// Copies still to make, this one included; 1 for all other commands.
     left: u32,
     start_ns: u64,
+    /// When it last got the bus, ns.
+    bus_ns: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -159,7 +163,7 @@ impl<P: Probe> Events<P> {
         let Some(queued) = die.queue.remove(place) else { return };
         let command = queued.command;
         let left = if command.kind == CommandKind::Copies { command.pages } else { 1 };
-        let active = Active { queued, phase: Phase::OnBus, left, start_ns: self.now_ns };
+        let active = Active { queued, phase: Phase::OnBus, left, start_ns: self.now_ns, bus_ns: None };
         if overlaps {
             die.loading = Some(active);
             self.want_bus(number);
@@ -195,10 +199,10 @@ impl<P: Probe> Events<P> {
         }
         let Some(number) = bus.waiting.pop_front() else { return };
         bus.user = Some(number);
-        let die = &self.dies[number as usize];
-        let user =
-            die.loading.as_ref().filter(|loading| loading.phase == Phase::OnBus).or(die.current.as_ref());
-        let delay = user.map_or(0, |active| {
+        let die = &mut self.dies[number as usize];
+        let loading = die.loading.as_mut().filter(|loading| loading.phase == Phase::OnBus);
+        let delay = loading.or(die.current.as_mut()).map_or(0, |active| {
+            active.bus_ns = Some(self.now_ns);
             let command = &active.queued.command;
             share(command.bus_ns, command.pages, active.left, command.kind)
         });
@@ -248,12 +252,13 @@ impl<P: Probe> Events<P> {
     fn finish(&mut self, number: u32) {
         let now = self.now_ns;
         let die = &mut self.dies[number as usize];
-        let Some(Active { queued, start_ns, .. }) = die.current.take() else { return };
+        let Some(Active { queued, start_ns, bus_ns, .. }) = die.current.take() else { return };
         self.usage.book(&queued.command, now - start_ns.max(die.booked_ns));
         die.booked_ns = now;
         if P::ON {
             let request = (queued.command.purpose == Purpose::Host).then_some(queued.request);
-            self.probe.command(&queued.command, start_ns, now, request);
+            let bus = bus_ns.unwrap_or_else(|| bus_start(&queued.command, start_ns, now));
+            self.probe.command(&queued.command, Times { start: start_ns, bus, end: now }, request);
         }
         if queued.command.tag != NOBODY {
             self.completed.push(queued.command.tag);

@@ -21,21 +21,10 @@ pub struct CommandRecord {
     pub end_ns: u64,
     /// Bus time within it, ns.
     pub bus_ns: u64,
+    /// When it got the bus, ns; `None` where it used the bus several times, or not at all.
+    pub bus_start_ns: Option<u64>,
     /// Number of the request that it serves, from 0; `None` for commands of the drive's own.
     pub request: Option<u64>,
-}
-
-impl CommandRecord {
-    /// When the command used the bus, as far as its kind says without the waiting: at the end of a read, at the beginning
-    /// of a program (also of one that was loaded while its die was busy), spread over copies and rewrites (not shown).
-    pub fn bus_span(&self) -> Option<std::ops::Range<u64>> {
-        match self.kind {
-            _ if self.bus_ns == 0 => None,
-            CommandKind::Read => Some(self.end_ns - self.bus_ns..self.end_ns),
-            CommandKind::Program => Some(self.start_ns..self.start_ns + self.bus_ns),
-            CommandKind::Rewrite | CommandKind::Copies | CommandKind::Erase => None,
-        }
-    }
 }
 
 /// A request as it ended.
@@ -62,12 +51,23 @@ impl RequestRecord {
     }
 }
 
+/// When a command did what, ns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    /// It took the die.
+    pub(crate) start: u64,
+    /// It got the bus, where it needs it once.
+    pub(crate) bus: u64,
+    /// It was done.
+    pub(crate) end: u64,
+}
+
 /// Is told of commands and requests.
 pub(crate) trait Probe {
     /// Whether anyone listens.
     const ON: bool;
-    /// A command took its die at `start_ns` and was done at `end_ns`.
-    fn command(&mut self, command: &Command, start_ns: u64, end_ns: u64, request: Option<u64>);
+    /// A command is done, or has been worked out.
+    fn command(&mut self, command: &Command, times: Times, request: Option<u64>);
     /// A request is done.
     fn request(&mut self, record: RequestRecord);
     /// The write buffer holds so many dirty pages from now on.
@@ -94,7 +94,7 @@ pub(crate) struct Off;
 impl Probe for Off {
     const ON: bool = false;
     #[inline]
-    fn command(&mut self, _: &Command, _: u64, _: u64, _: Option<u64>) {}
+    fn command(&mut self, _: &Command, _: Times, _: Option<u64>) {}
     #[inline]
     fn request(&mut self, _: RequestRecord) {}
     #[inline]
@@ -111,9 +111,20 @@ pub(crate) struct Recorder(Recorded);
 impl Probe for Recorder {
     const ON: bool = true;
 
-    fn command(&mut self, command: &Command, start_ns: u64, end_ns: u64, request: Option<u64>) {
+    fn command(&mut self, command: &Command, times: Times, request: Option<u64>) {
         let Command { die, kind, purpose, pages, bus_ns, .. } = *command;
-        self.0.commands.push(CommandRecord { die, kind, purpose, pages, start_ns, end_ns, bus_ns, request });
+        let once = matches!(kind, CommandKind::Read | CommandKind::Program) && bus_ns > 0;
+        self.0.commands.push(CommandRecord {
+            die,
+            kind,
+            purpose,
+            pages,
+            start_ns: times.start,
+            end_ns: times.end,
+            bus_ns,
+            bus_start_ns: once.then_some(times.bus),
+            request,
+        });
     }
 
     fn request(&mut self, record: RequestRecord) {

@@ -1,6 +1,7 @@
 //! Busy-until times: a die is a pair of times, and a command is done in a few additions. Exact where commands reach their
 //! die in the order in which they run and no other die wants the bus (see `config::needs_events`).
 
+use super::probe::Times;
 use super::{Command, CommandKind, Executor, NOBODY, Probe, Purpose, Usage};
 use crate::geometry::Geometry;
 
@@ -66,10 +67,16 @@ impl<P: Probe> Timeline<P> {
         self.horizon_ns = self.horizon_ns.max(end);
         if P::ON {
             let request = (command.purpose == Purpose::Host).then_some(self.request);
-            self.probe.command(command, start, end, request);
+            let bus = bus_start(command, start, end);
+            self.probe.command(command, Times { start, bus, end }, request);
         }
         end
     }
+}
+
+/// When a command that nothing delays uses the bus, ns: a read at its end, a program at its beginning.
+pub(super) fn bus_start(command: &Command, start_ns: u64, end_ns: u64) -> u64 {
+    if command.kind == CommandKind::Read { end_ns - command.bus_ns } else { start_ns }
 }
 
 impl<P: Probe> Executor for Timeline<P> {

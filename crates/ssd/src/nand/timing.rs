@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::error::ConfigError;
-use crate::quantity::{Latency, Nanos};
+use crate::quantity::{Latency, Nanos, round_to_u64};
 
 /// Times of the flash and of its bus. The default is the preset `mlc-2006`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,7 +86,7 @@ impl Timing {
             }
         }
         // Rounded once, in picoseconds a byte, so that the product is exact.
-        let picos_per_byte = (timing.bus * 1000.0).round() as u64;
+        let picos_per_byte = round_to_u64(timing.bus * 1000.0);
         let transfer_ns = timing.command.0 + (picos_per_byte * config.page.0 + 500) / 1000;
         let uniform = timing.read.0.len() == 1 && timing.program.0.len() == 1;
         Ok(Self {

@@ -162,15 +162,12 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         if slot.request.op == Op::Write {
             self.writes_under_way += 1;
         }
-        match self.free.pop() {
-            Some(tag) => {
-                self.slots[tag as usize] = Some(slot);
-                tag
-            }
-            None => {
-                self.slots.push(Some(slot));
-                self.slots.len() as u32 - 1
-            }
+        if let Some(tag) = self.free.pop() {
+            self.slots[tag as usize] = Some(slot);
+            tag
+        } else {
+            self.slots.push(Some(slot));
+            self.slots.len() as u32 - 1
         }
     }
 

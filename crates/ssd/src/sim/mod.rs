@@ -130,6 +130,7 @@ impl Simulation {
     }
 
     /// A second simulation in the same state. Maps are shared until one side writes them, so this is cheap.
+    #[must_use]
     pub fn snapshot(&mut self) -> Self {
         Self { drive: self.drive.snapshot() }
     }

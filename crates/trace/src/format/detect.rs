@@ -68,9 +68,19 @@ fn fits_lines(format: Format, sample: &[u8], most_bad: usize) -> bool {
     if ends_within_line {
         lines.pop();
     }
+    let tried: Vec<&[u8]> = lines
+        .into_iter()
+        .map(<[u8]>::trim_ascii_end)
+        .filter(|line| !line.is_empty())
+        .take(SAMPLE_LINES)
+        .collect();
+    if decoder.looks_ahead() {
+        let start = Box::new(std::io::Cursor::new(tried.join(&b'\n')));
+        if decoder.look_ahead(&mut Input::from_reader(Path::new("sample"), start, false)).is_err() {
+            return false;
+        }
+    }
     let mut bad = 0;
-    let tried =
-        lines.iter().map(|line| line.trim_ascii_end()).filter(|line| !line.is_empty()).take(SAMPLE_LINES);
     for line in tried {
         bad += usize::from(decoder.line(line, &mut sink).is_err());
         if bad > most_bad || sink.failed.is_some() {

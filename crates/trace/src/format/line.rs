@@ -70,6 +70,7 @@ impl<'a> Fields<'a> {
     /// The next field as a whole number.
     #[inline]
     pub(crate) fn whole(&mut self, field: &'static str) -> Result<u64, FieldError> {
+        self.skip_spaces();
         match self.rest.and_then(number::leading_whole) {
             Some((value, length)) if self.skip(length) => Ok(value),
             _ => number::whole(field, self.next(field)?),
@@ -89,21 +90,37 @@ impl<'a> Fields<'a> {
     /// The next field as a decimal number times `10^power`.
     #[inline]
     pub(crate) fn decimal(&mut self, field: &'static str, power: u32) -> Result<u64, FieldError> {
+        self.skip_spaces();
         match self.rest.and_then(|rest| number::leading_decimal(rest, power)) {
             Some((value, length)) if self.skip(length) => Ok(value),
             _ => number::decimal(field, self.next(field)?, power),
         }
     }
 
-    /// Takes the next field if it has `length` bytes.
+    /// Passes spaces before a number, which are no part of it.
+    #[inline]
+    fn skip_spaces(&mut self) {
+        while let Some([b' ', rest @ ..]) = self.rest
+            && self.separator != b' '
+        {
+            self.rest = Some(rest);
+        }
+    }
+
+    /// Takes the next field if it has `length` bytes and at most spaces behind them.
     #[inline]
     fn skip(&mut self, length: usize) -> bool {
-        let Some(rest) = self.rest else { return false };
-        match rest.get(length) {
-            None => self.rest = None,
-            Some(byte) if *byte == self.separator => self.rest = rest.get(length + 1..),
-            Some(_) => return false,
+        let Some(mut rest) = self.rest.and_then(|rest| rest.get(length..)) else { return false };
+        while let [b' ', after @ ..] = rest
+            && self.separator != b' '
+        {
+            rest = after;
         }
+        self.rest = match rest {
+            [] => None,
+            [byte, after @ ..] if *byte == self.separator => Some(after),
+            _ => return false,
+        };
         true
     }
 
@@ -211,4 +228,27 @@ impl<'a> Words<'a> {
 #[cold]
 pub(crate) fn missing(field: &'static str) -> FieldError {
     FieldError { field, found: "the end of the line".to_owned(), expected: "one more field" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_where_they_stand_or_explained() {
+        let mut fields = Fields::new(b" 12 ,3.5,x,18446744073709551615,7,", b',');
+        assert_eq!(fields.whole("a"), Ok(12));
+        assert_eq!(fields.decimal("b", 3), Ok(3500));
+        assert!(fields.whole("c").is_err_and(|error| error.found == "\"x\""));
+        assert_eq!(fields.whole("d"), Ok(u64::MAX));
+        assert!(fields.scaled("e", u64::MAX).is_err_and(|error| error.found == "\"7\""));
+        assert!(fields.whole("f").is_err_and(|error| error.found == "\"\""));
+        assert!(fields.whole("g").is_err_and(|error| error.found == "the end of the line"));
+        let mut words = Words::new(b"  5\t6.25 z9 8");
+        assert_eq!(words.whole("a"), Ok(5));
+        assert_eq!(words.decimal("b", 1), Ok(63));
+        assert!(words.whole("c").is_err_and(|error| error.found == "\"z9\""));
+        assert!(words.scaled("d", u64::MAX).is_err_and(|error| error.found == "\"8\""));
+        assert!(words.whole("e").is_err());
+    }
 }

@@ -1,5 +1,7 @@
 //! Several workloads without times on one drive.
 
+use std::collections::VecDeque;
+
 use crate::{Request, Source, TraceError};
 
 /// Lets sources take turns, one request each, until all have ended. Request streams are renumbered: all of the n-th
@@ -12,7 +14,7 @@ pub struct Interleave<'a> {
 struct Turn<'a> {
     stream: u16,
     source: Box<dyn Source + Send + 'a>,
-    batch: std::collections::VecDeque<Request>,
+    batch: VecDeque<Request>,
     more: bool,
 }
 
@@ -26,7 +28,7 @@ impl<'a> Interleave<'a> {
         if sources.len() > usize::from(u16::MAX) + 1 {
             return Err(super::too_many(sources.len()));
         }
-        let turn = |(stream, source)| Turn { stream, source, batch: Default::default(), more: true };
+        let turn = |(stream, source)| Turn { stream, source, batch: VecDeque::default(), more: true };
         Ok(Self { sources: (0..=u16::MAX).zip(sources).map(turn).collect(), next: 0 })
     }
 }

@@ -66,7 +66,8 @@ impl<S: Source> Source for Wrap<S> {
             for request in out.split_off(first + index) {
                 self.split(request);
             }
-            self.take_pieces(out, limit - (out.len() - start));
+            // A trace may have given a few more than asked for.
+            self.take_pieces(out, limit.saturating_sub(out.len() - start));
         }
         Ok(more? || !self.pieces.is_empty())
     }

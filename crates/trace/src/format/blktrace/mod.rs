@@ -12,8 +12,6 @@ mod cpus;
 mod encode;
 mod event;
 mod members;
-#[cfg(test)]
-mod tests;
 
 use std::path::Path;
 
@@ -26,7 +24,7 @@ pub(crate) use encode::BlktraceEncoder;
 use event::{COMPLETE, Endian, Event, ISSUE, QUEUE};
 
 /// How far a CPU's events may stand from their place in time: interrupts write theirs into the middle of others.
-const WINDOW: usize = 256;
+const WINDOW: usize = 4096;
 
 /// Decoder of one or more CPUs' events.
 pub(crate) struct Blktrace {
