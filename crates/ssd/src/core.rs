@@ -257,7 +257,7 @@ impl<C: Content> Core<C> {
             let program = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
             self.pending.flush(now_ns, executor);
             executor.touches(old_unit, old_ppn);
-            executor.submit_chain(now_ns, read, program);
+            executor.submit_chain(now_ns, read, program, (home.unit, written.ppn));
         }
         Ok(true)
     }

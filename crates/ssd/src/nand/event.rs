@@ -157,7 +157,8 @@ impl<P: Probe> Events<P> {
             Some(_) => return,
         };
         let place = self.scheduler.pick(&die.queue);
-        if overlaps && die.queue[place].command.kind != CommandKind::Program {
+        let next = &die.queue[place];
+        if next.waits.is_some() || overlaps && next.command.kind != CommandKind::Program {
             return;
         }
         let Some(queued) = die.queue.remove(place) else { return };
@@ -263,13 +264,11 @@ impl<P: Probe> Events<P> {
         if queued.command.tag != NOBODY {
             self.completed.push(queued.command.tag);
         }
-        if let Some(next) = queued.then {
-            self.enqueue(Queued {
-                command: *next,
-                pages: Pages::default(),
-                then: None,
-                request: queued.request,
-            });
+        if let Some((chain, die)) = queued.then {
+            for waiting in self.dies[die as usize].queue.iter_mut().filter(|next| next.waits == Some(chain)) {
+                waiting.waits = None;
+            }
+            self.start(die);
         }
         self.promote(number);
         self.start(number);
@@ -318,15 +317,27 @@ impl<P: Probe> Executor for Events<P> {
             self.submitted += 1;
         }
         let pages = std::mem::take(&mut self.touched);
-        self.enqueue(Queued { command, pages, then: None, request: self.request });
+        self.enqueue(Queued { command, pages, then: None, waits: None, request: self.request });
     }
 
-    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command) {
+    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command, page: (u32, u32)) {
         debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
         self.submitted += 1;
-        let first = Command { tag: NOBODY, ..first };
+        self.sequence += 1;
+        let (chain, request) = (self.sequence, self.request);
         let pages = std::mem::take(&mut self.touched);
-        self.enqueue(Queued { command: first, pages, then: Some(Box::new(second)), request: self.request });
+        // The second one's place is taken now, so that whatever is made later for its page comes after it.
+        self.touches(page.0, page.1);
+        let second_pages = std::mem::take(&mut self.touched);
+        self.enqueue(Queued {
+            command: second,
+            pages: second_pages,
+            then: None,
+            waits: Some(chain),
+            request,
+        });
+        let first = Command { tag: NOBODY, ..first };
+        self.enqueue(Queued { command: first, pages, then: Some((chain, second.die)), waits: None, request });
     }
 
     fn die_is_idle(&self, die: u32, _: u64) -> bool {

@@ -109,8 +109,9 @@ pub(crate) trait Executor {
     /// Hands a command to its die at `now_ns`.
     fn submit(&mut self, now_ns: u64, command: Command);
 
-    /// Hands over a command and another, for another die, that may only be handed over when the first is done.
-    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command);
+    /// Hands over a command and another, for another die, that takes its place in that die's queue but may only start when
+    /// the first is done. What was announced by [`Executor::touches`] is the first one's; `page` is the second one's.
+    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command, page: (u32, u32));
 
     /// Whether the die has neither a command nor one waiting at `now_ns`.
     fn die_is_idle(&self, die: u32, now_ns: u64) -> bool;
@@ -122,7 +123,7 @@ pub(crate) struct Untimed;
 impl Executor for Untimed {
     #[inline]
     fn submit(&mut self, _: u64, _: Command) {}
-    fn submit_chain(&mut self, _: u64, _: Command, _: Command) {}
+    fn submit_chain(&mut self, _: u64, _: Command, _: Command, _: (u32, u32)) {}
     fn die_is_idle(&self, _: u32, _: u64) -> bool {
         true
     }

@@ -91,7 +91,7 @@ impl<P: Probe> Executor for Timeline<P> {
         }
     }
 
-    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command) {
+    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command, _: (u32, u32)) {
         let end = self.run(now_ns, &first);
         self.submit(end, second);
     }

@@ -36,8 +36,10 @@ pub(crate) struct Queued {
     pub(crate) command: Command,
     /// Pages that it reads or writes; empty if the scheduler does not reorder.
     pub(crate) pages: Pages,
-    /// Handed over when this one is done.
-    pub(crate) then: Option<Box<Command>>,
+    /// Number of the chain that it begins, and the die of the command that may start when this one is done.
+    pub(crate) then: Option<(u64, u32)>,
+    /// Number of the chain that it ends: it keeps its place in the queue, but may not start yet.
+    pub(crate) waits: Option<u64>,
     /// Number of the request that it serves.
     pub(crate) request: u64,
 }

@@ -45,7 +45,7 @@ mod tests {
             program_ns: 0,
             tag: NOBODY,
         };
-        Queued { command, pages, then: None, request: 0 }
+        Queued { command, pages, then: None, waits: None, request: 0 }
     }
 
     #[test]
