@@ -11,7 +11,7 @@ use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
 use crate::content::{Content, Unchecked, Versions};
-use crate::core::Core;
+use crate::core::{AHEAD, Core};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
@@ -209,14 +209,17 @@ fn fill<C: Content>(core: &mut Core<C>, pages: Range<u64>) -> Result<(), RunErro
 
 /// Untimed writes and TRIMs of requests, alike on both paths.
 fn overwrite<C: Content>(core: &mut Core<C>, requests: &[Request], everything: bool) -> Result<(), RunError> {
-    for request in requests {
-        match request.op {
-            Op::Flush => {}
-            Op::Trim => core.parts(request.lba, request.end()).for_each(|part| core.trim(part)),
-            Op::Read if !everything => {}
-            Op::Read | Op::Write => {
-                for part in core.parts(request.lba, request.end()) {
-                    core.place_untimed(part.lpn)?;
+    for requests in requests.chunks(AHEAD) {
+        core.look_ahead(requests);
+        for request in requests {
+            match request.op {
+                Op::Flush => {}
+                Op::Trim => core.parts(request.lba, request.end()).for_each(|part| core.trim(part)),
+                Op::Read if !everything => {}
+                Op::Read | Op::Write => {
+                    for part in core.parts(request.lba, request.end()) {
+                        core.place_untimed(part.lpn)?;
+                    }
                 }
             }
         }

@@ -104,11 +104,6 @@ impl Input {
         Position::Line(self.lines)
     }
 
-    /// Bytes consumed so far, after decompression.
-    pub(crate) const fn consumed(&self) -> u64 {
-        self.consumed
-    }
-
     /// The next line, without its `\n`, and whether that was there; `None` at the end of the file.
     pub(crate) fn next_line(&mut self) -> Result<Option<(&[u8], bool)>, TraceError> {
         let mut searched = 0;
