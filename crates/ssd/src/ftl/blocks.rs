@@ -131,12 +131,10 @@ impl Blocks {
 
     /// Takes an erased block: the one erased longest ago, or the least worn one.
     pub(crate) fn take_free(&mut self, least_worn: bool) -> Option<u32> {
-        if least_worn || self.erased.is_empty() {
-            // A block never used is as little worn as can be.
-            if self.fresh < self.count {
-                self.fresh += 1;
-                return Some(self.fresh - 1);
-            }
+        // A block never used is as little worn as can be, and was erased before all others.
+        if self.fresh < self.count {
+            self.fresh += 1;
+            return Some(self.fresh - 1);
         }
         if !least_worn {
             return self.erased.pop_front();

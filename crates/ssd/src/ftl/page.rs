@@ -381,3 +381,6 @@ impl Unit {
         Self { owner, blocks: self.blocks.clone(), valid_bits: self.valid_bits.clone(), ..*self }
     }
 }
+
+#[cfg(test)]
+mod tests;
