@@ -244,3 +244,6 @@ impl Content for Versions {
         self.failure.as_deref()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -311,9 +311,9 @@ impl<C: Content> Core<C> {
     pub(crate) fn place_untimed(&mut self, lpn: u64) -> Result<(), RunError> {
         self.counters.host_pages_written += 1;
         let part = Part { lpn, first: 0, end: self.page_sectors.get() as u32 };
-        self.write(0, NOBODY, part, true, Stage::Direct, &mut crate::nand::Untimed)?;
+        let written = self.write(0, NOBODY, part, true, Stage::Direct, &mut crate::nand::Untimed)?;
         self.flush(0, &mut crate::nand::Untimed);
-        Ok(())
+        if written { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }
     }
 
     #[inline]

@@ -108,6 +108,21 @@ pub enum RunError {
         /// Sectors of the drive.
         capacity_sectors: u64,
     },
+    /// Simulated time has come to an end.
+    #[error("request {number}: simulated time passes 146 years: shorten the times, or lower host.time_scale")]
+    TooLong {
+        /// Number of the request, from 1.
+        number: u64,
+    },
+    /// Preconditioning to steady state has nothing to write.
+    #[error(
+        "precondition=steady writes the workload's own addresses, and {requests} requests of it wrote not a page: \
+         use precondition=full"
+    )]
+    NothingWritten {
+        /// Requests looked at.
+        requests: u64,
+    },
     /// The checking mode found that the drive does not do what a drive must.
     #[error("verification failed at request {number}: {detail}")]
     Verify {

@@ -14,6 +14,9 @@ const MOST_CAPACITIES: u64 = 200;
 /// Relative difference between successive windows that counts as steady.
 const STEADY: f64 = 0.005;
 
+/// Requests without a page written after which there will never be one.
+const MOST_IDLE: u64 = 1 << 18;
+
 /// What the caller has to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -34,6 +37,8 @@ pub struct Preconditioner {
     /// Counters at the start of the current window of one capacity.
     window: Counters,
     windows: u64,
+    /// Requests since the last one that wrote.
+    idle: u64,
     last: f64,
     done: bool,
 }
@@ -42,7 +47,8 @@ impl Preconditioner {
     /// For a new drive of `pages` logical pages.
     pub fn new(state: Precondition, pages: u64) -> Self {
         let done = state == Precondition::Empty;
-        Self { state, filled: 0, pages, window: Counters::default(), windows: 0, last: f64::INFINITY, done }
+        let (window, last) = (Counters::default(), f64::INFINITY);
+        Self { state, filled: 0, pages, window, windows: 0, idle: 0, last, done }
     }
 
     /// Logical pages written so far.
@@ -75,8 +81,13 @@ impl Preconditioner {
         requests: &[Request],
         everything: bool,
     ) -> Result<(), RunError> {
+        let before = simulation.counters().host_pages_written;
         simulation.overwrite(requests, everything)?;
         let now = simulation.counters();
+        self.idle = if now.host_pages_written > before { 0 } else { self.idle + requests.len() as u64 };
+        if self.idle >= MOST_IDLE || requests.is_empty() {
+            return Err(RunError::NothingWritten { requests: self.idle });
+        }
         let written = now.host_pages_written - self.window.host_pages_written;
         if written < self.pages {
             return Ok(());

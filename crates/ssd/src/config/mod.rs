@@ -127,11 +127,15 @@ impl Config {
         self.buffer.bytes.0 / self.page.0.max(1)
     }
 
+    /// Whether transfers take no time.
+    pub(crate) fn bus_is_free(&self) -> bool {
+        self.timing.bus == 0.0 && self.timing.command.0 == 0
+    }
+
     /// The first reason why busy-until times would not be exact for this drive, if there is one.
     pub fn needs_events(&self) -> Option<&'static str> {
-        let bus_is_free = self.timing.bus == 0.0 && self.timing.command.0 == 0;
         let one_at_a_time = matches!(&self.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
-        if self.chips * self.dies > 1 && !bus_is_free {
+        if self.chips * self.dies > 1 && !self.bus_is_free() {
             Some("dies that share a channel are granted its bus in the order of their requests")
         } else if !matches!(self.sched, SchedConfig::Fifo(_)) {
             Some("the scheduler changes the order of commands")

@@ -9,6 +9,7 @@ use crate::gc::GcConfig;
 use crate::geometry::Geometry;
 use crate::host::HostConfig;
 use crate::nand::timing::Timing;
+use crate::sched::SchedConfig;
 use crate::wear::WearConfig;
 
 /// A combination that is refused.
@@ -22,7 +23,7 @@ pub struct Refusal {
 }
 
 /// All refusals across slots that need no geometry.
-pub const REFUSALS: [Refusal; 10] = [
+pub const REFUSALS: [Refusal; 15] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -67,6 +68,33 @@ pub const REFUSALS: [Refusal; 10] = [
         applies: |config| config.timing.multi_plane && config.planes == 1,
     },
     Refusal {
+        keys: "timing.cache_program=true, timing.bus=0, timing.command=0",
+        reason: "a transfer that takes no time needs no cache to hide in: set timing.bus or timing.command",
+        applies: |config| config.timing.cache_program && config.bus_is_free(),
+    },
+    Refusal {
+        keys: "timing.cache_program=true, alloc.kind=dynamic",
+        reason: "dynamic allocation gives a page to an idle die only, so a die is never programming when the next page comes",
+        applies: |config| config.timing.cache_program && matches!(config.alloc, AllocConfig::Dynamic(_)),
+    },
+    Refusal {
+        keys: "timing.cache_program=true, buffer.bytes, planes=1",
+        reason: "a plane takes its next page from the buffer when the last one is programmed, so none is ever loaded ahead: \
+                 set planes, or leave the buffer out",
+        applies: |config| config.timing.cache_program && config.buffer.bytes.0 > 0 && config.planes == 1,
+    },
+    Refusal {
+        keys: "sched.kind=read-first, host.queue_depth=1",
+        reason: "a die never has a read and a write waiting when requests come one at a time: raise host.queue_depth, or \
+                 set host.mode=open or buffer.bytes",
+        applies: reads_never_meet_writes,
+    },
+    Refusal {
+        keys: "wear.dynamic=true, gc.free_blocks=1, gc.frontiers=1",
+        reason: "each plane then has a single erased block, so there is nothing to choose from: raise gc.free_blocks",
+        applies: |config| config.wear.dynamic && config.gc.free_blocks == 1 && config.gc.frontiers == 1,
+    },
+    Refusal {
         keys: "ftl.kind=direct, gc.*, wear.*, precondition",
         reason: "with physical addresses nothing is collected, worn or preconditioned: leave these keys at their defaults",
         applies: |config| {
@@ -84,6 +112,15 @@ pub const REFUSALS: [Refusal; 10] = [
         },
     },
 ];
+
+/// Whether a scheduler that prefers reads has no choice, because one request at a time only ever brings one or the other.
+fn reads_never_meet_writes(config: &Config) -> bool {
+    let one_at_a_time = matches!(&config.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
+    let writes_linger = config.buffer.bytes.0 > 0 && config.buffer.ack == Ack::Buffer;
+    // Under dynamic allocation a write in part reads its old version on another die.
+    let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
+    matches!(config.sched, SchedConfig::ReadFirst(_)) && one_at_a_time && !writes_linger && is_striped
+}
 
 /// Says why a configuration can't be simulated, if it can't.
 pub fn check(config: &Config) -> Result<(), ConfigError> {

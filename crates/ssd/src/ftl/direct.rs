@@ -1,5 +1,5 @@
 //! Direct translation: the logical page number is the physical one. Every page can be read, a write programs its page in
-//! place, nothing is erased: for workloads of physical addresses, such as studies of scheduling below the FTL.
+//! place, nothing is erased or forgotten (TRIM does nothing): for workloads of physical addresses, such as studies of scheduling below the FTL.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

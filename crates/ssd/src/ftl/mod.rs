@@ -115,6 +115,11 @@ impl Ftl {
         }
     }
 
+    /// Whether TRIM does anything: with direct translation every page keeps its data.
+    pub(crate) fn forgets(&self) -> bool {
+        !matches!(self, Ftl::Direct)
+    }
+
     /// Forgets the page. Returns whether it was mapped.
     pub(crate) fn trim(&mut self, home: Home) -> bool {
         match self {

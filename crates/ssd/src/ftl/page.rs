@@ -280,15 +280,8 @@ impl PageFtl {
         for word in 0..words {
             let bits = std::mem::take(&mut unit.valid_bits[victim as usize * words + word]);
             let first = victim * pages_per_block + word as u32 * 64;
-            let mut ahead = [0; 64];
-            let pages = pages_of(bits).zip(&mut ahead);
-            // Looked up first, all together, so that the processor waits for memory once and not for every page.
-            let warm = pages.fold(0, |warm, (page, key)| {
-                *key = unit.owner.get((first + page).into());
-                warm ^ map.get((*key).into())
-            });
-            std::hint::black_box(warm);
-            for (page, key) in pages_of(bits).zip(ahead) {
+            for page in pages_of(bits) {
+                let key = unit.owner.get((first + page).into());
                 if unit.collected.next == pages_per_block {
                     unit.open_collected(rules, worn)?;
                 }
@@ -388,3 +381,6 @@ impl Unit {
         Self { owner, blocks: self.blocks.clone(), valid_bits: self.valid_bits.clone(), ..*self }
     }
 }
+
+#[cfg(test)]
+mod tests;

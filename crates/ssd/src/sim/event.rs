@@ -77,10 +77,15 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         let geometry = &core.geometry;
         let queues = if core.alloc.shares_map() { 1 } else { geometry.units() };
         let pages = config.buffer_pages();
-        let bus_is_free = config.timing.bus == 0.0 && config.timing.command.0 == 0;
         let scheduler = Scheduler::new(&config.sched);
         Self {
-            events: Events::new(geometry, bus_is_free, config.timing.cache_program, scheduler, probe),
+            events: Events::new(
+                geometry,
+                config.bus_is_free(),
+                config.timing.cache_program,
+                scheduler,
+                probe,
+            ),
             ledger: Ledger::new(config, geometry.capacity_sectors()),
             slots: Vec::new(),
             free: Vec::new(),
@@ -99,7 +104,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
 
     fn serve_one(&mut self, request: &Request) -> Result<(), RunError> {
         let number = self.ledger.take(request)?;
-        if let Some(arrival) = self.ledger.arrival_ns(request) {
+        if let Some(arrival) = self.ledger.arrival_ns(request)? {
             self.advance_to(arrival)?;
             self.events.now_ns = arrival;
         } else {
@@ -272,6 +277,9 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     }
 
     fn trim(&mut self, request: &Request) {
+        if !self.core.ftl.forgets() {
+            return;
+        }
         let page_sectors = self.core.page_sectors.get() as u32;
         for part in self.core.parts(request.lba, request.end()) {
             if part.end - part.first == page_sectors

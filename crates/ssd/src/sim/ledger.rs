@@ -8,6 +8,9 @@ use crate::host::{HostConfig, open};
 use crate::nand::{Probe, RequestRecord, Usage};
 use crate::stats::{Counters, Latencies, Stats};
 
+/// Simulated time may not pass this point, ns (146 years): what is under way then still fits 64 bits.
+const LAST_NS: u64 = 1 << 62;
+
 /// Books of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
@@ -43,23 +46,22 @@ impl Ledger {
     pub(super) fn take(&mut self, request: &Request) -> Result<u64, RunError> {
         let number = self.taken;
         self.taken += 1;
-        if request.end() > self.capacity_sectors {
-            return Err(RunError::BeyondDrive {
-                number: self.taken,
-                lba: request.lba,
-                end: request.end(),
-                capacity_sectors: self.capacity_sectors,
-            });
+        check_address(request, self.taken, self.capacity_sectors)?;
+        if self.end_ns.max(self.last_arrival_ns) > LAST_NS {
+            return Err(RunError::TooLong { number });
         }
         Ok(number)
     }
 
     /// When a request of an open loop enters, ns; `None` in a closed loop.
     #[inline]
-    pub(super) fn arrival_ns(&mut self, request: &Request) -> Option<u64> {
-        let scale = self.time_scale?;
+    pub(super) fn arrival_ns(&mut self, request: &Request) -> Result<Option<u64>, RunError> {
+        let Some(scale) = self.time_scale else { return Ok(None) };
         self.last_arrival_ns = self.last_arrival_ns.max(open::scale(request.time_ns, scale));
-        Some(self.last_arrival_ns)
+        if self.last_arrival_ns > LAST_NS {
+            return Err(RunError::TooLong { number: self.taken });
+        }
+        Ok(Some(self.last_arrival_ns))
     }
 
     /// A request is done.
@@ -95,7 +97,17 @@ impl Ledger {
     }
 }
 
-/// Whether a request moves data.
+/// Refuses a request beyond the drive.
+#[inline]
+pub(super) fn check_address(request: &Request, number: u64, capacity_sectors: u64) -> Result<(), RunError> {
+    let end = request.lba.saturating_add(request.sectors.into());
+    if end <= capacity_sectors {
+        return Ok(());
+    }
+    Err(RunError::BeyondDrive { number, lba: request.lba, end, capacity_sectors })
+}
+
+/// Whether a request moves no data.
 #[inline]
 pub(super) fn is_empty(request: &Request) -> bool {
     request.sectors == 0 || request.op == Op::Flush

@@ -209,12 +209,17 @@ fn fill<C: Content>(core: &mut Core<C>, pages: Range<u64>) -> Result<(), RunErro
 
 /// Untimed writes and TRIMs of requests, alike on both paths.
 fn overwrite<C: Content>(core: &mut Core<C>, requests: &[Request], everything: bool) -> Result<(), RunError> {
+    let capacity = core.geometry.capacity_sectors();
+    let mut number = 0;
     for requests in requests.chunks(AHEAD) {
         core.look_ahead(requests);
         for request in requests {
+            number += 1;
+            ledger::check_address(request, number, capacity)?;
             match request.op {
-                Op::Flush => {}
+                _ if ledger::is_empty(request) => {}
                 Op::Trim => core.parts(request.lba, request.end()).for_each(|part| core.trim(part)),
+                Op::Flush => {}
                 Op::Read if !everything => {}
                 Op::Read | Op::Write => {
                     for part in core.parts(request.lba, request.end()) {

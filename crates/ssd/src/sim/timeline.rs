@@ -67,7 +67,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     #[inline]
     fn serve_one(&mut self, request: &Request) -> Result<(), RunError> {
         let number = self.ledger.take(request)?;
-        let arrival = self.ledger.arrival_ns(request);
+        let arrival = self.ledger.arrival_ns(request)?;
         let now = arrival.unwrap_or_else(|| self.window.enter());
         self.line.request = number;
         self.line.latest_ns = now;
@@ -207,6 +207,9 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
 
     fn trim(&mut self, now: u64, request: &Request) -> u64 {
         self.release(now);
+        if !self.core.ftl.forgets() {
+            return now;
+        }
         let page_sectors = self.core.page_sectors.get() as u32;
         for part in self.core.parts(request.lba, request.end()) {
             if part.end - part.first == page_sectors

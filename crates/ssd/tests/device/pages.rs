@@ -65,7 +65,7 @@ fn page_sizes_from_one_sector_to_512() {
                 sectors(0, Op::Read, 0, 4 * sectors_a_page as u32),
             ];
             let outcome = run_both(&settings, &requests);
-            let parts = if sectors_a_page == 1 { 0 } else { 1 };
+            let parts = u64::from(sectors_a_page > 1);
             let latencies =
                 [4 * PROGRAM, PROGRAM + parts * READ, 2 * READ, 2 * (PROGRAM + parts * READ), 4 * READ];
             assert_eq!(outcome.latencies(), latencies, "{size}, buffer {buffer}");

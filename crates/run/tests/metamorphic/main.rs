@@ -1,0 +1,44 @@
+//! Every key acts: changed, it changes the result, or the combination is refused with a reason that names it.
+
+mod alone;
+mod drives;
+mod table;
+
+use std::collections::BTreeMap;
+
+use flashweir_run::{Error, RunSpec, WorkloadSpec, simulate};
+use serde_json::Value;
+
+/// A setting, as on the command line.
+type Setting = (&'static str, &'static str);
+
+/// Reads, writes, TRIMs and flushes of all sizes at all alignments, with times.
+const MIXED: &str = "random:span=4MiB,size=512B|4KiB|12KiB|40KiB:0.4,align=512,count=1200,write=0.6,trim=0.05,flush=0.02,rate=2000";
+
+/// A drive of the default shape, small and full, so that it collects.
+const SMALL: [Setting; 3] = [("capacity", "4MiB"), ("pages_per_block", "8"), ("precondition", "full")];
+
+/// The result of a run without what depends on the machine or repeats the input.
+fn result(settings: &[Setting], workload: &str) -> Result<Value, Error> {
+    let run = RunSpec {
+        workloads: vec![WorkloadSpec { name: None, spec: workload.into() }],
+        overrides: settings
+            .iter()
+            .map(|(key, value)| ((*key).into(), Value::String((*value).into())))
+            .collect(),
+        verify: true,
+        ..RunSpec::default()
+    };
+    let mut result = simulate(&run, &mut |_| true)?;
+    let object = result.as_object_mut().expect("an object");
+    for key in ["config", "version", "seed", "wall_s", "setup_wall_s", "precondition_wall_s", "geometry"] {
+        assert!(object.remove(key).is_some(), "a result holds {key}");
+    }
+    Ok(result)
+}
+
+/// Settings over others: the last one of a key counts.
+fn over(base: &[Setting], more: &[Setting]) -> Vec<Setting> {
+    let all: BTreeMap<_, _> = base.iter().chain(more).copied().collect();
+    all.into_iter().collect()
+}

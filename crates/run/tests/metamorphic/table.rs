@@ -1,0 +1,99 @@
+//! Values to try for every key: all choices of a policy, and at least one other value for everything else.
+
+use std::collections::BTreeSet;
+
+use flashweir_ssd::Config;
+use flashweir_ssd::config::keys::{find, keys};
+use flashweir_ssd::config::layers::{Layer, resolve, to_value};
+use serde_json::Value;
+
+use super::Setting;
+
+/// Legal values other than the default, for keys that are no choice.
+const VALUES: [(&str, &[&str]); 27] = [
+    ("channels", &["4", "3"]),
+    ("chips", &["2"]),
+    ("dies", &["2"]),
+    ("planes", &["2"]),
+    ("page", &["2KiB", "16KiB"]),
+    ("pages_per_block", &["4", "7"]),
+    ("capacity", &["5MiB"]),
+    ("op_ratio", &["0.25"]),
+    ("timing.read", &["61us", "50us,70us"]),
+    ("timing.program", &["801us", "500us,1100us"]),
+    ("timing.erase", &["1501us", "0"]),
+    ("timing.bus", &["24", "0"]),
+    ("timing.command", &["1us"]),
+    ("timing.cache_program", &["true"]),
+    ("timing.multi_plane", &["true"]),
+    ("alloc.mode", &["1"]),
+    ("gc.choices", &["2"]),
+    ("gc.frontiers", &["2"]),
+    ("gc.free_blocks", &["2"]),
+    ("buffer.bytes", &["16KiB", "64KiB"]),
+    ("host.queue_depth", &["4"]),
+    ("host.time_scale", &["0.5"]),
+    ("wear.dynamic", &["true"]),
+    ("wear.static_gap", &["2"]),
+    ("precondition", &["empty", "steady"]),
+    ("engine", &["timeline", "event"]),
+    ("alloc.order", &["CDWP", "CPDW", "CPWD", "CWDP", "WDPC"]),
+];
+
+/// Every setting to try: all keys, each with all its choices or the values above.
+pub(crate) fn settings() -> Vec<Setting> {
+    let listed = |name: &str| VALUES.iter().find(|(key, _)| *key == name).map(|(_, values)| *values);
+    let mut all = Vec::new();
+    for key in keys() {
+        let choices: Vec<&'static str> = key.choices.iter().map(String::as_str).collect();
+        let values = match listed(&key.name) {
+            Some(values) => values.to_vec(),
+            None if !choices.is_empty() => choices,
+            None => {
+                panic!("`{}` is new: give it values in this table, and a drive on which it acts", key.name)
+            }
+        };
+        all.extend(values.into_iter().map(|value| (key.name.as_str(), value)));
+    }
+    all
+}
+
+#[test]
+fn the_table_has_every_key_and_no_other() {
+    for (name, _) in VALUES {
+        assert!(find(name).is_some(), "`{name}` is in the table but in no schema");
+    }
+    let named: BTreeSet<_> = settings().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(named.len(), keys().len());
+}
+
+#[test]
+fn the_schema_has_every_key_that_a_configuration_writes() {
+    let mut written = BTreeSet::new();
+    leaves("", &to_value(&Config::default()), &mut written);
+    for key in keys().iter().filter(|key| key.is_policy) {
+        for choice in &key.choices {
+            let layer =
+                Layer::from_assignments("test", [(key.name.as_str(), choice.as_str()), ("chips", "2")]);
+            let config = resolve(&[layer]);
+            // Some refuse the default drive's other settings; their keys then appear with another choice.
+            if let Ok(config) = config {
+                leaves("", &to_value(&config), &mut written);
+            }
+        }
+    }
+    let declared: BTreeSet<_> = keys().iter().map(|key| key.name.clone()).collect();
+    assert_eq!(written, declared);
+}
+
+/// Dotted names of everything that is no table.
+fn leaves(prefix: &str, value: &Value, into: &mut BTreeSet<String>) {
+    let Value::Object(table) = value else {
+        into.insert(prefix.into());
+        return;
+    };
+    for (key, value) in table {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        leaves(&path, value, into);
+    }
+}

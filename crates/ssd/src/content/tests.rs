@@ -1,0 +1,146 @@
+//! The checker is itself checked: each rule broken on purpose, and found.
+
+use super::*;
+
+const FULL: Range<u32> = 0..8;
+
+/// A drive of one unit: blocks of 4 pages of 8 sectors.
+fn versions() -> Versions {
+    Versions::new(&Geometry::for_test(1, 1, 1, 1), true)
+}
+
+fn first(ppn: u32) -> Written {
+    Written { ppn, old: None }
+}
+
+fn over(ppn: u32, old: u32) -> Written {
+    Written { ppn, old: Some((0, old)) }
+}
+
+/// Writes a page from the host straight to flash.
+fn write(versions: &mut Versions, lpn: u64, sectors: Range<u32>, written: &Written) {
+    versions.stage(Stage::Direct, lpn, sectors);
+    versions.program(Stage::Direct, 0, written);
+}
+
+/// What the checker says after `broken` was done to a drive on which logical page 5 is on physical page 0.
+#[track_caller]
+fn found(broken: impl FnOnce(&mut Versions)) -> String {
+    let mut versions = versions();
+    write(&mut versions, 5, FULL, &first(0));
+    versions.read(5, FULL, Some((0, 0)), None);
+    assert_eq!(versions.failure(), None);
+    broken(&mut versions);
+    versions.failure().expect("a broken rule is found").to_owned()
+}
+
+#[test]
+fn what_a_drive_may_do_is_not_found_fault_with() {
+    let mut versions = versions();
+    versions.read(5, FULL, None, None);
+    write(&mut versions, 5, FULL, &first(0));
+    write(&mut versions, 5, 2..3, &over(1, 0));
+    versions.read(5, FULL, Some((0, 1)), None);
+    versions.copy(0, 1, 4);
+    versions.erase(0, 0);
+    versions.read(5, FULL, Some((0, 4)), None);
+    write(&mut versions, 6, 0..1, &first(0));
+    versions.read(6, 0..8, Some((0, 0)), None);
+    versions.stage(Stage::Buffer(3), 5, 1..2);
+    versions.read(5, FULL, Some((0, 4)), Some(Stage::Buffer(3)));
+    versions.program(Stage::Buffer(3), 0, &over(5, 4));
+    versions.unstage(Stage::Buffer(3));
+    versions.read(5, FULL, Some((0, 5)), None);
+    versions.trim(5);
+    versions.read(5, FULL, None, None);
+    assert_eq!(versions.failure(), None);
+}
+
+#[test]
+fn a_page_programmed_twice_or_out_of_order_is_found() {
+    let twice = found(|versions| write(versions, 6, FULL, &first(0)));
+    assert_eq!(twice, "unit 0, block 0: page 0 programmed when page 1 was next");
+    let skipped = found(|versions| write(versions, 6, FULL, &first(2)));
+    assert_eq!(skipped, "unit 0, block 0: page 2 programmed when page 1 was next");
+    let moved = found(|versions| versions.copy(0, 0, 5));
+    assert_eq!(moved, "unit 0, block 1: page 1 programmed when page 0 was next");
+}
+
+#[test]
+fn a_lost_write_is_found() {
+    // The map says: not there; another page; the version before.
+    let unmapped = found(|versions| versions.read(5, FULL, None, None));
+    assert_eq!(unmapped, "sector 0 of page 5 read version 0, the last write was version 1");
+    let other = found(|versions| {
+        write(versions, 6, FULL, &first(1));
+        versions.read(5, FULL, Some((0, 1)), None);
+    });
+    assert_eq!(other, "sector 0 of page 5 read version 2, the last write was version 1");
+    let stale = found(|versions| {
+        write(versions, 5, 3..4, &over(1, 0));
+        versions.read(5, FULL, Some((0, 0)), None);
+    });
+    assert_eq!(stale, "sector 3 of page 5 read version 1, the last write was version 2");
+}
+
+#[test]
+fn a_rewrite_that_drops_the_rest_of_its_page_is_found() {
+    let dropped = found(|versions| {
+        write(versions, 5, 3..4, &first(1));
+        versions.read(5, FULL, Some((0, 1)), None);
+    });
+    assert_eq!(dropped, "sector 0 of page 5 read version 0, the last write was version 1");
+}
+
+#[test]
+fn data_of_an_erased_block_is_found() {
+    let read = found(|versions| {
+        versions.erase(0, 0);
+        versions.read(5, FULL, Some((0, 0)), None);
+    });
+    assert_eq!(read, "sector 0 of page 5 read an erased page, the last write was version 1");
+    let moved = found(|versions| {
+        versions.erase(0, 0);
+        versions.copy(0, 0, 4);
+    });
+    assert_eq!(moved, "unit 0: page 0 was moved after its block was erased");
+    let completed = found(|versions| {
+        versions.erase(0, 0);
+        write(versions, 5, 3..4, &over(4, 0));
+    });
+    assert_eq!(completed, "unit 0: a partial write took its other sectors from an erased page");
+}
+
+#[test]
+fn data_that_outlives_its_trim_is_found() {
+    let kept = found(|versions| {
+        versions.trim(5);
+        versions.read(5, 2..4, Some((0, 0)), None);
+    });
+    assert_eq!(kept, "sector 2 of page 5 read version 1, the last write was version 0");
+}
+
+#[test]
+fn a_read_that_misses_the_buffer_or_reads_it_too_long_is_found() {
+    let missed = found(|versions| {
+        versions.stage(Stage::Buffer(0), 5, 1..2);
+        versions.read(5, FULL, Some((0, 0)), None);
+    });
+    assert_eq!(missed, "sector 1 of page 5 read version 1, the last write was version 2");
+    let gone = found(|versions| {
+        versions.stage(Stage::Buffer(0), 5, 1..2);
+        versions.program(Stage::Buffer(0), 0, &over(1, 0));
+        write(versions, 5, FULL, &over(2, 1));
+        versions.read(5, FULL, Some((0, 2)), Some(Stage::Buffer(0)));
+    });
+    assert_eq!(gone, "sector 1 of page 5 read version 2, the last write was version 3");
+}
+
+#[test]
+fn only_the_first_fault_is_kept() {
+    let fault = found(|versions| {
+        versions.read(5, 7..8, None, None);
+        versions.read(5, FULL, None, None);
+    });
+    assert!(fault.starts_with("sector 7 "), "{fault}");
+}

@@ -1,0 +1,233 @@
+//! Properties over random operations, checked after each of them against a model of the array that knows only which
+//! pages were programmed and erased.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::layers::{Layer, resolve};
+use crate::ftl::blocks::Index;
+
+/// What the array must be, from the reports of the layer alone: pages programmed of each block, by unit.
+struct Array {
+    programmed: Vec<Vec<u32>>,
+    pages_per_block: u32,
+    copied: u64,
+    erased: u64,
+}
+
+impl Array {
+    fn program(&mut self, unit: u32, ppn: u32) {
+        let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
+        let next = &mut self.programmed[unit as usize][block as usize];
+        assert_eq!(page, *next, "pages of a block are programmed once and in order");
+        *next += 1;
+    }
+
+    fn holds(&self, unit: u32, ppn: u32) -> bool {
+        ppn % self.pages_per_block < self.programmed[unit as usize][(ppn / self.pages_per_block) as usize]
+    }
+}
+
+impl Flash for Array {
+    fn moved(&mut self, unit: u32, from: u32, to: u32) {
+        assert!(self.holds(unit, from), "only programmed pages are moved");
+        self.program(unit, to);
+        self.copied += 1;
+    }
+
+    fn collected(&mut self, unit: u32, victim: u32, pages: u32) {
+        let programmed = &mut self.programmed[unit as usize][victim as usize];
+        assert_eq!(*programmed, self.pages_per_block, "only full blocks are collected");
+        assert_eq!(u64::from(pages), std::mem::take(&mut self.copied));
+        *programmed = 0;
+        self.erased += 1;
+    }
+}
+
+/// The layer, the model of its array, and where every logical page must be.
+struct Bench {
+    ftl: PageFtl,
+    array: Array,
+    units_of: BTreeMap<u32, u32>,
+    kind: Index,
+    static_gap: u32,
+}
+
+impl Bench {
+    fn new(config: &DeviceConfig, shared: bool) -> Self {
+        let geometry = Geometry::new(config).expect("legal");
+        let ftl = PageFtl::new(config, &geometry, shared, 3);
+        let blocks = vec![0; geometry.unit_blocks as usize];
+        let array = Array {
+            programmed: vec![blocks; geometry.units() as usize],
+            pages_per_block: geometry.pages_per_block,
+            copied: 0,
+            erased: 0,
+        };
+        let kind = Victim::new(&config.gc.victim).index();
+        Self { ftl, array, units_of: BTreeMap::new(), kind, static_gap: config.wear.static_gap }
+    }
+
+    /// Key of a page in the map of its unit: with a map of their own units know different pages by the same key.
+    fn home(&self, lpn: u32, unit: u32) -> Home {
+        let units = self.ftl.units.len() as u32;
+        if self.ftl.rules.shared_map {
+            Home { unit, key: lpn }
+        } else {
+            Home { unit: lpn % units, key: lpn / units }
+        }
+    }
+
+    fn write(&mut self, lpn: u32, wish: u32) {
+        let units = self.ftl.units.len() as u32;
+        let before = self.units_of.get(&lpn).copied();
+        let free = |unit: &u32| before == Some(*unit) || self.ftl.has_room(*unit);
+        let unit = (0..units).map(|step| (wish + step) % units).find(free).expect("the drive has room");
+        let home = self.home(lpn, unit);
+        let old = before.map(|unit| self.home(lpn, unit));
+        let expected = old.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
+        let written = self.ftl.write(home, old, &mut self.array).expect("a page can always be written");
+        // The version before may have been moved by the collection that made room, but never to another unit.
+        assert_eq!(written.old.map(|(unit, _)| unit), expected.map(|(unit, _)| unit));
+        self.array.program(home.unit, written.ppn);
+        assert_eq!(self.ftl.lookup(home), Some(written.ppn));
+        self.units_of.insert(lpn, home.unit);
+    }
+
+    fn trim(&mut self, lpn: u32) {
+        let unit = self.units_of.remove(&lpn);
+        let home = self.home(lpn, unit.unwrap_or(0));
+        assert_eq!(self.ftl.trim(home), unit.is_some());
+        assert_eq!(self.ftl.lookup(home), None);
+    }
+
+    fn check(&self) {
+        let mut mapped = vec![BTreeMap::new(); self.ftl.units.len()];
+        for (lpn, unit) in &self.units_of {
+            let home = self.home(*lpn, *unit);
+            let ppn = self.ftl.lookup(home).expect("what was written is mapped");
+            let twice = mapped[home.unit as usize].insert(ppn, home.key);
+            assert_eq!(twice, None, "two logical pages on one physical page");
+        }
+        for (number, unit) in self.ftl.units.iter().enumerate() {
+            self.check_unit(number as u32, unit, &mapped[number]);
+        }
+    }
+
+    fn check_unit(&self, number: u32, unit: &Unit, mapped: &BTreeMap<u32, u32>) {
+        let rules = &self.ftl.rules;
+        let pages_per_block = self.array.pages_per_block;
+        let programmed = &self.array.programmed[number as usize];
+        let mut valid = BTreeMap::new();
+        for block in 0..rules.unit_blocks as u32 {
+            let words = &unit.valid_bits[block as usize * rules.words_per_block..][..rules.words_per_block];
+            let in_block: Vec<u32> = (0..rules.words_per_block as u32 * 64)
+                .filter(|page| words[(page / 64) as usize] >> (page % 64) & 1 == 1)
+                .collect();
+            assert_eq!(unit.blocks.valid(block), in_block.len() as u32, "valid count of block {block}");
+            for page in in_block {
+                assert!(
+                    page < programmed[block as usize],
+                    "a valid page in the erased part of block {block}"
+                );
+                let ppn = block * pages_per_block + page;
+                valid.insert(ppn, unit.owner.get(ppn.into()));
+            }
+        }
+        assert_eq!(&valid, mapped, "valid pages are exactly the mapped ones");
+        assert_eq!(unit.valid_pages, mapped.len() as u64);
+        let erased = programmed.iter().filter(|next| **next == 0).count() as u64;
+        assert_eq!(unit.blocks.free(), erased, "erased blocks");
+        assert!(erased >= rules.held_back, "blocks held back stay erased");
+        self.check_index(unit, programmed);
+    }
+
+    /// The index of full blocks has all of them and no other.
+    fn check_index(&self, unit: &Unit, programmed: &[u32]) {
+        let pages_per_block = self.array.pages_per_block;
+        let full: Vec<u32> = (0..programmed.len() as u32)
+            .filter(|block| programmed[*block as usize] == pages_per_block)
+            .collect();
+        assert_eq!(unit.blocks.full_count(), full.len() as u64);
+        match self.kind {
+            Index::ByValid => {
+                let fewest = unit.blocks.fewest_valid().map(|block| unit.blocks.valid(block));
+                assert_eq!(fewest, full.iter().map(|block| unit.blocks.valid(*block)).min());
+            }
+            Index::ByAge => {
+                let oldest = unit.blocks.oldest().map(|block| unit.blocks.filled_at(block));
+                assert_eq!(oldest, full.iter().map(|block| unit.blocks.filled_at(*block)).min());
+            }
+            Index::Unordered => {
+                let mut listed = unit.blocks.unordered().to_vec();
+                listed.sort_unstable();
+                assert_eq!(listed, full);
+            }
+        }
+        if let Some(least) = unit.blocks.least_worn_full() {
+            let fewest = full.iter().map(|block| unit.blocks.erases(*block)).min();
+            assert_eq!(Some(unit.blocks.erases(least)), fewest);
+        }
+        assert!(self.static_gap > 0 || unit.fewest_erases == 0);
+    }
+}
+
+/// A small drive: pages of a block, logical pages of a unit, units, and policies.
+fn configs() -> impl Strategy<Value = DeviceConfig> {
+    let shape = (prop::sample::select(vec![1, 2, 3, 5, 64, 65, 130]), 1..90u64, 1..4u32, 0..90u32);
+    let victims = prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]);
+    let rest = (1..3u32, 1..4u32, any::<bool>(), prop::sample::select(vec![0, 0, 1, 4]));
+    (shape, victims, rest).prop_filter_map("the drive has no spare page", |(shape, victim, rest)| {
+        let (pages_per_block, pages, channels, op_percent) = shape;
+        let (frontiers, free_blocks, dynamic, gap) = rest;
+        let held_back = (free_blocks + frontiers) * pages_per_block;
+        let spare = f64::from(op_percent) / 100.0 + f64::from(held_back) / pages as f64;
+        let settings = [
+            ("channels", channels.to_string()),
+            ("page", "512".into()),
+            ("pages_per_block", pages_per_block.to_string()),
+            ("capacity", (pages * 512 * u64::from(channels)).to_string()),
+            ("op_ratio", spare.to_string()),
+            ("gc.victim", victim.into()),
+            ("gc.frontiers", frontiers.to_string()),
+            ("gc.free_blocks", free_blocks.to_string()),
+            ("wear.dynamic", dynamic.to_string()),
+            ("wear.static_gap", gap.to_string()),
+        ];
+        resolve(&[Layer::from_assignments(
+            "test",
+            settings.iter().map(|(key, value)| (*key, value.as_str())),
+        )])
+        .ok()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_invariants_hold_after_every_operation(
+        config in configs(),
+        shared in any::<bool>(),
+        operations in prop::collection::vec((any::<u32>(), any::<u32>(), 0..10u32), 1..400),
+    ) {
+        let mut bench = Bench::new(&config, shared);
+        let pages = Geometry::new(&config).expect("legal").logical_pages as u32;
+        // Full first, so that every operation after it works at the limit.
+        for lpn in 0..pages {
+            bench.write(lpn, lpn);
+        }
+        bench.check();
+        for (page, wish, kind) in operations {
+            match kind {
+                0 => bench.trim(page % pages),
+                // Most writes go to a fifth of the pages.
+                1..=7 => bench.write(page % pages.div_ceil(5), wish),
+                _ => bench.write(page % pages, wish),
+            }
+            bench.check();
+        }
+    }
+}
