@@ -364,7 +364,7 @@ impl PageFtl {
 
 /// The numbers of the bits that are set.
 fn pages_of(bits: u64) -> impl Iterator<Item = u32> {
-    let clear_lowest = |bits: &u64| Some(bits & (bits - 1));
+    let clear_lowest = |bits: &u64| Some(bits & bits.wrapping_sub(1));
     std::iter::successors(Some(bits), clear_lowest).take_while(|bits| *bits != 0).map(u64::trailing_zeros)
 }
 
