@@ -14,6 +14,11 @@ pub(crate) const MAX_PAGE_SECTORS: u32 = 512;
 /// Entries of a unit's map are 32 bits wide, and one value means "not mapped".
 const MAX_UNIT_PAGES: u64 = u32::MAX as u64 - 1;
 
+/// Most parallel units of a drive.
+const MAX_UNITS: u64 = 1 << 18;
+/// Most bytes of the block tables of a drive: 16 TiB in 2 KiB pages and 64 of them a block need 6 GiB.
+const MAX_TABLE_BYTES: u64 = 16 << 30;
+
 /// Counts that follow from a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
@@ -105,10 +110,10 @@ impl Geometry {
     fn check_sizes(&self, config: &Config) -> Result<(), ConfigError> {
         let units =
             u64::from(self.channels) * u64::from(self.chips) * u64::from(self.dies) * u64::from(self.planes);
-        if units > 1 << 20 {
+        if units > MAX_UNITS {
             return Err(ConfigError::Refused {
                 keys: format!("channels x chips x dies x planes = {units}"),
-                reason: "expected at most 1048576 planes".into(),
+                reason: format!("expected at most {MAX_UNITS} planes"),
             });
         }
         let pages = self.unit_blocks * u64::from(self.pages_per_block);
@@ -124,16 +129,20 @@ impl Geometry {
         if matches!(config.ftl, crate::ftl::FtlConfig::Direct(_)) {
             return Ok(());
         }
+        self.check_tables(config, units)?;
         let pages_per_block = u64::from(self.pages_per_block);
-        let held_back = u64::from(self.unit_reserved_blocks) + u64::from(config.gc.frontiers - 1);
+        let held_back =
+            u64::from(self.unit_reserved_blocks) + u64::from(config.gc.frontiers.saturating_sub(1));
         let usable = self.unit_blocks.saturating_sub(held_back) * pages_per_block;
         if usable <= self.unit_logical_pages {
             let needed = self.unit_logical_pages / pages_per_block + 1 + held_back - 1;
             let ratio = (needed * pages_per_block) as f64 / self.unit_logical_pages as f64 - 1.0;
+            // Rounded up, so that what the message says works.
+            let ratio = (ratio * 1e4).ceil() / 1e4;
             return Err(ConfigError::Refused {
                 keys: format!(
-                    "op_ratio = {}, gc.free_blocks = {}",
-                    config.op_ratio, self.unit_reserved_blocks
+                    "op_ratio = {}, gc.free_blocks = {}, gc.frontiers = {}",
+                    config.op_ratio, self.unit_reserved_blocks, config.gc.frontiers
                 ),
                 reason: format!(
                     "each of the {units} planes has {} blocks for {} logical pages ({} a block) and holds {held_back} \
@@ -143,6 +152,30 @@ impl Geometry {
             });
         }
         Ok(())
+    }
+
+    /// The tables of blocks are made at once. They cost memory only where they are touched, but address space in full.
+    fn check_tables(&self, config: &Config, units: u64) -> Result<(), ConfigError> {
+        let pages_per_block = u64::from(self.pages_per_block);
+        let bytes_a_block = 32 + pages_per_block.div_ceil(64) * 8;
+        let bytes = u128::from(units)
+            * (u128::from(self.unit_blocks) * u128::from(bytes_a_block) + u128::from(pages_per_block) * 4);
+        if bytes <= u128::from(MAX_TABLE_BYTES) {
+            return Ok(());
+        }
+        Err(ConfigError::Refused {
+            keys: format!(
+                "capacity = {}, page = {}, pages_per_block = {}, {units} planes",
+                config.capacity.0, config.page.0, self.pages_per_block
+            ),
+            reason: format!(
+                "the tables of {} blocks a plane would take {} GiB, at most {} GiB: use larger pages, a smaller capacity, or \
+                 another number of pages_per_block",
+                self.unit_blocks,
+                bytes >> 30,
+                MAX_TABLE_BYTES >> 30
+            ),
+        })
     }
 
     /// Parallel units.

@@ -32,6 +32,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let (solo, cache, typed, free_bus, command) = flash;
         let (open, depth, buffer_pages, ack_flash, sched, alloc, precondition) = host;
         let (chips, dies) = if solo { (1, 1) } else { (chips, dies) };
+        let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
         let mut settings = vec![
@@ -46,9 +47,9 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("gc.victim", victim.into()),
             ("gc.frontiers", frontiers.to_string()),
             ("gc.free_blocks", free_blocks.to_string()),
-            ("wear.dynamic", dynamic.to_string()),
+            ("wear.dynamic", (dynamic && free_blocks + frontiers > 2).to_string()),
             ("wear.static_gap", gap.to_string()),
-            ("timing.cache_program", cache.to_string()),
+            ("timing.cache_program", (cache && !no_cache).to_string()),
             ("timing.multi_plane", (planes > 1 && typed).to_string()),
             ("timing.bus", if free_bus { "0" } else { "25" }.into()),
             ("timing.command", if free_bus { 0 } else { command * 700 }.to_string()),

@@ -7,6 +7,7 @@ mod table;
 use std::collections::BTreeMap;
 
 use flashweir_run::{Error, RunSpec, WorkloadSpec, simulate};
+use flashweir_ssd::config::keys::find;
 use serde_json::Value;
 
 /// A setting, as on the command line.
@@ -18,8 +19,8 @@ const MIXED: &str = "random:span=4MiB,size=512B|4KiB|12KiB|40KiB:0.4,align=512,c
 /// A drive of the default shape, small and full, so that it collects.
 const SMALL: [Setting; 3] = [("capacity", "4MiB"), ("pages_per_block", "8"), ("precondition", "full")];
 
-/// The result of a run without what depends on the machine or repeats the input.
-fn result(settings: &[Setting], workload: &str) -> Result<Value, Error> {
+/// The result of a run without what depends on the machine, repeats the input or is the drive's shape; and the engine.
+fn result_and_engine(settings: &[Setting], workload: &str) -> Result<(Value, Value), Error> {
     let run = RunSpec {
         workloads: vec![WorkloadSpec { name: None, spec: workload.into() }],
         overrides: settings
@@ -34,7 +35,21 @@ fn result(settings: &[Setting], workload: &str) -> Result<Value, Error> {
     for key in ["config", "version", "seed", "wall_s", "setup_wall_s", "precondition_wall_s", "geometry"] {
         assert!(object.remove(key).is_some(), "a result holds {key}");
     }
-    Ok(result)
+    let engine = object.remove("engine").expect("a result names its engine");
+    Ok((result, engine))
+}
+
+/// The result alone.
+fn result(settings: &[Setting], workload: &str) -> Result<Value, Error> {
+    Ok(result_and_engine(settings, workload)?.0)
+}
+
+/// Whether a setting is what the drive has anyway.
+fn is_there(drive: &[Setting], setting: Setting) -> bool {
+    match drive.iter().find(|(key, _)| *key == setting.0) {
+        Some((_, value)) => *value == setting.1,
+        None => find(setting.0).is_some_and(|key| key.default.as_str() == Some(setting.1)),
+    }
 }
 
 /// Settings over others: the last one of a key counts.

@@ -23,6 +23,9 @@ use event::EventDrive;
 use ledger::Ledger;
 use timeline::TimelineDrive;
 
+/// Sectors of flash that verification can keep track of: 128 TiB of them.
+const MOST_VERIFIED_SECTORS: u64 = 1 << 38;
+
 /// How to run, as opposed to what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -59,6 +62,9 @@ impl Simulation {
     /// A new drive, nothing written. The configuration must come from [`crate::config::layers::resolve`], which checks it.
     pub fn new(config: &Config, options: Options) -> Result<Self, ConfigError> {
         crate::config::refusals::check(config)?;
+        if options.verify {
+            check_versions(&Geometry::new(config)?)?;
+        }
         let in_order = !matches!(config.ftl, FtlConfig::Direct(_));
         let drive = if options.verify || options.record {
             let content =
@@ -147,6 +153,20 @@ fn build<C: Content + Send + 'static, P: Probe + Clone + Send + 'static>(
         Box::new(EventDrive::new(config, core, probe))
     } else {
         Box::new(TimelineDrive::new(config, core, probe))
+    })
+}
+
+/// Verification keeps the versions of all sectors of the flash.
+fn check_versions(geometry: &Geometry) -> Result<(), ConfigError> {
+    let sectors = geometry.physical_pages() * u64::from(geometry.page_sectors);
+    if sectors <= MOST_VERIFIED_SECTORS {
+        return Ok(());
+    }
+    Err(ConfigError::Refused {
+        keys: format!("verify, {sectors} sectors of flash"),
+        reason: format!(
+            "versions of at most {MOST_VERIFIED_SECTORS} sectors can be kept: use a smaller drive"
+        ),
     })
 }
 
