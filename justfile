@@ -1,8 +1,6 @@
 # What a developer runs. `./test` sets up .venv and runs `just check`, and so does CI.
 
 export PATH := justfile_directory() / ".venv/bin" + ":" + env("PATH")
-# The extension module is only ever built by maturin, so that pyo3 is compiled once.
-rust_crates := "--workspace --exclude flashweir-python"
 
 # Every recipe, with what it does
 default:
@@ -16,17 +14,19 @@ lint-rust:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets --quiet -- -D warnings
 
+# The tests select the crate of the extension module without compiling it (it has none): its dependencies then have the
+# same features as in `build`, and are compiled once for both.
 # Unit, device, golden, theory and paper tests, then the examples in the documentation of the crates
 test-rust:
     #!/usr/bin/env bash
     set -euo pipefail
     if cargo nextest --version >/dev/null 2>&1; then
-        cargo nextest run {{ rust_crates }} --no-tests=pass
+        cargo nextest run --workspace --no-tests=pass
     else
         echo "cargo-nextest is not installed: running the same tests with cargo test"
-        cargo test {{ rust_crates }} --lib --bins --tests --quiet
+        cargo test --workspace --lib --bins --tests --quiet
     fi
-    cargo test {{ rust_crates }} --doc --quiet
+    cargo test --workspace --doc --quiet
 
 # The extension module and the Python dependencies, into .venv
 build:
@@ -64,4 +64,4 @@ fuzz cases="1000000":
 
 # The documentation of the crates, in target/doc
 docs:
-    cargo doc {{ rust_crates }} --no-deps
+    cargo doc --workspace --no-deps

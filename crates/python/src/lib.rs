@@ -4,6 +4,7 @@
 //! released while the `run` crate works; its progress reports take it back, ten times a second at most, and look for
 //! Ctrl-C. A panic becomes a Python exception: nothing of it reaches the user's screen.
 #![forbid(unsafe_code)]
+#![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over as values")]
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

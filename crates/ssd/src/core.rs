@@ -4,6 +4,8 @@
 //! request into commands, groups those that can go as one command over several planes, and hands them to an
 //! [`Executor`] in the order in which they may run.
 
+use flashweir_trace::Request;
+
 use crate::alloc::{Alloc, AllocView, Home};
 use crate::config::Config;
 use crate::content::{Content, Stage};
@@ -14,6 +16,9 @@ use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
 use crate::nand::{Command, CommandKind, Executor, NOBODY, Purpose};
 use crate::stats::Counters;
+
+/// Requests that are looked up together.
+pub(crate) const AHEAD: usize = 16;
 
 /// Sectors of one page that a request covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +181,19 @@ impl<C: Content> Core<C> {
             first: if page == lpn { first as u32 } else { 0 },
             end: if page == last { last_sector as u32 + 1 } else { page_sectors },
         })
+    }
+
+    /// Looks up the first page of each of some requests that come next, all together: the processor then waits for memory
+    /// once and not for every request. Changes nothing.
+    #[inline]
+    pub(crate) fn look_ahead(&self, requests: &[Request]) {
+        let capacity = self.geometry.logical_pages;
+        let found = requests.iter().fold(0, |found, request| {
+            let (lpn, _) = self.page_sectors.split(request.lba);
+            let home = if lpn < capacity { self.alloc.locate(lpn) } else { None };
+            found ^ home.map_or(0, |home| self.ftl.peek(home))
+        });
+        std::hint::black_box(found);
     }
 
     /// Reads a page from flash, if it is there. `staged` lies over it (for the checks).

@@ -44,7 +44,7 @@ fn greedy_and_d_choices_with_one_and_two_frontiers() {
             drive = drive.set("gc.victim", "d-choices").set("gc.choices", choices);
         }
         // Cold data takes long to settle.
-        let (settling, measured) = (20, if full() { 20 } else { 40 });
+        let (settling, measured) = if full() { (20, 20) } else { (40, 60) };
         let keys = "write=1.0,hot_share=0.05,hot_writes=0.95,seed=2";
         let mut run = drive.start(&shape.workload("hotcold", keys, settling + measured));
         run.amplification_over(settling * shape.logical_pages());

@@ -15,21 +15,27 @@ pub(crate) enum Index {
 /// Stands for "no block" in the links, which count from 1.
 const NONE: u32 = 0;
 
+/// What an invalidation touches, in one cache line. The lists are rings, so that a block enters and leaves without a
+/// branch: a branch that waits for memory keeps the next invalidation from starting.
+#[derive(Clone, Copy, Debug, Default)]
+struct Node {
+    valid: u32,
+    /// Neighbours in the ring (block + 1, or the ring's head); in `Unordered`, `previous` is the place in `dense`.
+    previous: u32,
+    next: u32,
+}
+
 /// Block table of a unit.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     kind: Index,
-    valid: Vec<u32>,
+    /// Blocks from 1 on, then the heads of the rings: one a number of valid pages (`ByValid`), or one (`ByAge`).
+    nodes: Vec<Node>,
     erases: Vec<u32>,
     /// Host page writes of the unit when the block was filled.
     filled_at: Vec<u64>,
     full: Vec<bool>,
     full_count: u64,
-    /// Links of the bucket lists or of the queue (block + 1), or `previous` is the place in `dense`.
-    previous: Vec<u32>,
-    next: Vec<u32>,
-    /// First of each bucket (`ByValid`), or first and last of the queue (`ByAge`).
-    heads: Vec<u32>,
     /// No bucket below this one has a block.
     lowest: usize,
     dense: Vec<u32>,
@@ -44,22 +50,23 @@ pub(crate) struct Blocks {
 impl Blocks {
     pub(crate) fn new(count: u32, pages_per_block: u32, kind: Index) -> Self {
         let len = count as usize;
-        let links = if kind == Index::Unordered { 0 } else { len };
-        let heads = match kind {
+        let rings = match kind {
             Index::ByValid => pages_per_block as usize + 1,
-            Index::ByAge => 2,
+            Index::ByAge => 1,
             Index::Unordered => 0,
         };
+        // Zeroed memory costs nothing until it is touched; an empty ring is a head that is its own neighbour.
+        let mut nodes = vec![Node::default(); len + 1 + rings];
+        for (at, head) in nodes.iter_mut().enumerate().skip(len + 1) {
+            (head.previous, head.next) = (at as u32, at as u32);
+        }
         Self {
             kind,
-            valid: vec![0; len],
+            nodes,
             erases: vec![0; len],
             filled_at: vec![0; len],
             full: vec![false; len],
             full_count: 0,
-            previous: vec![0; len],
-            next: vec![0; links],
-            heads: vec![NONE; heads],
             lowest: 0,
             dense: Vec::new(),
             most_erases: 0,
@@ -83,7 +90,7 @@ impl Blocks {
     /// Valid pages of a block.
     #[inline]
     pub(crate) fn valid(&self, block: u32) -> u32 {
-        self.valid[block as usize]
+        self.nodes[block as usize + 1].valid
     }
 
     /// Times a block was erased.
@@ -99,13 +106,19 @@ impl Blocks {
     /// The full block with the fewest valid pages. Needs [`Index::ByValid`].
     pub(crate) fn fewest_valid(&self) -> Option<u32> {
         debug_assert!(self.kind == Index::ByValid);
-        self.heads[self.lowest..].iter().find(|head| **head != NONE).map(|head| head - 1)
+        let first_head = self.head(0) as usize;
+        let rings = &self.nodes[first_head + self.lowest..];
+        let at =
+            rings.iter().zip(first_head + self.lowest..).position(|(head, at)| head.next as usize != at)?;
+        Some(rings[at].next - 1)
     }
 
     /// The block filled longest ago. Needs [`Index::ByAge`].
     pub(crate) fn oldest(&self) -> Option<u32> {
         debug_assert!(self.kind == Index::ByAge);
-        self.heads[0].checked_sub(1)
+        let head = self.head(0);
+        let oldest = self.nodes[head as usize].next;
+        (oldest != head).then(|| oldest - 1)
     }
 
     /// All full blocks in no order. Needs [`Index::Unordered`].
@@ -155,19 +168,19 @@ impl Blocks {
     /// One more valid page in a block that is being written.
     #[inline]
     pub(crate) fn add_valid(&mut self, block: u32, pages: u32) {
-        self.valid[block as usize] += pages;
+        self.nodes[block as usize + 1].valid += pages;
     }
 
     /// A page of a block became invalid.
     #[inline]
     pub(crate) fn invalidate(&mut self, block: u32) {
-        let at = block as usize;
-        if self.kind == Index::ByValid && self.full[at] {
+        let node = &mut self.nodes[block as usize + 1];
+        node.valid -= 1;
+        let valid = node.valid as usize;
+        if self.kind == Index::ByValid && node.next != NONE {
             self.unlink(block);
-            self.valid[at] -= 1;
-            self.push_bucket(block);
-        } else {
-            self.valid[at] -= 1;
+            self.link_after(self.head(valid), block);
+            self.lowest = self.lowest.min(valid);
         }
     }
 
@@ -178,10 +191,17 @@ impl Blocks {
         self.filled_at[at] = now;
         self.full_count += 1;
         match self.kind {
-            Index::ByValid => self.push_bucket(block),
-            Index::ByAge => self.push_queue(block),
+            Index::ByValid => {
+                let valid = self.nodes[at + 1].valid as usize;
+                self.link_after(self.head(valid), block);
+                self.lowest = self.lowest.min(valid);
+            }
+            Index::ByAge => {
+                let last = self.nodes[self.head(0) as usize].previous;
+                self.link_after(last, block);
+            }
             Index::Unordered => {
-                self.previous[at] = self.dense.len() as u32;
+                self.nodes[at + 1].previous = self.dense.len() as u32;
                 self.dense.push(block);
             }
         }
@@ -197,16 +217,21 @@ impl Blocks {
             Index::ByValid => {
                 self.unlink(block);
                 // Raised here only, once a collection: an invalidation must stay cheap.
-                while self.lowest + 1 < self.heads.len() && self.heads[self.lowest] == NONE {
+                let highest = self.nodes.len() - 1 - self.head(0) as usize;
+                while self.lowest < highest {
+                    let head = self.head(self.lowest);
+                    if self.nodes[head as usize].next != head {
+                        break;
+                    }
                     self.lowest += 1;
                 }
             }
-            Index::ByAge => self.unlink_queue(block),
+            Index::ByAge => self.unlink(block),
             Index::Unordered => {
-                let place = self.previous[at] as usize;
+                let place = self.nodes[at + 1].previous as usize;
                 self.dense.swap_remove(place);
                 if let Some(moved) = self.dense.get(place) {
-                    self.previous[*moved as usize] = place as u32;
+                    self.nodes[*moved as usize + 1].previous = place as u32;
                 }
             }
         }
@@ -215,60 +240,36 @@ impl Blocks {
     /// A collected block is erased.
     pub(crate) fn erase(&mut self, block: u32) {
         let at = block as usize;
-        self.valid[at] = 0;
+        self.nodes[at + 1].valid = 0;
         self.erases[at] += 1;
         self.most_erases = self.most_erases.max(self.erases[at]);
         self.erased.push_back(block);
     }
 
-    fn push_bucket(&mut self, block: u32) {
-        let bucket = self.valid[block as usize] as usize;
-        let head = self.heads[bucket];
-        self.next[block as usize] = head;
-        self.previous[block as usize] = NONE;
-        if head != NONE {
-            self.previous[head as usize - 1] = block + 1;
-        }
-        self.heads[bucket] = block + 1;
-        self.lowest = self.lowest.min(bucket);
+    /// The head of a ring.
+    #[inline]
+    fn head(&self, ring: usize) -> u32 {
+        self.count + 1 + ring as u32
     }
 
+    /// Puts a block behind a node of a ring.
+    #[inline]
+    fn link_after(&mut self, node: u32, block: u32) {
+        let next = self.nodes[node as usize].next;
+        self.nodes[node as usize].next = block + 1;
+        self.nodes[next as usize].previous = block + 1;
+        let linked = &mut self.nodes[block as usize + 1];
+        (linked.previous, linked.next) = (node, next);
+    }
+
+    /// Takes a block out of its ring.
+    #[inline]
     fn unlink(&mut self, block: u32) {
-        let (previous, next) = (self.previous[block as usize], self.next[block as usize]);
-        if next != NONE {
-            self.previous[next as usize - 1] = previous;
-        }
-        if previous != NONE {
-            self.next[previous as usize - 1] = next;
-            return;
-        }
-        self.heads[self.valid[block as usize] as usize] = next;
-    }
-
-    fn push_queue(&mut self, block: u32) {
-        let last = self.heads[1];
-        self.previous[block as usize] = last;
-        self.next[block as usize] = NONE;
-        if last == NONE {
-            self.heads[0] = block + 1;
-        } else {
-            self.next[last as usize - 1] = block + 1;
-        }
-        self.heads[1] = block + 1;
-    }
-
-    fn unlink_queue(&mut self, block: u32) {
-        let (previous, next) = (self.previous[block as usize], self.next[block as usize]);
-        if previous == NONE {
-            self.heads[0] = next;
-        } else {
-            self.next[previous as usize - 1] = next;
-        }
-        if next == NONE {
-            self.heads[1] = previous;
-        } else {
-            self.previous[next as usize - 1] = previous;
-        }
+        let node = &mut self.nodes[block as usize + 1];
+        let (previous, next) = (node.previous, node.next);
+        (node.previous, node.next) = (NONE, NONE);
+        self.nodes[previous as usize].next = next;
+        self.nodes[next as usize].previous = previous;
     }
 }
 

@@ -91,6 +91,15 @@ impl Ftl {
         }
     }
 
+    /// Reads what a write of the page will change, so that it is at hand then. Returns something that depends on it.
+    #[inline]
+    pub(crate) fn peek(&self, home: Home) -> u64 {
+        match self {
+            Ftl::Page(page) => page.peek(home),
+            Ftl::Direct => 0,
+        }
+    }
+
     /// Gives the next version of the page a physical page in `home.unit`; `before` is where [`crate::alloc::Alloc`]
     /// located it until now.
     #[inline]

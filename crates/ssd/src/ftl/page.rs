@@ -132,6 +132,15 @@ impl PageFtl {
         (ppn != CowVec::EMPTY).then_some(ppn)
     }
 
+    /// Reads what a write of the page will change. Returns something that depends on it.
+    #[inline]
+    pub(super) fn peek(&self, home: Home) -> u64 {
+        let Some(ppn) = self.lookup(home) else { return 0 };
+        let (block, page) = self.rules.pages_per_block.split(ppn.into());
+        self.units[home.unit as usize].valid_bits
+            [block as usize * self.rules.words_per_block + (page >> 6) as usize]
+    }
+
     #[inline]
     pub(super) fn write(
         &mut self,
@@ -269,23 +278,20 @@ impl PageFtl {
             unit.open_collected(rules, worn)?;
         }
         for word in 0..words {
-            let at = victim as usize * words + word;
-            let mut bits = std::mem::take(&mut unit.valid_bits[at]);
-            while bits != 0 {
-                let page = word as u32 * 64 + bits.trailing_zeros();
-                bits &= bits - 1;
+            let bits = std::mem::take(&mut unit.valid_bits[victim as usize * words + word]);
+            let first = victim * pages_per_block + word as u32 * 64;
+            for page in pages_of(bits) {
+                let key = unit.owner.get((first + page).into());
                 if unit.collected.next == pages_per_block {
                     unit.open_collected(rules, worn)?;
                 }
                 let Frontier { block, next } = unit.collected;
-                let from = victim * pages_per_block + page;
                 let to = block * pages_per_block + next;
-                let key = unit.owner.get(from.into());
                 unit.owner.set(to.into(), key);
                 map.set(key.into(), to);
                 unit.valid_bits[block as usize * words + (next >> 6) as usize] |= 1 << (next & 63);
                 unit.collected.next = next + 1;
-                flash.moved(unit_number, from, to);
+                flash.moved(unit_number, first + page, to);
                 moved += 1;
                 unit.blocks.add_valid(block, 1);
                 if next + 1 == pages_per_block {
@@ -354,6 +360,12 @@ impl PageFtl {
             rng: self.rng.clone(),
         }
     }
+}
+
+/// The numbers of the bits that are set.
+fn pages_of(bits: u64) -> impl Iterator<Item = u32> {
+    let clear_lowest = |bits: &u64| Some(bits & bits.wrapping_sub(1));
+    std::iter::successors(Some(bits), clear_lowest).take_while(|bits| *bits != 0).map(u64::trailing_zeros)
 }
 
 impl Unit {

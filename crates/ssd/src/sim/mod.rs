@@ -11,7 +11,7 @@ use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
 use crate::content::{Content, Unchecked, Versions};
-use crate::core::Core;
+use crate::core::{AHEAD, Core};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
@@ -229,16 +229,22 @@ fn fill<C: Content>(core: &mut Core<C>, pages: Range<u64>) -> Result<(), RunErro
 
 /// Untimed writes and TRIMs of requests, alike on both paths.
 fn overwrite<C: Content>(core: &mut Core<C>, requests: &[Request], everything: bool) -> Result<(), RunError> {
-    for (number, request) in (1..).zip(requests) {
-        ledger::check_address(request, number, core.geometry.capacity_sectors())?;
-        match request.op {
-            _ if ledger::is_empty(request) => {}
-            Op::Trim => core.parts(request.lba, request.end()).for_each(|part| core.trim(part)),
-            Op::Flush => {}
-            Op::Read if !everything => {}
-            Op::Read | Op::Write => {
-                for part in core.parts(request.lba, request.end()) {
-                    core.place_untimed(part.lpn)?;
+    let capacity = core.geometry.capacity_sectors();
+    let mut number = 0;
+    for requests in requests.chunks(AHEAD) {
+        core.look_ahead(requests);
+        for request in requests {
+            number += 1;
+            ledger::check_address(request, number, capacity)?;
+            match request.op {
+                _ if ledger::is_empty(request) => {}
+                Op::Trim => core.parts(request.lba, request.end()).for_each(|part| core.trim(part)),
+                Op::Flush => {}
+                Op::Read if !everything => {}
+                Op::Read | Op::Write => {
+                    for part in core.parts(request.lba, request.end()) {
+                        core.place_untimed(part.lpn)?;
+                    }
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::{Drive, Ledger};
 use crate::buffer::{Ack, WriteBuffer};
 use crate::config::Config;
 use crate::content::{Content, Stage};
-use crate::core::{Core, Part};
+use crate::core::{AHEAD, Core, Part};
 use crate::error::RunError;
 use crate::ftl::Wear;
 use crate::geometry::Geometry;
@@ -226,7 +226,11 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
 
 impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for TimelineDrive<P, C> {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError> {
-        requests.iter().try_for_each(|request| self.serve_one(request))
+        for requests in requests.chunks(AHEAD) {
+            self.core.look_ahead(requests);
+            requests.iter().try_for_each(|request| self.serve_one(request))?;
+        }
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<(), RunError> {

@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{FieldError, Position, TraceError};
 
-/// Bytes read at once.
+/// Bytes read at once, after the first few blocks.
 const BLOCK: usize = 512 << 10;
+
+/// Bytes read first: blocks double from here, so that small traces cost little to open.
+const FIRST_BLOCK: usize = 32 << 10;
 
 /// The longest line that can still be text; longer ones are refused before they fill the memory.
 const LONGEST_LINE: usize = 1 << 20;
@@ -18,8 +21,9 @@ pub(crate) struct Input {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
     compressed: bool,
-    /// Bytes read at once.
+    /// Bytes read next; doubles up to `most`.
     block: usize,
+    most: usize,
     buffer: Vec<u8>,
     /// The unread bytes of `buffer`.
     unread: Range<usize>,
@@ -49,13 +53,14 @@ impl Input {
         (&mut reader).take(4).read_to_end(&mut magic).map_err(failed)?;
         let gzip = magic.starts_with(&[0x1f, 0x8b]);
         let zstd = matches!(magic[..], [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18]);
-        let whole = BufReader::with_capacity(BLOCK / 2, Cursor::new(magic).chain(reader));
+        let whole = Cursor::new(magic).chain(reader);
         let reader: Box<dyn Read + Send> = if gzip {
-            Box::new(flate2::bufread::MultiGzDecoder::new(whole))
+            Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BLOCK / 4, whole)))
         } else if zstd {
+            let whole = BufReader::with_capacity(BLOCK / 4, whole);
             Box::new(zstd::stream::read::Decoder::with_buffer(whole).map_err(failed)?)
         } else {
-            Box::new(whole.into_inner())
+            Box::new(whole)
         };
         Ok(Self::from_reader(path, reader, gzip || zstd))
     }
@@ -66,7 +71,8 @@ impl Input {
             path: path.to_owned(),
             reader,
             compressed,
-            block: BLOCK,
+            block: FIRST_BLOCK,
+            most: BLOCK,
             buffer: Vec::new(),
             unread: 0..0,
             at_end: false,
@@ -75,10 +81,11 @@ impl Input {
         }
     }
 
-    /// Reads `block` bytes at once: less than usual where many inputs are open together.
+    /// Reads at most `block` bytes at once: less than usual where many inputs are open together.
     #[must_use]
     pub(crate) const fn with_block(mut self, block: usize) -> Self {
-        self.block = block;
+        self.most = block;
+        self.block = if block < FIRST_BLOCK { block } else { FIRST_BLOCK };
         self
     }
 
@@ -95,12 +102,6 @@ impl Input {
     /// The line read last, from 1.
     pub(crate) const fn line_position(&self) -> Position {
         Position::Line(self.lines)
-    }
-
-    /// Bytes consumed so far, after decompression.
-    #[allow(dead_code, reason = "for decoders of binary records")]
-    pub(crate) const fn consumed(&self) -> u64 {
-        self.consumed
     }
 
     /// The next line, without its `\n`, and whether that was there; `None` at the end of the file.
@@ -151,7 +152,6 @@ impl Input {
     }
 
     /// The next `bytes` bytes, or `None` at the end of the file; an error if the file ends between.
-    #[allow(dead_code, reason = "for decoders of binary records")]
     pub(crate) fn take(&mut self, bytes: usize, what: &str) -> Result<Option<&[u8]>, TraceError> {
         let there = self.peek(bytes)?.len();
         if there == 0 {
@@ -166,7 +166,6 @@ impl Input {
     }
 
     /// The error of a file that ends here though more was announced.
-    #[allow(dead_code, reason = "for decoders of binary records")]
     pub(crate) fn truncated(&self, detail: String) -> TraceError {
         TraceError::Truncated { path: self.path.clone(), position: Position::Byte(self.consumed), detail }
     }
@@ -176,6 +175,7 @@ impl Input {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
         let room = self.unread.end + self.block;
+        self.block = (self.block * 2).min(self.most);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         }

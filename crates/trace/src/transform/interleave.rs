@@ -46,7 +46,10 @@ impl Turn<'_> {
 
 impl Source for Interleave<'_> {
     fn read(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<bool, TraceError> {
-        if let [only] = self.sources.as_mut_slice() {
+        // The last one left may still have requests that were read ahead.
+        if let [only] = self.sources.as_mut_slice()
+            && only.batch.is_empty()
+        {
             let start = out.len();
             let more = only.source.read(out, limit)?;
             out[start..].iter_mut().for_each(|request| request.stream = only.stream);

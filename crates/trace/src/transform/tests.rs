@@ -189,3 +189,19 @@ proptest! {
         prop_assert!(wrapped.iter().all(|request| request.sectors > 0 && request.end() <= capacity));
     }
 }
+
+#[test]
+fn taking_turns_loses_nothing_when_all_others_have_ended() {
+    let request = |number: u64| Request { time_ns: 0, lba: number, sectors: 1, stream: 0, op: Op::Write };
+    let long: Vec<Request> = (0..5000).map(request).collect();
+    for limit in [1, 7, 1000, 1 << 20] {
+        let sources: Vec<Box<dyn Source + Send>> = vec![Box::new(given(&long)), Box::new(given(&long[..3]))];
+        let mut turns = Interleave::new(sources).expect("two sources");
+        let mut out = Vec::new();
+        while turns.read(&mut out, limit).expect("no errors") {}
+        assert_eq!(out.len(), 5003, "limit {limit}");
+        let first: Vec<u64> =
+            out.iter().filter(|request| request.stream == 0).map(|request| request.lba).collect();
+        assert_eq!(first, (0..5000).collect::<Vec<u64>>(), "limit {limit}");
+    }
+}
