@@ -7,7 +7,7 @@ default:
     @just --list --unsorted
 
 # Everything that CI runs
-check: lint-rust test-rust build lint-python test-python
+check: lint-rust test-rust check-contributing build lint-python test-python
 
 # Formatting and clippy, each crate with its own permissions
 lint-rust:
@@ -27,6 +27,10 @@ test-rust:
         cargo test --workspace --lib --bins --tests --quiet
     fi
     cargo test --workspace --doc --quiet
+
+# The worked example of CONTRIBUTING.md: a policy in two files
+check-contributing:
+    python3 scripts/check-contributing
 
 # The extension module and the Python dependencies, into .venv
 build:

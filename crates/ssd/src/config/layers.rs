@@ -104,6 +104,15 @@ fn set(config: &Config, origin: &str, key: &str, value: &Value) -> Result<Config
     let Some(place) = locate(&mut table, key) else {
         return Err(missing(origin, key));
     };
+    // A number would be taken for the place of a name in the list of names.
+    if let Some(choice) = keys::find(key).filter(|key| !key.choices.is_empty() && !value.is_string()) {
+        return Err(ConfigError::Value {
+            origin: origin.into(),
+            key: key.into(),
+            value: value.to_string(),
+            expected: format!("expected one of {}", choice.choices.join(", ")),
+        });
+    }
     *place = value.clone();
     let changed: Config = serde_json::from_value(table).map_err(|error| ConfigError::Value {
         origin: origin.into(),
@@ -200,6 +209,8 @@ mod tests {
             message(&[("gc.victim", "gready")])
                 .contains("unknown variant `gready`, expected one of `greedy`")
         );
+        assert!(message(&[("gc.victim", "3")]).contains("expected one of greedy, fifo"));
+        assert!(message(&[("engine", "1")]).contains("expected one of auto, timeline, event"));
         assert!(message(&[("channels", "-1")]).contains("`channels` = -1"));
         assert!(message(&[("gc", "1")]).contains("it is a table with keys such as `gc."));
         assert!(message(&[("xyzzyplugh", "1")]).contains("`flashweir schema` lists all keys"));
