@@ -309,8 +309,10 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
 
     /// Something ended: whoever waits may go on.
     fn resume_waiting(&mut self) -> Result<(), RunError> {
-        for _ in 0..self.unbound.len() {
-            let Some((tag, part)) = self.unbound.pop_front() else { break };
+        let mut passed = Vec::new();
+        // A page only goes to an idle die: without one the rest need not be asked, however many they are.
+        let mut idle = !self.unbound.is_empty() && self.events.has_idle_die();
+        while idle && let Some((tag, part)) = self.unbound.pop_front() {
             if let Some(slot) = &self.slots[tag as usize] {
                 self.events.request = slot.number;
             }
@@ -318,11 +320,13 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             if self.bind(tag, part)? {
                 self.expect(tag, self.events.submitted);
                 self.settle(tag, 1);
+                idle = self.events.has_idle_die();
             } else {
-                // Later pages may still find their channel idle; this one keeps its turn by going round.
-                self.unbound.push_back((tag, part));
+                // Later pages may still find their channel idle; this one keeps its turn.
+                passed.push((tag, part));
             }
         }
+        passed.into_iter().rev().for_each(|page| self.unbound.push_front(page));
         if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
     }
 
