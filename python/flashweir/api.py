@@ -131,7 +131,8 @@ def trace_convert(
 ) -> Section:
     """Writes a trace in another format: `to`, or what the suffix of `target` says.
 
-    The target appears when it is complete. Returns what was written and what the target format can't hold.
+    The target appears when it is complete. Returns what `trace_info` says of the source's lines, `written_as`, and in
+    `not_written` how many flushes and discards were left out, because the target format has no such operation.
 
     Raises:
         TraceError: the source can't be read, or the target not written.
@@ -142,6 +143,8 @@ def trace_convert(
 
 def trace_generate(spec: str, target: AnyPath, *, to: str | None = None) -> Section:
     """Writes a generator's requests as a trace: in format `to`, or what the suffix of `target` says.
+
+    Returns `workload` (the complete spec), `requests`, `written_as`, and `not_written` as `trace_convert` does.
 
     Raises:
         TraceError: the spec can't be understood, or the target not written.

@@ -174,6 +174,7 @@ def trace_convert(
         lambda: api.trace_convert(source, target, to=to, format=format, columns=columns, skip_bad=skip_bad)
     )
     _show(done, None)
+    _warn_of_left_out(done)
 
 
 @trace_app.command("generate")
@@ -183,7 +184,9 @@ def trace_generate(
     to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = None,
 ) -> None:
     """Write a generator's requests as a trace."""
-    _show(_stoppable(lambda: api.trace_generate(spec, target, to=to)), None)
+    done = _stoppable(lambda: api.trace_generate(spec, target, to=to))
+    _show(done, None)
+    _warn_of_left_out(done)
 
 
 def main() -> NoReturn:
@@ -249,6 +252,14 @@ def _show(fields: Section, json_to: str | None) -> None:
     from flashweir.summary import print_fields
 
     print_fields(fields.to_dict(), _console())
+
+
+def _warn_of_left_out(written: Section) -> None:
+    """Says in one line on standard error which requests the format that was written has no operation for."""
+    counts = [(tally["count"], tally["reason"]) for tally in written["not_written"]]
+    if counts:
+        names = (f"{count} {name}{'' if count == 1 else 'es' if name.endswith('sh') else 's'}" for count, name in counts)
+        print(f"left out: {', '.join(names)}: {written['written_as']} has no such operation", file=sys.stderr)
 
 
 def _stoppable(work: Callable[[], T]) -> T:

@@ -222,6 +222,28 @@ def test_convert_and_generate_write_whole_files(tmp_path: Path) -> None:
     assert [info["requests"] for info in infos] == [20_000, 20_000]
 
 
+@pytest.mark.parametrize("to", ["msr", "spc", "disksim", "ssdsim", "mqsim"])
+def test_convert_leaves_out_what_the_format_has_no_operation_for_and_says_so(to: str, tmp_path: Path) -> None:
+    run = flashweir("trace", "convert", str(SHIPPED_TRACE), str(tmp_path / "out"), "--to", to)
+    assert run.err == f"left out: 4033 flushes, 505 discards: {to} has no such operation\n"
+    assert "not_written" in run.out
+    info = flashweir("trace", "info", str(tmp_path / "out"), "--format", to, "--json", "-").json()
+    assert [info[name] for name in ("requests", "reads", "writes", "trims", "flushes")] == [59_111, 29_076, 30_035, 0, 0]
+
+
+def test_convert_to_what_holds_everything_says_nothing(tmp_path: Path) -> None:
+    assert flashweir("trace", "convert", str(SHIPPED_TRACE), str(tmp_path / "out.parquet")).err == ""
+    converted = package.trace_convert(SHIPPED_TRACE, tmp_path / "out.spc")
+    assert {tally["reason"]: tally["count"] for tally in converted["not_written"]} == {"flush": 4033, "discard": 505}
+
+
+def test_generate_leaves_out_what_the_format_has_no_operation_for_and_says_so(tmp_path: Path) -> None:
+    spec = "random:span=32MiB,size=4KiB,count=1000,flush_every=1000,seed=1"
+    run = flashweir("trace", "generate", spec, str(tmp_path / "out.spc"))
+    assert run.err == "left out: 1 flush: spc has no such operation\n"
+    assert flashweir("trace", "info", str(tmp_path / "out.spc"), "--json", "-").json()["requests"] == 999
+
+
 def test_converting_a_file_onto_itself_does_not_destroy_it(tmp_path: Path) -> None:
     trace = tmp_path / "a.msr.csv"
     flashweir("trace", "generate", QUICK, str(trace))

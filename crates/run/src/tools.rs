@@ -40,13 +40,14 @@ pub fn trace_info(path: &Path, options: &TraceOptions) -> Result<Value, Error> {
     Ok(json!(format::info(path, &options.parse()?)?))
 }
 
-/// Writes a trace in another format. Returns what was read.
+/// Writes a trace in another format. Returns what was read, and what the format has no operation for.
 pub fn trace_convert(input: &Path, output: &Path, options: &TraceOptions) -> Result<Value, Error> {
     let to = options.to.as_deref().map(Format::from_name).transpose()?;
     Ok(json!(format::convert(input, &options.parse()?, output, to)?))
 }
 
-/// Writes a generator's requests as a trace. Returns the spec, the format and the number of requests.
+/// Writes a generator's requests as a trace. Returns the spec, the number of its requests, the format, and what it has no
+/// operation for.
 pub fn trace_generate(spec: &str, output: &Path, options: &TraceOptions) -> Result<Value, Error> {
     let spec = Spec::parse(spec)?;
     let format = match &options.to {
@@ -66,6 +67,11 @@ pub fn trace_generate(spec: &str, output: &Path, options: &TraceOptions) -> Resu
         more = generator.read(&mut batch, BATCH);
         batch.iter().try_for_each(|request| writer.write_request(request))?;
     }
-    writer.finish()?;
-    Ok(json!({"workload": spec.canonical(), "format": format.name(), "requests": spec.count()}))
+    let not_written = writer.finish()?;
+    Ok(json!({
+        "workload": spec.canonical(),
+        "requests": spec.count(),
+        "written_as": format.name(),
+        "not_written": not_written,
+    }))
 }

@@ -244,12 +244,6 @@ fn a_trace_is_read_one_way_only() {
 fn what_a_format_cannot_hold_is_refused_and_leaves_no_file() {
     let folder = Folder::new("unwritable");
     let trim = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Trim };
-    for format in [Format::Spc, Format::Msr, Format::Disksim, Format::Ssdsim, Format::Mqsim] {
-        let path = folder.0.join("out");
-        let mut writer = Writer::create(&path, format).expect("a writable format");
-        let said = writer.write_request(&trim).expect_err("a trim").to_string();
-        assert!(said.contains(&format!("{format} holds reads and writes only, not a trim")), "{said}");
-    }
     let mut writer = Writer::create(&folder.0.join("out"), Format::FioV3).expect("a writable format");
     let said = writer.write_request(&Request { lba: u64::MAX - 8, ..trim }).expect_err("too far").to_string();
     assert!(said.contains("counts bytes in 64 bits"), "{said}");
@@ -262,6 +256,29 @@ fn what_a_format_cannot_hold_is_refused_and_leaves_no_file() {
     assert!(said.contains("its name says no format"), "{said}");
     let left: Vec<_> = std::fs::read_dir(&folder.0).expect("readable").filter_map(Result::ok).collect();
     assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn operations_that_a_format_does_not_have_are_left_out_and_counted() {
+    let folder = Folder::new("left-out");
+    let ops = [Op::Flush, Op::Read, Op::Trim, Op::Flush, Op::Write];
+    let request = |op| match op {
+        Op::Flush => Request { time_ns: 0, lba: 0, sectors: 0, stream: 0, op },
+        _ => Request { time_ns: 0, lba: 64, sectors: 8, stream: 0, op },
+    };
+    for format in Format::ALL.into_iter().filter(|format| format.is_writable()) {
+        let path = folder.0.join("out");
+        let mut writer = Writer::create(&path, format).expect("a writable format");
+        ops.iter().try_for_each(|op| writer.write_request(&request(*op))).expect("left out or written");
+        let not_written = writer.finish().expect("written");
+        let counts: Vec<_> = not_written.iter().map(|tally| (tally.reason.as_str(), tally.count)).collect();
+        let holds_all = matches!(format, Format::FioV2 | Format::FioV3 | Format::Blktrace | Format::Parquet);
+        assert_eq!(counts, if holds_all { vec![] } else { vec![("flush", 2), ("discard", 1)] }, "{format}");
+        let options = Options { format: Some(format), ..Options::default() };
+        let (requests, _) = read(&path, &options).expect("a good trace");
+        let kept: Vec<Op> = requests.iter().map(|request| request.op).collect();
+        assert_eq!(kept, if holds_all { ops.to_vec() } else { vec![Op::Read, Op::Write] }, "{format}");
+    }
 }
 
 #[test]

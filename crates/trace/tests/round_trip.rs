@@ -91,7 +91,8 @@ fn conversion_keeps_requests_and_takes_the_format_from_the_name() {
     let (input, output) = (scratch("in.spc"), scratch("out.ssdsim.zst"));
     std::fs::write(&input, "1,100,512,r,5.0\n2,0,1024,w,5.5\n").expect("a scratch file");
     let report = convert(&input, &Options::default(), &output, None).expect("convertible");
-    assert_eq!((report.requests, report.devices.len()), (2, 2));
+    assert_eq!((report.report.requests, report.report.devices.len()), (2, 2));
+    assert_eq!((report.written_as, report.not_written.len()), (Format::Ssdsim, 0));
     let again = read(&output, Format::Ssdsim);
     assert_eq!(again, read(&input, Format::Spc));
     assert_eq!((again[1].lba, again[1].time_ns), (2048, 500_000_000));

@@ -12,7 +12,12 @@ pub(crate) trait Encoder: Send {
         Ok(())
     }
 
-    /// One record; an error says what the format can't hold.
+    /// Whether the format has an operation like `op`.
+    fn holds(&self, _op: Op) -> bool {
+        true
+    }
+
+    /// One record of an operation that the format has; an error says what else of it the format can't hold.
     fn encode(&mut self, record: &LogRecord, out: &mut Vec<u8>) -> Result<(), String>;
 
     /// What stands behind the last record.
@@ -45,13 +50,9 @@ const FIO_FILE: &str = "device";
 /// The shortest wait that fio heeds, ns.
 const SHORTEST_WAIT_NS: u64 = 100_000;
 
-/// Whether the request is a read, in formats that know only reads and writes.
-fn is_read(record: &LogRecord, format: &str) -> Result<bool, String> {
-    match record.request.op {
-        Op::Read => Ok(true),
-        Op::Write => Ok(false),
-        op => Err(format!("{format} holds reads and writes only, not a {}", op.name())),
-    }
+/// Whether `op` moves data: the operations of formats that know only reads and writes.
+const fn moves_data(op: Op) -> bool {
+    matches!(op, Op::Read | Op::Write)
 }
 
 /// Bytes from the start of the drive.
@@ -68,9 +69,13 @@ fn failed(error: &std::io::Error) -> String {
 struct Msr;
 
 impl Encoder for Msr {
+    fn holds(&self, op: Op) -> bool {
+        moves_data(op)
+    }
+
     fn encode(&mut self, record: &LogRecord, out: &mut Vec<u8>) -> Result<(), String> {
         let request = &record.request;
-        let kind = if is_read(record, "msr")? { "Read" } else { "Write" };
+        let kind = if request.op == Op::Read { "Read" } else { "Write" };
         let offset = offset(record, "msr")?;
         let ticks = EPOCH_TICKS + request.time_ns / TICK_NS;
         let response =
@@ -83,9 +88,13 @@ impl Encoder for Msr {
 struct Spc;
 
 impl Encoder for Spc {
+    fn holds(&self, op: Op) -> bool {
+        moves_data(op)
+    }
+
     fn encode(&mut self, record: &LogRecord, out: &mut Vec<u8>) -> Result<(), String> {
         let request = &record.request;
-        let kind = if is_read(record, "spc")? { 'r' } else { 'w' };
+        let kind = if request.op == Op::Read { 'r' } else { 'w' };
         let (seconds, nanos) = (request.time_ns / 1_000_000_000, request.time_ns % 1_000_000_000);
         writeln!(out, "0,{},{},{kind},{seconds}.{nanos:09}", request.lba, request.bytes())
             .map_err(|error| failed(&error))
@@ -95,9 +104,13 @@ impl Encoder for Spc {
 struct Columns5(Format);
 
 impl Encoder for Columns5 {
+    fn holds(&self, op: Op) -> bool {
+        moves_data(op)
+    }
+
     fn encode(&mut self, record: &LogRecord, out: &mut Vec<u8>) -> Result<(), String> {
         let request = &record.request;
-        let flag = u8::from(is_read(record, self.0.name())?);
+        let flag = u8::from(request.op == Op::Read);
         let time = request.time_ns;
         if self.0 == Format::Disksim {
             write!(out, "{}.{:06}", time / 1_000_000, time % 1_000_000).map_err(|error| failed(&error))?;

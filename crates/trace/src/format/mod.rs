@@ -11,6 +11,7 @@ mod blkparse;
 mod blkreplay;
 mod blktrace;
 mod columns5;
+mod convert;
 mod detect;
 mod devices;
 mod diskmon;
@@ -46,12 +47,13 @@ mod vscsi_csv;
 mod wpa;
 mod writer;
 
+pub use convert::{Conversion, Converted, convert};
 pub use info::{Info, info};
 pub use kind::Format;
 pub use report::{DeviceRange, Report, Tally};
 pub use table::Columns;
 pub use trace::Trace;
-pub use writer::{Writer, convert};
+pub use writer::Writer;
 
 /// How to read a trace.
 #[derive(Clone, Debug, Default)]

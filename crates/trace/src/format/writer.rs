@@ -5,14 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::encode::{Encoder, line_encoder};
-use super::{Format, Options, Report, Trace, binary, detect};
-use crate::{LogRecord, Request, TraceError};
+use super::report::{self, Tally};
+use super::{Format, binary};
+use crate::{LogRecord, Op, Request, TraceError};
 
 /// Bytes gathered before they are handed on.
 const BLOCK: usize = 256 << 10;
-
-/// Records converted at once.
-const BATCH: usize = 1 << 12;
 
 /// A trace being written. Until [`finish`](Self::finish) it has a temporary name beside its own, and is removed if it
 /// never gets there.
@@ -22,6 +20,7 @@ pub struct Writer {
     encoder: Box<dyn Encoder>,
     output: Output,
     block: Vec<u8>,
+    not_written: Vec<Tally>,
 }
 
 enum Output {
@@ -70,14 +69,21 @@ impl Writer {
         };
         let partial = Partial { path: partial, renamed: false };
         let block = Vec::with_capacity(BLOCK + 4096);
-        let mut writer = Self { path: path.to_owned(), partial, encoder, output, block };
+        let mut writer =
+            Self { path: path.to_owned(), partial, encoder, output, block, not_written: Vec::new() };
         writer.encoder.start(&mut writer.block).map_err(unwritable)?;
         Ok(writer)
     }
 
-    /// Writes a record with all of it that the format can hold. Times finer than the format's clock are cut off;
-    /// operations and addresses that it can't hold are an error.
+    /// Writes a record with all of it that the format can hold. Times finer than the format's clock are cut off; flushes
+    /// and discards are left out and counted where the format has no such operation; sizes and addresses that it can't
+    /// hold are an error.
     pub fn write(&mut self, record: &LogRecord) -> Result<(), TraceError> {
+        if !self.encoder.holds(record.request.op) {
+            let reason = if record.request.op == Op::Trim { "discard" } else { record.request.op.name() };
+            report::count(&mut self.not_written, reason);
+            return Ok(());
+        }
         let encoded = self.encoder.encode(record, &mut self.block);
         encoded.map_err(|detail| TraceError::Unwritable { path: self.path.clone(), detail })?;
         if self.block.len() >= BLOCK { self.hand_on() } else { Ok(()) }
@@ -88,12 +94,12 @@ impl Writer {
         self.write(&LogRecord::bare(*request))
     }
 
-    /// Writes what is left and gives the file its name.
-    pub fn finish(mut self) -> Result<(), TraceError> {
+    /// Writes what is left and gives the file its name. Returns the operations that were left out, by their names.
+    pub fn finish(mut self) -> Result<Vec<Tally>, TraceError> {
         let ended = self.encoder.finish(&mut self.block);
         ended.map_err(|detail| TraceError::Unwritable { path: self.path.clone(), detail })?;
         self.hand_on()?;
-        let Self { path, mut partial, output, .. } = self;
+        let Self { path, mut partial, output, not_written, .. } = self;
         let ended = match output {
             Output::Plain(mut file) => file.flush(),
             Output::Gzip(encoder) => encoder.finish().map(drop),
@@ -102,7 +108,7 @@ impl Writer {
         let renamed = ended.and_then(|()| std::fs::rename(&partial.path, &path));
         renamed.map_err(|source| TraceError::Io { path, source })?;
         partial.renamed = true;
-        Ok(())
+        Ok(not_written)
     }
 
     fn hand_on(&mut self) -> Result<(), TraceError> {
@@ -120,31 +126,4 @@ fn refusal(format: Format) -> String {
     let written: Vec<&str> =
         Format::ALL.into_iter().filter(|format| format.is_writable()).map(Format::name).collect();
     format!("{format} is read but not written; formats that are written: {}", written.join(", "))
-}
-
-/// Reads the trace at `input` and writes it to `output` as `format`, or as the format that the name of `output` says.
-/// Returns what was read.
-pub fn convert(
-    input: &Path,
-    options: &Options,
-    output: &Path,
-    format: Option<Format>,
-) -> Result<Report, TraceError> {
-    let Some(format) = format.or_else(|| detect::by_name(output)) else {
-        let detail = "its name says no format; name one, or end it in one of .msr.csv, .spc, .disksim, .ssdsim, .mqsim, .iolog2, .iolog3, .parquet";
-        return Err(TraceError::Unwritable { path: output.to_owned(), detail: detail.to_owned() });
-    };
-    let mut trace = Trace::open(input, options)?;
-    let mut writer = Writer::create(output, format)?;
-    let mut batch = Vec::with_capacity(BATCH);
-    let mut more = true;
-    while more {
-        batch.clear();
-        more = trace.read_log(&mut batch, BATCH)?;
-        for record in &batch {
-            writer.write(record)?;
-        }
-    }
-    writer.finish()?;
-    Ok(trace.report().clone())
 }
