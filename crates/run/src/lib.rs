@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod error;
-pub mod output;
 pub mod requests;
 mod result;
 mod simulate;

@@ -105,7 +105,7 @@ impl Geometry {
         }
         if !config.op_ratio.is_finite() || !(0.0..=100.0).contains(&config.op_ratio) {
             let expected = "expected spare / logical, 0 to 100 (0.10 is 10%)".into();
-            return refuse("op_ratio", config.op_ratio.to_string(), expected);
+            return refuse("op_ratio", format!("{:e}", config.op_ratio), expected);
         }
         Ok((page / SECTOR_BYTES) as u32)
     }
