@@ -315,10 +315,8 @@ fn devices_get_ranges_of_their_own_in_order_of_appearance() {
 #[test]
 fn a_second_device_late_in_the_file_changes_nothing_before_it() {
     let folder = Folder::new("late");
-    let mut text = "\u{feff}".to_owned();
-    for line in 0..70_000 {
-        text += &format!("0,{},512,r,{line}.0\r\n", line % 5000);
-    }
+    let lines = (0..70_000).map(|line| format!("0,{},512,r,{line}.0\r\n", line % 5000));
+    let mut text: String = std::iter::once("\u{feff}".to_owned()).chain(lines).collect();
     text += "1,7,512,w,70000.0\r\n0,5999,512,r,70001.0\r\n";
     let path = folder.file("a.spc", text.as_bytes());
     let (requests, report) = read(&path, &Options::default()).expect("good");
