@@ -51,8 +51,9 @@ def simulate(
         columns: describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.
         skip_bad: how many unreadable lines to tolerate.
         wrap: folds addresses beyond the drive into it, instead of refusing them.
-        progress: is called up to ten times a second with `phase` ("precondition" or "run"), `done`, `total` (or
-            None) and `elapsed_s`. Returning False stops the run.
+        progress: is called up to ten times a second with `phase` ("precondition" or "run"), `done`, `total` (None
+            for traces), `fraction` (how much of the phase is done; None for pipes) and `elapsed_s`. Returning False
+            stops the run.
         set: keys of the drive by their dotted names: `{"gc.victim": "fifo", "page": "16KiB"}`. Sizes and times may
             be text.
         overrides: the same as keyword arguments: `channels=4`, `gc={"victim": "fifo"}`, `gc__victim="fifo"`.
@@ -84,7 +85,7 @@ def simulate(
             "skip_bad": skip_bad,
             "wrap": wrap,
         }
-        text = _native.simulate(_dump(spec), None if progress is None else lambda state: progress(json.loads(state)))
+        text = _native.simulate(_dump(spec), _parsed(progress))
         result = Result(text, log)
     except BaseException:
         shutil.rmtree(scratch)
@@ -110,14 +111,24 @@ def refusals() -> list[Section]:
     return [Section(refusal) for refusal in json.loads(_native.refusals())]
 
 
-def trace_info(path: AnyPath, *, format: str | None = None, columns: str | None = None, skip_bad: int = 0) -> Section:
+def trace_info(
+    path: AnyPath,
+    *,
+    format: str | None = None,
+    columns: str | None = None,
+    skip_bad: int = 0,
+    progress: Progress | None = None,
+) -> Section:
     """Reads a whole trace and says what it holds: format and what was assumed, counts, sizes, span, duration.
+
+    `progress` is that of `simulate`, with the phase "trace". Ctrl-C stops the reading.
 
     Raises:
         TraceError: the trace can't be read.
+        FlashweirError: `progress` stopped it.
     """
     options = {"format": format, "columns": columns, "skip_bad": skip_bad}
-    return Section(json.loads(_native.trace_info(os.fspath(path), _dump(options))))
+    return Section(json.loads(_native.trace_info(os.fspath(path), _dump(options), _parsed(progress))))
 
 
 def trace_convert(
@@ -128,28 +139,38 @@ def trace_convert(
     format: str | None = None,
     columns: str | None = None,
     skip_bad: int = 0,
+    progress: Progress | None = None,
 ) -> Section:
     """Writes a trace in another format: `to`, or what the suffix of `target` says.
 
-    The target appears when it is complete. Returns what `trace_info` says of the source's lines, `written_as`, and in
-    `not_written` how many flushes and discards were left out, because the target format has no such operation.
+    The target appears when it is complete, and not at all if Ctrl-C or `progress`, which is that of `trace_info`, stops
+    it. Returns what was read, as `trace_info` counts it; `written_as`; and in `not_written` how many flushes and
+    discards were left out because the target format has no such operation.
 
     Raises:
         TraceError: the source can't be read, or the target not written.
+        FlashweirError: `progress` stopped it.
     """
-    options = {"to": to, "format": format, "columns": columns, "skip_bad": skip_bad}
-    return Section(json.loads(_native.trace_convert(os.fspath(source), os.fspath(target), _dump(options))))
+    options = _dump({"to": to, "format": format, "columns": columns, "skip_bad": skip_bad})
+    return Section(json.loads(_native.trace_convert(os.fspath(source), os.fspath(target), options, _parsed(progress))))
 
 
-def trace_generate(spec: str, target: AnyPath, *, to: str | None = None) -> Section:
+def trace_generate(spec: str, target: AnyPath, *, to: str | None = None, progress: Progress | None = None) -> Section:
     """Writes a generator's requests as a trace: in format `to`, or what the suffix of `target` says.
+
+    `progress` and Ctrl-C are as in `trace_convert`.
 
     Returns `workload` (the complete spec), `requests`, `written_as`, and `not_written` as `trace_convert` does.
 
     Raises:
         TraceError: the spec can't be understood, or the target not written.
+        FlashweirError: `progress` stopped it.
     """
-    return Section(json.loads(_native.trace_generate(spec, os.fspath(target), _dump({"to": to}))))
+    return Section(json.loads(_native.trace_generate(spec, os.fspath(target), _dump({"to": to}), _parsed(progress))))
+
+
+def _parsed(progress: Progress | None) -> Callable[[str], bool | None] | None:
+    return None if progress is None else lambda state: progress(json.loads(state))
 
 
 def _workloads(workload: Workload) -> list[dict[str, str | None]]:

@@ -157,7 +157,11 @@ def trace_info(
 ) -> None:
     """Say what a trace holds, and what was assumed to read it."""
     check_output("--json", json_to)
-    _show(_stoppable(lambda: api.trace_info(trace, format=format, columns=columns, skip_bad=skip_bad)), json_to)
+
+    def run(progress: api.Progress | None) -> Section:
+        return api.trace_info(trace, format=format, columns=columns, skip_bad=skip_bad, progress=progress)
+
+    _show(_watched(run), json_to)
 
 
 @trace_app.command("convert")
@@ -170,9 +174,13 @@ def trace_convert(
     skip_bad: SkipBad = 0,
 ) -> None:
     """Write a trace in another format."""
-    done = _stoppable(
-        lambda: api.trace_convert(source, target, to=to, format=format, columns=columns, skip_bad=skip_bad)
-    )
+
+    def run(progress: api.Progress | None) -> Section:
+        return api.trace_convert(
+            source, target, to=to, format=format, columns=columns, skip_bad=skip_bad, progress=progress
+        )
+
+    done = _watched(run)
     _show(done, None)
     _warn_of_left_out(done)
 
@@ -184,7 +192,7 @@ def trace_generate(
     to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = None,
 ) -> None:
     """Write a generator's requests as a trace."""
-    done = _stoppable(lambda: api.trace_generate(spec, target, to=to))
+    done = _watched(lambda progress: api.trace_generate(spec, target, to=to, progress=progress))
     _show(done, None)
     _warn_of_left_out(done)
 
@@ -256,26 +264,24 @@ def _show(fields: Section, json_to: str | None) -> None:
 
 def _warn_of_left_out(written: Section) -> None:
     """Says in one line on standard error which requests the format that was written has no operation for."""
-    counts = [(tally["count"], tally["reason"]) for tally in written["not_written"]]
+    counts = []
+    for tally in written["not_written"]:
+        count, name = tally["count"], tally["reason"]
+        counts.append(f"{count} {name}{'' if count == 1 else 'es' if name.endswith('sh') else 's'}")
     if counts:
-        names = (f"{count} {name}{'' if count == 1 else 'es' if name.endswith('sh') else 's'}" for count, name in counts)
-        print(f"left out: {', '.join(names)}: {written['written_as']} has no such operation", file=sys.stderr)
+        print(f"left out: {', '.join(counts)}: {written['written_as']} has no such operation", file=sys.stderr)
 
 
-def _stoppable(work: Callable[[], T]) -> T:
+def _watched(run: Callable[[api.Progress | None], T]) -> T:
+    """Runs until done or Ctrl-C, with a progress bar where there is a terminal to draw it on."""
+    bar = bar_on_terminal()
     try:
-        return work()
+        if bar is None:
+            return run(None)
+        with bar:
+            return run(bar.update)
     except KeyboardInterrupt as interrupt:
         raise Stopped(str(interrupt)) from interrupt
-
-
-def _watched(run: Callable[[api.Progress | None], Result]) -> Result:
-    """Runs with a progress bar where there is a terminal to draw it on."""
-    bar = bar_on_terminal()
-    if bar is None:
-        return _stoppable(lambda: run(None))
-    with bar:
-        return _stoppable(lambda: run(bar.update))
 
 
 def _workloads(single: str | None, named: list[str]) -> dict[str, Any] | str:

@@ -9,16 +9,18 @@ if TYPE_CHECKING:
 # A run that is over sooner needs no bar.
 PATIENCE_S = 2.0
 
-_LABELS = {"precondition": "preconditioning", "run": "running"}
+_LABELS = {"precondition": "preconditioning", "run": "running", "trace": "trace"}
 
 
 class ProgressBar:
-    """Draws the states that a run reports; a context manager that clears the bar at its end."""
+    """Draws the states that work reports; a context manager that clears the bar at its end."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._bar: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
+        # The phase, when it began in seconds, and what was done of it then.
+        self._phase, self._began = "", (0.0, 0)
 
     def __enter__(self) -> Self:
         return self
@@ -28,15 +30,21 @@ class ProgressBar:
             self._bar.stop()
 
     def update(self, state: dict[str, Any]) -> bool:
-        """Draws `state`: `phase`, `done`, `total` (or None) and `elapsed_s`. Never stops the run."""
+        """Draws `state`: `phase`, `done`, `fraction` (or None) and `elapsed_s`. Never stops the work."""
+        phase, done, fraction = str(state["phase"]), state["done"], state["fraction"]
+        if phase != self._phase:
+            self._began = (state["elapsed_s"], done) if self._phase else (0.0, 0)
+            self._phase = phase
         if self._bar is None and state["elapsed_s"] >= PATIENCE_S:
             self._bar = _start(self._stream)
         if self._bar is None:
             return True
-        phase = str(state["phase"])
         if phase not in self._tasks:
-            self._tasks[phase] = self._bar.add_task(_LABELS.get(phase, phase), total=None)
-        self._bar.update(self._tasks[phase], completed=state["done"], total=state["total"])
+            self._tasks[phase] = self._bar.add_task(_LABELS.get(phase, phase), total=None, rate="")
+        seconds = state["elapsed_s"] - self._began[0]
+        rate = f"{(done - self._began[1]) / seconds:,.0f}/s" if seconds > 0 else ""
+        total = None if fraction is None else 1.0
+        self._bar.update(self._tasks[phase], completed=fraction or 0.0, total=total, rate=rate)
         self._bar.refresh()
         return True
 
@@ -49,20 +57,13 @@ def bar_on_terminal() -> ProgressBar | None:
 def _start(stream: TextIO) -> "Progress":
     # Rich costs 50 ms and 10 MB, which a short run need not pay.
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """Requests a second, so far."""
-
-        def render(self, task: Task) -> Text:
-            return Text("" if task.speed is None else f"{task.speed:,.0f}/s")
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TextColumn("{task.percentage:>3.0f}%"),
-        Rate(),
+        TextColumn("{task.fields[rate]}"),
         TextColumn("left"),
         TimeRemainingColumn(),
         console=Console(file=stream),

@@ -1,11 +1,13 @@
 """Ctrl-C: the run stops, says what was done, and leaves nothing half-written."""
 
+import gzip
 import os
 import pty
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,13 @@ from conftest import ENDLESS, QUICK, SMALL_DRIVE, SMALL_SETTINGS
 
 import flashweir
 
-SIMULATE = [sys.executable, "-m", "flashweir", "simulate", ENDLESS, *SMALL_SETTINGS]
+SIMULATE = ("simulate", ENDLESS, *SMALL_SETTINGS)
 
 
 def start(*args: str, **options: Any) -> subprocess.Popen[str]:
-    """Starts an endless run with SIGINT as a terminal delivers it, even where the test runner ignores it."""
+    """Starts the command with SIGINT as a terminal delivers it, even where the test runner ignores it."""
     return subprocess.Popen(
-        [*SIMULATE, *args],
+        [sys.executable, "-m", "flashweir", *args],
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
         **options,
@@ -36,7 +38,7 @@ def wait_for(path: Path, run: subprocess.Popen[str]) -> None:
 
 def test_interrupted_run_stops_cleanly_and_says_what_was_done(tmp_path: Path) -> None:
     log = tmp_path / "log.parquet"
-    run = start("--requests", str(log), "--json", str(tmp_path / "r.json"), stdout=-1, stderr=-1)
+    run = start(*SIMULATE, "--requests", str(log), "--json", str(tmp_path / "r.json"), stdout=-1, stderr=-1)
     wait_for(log, run)
     run.send_signal(signal.SIGINT)
     out, err = run.communicate(timeout=120)
@@ -48,21 +50,60 @@ def test_interrupted_run_stops_cleanly_and_says_what_was_done(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_progress_is_drawn_on_a_terminal_and_says_rate_and_time_left(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def endless_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hours of lines in a small file, since they are all the same."""
+    trace = tmp_path_factory.mktemp("endless") / "endless.spc.gz"
+    trace.write_bytes(gzip.compress(b"0,0,512,r,0.0\n" * 100_000) * 20_000)
+    return trace
+
+
+@pytest.fixture(scope="module")
+def endless_trace_of_two_devices(endless_trace: Path) -> Path:
+    """The same, but it is read for its devices first: the second one comes at once."""
+    trace = endless_trace.with_name("two.spc.gz")
+    trace.write_bytes(gzip.compress(b"0,0,512,r,0.0\n1,0,512,r,0.0\n") + endless_trace.read_bytes())
+    return trace
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        SIMULATE,
+        ("simulate", "TRACE", *SMALL_SETTINGS),
+        ("trace", "info", "TRACE"),
+        ("trace", "info", "TWO"),
+        ("trace", "convert", "TRACE", "out.parquet"),
+        ("trace", "convert", "TWO", "out.msr.csv.zst"),
+        ("trace", "generate", ENDLESS, "out.spc"),
+    ],
+    ids=lambda command: " ".join(command[:3]),
+)
+def test_progress_is_drawn_on_a_terminal_and_ctrl_c_stops_it(
+    command: tuple[str, ...], endless_trace: Path, endless_trace_of_two_devices: Path, tmp_path: Path
+) -> None:
+    files = {"TRACE": str(endless_trace), "TWO": str(endless_trace_of_two_devices)}
     reader, writer = pty.openpty()
-    run = start("--json", str(tmp_path / "r.json"), stdout=subprocess.DEVNULL, stderr=writer)
+    command = tuple(files.get(word, word) for word in command)
+    run = start(*command, stdout=subprocess.DEVNULL, stderr=writer, cwd=tmp_path)
     os.close(writer)
     seen = b""
-    while b"/s" not in seen or b"left" not in seen:
+    while b"/s" not in seen or b"left" not in seen or b"0%" not in seen:
         seen += os.read(reader, 4096)
+    interrupted = time.monotonic()
     run.send_signal(signal.SIGINT)
+    message = b""
     try:
         while chunk := os.read(reader, 4096):
-            seen += chunk
+            message += chunk
     except OSError:  # how Linux says that the other side has closed
         pass
     assert run.wait(timeout=120) == 130
-    assert b"stopped by Ctrl-C" in seen
+    # A fraction of a second, on a machine that does other things as well.
+    assert time.monotonic() - interrupted < 3
+    assert message.count(b"error: stopped by Ctrl-C: stopped while ") == 1
+    assert message.endswith(b"done; nothing was written\r\n")
+    assert list(tmp_path.iterdir()) == []
     os.close(reader)
 
 
@@ -77,8 +118,24 @@ def test_callback_that_returns_false_stops_the_run() -> None:
         flashweir.simulate(ENDLESS, set=SMALL_DRIVE, progress=stop)
     assert not isinstance(caught.value, (flashweir.ConfigError, flashweir.TraceError))
     assert len(states) == 1
-    assert states[0].keys() == {"phase", "done", "total", "elapsed_s"}
+    assert states[0].keys() == {"phase", "done", "total", "fraction", "elapsed_s"}
     assert states[0]["phase"] in ("precondition", "run")
+
+
+def test_progress_of_a_trace_is_how_much_of_its_file_was_read(endless_trace_of_two_devices: Path) -> None:
+    states: list[dict[str, Any]] = []
+
+    def stop(state: dict[str, Any]) -> bool:
+        states.append(state)
+        return len(states) < 5
+
+    with pytest.raises(flashweir.FlashweirError, match="stopped while going through the trace"):
+        flashweir.trace_info(endless_trace_of_two_devices, progress=stop)
+    fractions = [state["fraction"] for state in states]
+    assert all(0 < fraction < 0.5 for fraction in fractions)
+    assert fractions == sorted(fractions)
+    assert {state["phase"] for state in states} == {"trace"}
+    assert {state["total"] for state in states} == {None}
 
 
 def test_exception_in_the_callback_reaches_the_caller() -> None:

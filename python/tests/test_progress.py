@@ -26,7 +26,8 @@ def drawn(states: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def state(elapsed_s: float, done: int, phase: str = "run", total: int | None = 100_000) -> dict[str, Any]:
-    return {"phase": phase, "done": done, "total": total, "elapsed_s": elapsed_s}
+    fraction = None if total is None else done / total
+    return {"phase": phase, "done": done, "total": total, "fraction": fraction, "elapsed_s": elapsed_s}
 
 
 def test_what_is_quick_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

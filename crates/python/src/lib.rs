@@ -37,24 +37,7 @@ thread_local! {
 #[pyo3(signature = (spec_json, progress=None))]
 fn simulate(py: Python<'_>, spec_json: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
     let run: RunSpec = parse(spec_json)?;
-    let mut raised: Option<PyErr> = None;
-    let outcome = detached(py, || {
-        flashweir_run::simulate(&run, &mut |state| match report(progress.as_ref(), state) {
-            Ok(carry_on) => carry_on,
-            Err(error) => {
-                raised = Some(error);
-                false
-            }
-        })
-    })?;
-    match (raised, outcome) {
-        (None, outcome) => text(outcome),
-        // Ctrl-C carries the run's own account of what was done.
-        (Some(error), Err(stopped)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
-            Err(PyKeyboardInterrupt::new_err(stopped.to_string()))
-        }
-        (Some(error), _) => Err(error),
-    }
+    watched(py, progress, |tell| flashweir_run::simulate(&run, tell))
 }
 
 /// The presets, as a JSON list.
@@ -75,28 +58,45 @@ fn refusals() -> String {
     flashweir_run::refusals().to_string()
 }
 
-/// Says what a trace holds, as JSON.
+/// Says what a trace holds, as JSON; `progress` is as in `simulate`.
 #[pyfunction]
-#[pyo3(signature = (path, options_json="{}"))]
-fn trace_info(py: Python<'_>, path: PathBuf, options_json: &str) -> PyResult<String> {
+#[pyo3(signature = (path, options_json="{}", progress=None))]
+fn trace_info(
+    py: Python<'_>,
+    path: PathBuf,
+    options_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let options: TraceOptions = parse(options_json)?;
-    text(detached(py, || flashweir_run::trace_info(&path, &options))?)
+    watched(py, progress, |tell| flashweir_run::trace_info(&path, &options, tell))
 }
 
 /// Writes a trace in another format; what was read, as JSON.
 #[pyfunction]
-#[pyo3(signature = (input, output, options_json="{}"))]
-fn trace_convert(py: Python<'_>, input: PathBuf, output: PathBuf, options_json: &str) -> PyResult<String> {
+#[pyo3(signature = (input, output, options_json="{}", progress=None))]
+fn trace_convert(
+    py: Python<'_>,
+    input: PathBuf,
+    output: PathBuf,
+    options_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let options: TraceOptions = parse(options_json)?;
-    text(detached(py, || flashweir_run::trace_convert(&input, &output, &options))?)
+    watched(py, progress, |tell| flashweir_run::trace_convert(&input, &output, &options, tell))
 }
 
 /// Writes a generator's requests as a trace; what was written, as JSON.
 #[pyfunction]
-#[pyo3(signature = (spec, output, options_json="{}"))]
-fn trace_generate(py: Python<'_>, spec: &str, output: PathBuf, options_json: &str) -> PyResult<String> {
+#[pyo3(signature = (spec, output, options_json="{}", progress=None))]
+fn trace_generate(
+    py: Python<'_>,
+    spec: &str,
+    output: PathBuf,
+    options_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let options: TraceOptions = parse(options_json)?;
-    text(detached(py, || flashweir_run::trace_generate(spec, &output, &options))?)
+    watched(py, progress, |tell| flashweir_run::trace_generate(spec, &output, &options, tell))
 }
 
 /// Settings from the JSON that the Python side makes of them.
@@ -114,6 +114,32 @@ fn text(outcome: Result<Value, Error>) -> PyResult<String> {
             ErrorKind::Run | ErrorKind::Cancelled => FlashweirError::new_err(message),
         }
     })
+}
+
+/// Calls `work` without the GIL, with a function that hands its progress to Python; JSON text of its outcome.
+fn watched(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(&Progress) -> bool) -> Result<Value, Error> + Send,
+) -> PyResult<String> {
+    let mut raised: Option<PyErr> = None;
+    let outcome = detached(py, || {
+        work(&mut |state| match report(progress.as_ref(), state) {
+            Ok(carry_on) => carry_on,
+            Err(error) => {
+                raised = Some(error);
+                false
+            }
+        })
+    })?;
+    match (raised, outcome) {
+        (None, outcome) => text(outcome),
+        // Ctrl-C carries the work's own account of what was done.
+        (Some(error), Err(stopped)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+            Err(PyKeyboardInterrupt::new_err(stopped.to_string()))
+        }
+        (Some(error), _) => Err(error),
+    }
 }
 
 /// Calls `work` without the GIL; a panic in it becomes a `FlashweirError`.

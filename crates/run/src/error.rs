@@ -43,14 +43,12 @@ pub enum Error {
     #[error(transparent)]
     RequestLog(#[from] RequestLogError),
     /// The caller asked to stop.
-    #[error("stopped while {doing}: {done} of {total} done; nothing was written")]
+    #[error("stopped while {doing}: {progress} done; nothing was written")]
     Cancelled {
-        /// `preconditioning` or `running`.
+        /// What was being done, in words.
         doing: &'static str,
-        /// Requests served, or pages written in preconditioning.
-        done: String,
-        /// Of how many, in words.
-        total: String,
+        /// How much of it was done, in words.
+        progress: String,
     },
 }
 

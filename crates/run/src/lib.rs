@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod progress;
 pub mod requests;
 mod result;
 mod simulate;
@@ -13,7 +14,8 @@ mod watch;
 mod workload;
 
 pub use error::{Error, ErrorKind};
-pub use simulate::{Phase, Progress, simulate};
+pub use progress::{Phase, Progress};
+pub use simulate::simulate;
 pub use spec::{RunSpec, TraceOptions, WorkloadSpec};
 pub use tools::{presets, refusals, schema, trace_convert, trace_generate, trace_info};
 

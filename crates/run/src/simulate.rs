@@ -1,84 +1,32 @@
 //! The run: set up, precondition, serve, report.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use flashweir_ssd::config::Precondition;
 use flashweir_ssd::precondition::{Preconditioner, Step};
 use flashweir_ssd::{Config, Options, Simulation};
 use flashweir_trace::Source;
-use serde::Serialize;
+use flashweir_trace::format::Gauge;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::progress::{Phase, Progress, Reporter};
 use crate::result::{self, Measured};
 use crate::spec::RunSpec;
 use crate::watch::Watch;
-use crate::workload::{self, Workloads};
+use crate::workload::{self, Length, Workloads};
 
 /// Requests served, or pages written, between two looks at the clock.
 const SLICE: usize = 4096;
 /// The same while the run is recorded: records wait in memory, and counters of the drive are taken once a slice.
 const WATCHED_SLICE: usize = 64;
-/// Between two calls of the progress function.
-const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-
-/// What a run is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// Writing the drive into its starting state.
-    Precondition,
-    /// Serving the workload.
-    Run,
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Progress {
-    /// What it is doing.
-    pub phase: Phase,
-    /// Pages written in preconditioning, or requests served.
-    pub done: u64,
-    /// Of how many, if that is known.
-    pub total: Option<u64>,
-    /// Seconds since the run was started.
-    pub elapsed_s: f64,
-}
-
-/// Tells the caller how far the run is, and asks whether to go on.
-struct Reporter<'a> {
-    call: &'a mut dyn FnMut(&Progress) -> bool,
-    started: Instant,
-    last: Instant,
-}
-
-impl Reporter<'_> {
-    fn report(&mut self, phase: Phase, done: u64, total: Option<u64>) -> Result<(), Error> {
-        let now = Instant::now();
-        if now - self.last < PROGRESS_EVERY {
-            return Ok(());
-        }
-        self.last = now;
-        let elapsed_s = (now - self.started).as_secs_f64();
-        if (self.call)(&Progress { phase, done, total, elapsed_s }) {
-            return Ok(());
-        }
-        let (doing, unit) = match phase {
-            Phase::Precondition => ("preconditioning", "pages"),
-            Phase::Run => ("running", "requests"),
-        };
-        let total =
-            total.map_or_else(|| format!("an unknown number of {unit}"), |total| format!("{total} {unit}"));
-        Err(Error::Cancelled { doing, done: done.to_string(), total })
-    }
-}
 
 /// Runs a simulation. Returns its result as a JSON object; the same run gives the same bytes, wall times aside.
 ///
 /// `progress` is called about ten times a second; when it returns false, the run stops and leaves no file behind.
 pub fn simulate(run: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Value, Error> {
     let started = Instant::now();
-    let mut reporter = Reporter { call: progress, started, last: started };
+    let mut reporter = Reporter::new(progress, started);
     let config = run.config()?;
     run.check_outputs()?;
     let mut workloads = Workloads::open(run)?;
@@ -95,9 +43,9 @@ pub fn simulate(run: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> R
     let preconditioned = started.elapsed();
 
     let capacity_sectors = simulation.geometry().capacity_sectors();
-    let total = workloads.total;
+    let length = workloads.length();
     let mut stream = workloads.stream(run.wrap, capacity_sectors)?;
-    serve(stream.as_mut(), total, &mut simulation, &mut watch, &mut reporter)?;
+    serve(stream.as_mut(), &length, &mut simulation, &mut watch, &mut reporter)?;
     drop(stream);
     let ended = started.elapsed();
 
@@ -148,7 +96,7 @@ fn precondition(
             }
         }
         let written = preconditioner.written(simulation);
-        reporter.report(Phase::Precondition, written, Some(total.max(written)))?;
+        reporter.report(Phase::Precondition, written, total.max(written))?;
     }
     simulation.end_of_preconditioning();
     Ok(preconditioner.capacities())
@@ -156,7 +104,7 @@ fn precondition(
 
 fn serve(
     stream: &mut dyn Source,
-    total: Option<u64>,
+    length: &Length,
     simulation: &mut Simulation,
     watch: &mut Watch,
     reporter: &mut Reporter<'_>,
@@ -171,8 +119,16 @@ fn serve(
         simulation.serve(&batch)?;
         done += batch.len() as u64;
         watch.take(simulation)?;
-        reporter.report(Phase::Run, done, total)?;
+        match length {
+            Length::Requests(total) => reporter.report(Phase::Run, done, *total)?,
+            Length::Files(gauges) => reporter.report_share(Phase::Run, done, least(gauges))?,
+        }
     }
     simulation.finish()?;
     watch.take(simulation)
+}
+
+/// How much has been read of the trace that lags behind the others; `None` if that of any is not known.
+fn least(gauges: &[Gauge]) -> Option<f64> {
+    gauges.iter().map(Gauge::fraction).reduce(|least, next| Some(least?.min(next?)))?
 }

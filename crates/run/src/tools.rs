@@ -1,17 +1,19 @@
 //! What the command line offers besides simulating: presets, schema, and work on traces. All answers are JSON.
 
 use std::path::Path;
+use std::time::Instant;
 
 use flashweir_ssd::Config;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::config::presets::PRESETS;
 use flashweir_ssd::config::refusals::REFUSALS;
 use flashweir_trace::TraceError;
-use flashweir_trace::format::{self, Format, Writer};
+use flashweir_trace::format::{Conversion, Format, Inspection, Trace, Writer};
 use flashweir_trace::generate::Spec;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::progress::{Phase, Progress, Reporter};
 use crate::spec::TraceOptions;
 
 /// Requests generated at a time.
@@ -35,20 +37,51 @@ pub fn refusals() -> Value {
     REFUSALS.iter().map(|refusal| json!({"keys": refusal.keys, "reason": refusal.reason})).collect()
 }
 
-/// What a trace holds.
-pub fn trace_info(path: &Path, options: &TraceOptions) -> Result<Value, Error> {
-    Ok(json!(format::info(path, &options.parse()?)?))
+/// What a trace holds. `progress` is called about ten times a second, and ends the reading when it returns false.
+pub fn trace_info(
+    path: &Path,
+    options: &TraceOptions,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Value, Error> {
+    let mut reporter = Reporter::new(progress, Instant::now());
+    let mut inspection = Inspection::open(path, &options.parse()?)?;
+    while inspection.step()? {
+        report(&mut reporter, inspection.trace())?;
+    }
+    Ok(json!(inspection.finish()))
 }
 
 /// Writes a trace in another format. Returns what was read, and what the format has no operation for.
-pub fn trace_convert(input: &Path, output: &Path, options: &TraceOptions) -> Result<Value, Error> {
+/// `progress` is called about ten times a second; when it returns false, no file is left behind.
+pub fn trace_convert(
+    input: &Path,
+    output: &Path,
+    options: &TraceOptions,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Value, Error> {
+    let mut reporter = Reporter::new(progress, Instant::now());
     let to = options.to.as_deref().map(Format::from_name).transpose()?;
-    Ok(json!(format::convert(input, &options.parse()?, output, to)?))
+    let mut conversion = Conversion::open(input, &options.parse()?, output, to)?;
+    while conversion.step()? {
+        report(&mut reporter, conversion.trace())?;
+    }
+    Ok(json!(conversion.finish()?))
+}
+
+fn report(reporter: &mut Reporter<'_>, trace: &Trace) -> Result<(), Error> {
+    let read = trace.report();
+    reporter.report_share(Phase::Trace, read.requests + read.flushes, trace.fraction())
 }
 
 /// Writes a generator's requests as a trace. Returns the spec, the number of its requests, the format, and what it has no
-/// operation for.
-pub fn trace_generate(spec: &str, output: &Path, options: &TraceOptions) -> Result<Value, Error> {
+/// operation for. `progress` is as in [`trace_convert`].
+pub fn trace_generate(
+    spec: &str,
+    output: &Path,
+    options: &TraceOptions,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Value, Error> {
+    let mut reporter = Reporter::new(progress, Instant::now());
     let spec = Spec::parse(spec)?;
     let format = match &options.to {
         Some(name) => Format::from_name(name)?,
@@ -61,11 +94,13 @@ pub fn trace_generate(spec: &str, output: &Path, options: &TraceOptions) -> Resu
     let mut writer = Writer::create(output, format)?;
     let mut generator = spec.generator();
     let mut batch = Vec::with_capacity(BATCH);
-    let mut more = true;
+    let (mut more, mut done) = (true, 0);
     while more {
         batch.clear();
         more = generator.read(&mut batch, BATCH);
         batch.iter().try_for_each(|request| writer.write_request(request))?;
+        done += batch.len() as u64;
+        reporter.report(Phase::Trace, done, spec.count())?;
     }
     let not_written = writer.finish()?;
     Ok(json!({

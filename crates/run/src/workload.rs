@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use flashweir_ssd::Geometry;
-use flashweir_trace::format::{Options, Report, Trace};
+use flashweir_trace::format::{Gauge, Options, Report, Trace};
 use flashweir_trace::generate::{Generator, Spec};
 use flashweir_trace::transform::{Interleave, Merge, Wrap};
 use flashweir_trace::{Request, SECTOR_BYTES, Source, TraceError};
@@ -19,6 +19,23 @@ const OTHER_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 enum Opened {
     Generator(Box<Generator>),
     Trace(Box<Trace>),
+}
+
+impl Opened {
+    fn gauge(&self) -> Option<Gauge> {
+        match self {
+            Opened::Generator(_) => None,
+            Opened::Trace(trace) => Some(trace.gauge()),
+        }
+    }
+}
+
+/// How long all workloads together are.
+pub(crate) enum Length {
+    /// So many requests.
+    Requests(u64),
+    /// There are traces, whose lengths are known only at their ends; this tells how much of each was read.
+    Files(Vec<Gauge>),
 }
 
 /// What is said of a workload in the result.
@@ -38,8 +55,6 @@ pub(crate) struct Workloads {
     sources: Vec<Opened>,
     specs: Vec<Option<Spec>>,
     pub(crate) descriptions: Vec<Description>,
-    /// Requests of all generators; `None` if there is a trace, whose length is known only at its end.
-    pub(crate) total: Option<u64>,
 }
 
 impl Workloads {
@@ -52,8 +67,7 @@ impl Workloads {
             });
         }
         let options = run.trace_options().parse()?;
-        let mut all =
-            Self { sources: Vec::new(), specs: Vec::new(), descriptions: Vec::new(), total: Some(0) };
+        let mut all = Self { sources: Vec::new(), specs: Vec::new(), descriptions: Vec::new() };
         for (stream, workload) in (0u64..).zip(&run.workloads) {
             let name = workload.name.clone().unwrap_or_else(|| match run.workloads.len() {
                 1 => "workload".into(),
@@ -65,7 +79,9 @@ impl Workloads {
             }
             all.add(name, &workload.spec, &options, run.seed.map(|seed| seed.wrapping_add(stream)))?;
         }
-        if all.total.is_some() && (run.format.is_some() || run.columns.is_some() || run.skip_bad > 0) {
+        if all.specs.iter().all(Option::is_some)
+            && (run.format.is_some() || run.columns.is_some() || run.skip_bad > 0)
+        {
             let expected = "expected a trace: a generator has no format, no columns and no bad lines".into();
             return Err(Error::Setting { what: "format, columns or skip_bad".into(), expected });
         }
@@ -87,7 +103,6 @@ impl Workloads {
             self.sources.push(Opened::Trace(Box::new(Trace::open(path, options)?)));
             self.specs.push(None);
             self.descriptions.push(description(file));
-            self.total = None;
             return Ok(());
         }
         let spec = Spec::parse(text)?;
@@ -95,7 +110,6 @@ impl Workloads {
             Some(seed) => spec.with_seed(seed),
             None => spec,
         };
-        self.total = self.total.map(|total| total.saturating_add(spec.count()));
         self.sources.push(Opened::Generator(Box::new(spec.generator())));
         self.descriptions.push(description(spec.canonical()));
         self.specs.push(Some(spec));
@@ -115,6 +129,15 @@ impl Workloads {
                     spec.span_end_bytes()
                 ),
             }),
+        }
+    }
+
+    /// How long they are together.
+    pub(crate) fn length(&self) -> Length {
+        let counts: Option<Vec<u64>> = self.specs.iter().map(|spec| spec.as_ref().map(Spec::count)).collect();
+        match counts {
+            Some(counts) => Length::Requests(counts.into_iter().fold(0, u64::saturating_add)),
+            None => Length::Files(self.sources.iter().filter_map(Opened::gauge).collect()),
         }
     }
 

@@ -5,8 +5,8 @@ use crate::{Request, TraceError, format::Trace, generate::Generator};
 /// A stream of requests, read in batches.
 pub trait Source {
     /// Appends the next requests to `out`, at most `limit` (a trace may append a few more, where a record of its
-    /// file holds several). False once the last one has been appended; reading on is
-    /// allowed and appends nothing.
+    /// file holds several), and possibly none: then there is nothing to give yet. False once the last one has been
+    /// appended; reading on is allowed and appends nothing.
     ///
     /// # Errors
     /// As the source has them; what was appended before the error is good.

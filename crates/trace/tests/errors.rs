@@ -313,6 +313,29 @@ fn devices_get_ranges_of_their_own_in_order_of_appearance() {
 }
 
 #[test]
+fn a_second_device_late_in_the_file_changes_nothing_before_it() {
+    let folder = Folder::new("late");
+    let lines = (0..70_000).map(|line| format!("0,{},512,r,{line}.0\r\n", line % 5000));
+    let mut text: String = std::iter::once("\u{feff}".to_owned()).chain(lines).collect();
+    text += "1,7,512,w,70000.0\r\n0,5999,512,r,70001.0\r\n";
+    let path = folder.file("a.spc", text.as_bytes());
+    let (requests, report) = read(&path, &Options::default()).expect("good");
+    assert_eq!((requests.len(), report.requests, report.writes), (70_002, 70_002, 1));
+    assert!(requests.iter().zip(0..).take(70_000).all(|(request, line)| request.lba == line % 5000));
+    assert_eq!((requests[70_000].lba, requests[70_001].lba), (6144 + 7, 5999));
+    assert!(requests.iter().zip(0..).all(|(request, second)| request.time_ns == second * 1_000_000_000));
+    assert_eq!(report.repaired_count(), 70_003);
+    let mut trace = Trace::open(&path, &Options::default()).expect("good");
+    let (mut log, mut fractions) = (Vec::new(), Vec::new());
+    while trace.read_log(&mut log, 1000).expect("good") {
+        fractions.push(trace.fraction().expect("a file has a length"));
+    }
+    assert!(log.iter().map(|record| record.request).eq(requests));
+    assert!(fractions.last().is_some_and(|last| *last > 0.9), "{fractions:?}");
+    assert_eq!(trace.gauge().fraction(), Some(1.0));
+}
+
+#[test]
 fn look_alikes_are_found_by_content_and_the_assumption_is_said() {
     let folder = Folder::new("alike");
     for (text, format) in [

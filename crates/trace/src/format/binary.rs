@@ -21,6 +21,11 @@ pub(crate) trait RecordDecoder: Send {
     /// Decodes about `budget` records; false once the end was reached.
     fn fill(&mut self, input: &mut Input, sink: &mut Sink, budget: usize) -> Result<bool, TraceError>;
 
+    /// How much has been read of how much, in bytes or records; `None` where the whole is not known.
+    fn position(&self, input: &Input) -> Option<(u64, u64)> {
+        input.bytes_read()
+    }
+
     /// How far records may stand from their place in time.
     fn order(&self) -> Order {
         Order::AsIs

@@ -1,7 +1,8 @@
 //! Several devices in one trace: each gets a range of addresses of its own.
 //!
-//! The first device starts at sector zero. When a second one shows up the file is read once more for how far each
-//! device's addresses go, and the devices are packed in order of first appearance, each range aligned to 1 MiB.
+//! The first device starts at sector zero. When a second one shows up the file is read for how far each device's
+//! addresses go, and then from the start again; the devices are packed in order of first appearance, each range aligned
+//! to 1 MiB.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -19,14 +20,29 @@ const MOST_DEVICES: usize = 1 << 20;
 /// End of each device's addresses in sectors, by its name in the trace.
 pub(crate) type Extents = HashMap<Box<[u8]>, u64>;
 
+/// Why a request got no address.
+#[derive(Debug)]
+pub(crate) enum Unplaced {
+    /// A second device showed up: the extents of all must be known first.
+    NeedsExtents,
+    /// The file or its devices are at fault.
+    Failed(TraceError),
+}
+
+impl From<TraceError> for Unplaced {
+    fn from(error: TraceError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// The devices seen so far.
 pub(crate) struct Devices {
     names: Vec<Box<[u8]>>,
     index: HashMap<Box<[u8]>, usize, BuildHasherDefault<Fnv>>,
     last: usize,
-    /// Where to read the extents when a second device shows up; `None` shares one range between all.
+    /// Where the extents can be read when a second device shows up; `None` shares one range between all.
     source: Option<Source>,
-    /// End of each device's range, known once the file was read for it.
+    /// End of each device's range, once the file was read for it.
     extents: Option<Extents>,
     next_base: u64,
 }
@@ -35,6 +51,16 @@ impl Devices {
     /// No devices yet.
     pub(crate) fn new(source: Option<Source>) -> Self {
         Self { names: Vec::new(), index: HashMap::default(), last: 0, source, extents: None, next_base: 0 }
+    }
+
+    /// Says how far each device's addresses go; before the first one is placed.
+    pub(crate) fn set_extents(&mut self, extents: Extents) {
+        self.extents = Some(extents);
+    }
+
+    /// Where the trace comes from.
+    pub(crate) const fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
     }
 
     /// Number of the device called `name`, if it was seen.
@@ -53,7 +79,7 @@ impl Devices {
         name: &[u8],
         end: u64,
         extents_only: bool,
-    ) -> Result<(usize, u64), TraceError> {
+    ) -> Result<(usize, u64), Unplaced> {
         let index = match self.find(name) {
             Some(index) => index,
             None => self.add(ranges, name, extents_only)?,
@@ -66,7 +92,7 @@ impl Devices {
             if let Some(extents) = &self.extents
                 && extents.get(name).is_none_or(|extent| end > *extent)
             {
-                return Err(self.changed());
+                return Err(self.changed().into());
             }
         }
         Ok((index, range.base_lba))
@@ -83,37 +109,21 @@ impl Devices {
         ranges: &mut Vec<DeviceRange>,
         name: &[u8],
         extents_only: bool,
-    ) -> Result<usize, TraceError> {
+    ) -> Result<usize, Unplaced> {
         let index = self.names.len();
         if index >= MOST_DEVICES {
-            return Err(
-                self.unreadable(format!("more than {MOST_DEVICES} devices: is that the right column?"))
-            );
+            let detail = format!("more than {MOST_DEVICES} devices: is that the right column?");
+            return Err(self.unreadable(detail).into());
         }
-        let mut base_lba = 0;
-        if index > 0 && !extents_only {
-            if self.extents.is_none() {
-                self.read_extents(ranges)?;
-            }
-            base_lba = self.next_base;
-            self.reserve(name)?;
+        if index > 0 && !extents_only && self.extents.is_none() && self.source.is_some() {
+            return Err(Unplaced::NeedsExtents);
         }
+        let base_lba = self.next_base;
+        self.reserve(name)?;
         self.names.push(name.into());
         self.index.insert(name.into(), index);
         ranges.push(DeviceRange { name: String::from_utf8_lossy(name).into_owned(), base_lba, sectors: 0 });
         Ok(index)
-    }
-
-    fn read_extents(&mut self, ranges: &[DeviceRange]) -> Result<(), TraceError> {
-        let Some(source) = &self.source else {
-            return Ok(());
-        };
-        self.extents = Some(source.extents()?);
-        debug_assert_eq!(ranges.len(), 1);
-        if let Some(first) = self.names.first().cloned() {
-            self.reserve(&first)?;
-        }
-        Ok(())
     }
 
     /// Moves the next free base behind the range of `name`.

@@ -43,22 +43,49 @@ pub struct Info {
 
 /// Reads all of the trace at `path` and says what it is like. Memory grows with the footprint, a bit a page.
 pub fn info(path: &Path, options: &Options) -> Result<Info, TraceError> {
-    let mut trace = Trace::open(path, options)?;
-    let mut batch = Vec::with_capacity(BATCH);
-    let mut seen = Seen::default();
-    let mut more = true;
-    while more {
-        batch.clear();
-        more = trace.read(&mut batch, BATCH)?;
-        for request in &batch {
-            seen.observe(request);
-        }
+    let mut inspection = Inspection::open(path, options)?;
+    while inspection.step()? {}
+    Ok(inspection.finish())
+}
+
+/// An [`info`] under way.
+pub struct Inspection {
+    trace: Trace,
+    batch: Vec<Request>,
+    seen: Seen,
+}
+
+impl Inspection {
+    /// Opens the trace at `path`.
+    pub fn open(path: &Path, options: &Options) -> Result<Self, TraceError> {
+        let trace = Trace::open(path, options)?;
+        Ok(Self { trace, batch: Vec::with_capacity(BATCH), seen: Seen::default() })
     }
-    let report = trace.report().clone();
+
+    /// Reads the next requests; false once the end was reached.
+    pub fn step(&mut self) -> Result<bool, TraceError> {
+        self.batch.clear();
+        let more = self.trace.read(&mut self.batch, BATCH)?;
+        self.batch.iter().for_each(|request| self.seen.observe(request));
+        Ok(more)
+    }
+
+    /// The trace that is read.
+    pub const fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Sums up what has been read.
+    pub fn finish(self) -> Info {
+        sum_up(self.trace.report().clone(), &self.seen)
+    }
+}
+
+fn sum_up(report: Report, seen: &Seen) -> Info {
     let mean =
         |sectors: u128, count: u64| if count == 0 { 0.0 } else { sectors as f64 * 512.0 / count as f64 };
     let moved = report.reads + report.writes;
-    Ok(Info {
+    Info {
         min_lba: seen.min_lba.unwrap_or(0),
         max_lba: seen.end_lba.saturating_sub(1),
         span_bytes: (seen.end_lba - seen.min_lba.unwrap_or(0)).saturating_mul(crate::SECTOR_BYTES),
@@ -68,7 +95,7 @@ pub fn info(path: &Path, options: &Options) -> Result<Info, TraceError> {
         duration_s: report.duration_ns as f64 / 1e9,
         footprint_bytes: seen.pages.count.saturating_mul(PAGE_BYTES),
         report,
-    })
+    }
 }
 
 #[derive(Default)]

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{FieldError, Position, TraceError};
 
@@ -30,6 +32,24 @@ pub(crate) struct Input {
     at_end: bool,
     lines: u64,
     consumed: u64,
+    /// Bytes read of the file as it is stored.
+    stored: Arc<AtomicU64>,
+    /// Bytes that are stored, where the source has an end that is known.
+    length: Option<u64>,
+}
+
+/// Counts the bytes that go through it.
+struct Counted<R> {
+    reader: R,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
 }
 
 impl Input {
@@ -37,17 +57,26 @@ impl Input {
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
         let failed = |source| TraceError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
-        if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+        let meta = file.metadata();
+        if meta.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
             return Err(failed(std::io::Error::new(
                 ErrorKind::IsADirectory,
                 "this is a folder, not a trace",
             )));
         }
-        Self::decompress(path, Box::new(file))
+        let length = meta.ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len());
+        Self::decompress(path, file, length)
     }
 
-    /// Reads from `reader`, decompressed by content, as if it were the content of `path`.
-    pub(crate) fn decompress(path: &Path, mut reader: Box<dyn Read + Send>) -> Result<Self, TraceError> {
+    /// Reads from `reader`, decompressed by content, as if it were the content of `path`; `length` is how many bytes
+    /// it gives, if that is known.
+    pub(crate) fn decompress(
+        path: &Path,
+        reader: impl Read + Send + 'static,
+        length: Option<u64>,
+    ) -> Result<Self, TraceError> {
+        let stored = Arc::new(AtomicU64::new(0));
+        let mut reader = Counted { reader, bytes: Arc::clone(&stored) };
         let failed = |source| TraceError::Io { path: path.to_owned(), source };
         let mut magic = Vec::with_capacity(4);
         (&mut reader).take(4).read_to_end(&mut magic).map_err(failed)?;
@@ -62,7 +91,7 @@ impl Input {
         } else {
             Box::new(whole)
         };
-        Ok(Self::from_reader(path, reader, gzip || zstd))
+        Ok(Self { stored, length, ..Self::from_reader(path, reader, gzip || zstd) })
     }
 
     /// Reads from `reader` as if it were the content of `path`: for members of archives.
@@ -78,6 +107,8 @@ impl Input {
             at_end: false,
             lines: 0,
             consumed: 0,
+            stored: Arc::new(AtomicU64::new(0)),
+            length: None,
         }
     }
 
@@ -92,6 +123,16 @@ impl Input {
     /// Whether the file is compressed.
     pub(crate) const fn is_compressed(&self) -> bool {
         self.compressed
+    }
+
+    /// Bytes read of those that are stored, and how many those are; `None` where that is not known, as in a pipe.
+    pub(crate) fn bytes_read(&self) -> Option<(u64, u64)> {
+        Some((self.stored.load(Ordering::Relaxed), self.length?))
+    }
+
+    /// Whether nothing has been taken yet.
+    pub(crate) const fn is_at_start(&self) -> bool {
+        self.consumed == 0
     }
 
     /// The file's path, for messages.

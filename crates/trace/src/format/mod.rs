@@ -48,11 +48,11 @@ mod wpa;
 mod writer;
 
 pub use convert::{Conversion, Converted, convert};
-pub use info::{Info, info};
+pub use info::{Info, Inspection, info};
 pub use kind::Format;
 pub use report::{DeviceRange, Report, Tally};
 pub use table::Columns;
-pub use trace::Trace;
+pub use trace::{Gauge, Trace};
 pub use writer::Writer;
 
 /// How to read a trace.

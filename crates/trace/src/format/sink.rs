@@ -1,6 +1,6 @@
 //! Where decoders put what they find: checks, devices, order, clock and counts, the same for every format.
 
-use super::devices::{Devices, Extents};
+use super::devices::{Devices, Extents, Unplaced};
 pub(crate) use super::order::Order;
 use super::order::{Clock, Sorter, Timed};
 use super::pairing::Pairing;
@@ -102,8 +102,10 @@ pub(crate) struct Sink {
     pub(crate) records: Vec<LogRecord>,
     /// What has been read so far.
     pub(crate) report: Report,
-    /// An error that no single line is to blame for; ends the reading.
-    pub(crate) failed: Option<TraceError>,
+    /// What no single line is to blame for; ends or interrupts the reading.
+    pub(crate) failed: Option<Unplaced>,
+    /// Requests or records that the caller has already, from before the trace was read from its start again.
+    handed_out: u64,
     skip_bad: u64,
     clock: Clock,
     clock_offset_ns: u64,
@@ -114,7 +116,7 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// A sink for `want`. `source` is read again when a second device shows up; without one, devices share addresses.
+    /// A sink for `want`. Without a `source` to read again when a second device shows up, devices share addresses.
     pub(crate) fn new(want: Want, report: Report, skip_bad: u64, source: Option<Source>) -> Self {
         Self {
             want,
@@ -122,6 +124,7 @@ impl Sink {
             records: Vec::new(),
             report,
             failed: None,
+            handed_out: 0,
             skip_bad,
             clock: Clock::default(),
             clock_offset_ns: 0,
@@ -153,6 +156,20 @@ impl Sink {
         self.clock = Clock::from_zero();
     }
 
+    /// Goes on where `before` stopped at its second device: from the start of the trace, knowing the `extents` of all
+    /// devices, with what was handed out left out.
+    pub(crate) fn go_on_from(&mut self, before: &mut Self, extents: Extents) {
+        self.devices.set_extents(extents);
+        self.handed_out = before.report.requests + before.report.flushes;
+        std::mem::swap(&mut self.requests, &mut before.requests);
+        std::mem::swap(&mut self.records, &mut before.records);
+    }
+
+    /// Where the trace comes from.
+    pub(crate) const fn source(&self) -> Option<&Source> {
+        self.devices.source()
+    }
+
     /// What is wanted.
     pub(crate) const fn want(&self) -> Want {
         self.want
@@ -171,6 +188,9 @@ impl Sink {
     /// Takes a request.
     #[inline]
     pub(crate) fn push(&mut self, raw: Raw<'_>) -> Result<(), FieldError> {
+        if self.failed.is_some() {
+            return Ok(());
+        }
         let sectors = check(&raw)?;
         let (index, base_lba) = if raw.op == Op::Flush {
             (0, 0)
@@ -178,8 +198,8 @@ impl Sink {
             let end = raw.lba + u64::from(sectors);
             match self.devices.place(&mut self.report.devices, raw.device, end, self.want == Want::Extents) {
                 Ok(place) => place,
-                Err(error) => {
-                    self.failed = Some(error);
+                Err(unplaced) => {
+                    self.failed = Some(unplaced);
                     return Ok(());
                 }
             }
@@ -213,8 +233,9 @@ impl Sink {
 
     #[inline]
     fn emit_request(&mut self, mut request: Request) {
-        self.tick(request.op, &mut request);
-        self.requests.push(request);
+        if self.tick(request.op, &mut request) {
+            self.requests.push(request);
+        }
     }
 
     fn push_record(&mut self, request: Request, raw: &Raw<'_>, device: usize) {
@@ -257,13 +278,14 @@ impl Sink {
     }
 
     fn emit_record(&mut self, mut record: LogRecord) {
-        self.tick(record.request.op, &mut record);
-        self.records.push(record);
+        if self.tick(record.request.op, &mut record) {
+            self.records.push(record);
+        }
     }
 
-    /// Sets the clock of an item on its way out, and counts it.
+    /// Sets the clock of an item on its way out, and counts it. False for one that the caller has already.
     #[inline]
-    fn tick<T: Timed>(&mut self, op: Op, item: &mut T) {
+    fn tick<T: Timed>(&mut self, op: Op, item: &mut T) -> bool {
         let source_time = item.time();
         let back = self.clock.set(item);
         let report = &mut self.report;
@@ -278,6 +300,11 @@ impl Sink {
             Op::Flush => report.flushes += 1,
         }
         report.requests += u64::from(op != Op::Flush);
+        if self.handed_out == 0 {
+            return true;
+        }
+        self.handed_out -= 1;
+        false
     }
 
     /// Gives up everything that was held back: at the end of the trace.

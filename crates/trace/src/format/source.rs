@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::devices::Extents;
 use super::sink::Want;
 use super::table::Columns;
 use super::{Format, Trace};
@@ -25,9 +24,8 @@ impl Source {
         std::fs::metadata(&self.path).map_or(true, |meta| meta.is_file())
     }
 
-    /// How far the addresses of each device go, in sectors: reads the whole file. A bad line ends it early and
-    /// silently, since the reading that asked will stop at the same line, and say why.
-    pub(crate) fn extents(&self) -> Result<Extents, TraceError> {
+    /// The trace once more, to be read for how far the addresses of each device go.
+    pub(crate) fn survey(&self) -> Result<Trace, TraceError> {
         if !self.is_rereadable() {
             return Err(TraceError::Io {
                 path: self.path.clone(),
@@ -37,8 +35,6 @@ impl Source {
                 ),
             });
         }
-        let mut trace = Trace::open_source(self.clone(), Want::Extents)?;
-        while let Ok(true) = trace.step(usize::MAX) {}
-        Ok(trace.extents())
+        Trace::open_source(self.clone(), Want::Extents)
     }
 }

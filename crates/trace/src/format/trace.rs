@@ -1,9 +1,11 @@
 //! Reading a trace: from an open file to requests.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::binary::{self, RecordDecoder};
-use super::devices::Extents;
+use super::devices::{Extents, Unplaced};
 use super::input::Input;
 use super::line::LineDecoder;
 use super::report::Report;
@@ -12,12 +14,39 @@ use super::source::Source;
 use super::{Format, Options, blktrace, detect};
 use crate::{LogRecord, Request, TraceError};
 
+/// Lines read before the caller is heard again, however few of them are requests.
+const LINES_AT_ONCE: usize = 1 << 15;
+
+/// The same of the records of a binary file.
+const RECORDS_AT_ONCE: usize = 1 << 16;
+
 /// A trace being read, in constant memory unless its format says otherwise.
 pub struct Trace {
     body: Body,
     input: Input,
     sink: Sink,
     state: State,
+    /// The same trace, being read for how far its devices go.
+    survey: Option<Box<Trace>>,
+    surveyed: bool,
+    gauge: Gauge,
+}
+
+/// How much of a trace has been read: stays readable while the trace is lent to somebody else.
+#[derive(Clone, Debug, Default)]
+pub struct Gauge(Arc<AtomicU64>);
+
+impl Gauge {
+    /// From 0 to 1; `None` where the length is not known, as in a pipe.
+    pub fn fraction(&self) -> Option<f64> {
+        // Zero bits stand for nothing known yet, and are the number 0.0 as well, which says no more.
+        let fraction = f64::from_bits(self.0.load(Ordering::Relaxed));
+        (fraction > 0.0).then_some(fraction)
+    }
+
+    fn set(&self, fraction: Option<f64>) {
+        self.0.store(fraction.unwrap_or_default().to_bits(), Ordering::Relaxed);
+    }
 }
 
 enum Body {
@@ -93,17 +122,23 @@ impl Trace {
             Body::Records(decoder) if decoder.starts_at_zero() => sink.keep_clock(),
             Body::Records(_) => {}
         }
-        Ok(Self { body, input, sink, state: State::Fresh })
+        Ok(Self::new(body, input, sink))
     }
 
     /// A trace of lines from anywhere.
     #[cfg(test)]
     pub(crate) fn from_parts(decoder: Box<dyn LineDecoder>, input: Input, sink: Sink) -> Self {
-        Self { body: Body::Lines(decoder), input, sink, state: State::Fresh }
+        Self::new(Body::Lines(decoder), input, sink)
+    }
+
+    fn new(body: Body, input: Input, sink: Sink) -> Self {
+        let gauge = Gauge::default();
+        Self { body, input, sink, state: State::Fresh, survey: None, surveyed: false, gauge }
     }
 
     /// Appends about `limit` requests to `out` (a few more if one line holds several); false once the end was
-    /// reached. Requests that were appended before an error stay.
+    /// reached. A call takes milliseconds: it may append nothing although more will come. Requests that were appended
+    /// before an error stay.
     pub fn read(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<bool, TraceError> {
         self.start(Want::Requests)?;
         std::mem::swap(&mut self.sink.requests, out);
@@ -129,31 +164,78 @@ impl Trace {
         &self.sink.report
     }
 
+    /// How much has been read, for whoever lends the trace away.
+    pub fn gauge(&self) -> Gauge {
+        self.gauge.clone()
+    }
+
+    /// How much has been read, of the file as it is stored, from 0 to 1; `None` where its length is not known. The first
+    /// half is the reading for devices, where there are several.
+    pub fn fraction(&self) -> Option<f64> {
+        let (read, all) = match &self.body {
+            Body::Lines(_) => self.input.bytes_read()?,
+            Body::Records(decoder) => decoder.position(&self.input)?,
+        };
+        let own = if all == 0 { 1.0 } else { (read as f64 / all as f64).min(1.0) };
+        Some(match &self.survey {
+            Some(survey) => survey.fraction()? / 2.0,
+            None if self.surveyed => f64::midpoint(1.0, own),
+            None => own,
+        })
+    }
+
     /// How far the addresses of each device go.
     pub(crate) fn extents(&self) -> Extents {
         self.sink.extents()
     }
 
-    /// Decodes until `enough` requests or records are ready; false at the end.
+    /// Decodes until `enough` requests or records are ready, or the caller should be heard; false at the end.
     pub(crate) fn step(&mut self, enough: usize) -> Result<bool, TraceError> {
-        if self.state == State::Ended {
-            return Ok(false);
-        }
-        let more = match &mut self.body {
-            Body::Lines(decoder) => read_lines(
-                decoder.as_mut(),
-                &mut self.input,
-                &mut self.sink,
-                enough,
-                self.state == State::Fresh,
-            ),
-            Body::Records(decoder) => read_records(decoder.as_mut(), &mut self.input, &mut self.sink, enough),
+        let more = match (self.state, &mut self.survey) {
+            (State::Ended, _) => return Ok(false),
+            (_, Some(survey)) => {
+                // A bad line ends it early and silently: the reading that asked will stop there, and say why.
+                let surveying = matches!(survey.step(usize::MAX), Ok(true));
+                if surveying { Ok(true) } else { self.start_again() }
+            }
+            _ => self.decode(enough),
         };
         self.state = if matches!(more, Ok(true)) { State::Running } else { State::Ended };
         if matches!(more, Ok(false)) {
             self.sink.finish();
         }
+        self.gauge.set(self.fraction());
         more
+    }
+
+    fn decode(&mut self, enough: usize) -> Result<bool, TraceError> {
+        let (input, sink) = (&mut self.input, &mut self.sink);
+        let more = match &mut self.body {
+            Body::Lines(decoder) => read_lines(decoder.as_mut(), input, sink, enough),
+            Body::Records(decoder) => read_records(decoder.as_mut(), input, sink, enough),
+        }?;
+        match self.sink.failed.take() {
+            None => Ok(more),
+            Some(Unplaced::Failed(error)) => Err(error),
+            Some(Unplaced::NeedsExtents) => {
+                let survey = self.sink.source().map(Source::survey).transpose()?;
+                self.survey = survey.map(Box::new);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Reads the trace from its start, now that the extents of its devices are known.
+    fn start_again(&mut self) -> Result<bool, TraceError> {
+        let (Some(survey), Some(source)) = (self.survey.take(), self.sink.source().cloned()) else {
+            return Ok(true);
+        };
+        let mut again = Self::open_source(source, self.sink.want())?;
+        again.sink.go_on_from(&mut self.sink, survey.extents());
+        again.surveyed = true;
+        again.gauge = self.gauge();
+        *self = again;
+        Ok(true)
     }
 
     fn start(&mut self, want: Want) -> Result<(), TraceError> {
@@ -177,15 +259,14 @@ fn read_records(
     enough: usize,
 ) -> Result<bool, TraceError> {
     /// Records decoded between two looks at the sink.
-    const AT_ONCE: usize = 4096;
-    while sink.ready() < enough {
-        let more = decoder.fill(input, sink, AT_ONCE.min(enough - sink.ready()))?;
-        if let Some(error) = sink.failed.take() {
-            return Err(error);
-        }
-        if !more {
+    const STEP: usize = 4096;
+    let mut left = RECORDS_AT_ONCE;
+    while sink.ready() < enough && sink.failed.is_none() && left > 0 {
+        let budget = STEP.min(enough - sink.ready());
+        if !decoder.fill(input, sink, budget)? {
             return Ok(false);
         }
+        left = left.saturating_sub(budget);
     }
     Ok(true)
 }
@@ -195,13 +276,15 @@ fn read_lines(
     input: &mut Input,
     sink: &mut Sink,
     enough: usize,
-    first: bool,
 ) -> Result<bool, TraceError> {
-    if first && input.peek(3)?.starts_with(b"\xef\xbb\xbf") {
+    if input.is_at_start() && input.peek(3)?.starts_with(b"\xef\xbb\xbf") {
         input.advance(3);
         sink.repaired("byte order mark");
     }
-    while sink.ready() < enough {
+    for _ in 0..LINES_AT_ONCE {
+        if sink.ready() >= enough {
+            break;
+        }
         let Some((mut line, ended)) = input.next_line()? else {
             if let Err(field) = decoder.finish(sink) {
                 sink.bad(input.path(), input.line_position(), field)?;
@@ -221,11 +304,8 @@ fn read_lines(
             let position = input.line_position();
             sink.bad(input.path(), position, field)?;
         }
-        // Taking it moves it, which is worth avoiding once a line.
-        if sink.failed.is_some()
-            && let Some(error) = sink.failed.take()
-        {
-            return Err(error);
+        if sink.failed.is_some() {
+            break;
         }
     }
     Ok(true)

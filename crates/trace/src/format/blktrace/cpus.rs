@@ -41,7 +41,7 @@ impl Member {
             Member::File(path) => Input::open(path)?,
             Member::Piece { name, file, start, length } => {
                 let piece = Piece { file: Arc::clone(file), next: *start, end: start + length };
-                Input::decompress(name, Box::new(piece))?
+                Input::decompress(name, piece, Some(*length))?
             }
         };
         Ok(input.with_block(BLOCK))
@@ -94,6 +94,12 @@ impl Cpus {
             cpus.advance(index)?;
         }
         Ok(cpus)
+    }
+
+    /// Bytes read of all CPUs' files, and how many there are.
+    pub(super) fn bytes_read(&self) -> Option<(u64, u64)> {
+        let each = self.all.iter().map(|cpu| cpu.input.bytes_read());
+        each.reduce(|sum, cpu| Some((sum?.0 + cpu?.0, sum?.1 + cpu?.1)))?
     }
 
     /// The next event that is no notification.

@@ -119,6 +119,10 @@ impl RecordDecoder for Blktrace {
         Ok(true)
     }
 
+    fn position(&self, _: &Input) -> Option<(u64, u64)> {
+        self.cpus.bytes_read()
+    }
+
     fn order(&self) -> Order {
         Order::Window(WINDOW)
     }

@@ -59,6 +59,10 @@ impl RecordDecoder for LogDecoder {
         more
     }
 
+    fn position(&self, _: &Input) -> Option<(u64, u64)> {
+        Some((self.records, self.reader.rows()))
+    }
+
     fn starts_at_zero(&self) -> bool {
         true
     }

@@ -101,6 +101,11 @@ impl<R: ChunkReader + 'static> LogReader<R> {
         })
     }
 
+    /// How many records the file says it has.
+    pub(crate) fn rows(&self) -> u64 {
+        self.file.metadata().file_metadata().num_rows().unsigned_abs()
+    }
+
     /// Reads only the requests themselves from here on; before the first record.
     pub(crate) fn set_requests_only(&mut self) {
         self.requests_only = true;
