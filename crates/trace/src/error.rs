@@ -103,24 +103,6 @@ pub enum TraceError {
         /// What would have been right.
         expected: String,
     },
-    /// A request that the drive has no room for.
-    #[error(
-        "request {number} ({op} of {sectors} sectors at sector {lba}) ends beyond the drive: it holds \
-         {capacity_sectors} sectors ({} bytes); wrap the addresses, or take a larger drive",
-        u128::from(*.capacity_sectors) * 512
-    )]
-    BeyondDrive {
-        /// Which request of the workload, from 1.
-        number: u64,
-        /// Its operation.
-        op: &'static str,
-        /// Its first sector.
-        lba: u64,
-        /// Its length in sectors.
-        sectors: u32,
-        /// What the drive holds, in sectors.
-        capacity_sectors: u64,
-    },
     /// The workload is fine but can't be written in the format asked for.
     #[error("{path}: {detail}")]
     Unwritable {

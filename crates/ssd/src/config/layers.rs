@@ -45,7 +45,11 @@ impl Layer {
                 syntax(format!("line {line}: {}", error.message()))
             })?
         };
-        Self::from_table(origin, &table)
+        // A whole result serves as the device that it came from.
+        match table.get("config").filter(|config| config.is_object() && table.get("version").is_some()) {
+            Some(config) => Self::from_table(origin, config),
+            None => Self::from_table(origin, &table),
+        }
     }
 
     /// A layer from `KEY=VALUE` texts, as on the command line: numbers, `true` and `false` are what they look like,
@@ -195,6 +199,9 @@ mod tests {
         let again =
             resolve(&[Layer::from_table("result", &to_value(&config)).expect("a table")]).expect("legal");
         assert_eq!(config, again);
+        let result =
+            serde_json::json!({"version": "0", "requests": 1, "config": to_value(&config)}).to_string();
+        assert_eq!(config, resolve(&[Layer::from_text("result", &result).expect("json")]).expect("legal"));
     }
 
     #[test]

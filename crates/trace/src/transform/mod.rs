@@ -1,7 +1,6 @@
 //! What can be done to a stream of requests on its way to a drive: each transform takes a [`Source`] and is one, so
 //! they chain. None looks ahead further than a batch, and none sorts.
 
-mod bounds;
 mod filter;
 mod interleave;
 mod merge;
@@ -10,7 +9,6 @@ mod scale;
 mod tests;
 mod wrap;
 
-pub use bounds::Bounds;
 pub use filter::{Filter, OpSet};
 pub use interleave::Interleave;
 pub use merge::Merge;

@@ -1,16 +1,13 @@
 //! A workload of a larger drive on a smaller one.
 
-use std::collections::VecDeque;
-
 use crate::{Op, Request, Source, TraceError};
 
-/// Folds addresses into a capacity: the remainder of their division by it. A request that crosses the end is split
-/// there and goes on from sector 0, in pieces of the same time, stream and operation.
+/// Folds addresses into a capacity: the remainder of their division by it. A request that would cross the end is moved
+/// back so that it ends there, and one longer than the whole capacity is cut to it: no request is lost or doubled.
 #[derive(Clone, Debug)]
 pub struct Wrap<S> {
     source: S,
     capacity_sectors: u64,
-    pieces: VecDeque<Request>,
 }
 
 impl<S> Wrap<S> {
@@ -20,55 +17,20 @@ impl<S> Wrap<S> {
     /// If the capacity is 0.
     pub fn new(source: S, capacity_sectors: u64) -> Self {
         assert!(capacity_sectors > 0, "a drive has at least one sector");
-        Self { source, capacity_sectors, pieces: VecDeque::new() }
-    }
-
-    fn split(&mut self, request: Request) {
-        let mut rest = request;
-        loop {
-            rest.lba %= self.capacity_sectors;
-            let room = self.capacity_sectors - rest.lba;
-            let sectors = u64::from(rest.sectors).min(room) as u32;
-            self.pieces.push_back(Request { sectors, ..rest });
-            rest.sectors -= sectors;
-            rest.lba = 0;
-            if rest.sectors == 0 {
-                return;
-            }
-        }
-    }
-
-    fn take_pieces(&mut self, out: &mut Vec<Request>, limit: usize) {
-        let count = self.pieces.len().min(limit);
-        out.extend(self.pieces.drain(..count));
+        Self { source, capacity_sectors }
     }
 }
 
 impl<S: Source> Source for Wrap<S> {
     fn read(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<bool, TraceError> {
         let start = out.len();
-        self.take_pieces(out, limit);
-        let room = limit - (out.len() - start);
-        if room == 0 {
-            return Ok(true);
-        }
-        let first = out.len();
-        let more = self.source.read(out, room);
+        let more = self.source.read(out, limit);
         let capacity = self.capacity_sectors;
-        // Requests that fit are folded where they are; from the first that crosses on, all go through the queue.
-        let crossing = out[first..].iter_mut().position(|request| {
-            if request.lba >= capacity {
-                request.lba %= capacity;
-            }
-            request.op != Op::Flush && request.end() > capacity
-        });
-        if let Some(index) = crossing {
-            for request in out.split_off(first + index) {
-                self.split(request);
-            }
-            // A trace may have given a few more than asked for.
-            self.take_pieces(out, limit.saturating_sub(out.len() - start));
+        for request in out[start..].iter_mut().filter(|request| request.op != Op::Flush) {
+            request.lba %= capacity;
+            request.sectors = u64::from(request.sectors).min(capacity) as u32;
+            request.lba = request.lba.min(capacity - u64::from(request.sectors));
         }
-        Ok(more? || !self.pieces.is_empty())
+        more
     }
 }
