@@ -7,7 +7,7 @@ default:
     @just --list --unsorted
 
 # Everything that CI runs
-check: lint-rust test-rust build lint-python test-python
+check: lint-rust test-rust check-contributing build lint-python test-python
 
 # Formatting and clippy, each crate with its own permissions
 lint-rust:
@@ -27,6 +27,10 @@ test-rust:
         cargo test --workspace --lib --bins --tests --quiet
     fi
     cargo test --workspace --doc --quiet
+
+# The worked example of CONTRIBUTING.md: a policy in two files
+check-contributing:
+    python3 scripts/check-contributing
 
 # The extension module and the Python dependencies, into .venv
 build:
@@ -58,9 +62,17 @@ bench:
     cargo bench --package flashweir-run --bench speed
     cargo bench --package flashweir-trace --bench parse
 
+# Closed forms at full size, to 0.5% (minutes; `just test-rust` has them small, to 1%)
+theory:
+    FLASHWEIR_FULL=1 cargo test --release --package flashweir-run --test theory
+
 # Throws CASES damaged files at every trace reader, far more than the tests do
 fuzz cases="1000000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test no_panic --test binary
+
+# Runs CASES random drives and workloads on both time paths, under verification
+fuzz-drives cases="20000":
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-ssd --test paths
 
 # The documentation of the crates, in target/doc
 docs:

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use flashweir_ssd::{ConfigError, RunError};
 use flashweir_trace::TraceError;
 
-use crate::output::OutputError;
 use crate::requests::RequestLogError;
+use flashweir_trace::output::OutputError;
 
 /// Any reason for which there is no result.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod error;
-pub mod output;
 mod progress;
 pub mod requests;
 mod result;

@@ -7,7 +7,7 @@ use std::path::Path;
 use flashweir_trace::format::parquet::LogWriter;
 use flashweir_trace::{LogRecord, TraceError};
 
-use crate::output::{OutputError, PartFile};
+use flashweir_trace::output::{OutputError, PartFile};
 
 /// Writes the requests of a run. Memory is bounded by a row group.
 #[derive(Debug)]

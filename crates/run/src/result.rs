@@ -46,7 +46,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "iops": ratio(requests as f64, seconds),
         "bandwidth_mib_s": ratio(moved as f64 / (1 << 20) as f64, seconds),
         "latency_us": latencies(&stats, None),
-        "latency_histogram_ns": histograms(&stats),
+        "latency_histogram_ns": histograms(&stats, None),
         "streams": streams(&stats, &measured.workloads),
         "write_amplification": ratio(programmed as f64, written as f64),
         "flash": {
@@ -108,10 +108,10 @@ fn summary(summary: Option<LatencySummary>) -> Value {
 }
 
 /// Pairs of upper edge (ns) and requests, for every operation that occurred.
-fn histograms(stats: &Stats) -> Value {
+fn histograms(stats: &Stats, stream: Option<u16>) -> Value {
     let mut histograms = Map::new();
     for op in Op::ALL {
-        let buckets = stats.latencies.buckets(op);
+        let buckets = stats.latencies.buckets(stream, op);
         if !buckets.is_empty() {
             histograms.insert(op.name().into(), json!(buckets));
         }
@@ -122,7 +122,11 @@ fn histograms(stats: &Stats) -> Value {
 fn streams(stats: &Stats, workloads: &[Description]) -> Value {
     let one = |stream: u16| {
         let name = workloads.get(usize::from(stream)).map_or_else(|| stream.to_string(), |w| w.name.clone());
-        (name, json!({"stream": stream, "latency_us": latencies(stats, Some(stream))}))
+        let latencies = latencies(stats, Some(stream));
+        (
+            name,
+            json!({"stream": stream, "latency_us": latencies, "latency_histogram_ns": histograms(stats, Some(stream))}),
+        )
     };
     Value::Object(stats.latencies.streams().into_iter().map(one).collect())
 }

@@ -28,6 +28,7 @@ pub fn simulate(run: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> R
     let started = Instant::now();
     let mut reporter = Reporter::new(progress, started);
     let config = run.config()?;
+    run.check_outputs()?;
     let mut workloads = Workloads::open(run)?;
     let seed = run.seed.unwrap_or(1);
     let record = run.requests.is_some() || run.timeline.is_some();

@@ -1,13 +1,14 @@
 //! What to run, as data: the one argument of [`crate::simulate`], and what the command line and Python fill in.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use flashweir_ssd::Config;
 use flashweir_ssd::config::layers::{Layer, resolve};
 use flashweir_ssd::config::presets::{Preset, unknown};
 use flashweir_trace::TraceError;
 use flashweir_trace::format::{Columns, Format, Options};
+use flashweir_trace::output::same_file;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -85,6 +86,23 @@ impl RunSpec {
         }
         layers.push(override_layer(&self.overrides));
         Ok(resolve(&layers)?)
+    }
+
+    /// Refuses outputs that would replace one another, or what the run reads.
+    pub(crate) fn check_outputs(&self) -> Result<(), Error> {
+        let inputs =
+            self.workloads.iter().map(|workload| workload.spec.as_str()).chain(self.device.as_deref());
+        let mut taken: Vec<&Path> = inputs.map(Path::new).filter(|path| path.is_file()).collect();
+        for output in [&self.requests, &self.timeline].into_iter().flatten() {
+            if let Some(other) = taken.iter().find(|other| same_file(other, output)) {
+                let what = format!("output {}", output.display());
+                let expected =
+                    format!("expected a file of its own: {} is read or written already", other.display());
+                return Err(Error::Setting { what, expected });
+            }
+            taken.push(output);
+        }
+        Ok(())
     }
 
     /// How to read the traces among the workloads.

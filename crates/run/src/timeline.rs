@@ -16,7 +16,7 @@ use std::path::Path;
 
 use prost::Message;
 
-use crate::output::{OutputError, PartFile};
+use flashweir_trace::output::{OutputError, PartFile};
 use proto::{
     CounterDescriptor, DebugAnnotation, InternedData, InternedName, TracePacket, TrackDescriptor, TrackEvent,
 };

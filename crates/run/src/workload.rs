@@ -79,6 +79,12 @@ impl Workloads {
             }
             all.add(name, &workload.spec, &options, run.seed.map(|seed| seed.wrapping_add(stream)))?;
         }
+        if all.specs.iter().all(Option::is_some)
+            && (run.format.is_some() || run.columns.is_some() || run.skip_bad > 0)
+        {
+            let expected = "expected a trace: a generator has no format, no columns and no bad lines".into();
+            return Err(Error::Setting { what: "format, columns or skip_bad".into(), expected });
+        }
         Ok(all)
     }
 

@@ -3,7 +3,7 @@
 
 use flashweir_ssd::config::layers::{Layer, resolve};
 use flashweir_ssd::{Options, Simulation};
-use flashweir_trace::generate::Spec;
+use flashweir_trace::generate::{Generator, Spec};
 
 /// Resident memory of this process, KiB.
 fn resident_kib() -> u64 {
@@ -23,8 +23,7 @@ fn simulation(settings: &[(&str, &str)], full: bool) -> Simulation {
     simulation
 }
 
-fn serve(simulation: &mut Simulation, workload: &str, count: usize) {
-    let mut generator = Spec::parse(workload).expect("a spec").endless();
+fn serve(simulation: &mut Simulation, generator: &mut Generator, count: usize) {
     let mut batch = Vec::with_capacity(4096);
     for _ in 0..count / 4096 {
         batch.clear();
@@ -51,9 +50,10 @@ fn requests_leave_nothing_behind() {
     ] {
         let settings: Vec<_> = base.iter().chain(more).copied().collect();
         let mut simulation = simulation(&settings, true);
-        serve(&mut simulation, workload, 40_000);
+        let mut generator = Spec::parse(workload).expect("a spec").endless();
+        serve(&mut simulation, &mut generator, 40_000);
         let before = resident_kib();
-        serve(&mut simulation, workload, 160_000);
+        serve(&mut simulation, &mut generator, 160_000);
         let grown = resident_kib().saturating_sub(before);
         assert!(grown < 800, "{settings:?}: {grown} KiB more after 160 thousand requests");
         simulation.finish().expect("finished");
@@ -65,7 +65,7 @@ fn untouched_space_costs_nothing() {
         let before = resident_kib();
         let mut drive = simulation(&[("capacity", capacity)], false);
         let workload = format!("random:span={capacity},size=4KiB,align=4KiB,write=0.7");
-        serve(&mut drive, &workload, 4096);
+        serve(&mut drive, &mut Spec::parse(&workload).expect("a spec").generator(), 4096);
         drive.finish().expect("finished");
         let counters = drive.counters();
         assert_eq!(counters.requests.iter().sum::<u64>(), 4096);

@@ -19,6 +19,9 @@ const MAX_UNITS: u64 = 1 << 18;
 /// Most bytes of the block tables of a drive: 16 TiB in 2 KiB pages and 64 of them a block need 6 GiB.
 const MAX_TABLE_BYTES: u64 = 16 << 30;
 
+/// Most bytes of what is written at once: a number for each count of valid pages and each plane.
+const MAX_RING_BYTES: u64 = 256 << 20;
+
 /// Counts that follow from a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
@@ -102,7 +105,7 @@ impl Geometry {
         }
         if !config.op_ratio.is_finite() || !(0.0..=100.0).contains(&config.op_ratio) {
             let expected = "expected spare / logical, 0 to 100 (0.10 is 10%)".into();
-            return refuse("op_ratio", config.op_ratio.to_string(), expected);
+            return refuse("op_ratio", format!("{:e}", config.op_ratio), expected);
         }
         Ok((page / SECTOR_BYTES) as u32)
     }
@@ -154,13 +157,13 @@ impl Geometry {
         Ok(())
     }
 
-    /// The tables of blocks are made at once. They cost memory only where they are touched, but address space in full.
+    /// The tables of blocks are made at once. Without their rings they cost memory only where they are touched, but address space in full.
     fn check_tables(&self, config: &Config, units: u64) -> Result<(), ConfigError> {
         let pages_per_block = u64::from(self.pages_per_block);
         let bytes_a_block = 32 + pages_per_block.div_ceil(64) * 8;
-        let bytes = u128::from(units)
-            * (u128::from(self.unit_blocks) * u128::from(bytes_a_block) + u128::from(pages_per_block) * 4);
-        if bytes <= u128::from(MAX_TABLE_BYTES) {
+        let bytes = u128::from(units) * u128::from(self.unit_blocks) * u128::from(bytes_a_block);
+        let ring_bytes = units * (pages_per_block + 1) * 12;
+        if bytes <= u128::from(MAX_TABLE_BYTES) && ring_bytes <= MAX_RING_BYTES {
             return Ok(());
         }
         Err(ConfigError::Refused {
@@ -169,11 +172,13 @@ impl Geometry {
                 config.capacity.0, config.page.0, self.pages_per_block
             ),
             reason: format!(
-                "the tables of {} blocks a plane would take {} GiB, at most {} GiB: use larger pages, a smaller capacity, or \
-                 another number of pages_per_block",
+                "the tables of {} blocks a plane would take {} MiB, at most {} MiB, and their rings {} MiB, at most {} MiB: \
+                 use larger pages, fewer planes, a smaller capacity, or another number of pages_per_block",
                 self.unit_blocks,
-                bytes >> 30,
-                MAX_TABLE_BYTES >> 30
+                bytes >> 20,
+                MAX_TABLE_BYTES >> 20,
+                ring_bytes >> 20,
+                MAX_RING_BYTES >> 20
             ),
         })
     }

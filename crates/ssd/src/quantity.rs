@@ -59,7 +59,7 @@ impl Serialize for Bytes {
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         whole(&Raw::deserialize(deserializer)?, parse_bytes).map(Bytes).ok_or_else(|| {
-            D::Error::custom("expected a size such as 4096 or \"4KiB\" (B, KiB, MiB, GiB, TiB)")
+            D::Error::custom("expected a size such as 4096 or \"4KiB\" (B, KiB, MiB, GiB, TiB, PiB)")
         })
     }
 }
@@ -117,7 +117,7 @@ impl JsonSchema for Bytes {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": ["string", "integer"], "x-unit": "bytes",
-            "description": "a size: bytes as an integer, or a string with B, KiB, MiB, GiB or TiB"})
+            "description": "a size: bytes as an integer, or a string with B, KiB, MiB, GiB, TiB or PiB"})
     }
     fn inline_schema() -> bool {
         true

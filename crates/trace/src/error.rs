@@ -130,3 +130,9 @@ pub enum TraceError {
         detail: String,
     },
 }
+
+impl From<crate::output::OutputError> for TraceError {
+    fn from(error: crate::output::OutputError) -> Self {
+        TraceError::Io { path: error.path, source: error.source }
+    }
+}

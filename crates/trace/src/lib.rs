@@ -6,6 +6,7 @@
 mod error;
 pub mod format;
 pub mod generate;
+pub mod output;
 pub mod quantity;
 mod request;
 mod source;

@@ -2,7 +2,8 @@
 //! files and the command line.
 
 /// Units of size, largest first, in bytes.
-const BYTE_UNITS: [(&str, u64); 9] = [
+const BYTE_UNITS: [(&str, u64); 10] = [
+    ("PiB", 1 << 50),
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),
@@ -17,7 +18,7 @@ const BYTE_UNITS: [(&str, u64); 9] = [
 /// Units of time, largest first, in nanoseconds.
 const TIME_UNITS: [(&str, u64); 4] = [("ms", 1_000_000), ("us", 1_000), ("ns", 1), ("s", 1_000_000_000)];
 
-/// Parses a size in bytes: a bare number of bytes, or a number with `B`, `KiB`, `MiB`, `GiB`, `TiB` (or `kB`, `MB`,
+/// Parses a size in bytes: a bare number of bytes, or a number with `B`, `KiB`, `MiB`, `GiB`, `TiB`, `PiB` (or `kB`, `MB`,
 /// `GB`, `TB`). A fraction must come out as whole bytes.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     parse(text, &BYTE_UNITS)
@@ -31,7 +32,7 @@ pub fn parse_nanos(text: &str) -> Option<u64> {
 
 /// Writes a size with the largest binary unit that divides it.
 pub fn format_bytes(bytes: u64) -> String {
-    format(bytes, &BYTE_UNITS[..4], "B")
+    format(bytes, &BYTE_UNITS[..5], "B")
 }
 
 /// Writes a time with the largest of `ms`, `us`, `ns` that divides it.

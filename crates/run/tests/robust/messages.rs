@@ -145,7 +145,7 @@ fn resident() -> u64 {
 
 #[test]
 fn values_beyond_all_reason_are_errors_or_cheap() {
-    let nasty: [&[Setting<'_>]; 14] = [
+    let nasty: [&[Setting<'_>]; 15] = [
         &[("capacity", "1024TiB")],
         &[("capacity", "1152921504606846976"), ("page", "256KiB"), ("channels", "4096"), ("planes", "64")],
         &[("capacity", "1152921504606846976"), ("page", "512"), ("channels", "1")],
@@ -153,6 +153,7 @@ fn values_beyond_all_reason_are_errors_or_cheap() {
         &[("channels", "4096"), ("chips", "1024"), ("dies", "1024"), ("planes", "64")],
         &[("channels", "4096"), ("chips", "64"), ("pages_per_block", "1048576")],
         &[("channels", "4096"), ("chips", "256"), ("capacity", "4KiB")],
+        &[("channels", "4096"), ("chips", "64"), ("pages_per_block", "4096"), ("capacity", "4KiB")],
         &[("pages_per_block", "1048576"), ("op_ratio", "100")],
         &[("pages_per_block", "1"), ("capacity", "16TiB")],
         &[("op_ratio", "100"), ("capacity", "16TiB"), ("channels", "1")],

@@ -15,6 +15,9 @@ pub struct Key {
     pub name: String,
     /// What it means.
     pub description: String,
+    /// What its values are: `integer`, `number`, `boolean`, or `text` (names, sizes and times).
+    #[serde(rename = "type")]
+    pub value_type: &'static str,
     /// Its unit, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
@@ -84,6 +87,12 @@ impl<'a> Walk<'a> {
         keys.push(Key {
             name: name.into(),
             description: text("description").unwrap_or_default().replace('\n', " "),
+            value_type: match text("type") {
+                Some("integer") => "integer",
+                Some("number") => "number",
+                Some("boolean") => "boolean",
+                _ => "text",
+            },
             unit: text("x-unit").map(Into::into),
             default: default.cloned().unwrap_or_default(),
             choices: names.filter_map(|name| name["const"].as_str()).map(Into::into).collect(),
@@ -101,6 +110,7 @@ impl<'a> Walk<'a> {
             keys.push(Key {
                 name: tag_key.clone(),
                 description: format!("Which policy: {}", prefix.trim_end_matches('.')),
+                value_type: "text",
                 unit: None,
                 default: default.and_then(|table| table.get(tag)).cloned().unwrap_or_default(),
                 choices: Vec::new(),

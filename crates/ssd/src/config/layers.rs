@@ -104,12 +104,21 @@ fn set(config: &Config, origin: &str, key: &str, value: &Value) -> Result<Config
     let Some(place) = locate(&mut table, key) else {
         return Err(missing(origin, key));
     };
+    // A number would be taken for the place of a name in the list of names.
+    if let Some(choice) = keys::find(key).filter(|key| !key.choices.is_empty() && !value.is_string()) {
+        return Err(ConfigError::Value {
+            origin: origin.into(),
+            key: key.into(),
+            value: value.to_string(),
+            expected: format!("expected one of {}", choice.choices.join(", ")),
+        });
+    }
     *place = value.clone();
     let changed: Config = serde_json::from_value(table).map_err(|error| ConfigError::Value {
         origin: origin.into(),
         key: key.into(),
-        value: value.to_string(),
-        expected: expectation(&error.to_string()),
+        value: shown(value),
+        expected: expectation(key, &error.to_string()),
     })?;
     Ok(changed)
 }
@@ -129,9 +138,20 @@ pub fn to_value(config: &Config) -> Value {
         .unwrap_or_else(|error| unreachable!("a configuration is plain data: {error}"))
 }
 
-/// Serde's words without the position, which means nothing here.
-fn expectation(error: &str) -> String {
-    error.split(" at line ").next().unwrap_or(error).to_owned()
+/// A value for a message: numbers of hundreds of digits are cut.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    if text.len() <= 60 { text } else { format!("{}...", text.chars().take(60).collect::<String>()) }
+}
+
+/// What would have been right: by the key's type, or in serde's words without the position, which means nothing here.
+fn expectation(key: &str, error: &str) -> String {
+    match keys::find(key).map(|key| key.value_type) {
+        Some("integer") => "expected a whole number, zero or more, of at most 32 bits".into(),
+        Some("number") => "expected a number".into(),
+        Some("boolean") => "expected true or false".into(),
+        _ => error.split(" at line ").next().unwrap_or(error).to_owned(),
+    }
 }
 
 /// Why a key is not there: it belongs to another choice, or does not exist.
@@ -200,6 +220,13 @@ mod tests {
             message(&[("gc.victim", "gready")])
                 .contains("unknown variant `gready`, expected one of `greedy`")
         );
+        assert!(message(&[("gc.victim", "3")]).contains("expected one of greedy, fifo"));
+        assert!(message(&[("engine", "1")]).contains("expected one of auto, timeline, event"));
+        assert!(
+            message(&[("channels", "1e3")])
+                .ends_with("expected a whole number, zero or more, of at most 32 bits")
+        );
+        assert!(message(&[("timing.multi_plane", "1")]).ends_with("expected true or false"));
         assert!(message(&[("channels", "-1")]).contains("`channels` = -1"));
         assert!(message(&[("gc", "1")]).contains("it is a table with keys such as `gc."));
         assert!(message(&[("xyzzyplugh", "1")]).contains("`flashweir schema` lists all keys"));

@@ -16,14 +16,14 @@ pub(crate) enum Index {
 const NONE: u32 = 0;
 
 /// What an invalidation touches, in one cache line. The lists are rings, so that a block enters and leaves without a
-/// branch: a branch that waits for memory keeps the next invalidation from starting.
-#[derive(Clone, Copy, Debug, Default)]
-struct Node {
-    valid: u32,
-    /// Neighbours in the ring (block + 1, or the ring's head); in `Unordered`, `previous` is the place in `dense`.
-    previous: u32,
-    next: u32,
-}
+/// branch: a branch that waits for memory keeps the next invalidation from starting. An array, because a vector of
+/// arrays of zeros is zeroed memory, which costs nothing until it is touched; one of a struct is written in full.
+type Node = [u32; 3];
+/// Place of the number of valid pages in a [`Node`].
+const VALID: usize = 0;
+/// Places of the neighbours in the ring (block + 1, or the ring's head); in `Unordered`, `PREVIOUS` is that in `dense`.
+const PREVIOUS: usize = 1;
+const NEXT: usize = 2;
 
 /// Block table of a unit.
 #[derive(Clone, Debug)]
@@ -55,10 +55,10 @@ impl Blocks {
             Index::ByAge => 1,
             Index::Unordered => 0,
         };
-        // Zeroed memory costs nothing until it is touched; an empty ring is a head that is its own neighbour.
-        let mut nodes = vec![Node::default(); len + 1 + rings];
+        // An empty ring is a head that is its own neighbour.
+        let mut nodes: Vec<Node> = vec![[0; 3]; len + 1 + rings];
         for (at, head) in nodes.iter_mut().enumerate().skip(len + 1) {
-            (head.previous, head.next) = (at as u32, at as u32);
+            (head[PREVIOUS], head[NEXT]) = (at as u32, at as u32);
         }
         Self {
             kind,
@@ -90,7 +90,7 @@ impl Blocks {
     /// Valid pages of a block.
     #[inline]
     pub(crate) fn valid(&self, block: u32) -> u32 {
-        self.nodes[block as usize + 1].valid
+        self.nodes[block as usize + 1][VALID]
     }
 
     /// Times a block was erased.
@@ -109,15 +109,15 @@ impl Blocks {
         let first_head = self.head(0) as usize;
         let rings = &self.nodes[first_head + self.lowest..];
         let at =
-            rings.iter().zip(first_head + self.lowest..).position(|(head, at)| head.next as usize != at)?;
-        Some(rings[at].next - 1)
+            rings.iter().zip(first_head + self.lowest..).position(|(head, at)| head[NEXT] as usize != at)?;
+        Some(rings[at][NEXT] - 1)
     }
 
     /// The block filled longest ago. Needs [`Index::ByAge`].
     pub(crate) fn oldest(&self) -> Option<u32> {
         debug_assert!(self.kind == Index::ByAge);
         let head = self.head(0);
-        let oldest = self.nodes[head as usize].next;
+        let oldest = self.nodes[head as usize][NEXT];
         (oldest != head).then(|| oldest - 1)
     }
 
@@ -168,16 +168,16 @@ impl Blocks {
     /// One more valid page in a block that is being written.
     #[inline]
     pub(crate) fn add_valid(&mut self, block: u32, pages: u32) {
-        self.nodes[block as usize + 1].valid += pages;
+        self.nodes[block as usize + 1][VALID] += pages;
     }
 
     /// A page of a block became invalid.
     #[inline]
     pub(crate) fn invalidate(&mut self, block: u32) {
         let node = &mut self.nodes[block as usize + 1];
-        node.valid -= 1;
-        let valid = node.valid as usize;
-        if self.kind == Index::ByValid && node.next != NONE {
+        node[VALID] -= 1;
+        let valid = node[VALID] as usize;
+        if self.kind == Index::ByValid && node[NEXT] != NONE {
             self.unlink(block);
             self.link_after(self.head(valid), block);
             self.lowest = self.lowest.min(valid);
@@ -192,16 +192,16 @@ impl Blocks {
         self.full_count += 1;
         match self.kind {
             Index::ByValid => {
-                let valid = self.nodes[at + 1].valid as usize;
+                let valid = self.nodes[at + 1][VALID] as usize;
                 self.link_after(self.head(valid), block);
                 self.lowest = self.lowest.min(valid);
             }
             Index::ByAge => {
-                let last = self.nodes[self.head(0) as usize].previous;
+                let last = self.nodes[self.head(0) as usize][PREVIOUS];
                 self.link_after(last, block);
             }
             Index::Unordered => {
-                self.nodes[at + 1].previous = self.dense.len() as u32;
+                self.nodes[at + 1][PREVIOUS] = self.dense.len() as u32;
                 self.dense.push(block);
             }
         }
@@ -220,7 +220,7 @@ impl Blocks {
                 let highest = self.nodes.len() - 1 - self.head(0) as usize;
                 while self.lowest < highest {
                     let head = self.head(self.lowest);
-                    if self.nodes[head as usize].next != head {
+                    if self.nodes[head as usize][NEXT] != head {
                         break;
                     }
                     self.lowest += 1;
@@ -228,10 +228,10 @@ impl Blocks {
             }
             Index::ByAge => self.unlink(block),
             Index::Unordered => {
-                let place = self.nodes[at + 1].previous as usize;
+                let place = self.nodes[at + 1][PREVIOUS] as usize;
                 self.dense.swap_remove(place);
                 if let Some(moved) = self.dense.get(place) {
-                    self.nodes[*moved as usize + 1].previous = place as u32;
+                    self.nodes[*moved as usize + 1][PREVIOUS] = place as u32;
                 }
             }
         }
@@ -240,7 +240,7 @@ impl Blocks {
     /// A collected block is erased.
     pub(crate) fn erase(&mut self, block: u32) {
         let at = block as usize;
-        self.nodes[at + 1].valid = 0;
+        self.nodes[at + 1][VALID] = 0;
         self.erases[at] += 1;
         self.most_erases = self.most_erases.max(self.erases[at]);
         self.erased.push_back(block);
@@ -255,21 +255,21 @@ impl Blocks {
     /// Puts a block behind a node of a ring.
     #[inline]
     fn link_after(&mut self, node: u32, block: u32) {
-        let next = self.nodes[node as usize].next;
-        self.nodes[node as usize].next = block + 1;
-        self.nodes[next as usize].previous = block + 1;
+        let next = self.nodes[node as usize][NEXT];
+        self.nodes[node as usize][NEXT] = block + 1;
+        self.nodes[next as usize][PREVIOUS] = block + 1;
         let linked = &mut self.nodes[block as usize + 1];
-        (linked.previous, linked.next) = (node, next);
+        (linked[PREVIOUS], linked[NEXT]) = (node, next);
     }
 
     /// Takes a block out of its ring.
     #[inline]
     fn unlink(&mut self, block: u32) {
         let node = &mut self.nodes[block as usize + 1];
-        let (previous, next) = (node.previous, node.next);
-        (node.previous, node.next) = (NONE, NONE);
-        self.nodes[previous as usize].next = next;
-        self.nodes[next as usize].previous = previous;
+        let (previous, next) = (node[PREVIOUS], node[NEXT]);
+        (node[PREVIOUS], node[NEXT]) = (NONE, NONE);
+        self.nodes[previous as usize][NEXT] = next;
+        self.nodes[next as usize][PREVIOUS] = previous;
     }
 }
 

@@ -111,6 +111,11 @@ impl<P: Probe> Events<P> {
         }
     }
 
+    /// Whether some die has neither a command nor one waiting.
+    pub(crate) fn has_idle_die(&self) -> bool {
+        (0..self.dies.len() as u32).any(|die| self.die_is_idle(die, self.now_ns))
+    }
+
     /// When the next event happens, ns.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((time, ..))| *time)

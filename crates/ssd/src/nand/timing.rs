@@ -70,7 +70,7 @@ impl Timing {
             })
         };
         if !timing.bus.is_finite() || !(0.0..=1e6).contains(&timing.bus) {
-            return refuse("timing.bus", timing.bus.to_string(), "expected 0 to 1000000 ns a byte");
+            return refuse("timing.bus", format!("{:e}", timing.bus), "expected 0 to 1000000 ns a byte");
         }
         let times = [
             ("timing.read", timing.read.0.iter().max()),

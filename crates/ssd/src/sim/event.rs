@@ -5,26 +5,25 @@
 //! that does. *Barrier*: a flush that waits for what was written before it. Everything that happens at one instant is
 //! let happen before anything waiting is resumed, so that the order within an instant can't matter.
 
+mod buffered;
+
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use flashweir_trace::{Op, Request};
 
 use super::ledger::is_empty;
-use super::{Drive, Ledger};
+use super::{Drive, Ledger, State};
 use crate::buffer::{Ack, WriteBuffer};
 use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::core::{AHEAD, Core, Part};
 use crate::error::RunError;
-use crate::ftl::Wear;
-use crate::geometry::Geometry;
 use crate::host::HostConfig;
 use crate::nand::Probe;
 use crate::nand::event::Events;
 use crate::nand::probe::Recorded;
 use crate::sched::Scheduler;
-use crate::stats::{Counters, Stats};
+use crate::stats::Stats;
 
 /// Tags from here on are entries of the write buffer.
 const BUFFER_TAG: u32 = 1 << 31;
@@ -310,8 +309,10 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
 
     /// Something ended: whoever waits may go on.
     fn resume_waiting(&mut self) -> Result<(), RunError> {
-        for _ in 0..self.unbound.len() {
-            let Some((tag, part)) = self.unbound.pop_front() else { break };
+        let mut passed = Vec::new();
+        // A page only goes to an idle die: without one the rest need not be asked, however many they are.
+        let mut idle = !self.unbound.is_empty() && self.events.has_idle_die();
+        while idle && let Some((tag, part)) = self.unbound.pop_front() {
             if let Some(slot) = &self.slots[tag as usize] {
                 self.events.request = slot.number;
             }
@@ -319,130 +320,14 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             if self.bind(tag, part)? {
                 self.expect(tag, self.events.submitted);
                 self.settle(tag, 1);
+                idle = self.events.has_idle_die();
             } else {
-                // Later pages may still find their channel idle; this one keeps its turn by going round.
-                self.unbound.push_back((tag, part));
+                // Later pages may still find their channel idle; this one keeps its turn.
+                passed.push((tag, part));
             }
         }
+        passed.into_iter().rev().for_each(|page| self.unbound.push_front(page));
         if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
-    }
-
-    /// Lets stalled requests into the buffer as far as there is room, and sends on what has to leave it.
-    fn resume_buffer(&mut self) -> Result<(), RunError> {
-        while let Some(tag) = self.stalled.front().copied() {
-            let Some(slot) = &self.slots[tag as usize] else { break };
-            let (op, request) = (slot.request.op, slot.request);
-            if op == Op::Flush {
-                let sequence = self.buffer.as_ref().map_or(0, WriteBuffer::next_sequence);
-                self.barriers.push(Barrier { tag, writes_left: 0, sequence });
-            } else if !self.admit(tag, &request)? {
-                break;
-            }
-            self.stalled.pop_front();
-            if op == Op::Write {
-                self.settle(tag, 1);
-            }
-        }
-        self.settle_buffer_barriers();
-        if self.ack == Ack::Flash || !self.barriers.is_empty() {
-            self.pump()?;
-        }
-        Ok(())
-    }
-
-    /// Takes the remaining pages of a write into the buffer. Returns false if it is full before that.
-    fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
-        let admitted = self.slots[tag as usize].as_ref().map_or(0, |slot| slot.admitted);
-        for part in self.core.parts(request.lba, request.end()).skip(admitted as usize) {
-            let unit = self.core.static_unit(part.lpn).unwrap_or(0);
-            let Some(buffer) = &mut self.buffer else { return Ok(true) };
-            let joined = buffer.join(part.lpn, part.first, part.end);
-            let entered = joined.or_else(|| buffer.insert(part.lpn, part.first, part.end, unit));
-            let Some(slot) = entered else {
-                self.pump()?;
-                return Ok(false);
-            };
-            if joined.is_some() {
-                self.core.counters.coalesced += 1;
-            }
-            if self.ack == Ack::Flash {
-                buffer.entry(slot).waiters.push(tag);
-            }
-            self.events.probe.dirty_pages(self.events.now_ns, buffer.used() as u64);
-            self.core.counters.host_pages_written += 1;
-            self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
-            if let Some(slot) = &mut self.slots[tag as usize] {
-                slot.admitted += 1;
-            }
-            if self.ack == Ack::Flash {
-                self.expect(tag, 1);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Sends the oldest page of every unit that can take one.
-    fn pump(&mut self) -> Result<(), RunError> {
-        let now = self.events.now_ns;
-        let page_sectors = self.core.page_sectors.get() as u32;
-        let exclusive = !self.core.alloc.shares_map();
-        loop {
-            let Some(buffer) = &mut self.buffer else { return Ok(()) };
-            let ready: Vec<_> = buffer.ready().collect();
-            let mut started = false;
-            for (queue, slot) in ready {
-                let Some(buffer) = &mut self.buffer else { return Ok(()) };
-                let entry = buffer.entry(slot);
-                let whole = entry.mask.covers(0, page_sectors);
-                let part = Part { lpn: entry.lpn, first: 0, end: page_sectors };
-                let stage = Stage::Buffer(slot);
-                if self.core.write(now, BUFFER_TAG + slot, part, whole, stage, &mut self.events)? {
-                    if let Some(buffer) = &mut self.buffer {
-                        buffer.start(queue, exclusive);
-                    }
-                    started = true;
-                }
-            }
-            self.core.flush(now, &mut self.events);
-            if exclusive || !started {
-                break;
-            }
-        }
-        for (tag, companion) in self.core.take_companions() {
-            if let Some(buffer) = &mut self.buffer {
-                buffer.entry(tag - BUFFER_TAG).companions.push(companion - BUFFER_TAG);
-            }
-        }
-        Ok(())
-    }
-
-    /// A page of the buffer, and those that went with it, are on flash.
-    fn leave_buffer(&mut self, slot: u32) {
-        let mut leaving = vec![slot];
-        while let Some(slot) = leaving.pop() {
-            let Some(buffer) = &mut self.buffer else { return };
-            let entry = buffer.finish(slot);
-            self.core.content.unstage(Stage::Buffer(slot));
-            self.events.probe.dirty_pages(self.events.now_ns, buffer.used() as u64);
-            leaving.extend(entry.companions);
-            for tag in entry.waiters {
-                self.settle(tag, 1);
-            }
-        }
-    }
-
-    fn settle_buffer_barriers(&mut self) {
-        let Some(buffer) = &self.buffer else { return };
-        let done: Vec<u32> = self
-            .barriers
-            .iter()
-            .filter(|barrier| !buffer.holds_older_than(barrier.sequence))
-            .map(|barrier| barrier.tag)
-            .collect();
-        self.barriers.retain(|barrier| !done.contains(&barrier.tag));
-        for tag in done {
-            self.settle(tag, 1);
-        }
     }
 
     fn no_room(&self) -> RunError {
@@ -467,40 +352,20 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
         super::check_failure(&self.core, self.ledger.taken)
     }
 
-    fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
-        super::fill(&mut self.core, pages)
+    fn state(&self) -> &dyn State {
+        &self.core
     }
 
-    fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
-        super::overwrite(&mut self.core, requests, everything)
-    }
-
-    fn end_of_preconditioning(&mut self) {
-        self.core.counters = Counters::default();
-    }
-
-    fn counters(&self) -> Counters {
-        self.core.counters.clone()
-    }
-
-    fn geometry(&self) -> &Geometry {
-        &self.core.geometry
+    fn state_mut(&mut self) -> &mut dyn State {
+        &mut self.core
     }
 
     fn stats(&self) -> Stats {
         self.ledger.stats(&self.core.counters, &self.events.usage, self.events.now_ns)
     }
 
-    fn wear(&self) -> Wear {
-        self.core.ftl.wear()
-    }
-
     fn take_recorded(&mut self) -> Recorded {
         self.events.probe.take()
-    }
-
-    fn free_blocks(&self) -> u64 {
-        (0..self.core.geometry.units()).map(|unit| self.core.ftl.free_blocks(unit)).sum()
     }
 
     fn snapshot(&mut self) -> Box<dyn Drive> {

@@ -41,16 +41,22 @@ pub struct Options {
 trait Drive: Send {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
     fn finish(&mut self) -> Result<(), RunError>;
+    fn state(&self) -> &dyn State;
+    fn state_mut(&mut self) -> &mut dyn State;
+    fn stats(&self) -> Stats;
+    fn take_recorded(&mut self) -> Recorded;
+    fn snapshot(&mut self) -> Box<dyn Drive>;
+}
+
+/// The part of a drive that does not depend on the time path, whatever its checks.
+trait State {
     fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError>;
     fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError>;
-    fn end_of_preconditioning(&mut self);
-    fn counters(&self) -> Counters;
+    fn counters(&self) -> &Counters;
+    fn forget_counts(&mut self);
     fn geometry(&self) -> &Geometry;
-    fn stats(&self) -> Stats;
     fn wear(&self) -> Wear;
-    fn take_recorded(&mut self) -> Recorded;
     fn free_blocks(&self) -> u64;
-    fn snapshot(&mut self) -> Box<dyn Drive>;
 }
 
 /// A simulated drive and its host.
@@ -67,8 +73,7 @@ impl Simulation {
         }
         let in_order = !matches!(config.ftl, FtlConfig::Direct(_));
         let drive = if options.verify || options.record {
-            let content =
-                |geometry: &Geometry| Watched(options.verify.then(|| Versions::new(geometry, in_order)));
+            let content = |geometry: &Geometry| options.verify.then(|| Versions::new(geometry, in_order));
             if options.record {
                 build(config, options, content, Recorder::default())?
             } else {
@@ -92,27 +97,27 @@ impl Simulation {
 
     /// Writes logical pages, untimed and uncounted.
     pub fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
-        self.drive.fill(pages)
+        self.drive.state_mut().fill(pages)
     }
 
     /// Applies the writes and TRIMs of requests, untimed, counting pages only. `everything`: reads count as writes.
     pub fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
-        self.drive.overwrite(requests, everything)
+        self.drive.state_mut().overwrite(requests, everything)
     }
 
     /// Forgets what preconditioning counted. The drive's state, its wear included, stays.
     pub fn end_of_preconditioning(&mut self) {
-        self.drive.end_of_preconditioning();
+        self.drive.state_mut().forget_counts();
     }
 
     /// Counters so far.
     pub fn counters(&self) -> Counters {
-        self.drive.counters()
+        self.drive.state().counters().clone()
     }
 
     /// The drive's shape.
     pub fn geometry(&self) -> &Geometry {
-        self.drive.geometry()
+        self.drive.state().geometry()
     }
 
     /// Statistics of the run. Complete after [`Simulation::finish`].
@@ -122,12 +127,12 @@ impl Simulation {
 
     /// Erase counts since the drive was new.
     pub fn wear(&self) -> Wear {
-        self.drive.wear()
+        self.drive.state().wear()
     }
 
     /// Erased blocks over all units, those held back included.
     pub fn free_blocks(&self) -> u64 {
-        self.drive.free_blocks()
+        self.drive.state().free_blocks()
     }
 
     /// What was recorded since the last call (see [`Options::record`]).
@@ -170,86 +175,54 @@ fn check_versions(geometry: &Geometry) -> Result<(), ConfigError> {
     })
 }
 
-/// Checks that may be off at run time: for runs that are watched anyway.
-#[derive(Clone, Debug)]
-struct Watched(Option<Versions>);
+impl<C: Content> State for Core<C> {
+    fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
+        pages.into_iter().try_for_each(|lpn| self.place_untimed(lpn))
+    }
 
-impl Content for Watched {
-    const ON: bool = true;
-    fn stage(&mut self, stage: crate::content::Stage, lpn: u64, sectors: Range<u32>) {
-        if let Some(versions) = &mut self.0 {
-            versions.stage(stage, lpn, sectors);
-        }
-    }
-    fn program(&mut self, stage: crate::content::Stage, unit: u32, written: &crate::ftl::Written) {
-        if let Some(versions) = &mut self.0 {
-            versions.program(stage, unit, written);
-        }
-    }
-    fn copy(&mut self, unit: u32, from: u32, to: u32) {
-        if let Some(versions) = &mut self.0 {
-            versions.copy(unit, from, to);
-        }
-    }
-    fn erase(&mut self, unit: u32, block: u32) {
-        if let Some(versions) = &mut self.0 {
-            versions.erase(unit, block);
-        }
-    }
-    fn unstage(&mut self, stage: crate::content::Stage) {
-        if let Some(versions) = &mut self.0 {
-            versions.unstage(stage);
-        }
-    }
-    fn trim(&mut self, lpn: u64) {
-        if let Some(versions) = &mut self.0 {
-            versions.trim(lpn);
-        }
-    }
-    fn read(
-        &mut self,
-        lpn: u64,
-        sectors: Range<u32>,
-        flash: Option<(u32, u32)>,
-        staged: Option<crate::content::Stage>,
-    ) {
-        if let Some(versions) = &mut self.0 {
-            versions.read(lpn, sectors, flash, staged);
-        }
-    }
-    fn failure(&self) -> Option<&str> {
-        self.0.as_ref().and_then(Versions::failure)
-    }
-}
-
-/// Untimed writes, alike on both paths.
-fn fill<C: Content>(core: &mut Core<C>, pages: Range<u64>) -> Result<(), RunError> {
-    pages.into_iter().try_for_each(|lpn| core.place_untimed(lpn))
-}
-
-/// Untimed writes and TRIMs of requests, alike on both paths.
-fn overwrite<C: Content>(core: &mut Core<C>, requests: &[Request], everything: bool) -> Result<(), RunError> {
-    let capacity = core.geometry.capacity_sectors();
-    let mut number = 0;
-    for requests in requests.chunks(AHEAD) {
-        core.look_ahead(requests);
-        for request in requests {
-            number += 1;
-            ledger::check_address(request, number, capacity)?;
-            match request.op {
-                _ if ledger::is_empty(request) => {}
-                Op::Trim => core.parts(request.lba, request.end()).for_each(|part| core.trim(part)),
-                Op::Flush => {}
-                Op::Read if !everything => {}
-                Op::Read | Op::Write => {
-                    for part in core.parts(request.lba, request.end()) {
-                        core.place_untimed(part.lpn)?;
+    fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
+        let capacity = self.geometry.capacity_sectors();
+        let mut number = 0;
+        for requests in requests.chunks(AHEAD) {
+            self.look_ahead(requests);
+            for request in requests {
+                number += 1;
+                ledger::check_address(request, number, capacity)?;
+                match request.op {
+                    _ if ledger::is_empty(request) => {}
+                    Op::Trim => self.parts(request.lba, request.end()).for_each(|part| self.trim(part)),
+                    Op::Flush => {}
+                    Op::Read if !everything => {}
+                    Op::Read | Op::Write => {
+                        for part in self.parts(request.lba, request.end()) {
+                            self.place_untimed(part.lpn)?;
+                        }
                     }
                 }
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn forget_counts(&mut self) {
+        self.counters = Counters::default();
+    }
+
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn wear(&self) -> Wear {
+        self.ftl.wear()
+    }
+
+    fn free_blocks(&self) -> u64 {
+        (0..self.geometry.units()).map(|unit| self.ftl.free_blocks(unit)).sum()
+    }
 }
 
 fn check_failure<C: Content>(core: &Core<C>, number: u64) -> Result<(), RunError> {

@@ -2,25 +2,22 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 use flashweir_trace::{Op, Request};
 
 use super::ledger::is_empty;
-use super::{Drive, Ledger};
+use super::{Drive, Ledger, State};
 use crate::buffer::{Ack, WriteBuffer};
 use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::core::{AHEAD, Core, Part};
 use crate::error::RunError;
-use crate::ftl::Wear;
-use crate::geometry::Geometry;
 use crate::host::HostConfig;
 use crate::host::closed::Window;
 use crate::nand::probe::Recorded;
 use crate::nand::timeline::Timeline;
 use crate::nand::{NOBODY, Probe};
-use crate::stats::{Counters, Stats};
+use crate::stats::Stats;
 
 /// A drive on busy-until times.
 #[derive(Clone, Debug)]
@@ -237,40 +234,20 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
         Ok(())
     }
 
-    fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
-        super::fill(&mut self.core, pages)
+    fn state(&self) -> &dyn State {
+        &self.core
     }
 
-    fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
-        super::overwrite(&mut self.core, requests, everything)
-    }
-
-    fn end_of_preconditioning(&mut self) {
-        self.core.counters = Counters::default();
-    }
-
-    fn counters(&self) -> Counters {
-        self.core.counters.clone()
-    }
-
-    fn geometry(&self) -> &Geometry {
-        &self.core.geometry
+    fn state_mut(&mut self) -> &mut dyn State {
+        &mut self.core
     }
 
     fn stats(&self) -> Stats {
         self.ledger.stats(&self.core.counters, &self.line.usage, self.line.horizon_ns)
     }
 
-    fn wear(&self) -> Wear {
-        self.core.ftl.wear()
-    }
-
     fn take_recorded(&mut self) -> Recorded {
         self.line.probe.take()
-    }
-
-    fn free_blocks(&self) -> u64 {
-        (0..self.core.geometry.units()).map(|unit| self.core.ftl.free_blocks(unit)).sum()
     }
 
     fn snapshot(&mut self) -> Box<dyn Drive> {

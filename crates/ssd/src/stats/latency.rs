@@ -73,8 +73,8 @@ impl Latencies {
         streams
     }
 
-    /// Latencies of one operation, of one stream or of all. `None` without any request.
-    pub fn summary(&self, stream: Option<u16>, op: Op) -> Option<LatencySummary> {
+    /// One operation's latencies, of one stream or of all.
+    fn merged(&self, stream: Option<u16>, op: Op) -> Series {
         let chosen = |at: usize| {
             at % Op::ALL.len() == op as usize
                 && stream.is_none_or(|stream| at / Op::ALL.len() == usize::from(stream))
@@ -88,6 +88,12 @@ impl Latencies {
                 all.max_ns = all.max_ns.max(series.max_ns);
             }
         }
+        all
+    }
+
+    /// Latencies of one operation, of one stream or of all. `None` without any request.
+    pub fn summary(&self, stream: Option<u16>, op: Op) -> Option<LatencySummary> {
+        let all = self.merged(stream, op);
         let count = all.histogram.len();
         if count == 0 {
             return None;
@@ -106,14 +112,9 @@ impl Latencies {
         })
     }
 
-    /// Counts of the histogram of one operation over all streams: upper edge in ns, requests.
-    pub fn buckets(&self, op: Op) -> Vec<(u64, u64)> {
-        let mut all = Series::new();
-        for (at, series) in self.series.iter().enumerate() {
-            if let Some(series) = series.as_ref().filter(|_| at % Op::ALL.len() == op as usize) {
-                let _ = all.histogram.add(&series.histogram);
-            }
-        }
+    /// Counts of the histogram of one operation, of one stream or of all: upper edge in ns, requests.
+    pub fn buckets(&self, stream: Option<u16>, op: Op) -> Vec<(u64, u64)> {
+        let all = self.merged(stream, op);
         all.histogram
             .iter_recorded()
             .map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
@@ -149,7 +150,7 @@ mod tests {
         }
         let summary = latencies.summary(None, Op::Read).expect("two");
         assert_eq!((summary.count, summary.p50), (2, 0.0));
-        assert_eq!(latencies.buckets(Op::Read).iter().map(|(_, count)| count).sum::<u64>(), 2);
+        assert_eq!(latencies.buckets(None, Op::Read).iter().map(|(_, count)| count).sum::<u64>(), 2);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::report::Tally;
 use super::{Format, Options, Report, Trace, Writer, detect};
+use crate::output::same_file;
 use crate::{LogRecord, TraceError};
 
 /// Records converted at once.
@@ -43,6 +44,10 @@ impl Conversion {
             let detail = "its name says no format; name one, or end it in one of .msr.csv, .spc, .disksim, .ssdsim, .mqsim, .iolog2, .iolog3, .parquet";
             return Err(TraceError::Unwritable { path: output.to_owned(), detail: detail.to_owned() });
         };
+        if same_file(input, output) {
+            let detail = "this is the trace being read: write to another file".to_owned();
+            return Err(TraceError::Unwritable { path: output.to_owned(), detail });
+        }
         let trace = Trace::open(input, options)?;
         let writer = Writer::create(output, format)?;
         Ok(Self { trace, writer, format, batch: Vec::with_capacity(BATCH) })

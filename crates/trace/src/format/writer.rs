@@ -1,12 +1,12 @@
 //! Writing a trace: under a temporary name until it is whole, compressed if its name says so.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::encode::{Encoder, line_encoder};
 use super::report::{self, Tally};
 use super::{Format, binary};
+use crate::output::PartFile;
 use crate::{LogRecord, Op, Request, TraceError};
 
 /// Bytes gathered before they are handed on.
@@ -16,7 +16,6 @@ const BLOCK: usize = 256 << 10;
 /// never gets there.
 pub struct Writer {
     path: PathBuf,
-    partial: Partial,
     encoder: Box<dyn Encoder>,
     output: Output,
     block: Vec<u8>,
@@ -24,24 +23,9 @@ pub struct Writer {
 }
 
 enum Output {
-    Plain(File),
-    Gzip(flate2::write::GzEncoder<File>),
-    Zstd(zstd::stream::write::Encoder<'static, File>),
-}
-
-/// The temporary file: removed when dropped unless it was renamed.
-struct Partial {
-    path: PathBuf,
-    renamed: bool,
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if !self.renamed {
-            // Nothing can be done about a failure here, and the error that led here is the one to report.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
+    Plain(PartFile),
+    Gzip(flate2::write::GzEncoder<PartFile>),
+    Zstd(zstd::stream::write::Encoder<'static, PartFile>),
 }
 
 impl Writer {
@@ -53,12 +37,8 @@ impl Writer {
             None => binary::encoder(format).ok_or_else(|| unwritable(refusal(format)))?,
         };
         let name = path.file_name().ok_or_else(|| unwritable("this is no file name".to_owned()))?;
-        let mut partial = std::ffi::OsString::from(".");
-        partial.push(name);
-        partial.push(format!(".{}.partial", std::process::id()));
-        let partial = path.with_file_name(partial);
-        let failed = |source| TraceError::Io { path: partial.clone(), source };
-        let file = File::create(&partial).map_err(failed)?;
+        let failed = |source| TraceError::Io { path: path.to_owned(), source };
+        let file = PartFile::create(path)?;
         let ends_in = |end: &str| name.to_string_lossy().ends_with(end);
         let output = if ends_in(".gz") {
             Output::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
@@ -67,10 +47,8 @@ impl Writer {
         } else {
             Output::Plain(file)
         };
-        let partial = Partial { path: partial, renamed: false };
         let block = Vec::with_capacity(BLOCK + 4096);
-        let mut writer =
-            Self { path: path.to_owned(), partial, encoder, output, block, not_written: Vec::new() };
+        let mut writer = Self { path: path.to_owned(), encoder, output, block, not_written: Vec::new() };
         writer.encoder.start(&mut writer.block).map_err(unwritable)?;
         Ok(writer)
     }
@@ -99,15 +77,14 @@ impl Writer {
         let ended = self.encoder.finish(&mut self.block);
         ended.map_err(|detail| TraceError::Unwritable { path: self.path.clone(), detail })?;
         self.hand_on()?;
-        let Self { path, mut partial, output, not_written, .. } = self;
-        let ended = match output {
-            Output::Plain(mut file) => file.flush(),
-            Output::Gzip(encoder) => encoder.finish().map(drop),
-            Output::Zstd(encoder) => encoder.finish().map(drop),
+        let Self { path, output, not_written, .. } = self;
+        let failed = |source| TraceError::Io { path, source };
+        let file = match output {
+            Output::Plain(file) => file,
+            Output::Gzip(encoder) => encoder.finish().map_err(failed)?,
+            Output::Zstd(encoder) => encoder.finish().map_err(failed)?,
         };
-        let renamed = ended.and_then(|()| std::fs::rename(&partial.path, &path));
-        renamed.map_err(|source| TraceError::Io { path, source })?;
-        partial.renamed = true;
+        file.finish()?;
         Ok(not_written)
     }
 
@@ -118,7 +95,7 @@ impl Writer {
             Output::Zstd(encoder) => encoder.write_all(&self.block),
         };
         self.block.clear();
-        written.map_err(|source| TraceError::Io { path: self.partial.path.clone(), source })
+        written.map_err(|source| TraceError::Io { path: self.path.clone(), source })
     }
 }
 

@@ -1,0 +1,130 @@
+//! The write buffer on the event path: who enters, who waits, what is sent on, and what flushes wait for.
+
+use flashweir_trace::{Op, Request};
+
+use super::{BUFFER_TAG, Barrier, EventDrive};
+use crate::buffer::{Ack, WriteBuffer};
+use crate::content::{Content, Stage};
+use crate::core::Part;
+use crate::error::RunError;
+use crate::nand::Probe;
+
+impl<P: Probe, C: Content> EventDrive<P, C> {
+    /// Lets stalled requests into the buffer as far as there is room, and sends on what has to leave it.
+    pub(super) fn resume_buffer(&mut self) -> Result<(), RunError> {
+        while let Some(tag) = self.stalled.front().copied() {
+            let Some(slot) = &self.slots[tag as usize] else { break };
+            let (op, request) = (slot.request.op, slot.request);
+            if op == Op::Flush {
+                let sequence = self.buffer.as_ref().map_or(0, WriteBuffer::next_sequence);
+                self.barriers.push(Barrier { tag, writes_left: 0, sequence });
+            } else if !self.admit(tag, &request)? {
+                break;
+            }
+            self.stalled.pop_front();
+            if op == Op::Write {
+                self.settle(tag, 1);
+            }
+        }
+        self.settle_buffer_barriers();
+        if self.ack == Ack::Flash || !self.barriers.is_empty() {
+            self.pump()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the remaining pages of a write into the buffer. Returns false if it is full before that.
+    fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
+        let admitted = self.slots[tag as usize].as_ref().map_or(0, |slot| slot.admitted);
+        for part in self.core.parts(request.lba, request.end()).skip(admitted as usize) {
+            let unit = self.core.static_unit(part.lpn).unwrap_or(0);
+            let Some(buffer) = &mut self.buffer else { return Ok(true) };
+            let joined = buffer.join(part.lpn, part.first, part.end);
+            let entered = joined.or_else(|| buffer.insert(part.lpn, part.first, part.end, unit));
+            let Some(slot) = entered else {
+                self.pump()?;
+                return Ok(false);
+            };
+            if joined.is_some() {
+                self.core.counters.coalesced += 1;
+            }
+            if self.ack == Ack::Flash {
+                buffer.entry(slot).waiters.push(tag);
+            }
+            self.events.probe.dirty_pages(self.events.now_ns, buffer.used() as u64);
+            self.core.counters.host_pages_written += 1;
+            self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
+            if let Some(slot) = &mut self.slots[tag as usize] {
+                slot.admitted += 1;
+            }
+            if self.ack == Ack::Flash {
+                self.expect(tag, 1);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends the oldest page of every unit that can take one.
+    fn pump(&mut self) -> Result<(), RunError> {
+        let now = self.events.now_ns;
+        let page_sectors = self.core.page_sectors.get() as u32;
+        let exclusive = !self.core.alloc.shares_map();
+        loop {
+            let Some(buffer) = &mut self.buffer else { return Ok(()) };
+            let ready: Vec<_> = buffer.ready().collect();
+            let mut started = false;
+            for (queue, slot) in ready {
+                let Some(buffer) = &mut self.buffer else { return Ok(()) };
+                let entry = buffer.entry(slot);
+                let whole = entry.mask.covers(0, page_sectors);
+                let part = Part { lpn: entry.lpn, first: 0, end: page_sectors };
+                let stage = Stage::Buffer(slot);
+                if self.core.write(now, BUFFER_TAG + slot, part, whole, stage, &mut self.events)? {
+                    if let Some(buffer) = &mut self.buffer {
+                        buffer.start(queue, exclusive);
+                    }
+                    started = true;
+                }
+            }
+            self.core.flush(now, &mut self.events);
+            if exclusive || !started {
+                break;
+            }
+        }
+        for (tag, companion) in self.core.take_companions() {
+            if let Some(buffer) = &mut self.buffer {
+                buffer.entry(tag - BUFFER_TAG).companions.push(companion - BUFFER_TAG);
+            }
+        }
+        Ok(())
+    }
+
+    /// A page of the buffer, and those that went with it, are on flash.
+    pub(super) fn leave_buffer(&mut self, slot: u32) {
+        let mut leaving = vec![slot];
+        while let Some(slot) = leaving.pop() {
+            let Some(buffer) = &mut self.buffer else { return };
+            let entry = buffer.finish(slot);
+            self.core.content.unstage(Stage::Buffer(slot));
+            self.events.probe.dirty_pages(self.events.now_ns, buffer.used() as u64);
+            leaving.extend(entry.companions);
+            for tag in entry.waiters {
+                self.settle(tag, 1);
+            }
+        }
+    }
+
+    fn settle_buffer_barriers(&mut self) {
+        let Some(buffer) = &self.buffer else { return };
+        let done: Vec<u32> = self
+            .barriers
+            .iter()
+            .filter(|barrier| !buffer.holds_older_than(barrier.sequence))
+            .map(|barrier| barrier.tag)
+            .collect();
+        self.barriers.retain(|barrier| !done.contains(&barrier.tag));
+        for tag in done {
+            self.settle(tag, 1);
+        }
+    }
+}
