@@ -7,7 +7,7 @@ that failed, 130 for Ctrl-C. Modules that take time or memory are imported where
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -83,7 +83,9 @@ def simulate(
         Path | None, typer.Option("--timeline", metavar="F", help="Write a Perfetto trace of dies and buses.")
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check that every read returns the last write.")] = False,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace every seed.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Replace every seed.")
+    ] = None,
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
@@ -94,10 +96,9 @@ def simulate(
     ] = None,
 ) -> None:
     """Run a workload through a simulated drive."""
-    check_output("--json", json_to)
-    check_output("--requests", requests)
-    check_output("--timeline", timeline)
     workloads = _workloads(workload, streams or [])
+    outputs = {"--json": json_to, "--requests": requests, "--timeline": timeline}
+    check_outputs(outputs, [device, *([workload] if workload else []), *(streams or [])])
     overrides = dict(_pair(text, "--set", "KEY=VALUE") for text in settings or [])
 
     def run(progress: api.Progress | None) -> Result:
@@ -238,13 +239,37 @@ def check_output(option: str, target: str | Path | None) -> None:
         raise ConfigError(f"{option} {path}: there is no folder {path.parent}")
 
 
+def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Sequence[str | None]) -> None:
+    """Refuses outputs that can't be written, or that would replace one another or what the run reads."""
+    taken = {Path(text.partition("=")[2] or text).resolve(): text for text in inputs if text}
+    for option, target in outputs.items():
+        check_output(option, target)
+        if target is None or str(target) == "-":
+            if target is not None and option != "--json":
+                raise ConfigError(f"{option} -: expected the name of a file; only --json goes to standard output")
+            continue
+        place = Path(target).resolve()
+        if place in taken and (place.is_file() or not place.exists()):
+            raise ConfigError(
+                f"{option} {target}: expected a file of its own: {taken[place]} is read or written already"
+            )
+        taken[place] = str(target)
+
+
 def write_json(value: object, target: str) -> None:
-    """Writes JSON to standard output (`-`), or to a file that appears when it is complete."""
+    """Writes JSON to standard output (`-`), or to a file that appears when it is complete.
+
+    What is no file (a pipe, `/dev/null`) is written as it is, and a link is followed.
+    """
     text = json.dumps(value, indent=2) + "\n"
     if target == "-":
         sys.stdout.write(text)
         return
-    path = Path(target)
+    path = Path(target).resolve()
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+        return
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_text(text, encoding="utf-8")

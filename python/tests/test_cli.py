@@ -272,3 +272,40 @@ def test_converting_a_file_onto_itself_does_not_destroy_it(tmp_path: Path) -> No
     info = flashweir("trace", "info", str(trace), "--json", "-").json()
     assert info["requests"] == 20_000
     assert len(trace.read_bytes()) == len(before)
+
+
+@pytest.mark.parametrize("other", ["--requests", "--timeline"])
+def test_outputs_need_files_of_their_own(tmp_path: Path, other: str) -> None:
+    out = tmp_path / "out"
+    assert "a file of its own" in refused("simulate", "random:span=1MiB,count=10", "--json", str(out), other, str(out))
+    assert not out.exists()
+
+
+def test_an_output_never_replaces_what_the_run_reads(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.msr.csv"
+    flashweir("trace", "generate", "random:span=1MiB,count=10", str(trace))
+    before = trace.read_bytes()
+    for option in ("--json", "--requests", "--timeline"):
+        refused("simulate", str(trace), option, str(trace))
+    refused("trace", "convert", str(trace), str(trace), "--to", "spc")
+    assert trace.read_bytes() == before
+
+
+def test_a_link_is_followed_and_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    flashweir("simulate", "random:span=1MiB,count=10", "--json", str(tmp_path / "link.json"))
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "real.json").read_text())["requests"] == 10
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    keeper = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    flashweir("trace", "generate", "random:span=1MiB,count=10", str(pipe), "--to", "msr")
+    assert os.read(keeper, 1 << 16).count(b"\n") == 10
+    os.close(keeper)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("arguments", [("--seed", "-1"), ("--requests", "-"), ("--set", "channels=1e3")])
+def test_settings_out_of_range_are_named(arguments: tuple[str, str]) -> None:
+    assert arguments[0] in refused("simulate", "random:span=1MiB,count=10", *arguments)
