@@ -161,6 +161,26 @@ def test_rubbish_is_refused_in_one_line(content: bytes, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["rubbish.dat"]
 
 
+def test_damaged_parquet_is_refused_in_one_line(tmp_path: Path) -> None:
+    log, damaged = tmp_path / "log.parquet", tmp_path / "damaged.parquet"
+    flashweir("trace", "generate", "random:span=32MiB,size=4KiB,count=300,seed=1", str(log))
+    whole = log.read_bytes()
+    asserted = None
+    for at in range(len(whole)):
+        damaged.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            package.trace_info(damaged)
+        except package.TraceError as error:
+            # What the Parquet library answers with an assertion, which is no message for users.
+            if "damaged beyond" in str(error):
+                asserted = str(error)
+                break
+    assert asserted is not None, "the library names all damage now: the guard around it can go"
+    assert refused("trace", "info", str(damaged)) == asserted
+    assert refused("simulate", str(damaged)) == asserted
+    assert refused("trace", "convert", str(damaged), str(tmp_path / "out.spc")) == asserted
+
+
 @pytest.mark.parametrize("text", ["", "= 4", "channels = ", "channels = 4\nchanels = 4", "\x00", "[gc]\nvictim = 3"])
 def test_rubbish_device_file_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
     device = tmp_path / "device.toml"

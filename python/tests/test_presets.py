@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, SHIPPED_TRACE
+from conftest import flashweir as command
 
 import flashweir as package
 
@@ -23,6 +24,23 @@ def test_preset_simulates(name: str) -> None:
 @pytest.mark.parametrize("device", DEVICES, ids=lambda path: path.name)
 def test_device_file_simulates(device: Path) -> None:
     assert package.simulate(WORKLOAD, device, verify=True)["requests"] == 5000
+
+
+@pytest.mark.parametrize("name", [preset["name"] for preset in package.presets()])
+def test_shipped_trace_is_verified_on_every_preset_scaled_down(name: str) -> None:
+    # Less than the 4 GiB that the trace comes from: addresses are folded, and the drive fills up.
+    run = command(
+        "simulate", str(SHIPPED_TRACE), "--device", name, "--set=capacity=512MiB", "--wrap", "--verify", "--json", "-"
+    )
+    # One request reaches over the end of the drive, and becomes two.
+    assert run.json()["requests"] == 59_616 + 4033 + 1
+    assert run.json()["flash"]["erases"] > 0
+    assert run.err == ""
+
+
+def test_pages_larger_than_requests_behind_a_buffer_are_verified() -> None:
+    settings = ("--set=dies=2", "--set=page=32KiB", "--set=buffer.bytes=1MiB")
+    assert command("simulate", WORKLOAD, "--verify", *settings, "--json", "-").json()["requests"] == 5000
 
 
 def test_presets_name_their_source() -> None:

@@ -1,9 +1,10 @@
 """A timeline is a Perfetto trace: read here without any of the code that wrote it.
 
-`fields` knows only the wire format of protocol buffers; the numbers are those of google/perfetto. Where the package
-`perfetto` is installed, its generated schema reads the file as well and must leave nothing unknown.
+`fields` knows only the wire format of protocol buffers; the numbers are those of google/perfetto. The generated schema
+of the package `perfetto` reads the file as well and must leave nothing unknown.
 """
 
+import importlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -172,8 +173,8 @@ def test_commands_are_named_by_operation_and_cause(timeline: Timeline) -> None:
 
 
 def test_perfettos_own_schema_reads_all_of_it(path: Path, timeline: Timeline) -> None:
-    schema: Any = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
-    unknown: Any = pytest.importorskip("google.protobuf.unknown_fields")
+    schema: Any = importlib.import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+    unknown: Any = importlib.import_module("google.protobuf.unknown_fields")
 
     def check(found: Any) -> None:
         assert len(unknown.UnknownFieldSet(found)) == 0, found

@@ -150,7 +150,8 @@ impl<R: ChunkReader + 'static> LogReader<R> {
 }
 
 /// Runs a step of the Parquet library, which asserts where some damage should be an error. Whoever gets an error
-/// drops the reader, so a half-done step is never seen.
+/// drops the reader, so a half-done step is never seen. The panic's own message is kept off the screen by the hook that
+/// the extension module sets for all panics; a library has no business with the process's hook.
 fn guarded<T>(step: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(step))
         .unwrap_or_else(|_| Err(ParquetError::General("damaged beyond what the reader can name".to_owned())))
