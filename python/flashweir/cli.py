@@ -40,7 +40,9 @@ Columns = Annotated[
     str | None,
     typer.Option("--columns", metavar="C", help="Any other table: time=3:us,op=1,lba=4:bytes,size=5:bytes"),
 ]
-SkipBad = Annotated[int, typer.Option("--skip-bad", metavar="N", min=0, help="Unreadable lines to tolerate.")]
+SkipBad = Annotated[
+    int, typer.Option("--skip-bad", metavar="N", min=0, max=2**63, help="Unreadable lines to tolerate.")
+]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the result as JSON; - is stdout.")]
 
 
@@ -129,6 +131,7 @@ def simulate(
 @app.command()
 def presets(json_to: Json = None) -> None:
     """List the drives that have a name."""
+    check_output("--json", json_to)
     found = [preset.to_dict() for preset in api.presets()]
     if json_to is not None:
         write_json(found, json_to)
