@@ -6,7 +6,7 @@
 
 use flashweir_trace::Request;
 
-use crate::alloc::{Alloc, AllocView, Home};
+use crate::alloc::{Alloc, AllocView};
 use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::divisor::Divisor;
@@ -328,14 +328,6 @@ impl<C: Content> Core<C> {
     ) -> Command {
         let die = if self.planes == 1 { unit } else { unit / self.planes };
         Command { die, kind, purpose: Purpose::Host, pages: 1, read_ns, bus_ns, program_ns, tag }
-    }
-
-    /// Where a page goes under static allocation: the queue of the write buffer that it waits in.
-    pub(crate) fn static_unit(&self, lpn: u64) -> Option<u32> {
-        match &self.alloc {
-            Alloc::Striped(_) => self.alloc.locate(lpn).map(|Home { unit, .. }| unit),
-            Alloc::Dynamic(_) => None,
-        }
     }
 
     pub(crate) fn snapshot(&mut self) -> Self {

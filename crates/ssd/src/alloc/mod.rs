@@ -33,6 +33,14 @@ impl Default for AllocConfig {
 }
 
 impl AllocConfig {
+    /// Why the policy can't do with busy-until times, if it can't.
+    pub(crate) fn needs_events(&self) -> Option<&'static str> {
+        match self {
+            AllocConfig::Striped(_) => None,
+            AllocConfig::Dynamic(_) => Some("dynamic allocation waits for an idle channel"),
+        }
+    }
+
     /// Whether another order or mode than the default one is the same thing on this geometry; says why.
     pub(crate) fn inert_on(&self, geometry: &Geometry) -> Option<(&'static str, String)> {
         match self {
@@ -87,6 +95,15 @@ impl Alloc {
         match self {
             Alloc::Striped(striped) => Some(striped.home(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.locate(lpn),
+        }
+    }
+
+    /// Where a page goes whatever the state of the drive; `None` if that is decided when it is dispatched.
+    #[inline]
+    pub(crate) fn fixed_unit(&self, lpn: u64) -> Option<u32> {
+        match self {
+            Alloc::Striped(striped) => Some(striped.home(lpn).unit),
+            Alloc::Dynamic(_) => None,
         }
     }
 

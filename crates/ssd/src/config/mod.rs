@@ -136,16 +136,12 @@ impl Config {
     pub fn needs_events(&self) -> Option<&'static str> {
         let one_at_a_time = matches!(&self.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
         if self.chips * self.dies > 1 && !self.bus_is_free() {
-            Some("dies that share a channel are granted its bus in the order of their requests")
-        } else if !matches!(self.sched, SchedConfig::Fifo(_)) {
-            Some("the scheduler changes the order of commands")
-        } else if matches!(self.alloc, AllocConfig::Dynamic(_)) {
-            Some("dynamic allocation waits for an idle channel")
-        } else if self.buffer.bytes.0 > 0 && !one_at_a_time {
-            Some("with a write buffer, reads overtake writes that wait for room in it")
-        } else {
-            None
+            return Some("dies that share a channel are granted its bus in the order of their requests");
         }
+        self.sched.needs_events().or_else(|| self.alloc.needs_events()).or_else(|| {
+            let overtaken = self.buffer.bytes.0 > 0 && !one_at_a_time;
+            overtaken.then_some("with a write buffer, reads overtake writes that wait for room in it")
+        })
     }
 
     /// Whether the run uses events.

@@ -30,6 +30,16 @@ impl Default for SchedConfig {
     }
 }
 
+impl SchedConfig {
+    /// Why the policy can't do with busy-until times, if it can't.
+    pub(crate) fn needs_events(&self) -> Option<&'static str> {
+        match self {
+            SchedConfig::Fifo(_) => None,
+            SchedConfig::ReadFirst(_) => Some("the scheduler changes the order of commands"),
+        }
+    }
+}
+
 /// A command that waits, with what a scheduler may want to know.
 #[derive(Clone, Debug)]
 pub(crate) struct Queued {

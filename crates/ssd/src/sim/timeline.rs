@@ -132,7 +132,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     /// Takes a page into the buffer at `now` or when there is room. Returns when, ns.
     fn admit(&mut self, now: u64, part: Part) -> Result<u64, RunError> {
         let mut now = now;
-        let unit = self.core.static_unit(part.lpn).unwrap_or(0);
+        let unit = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
         loop {
             self.release(now);
             let Some(Buffered { buffer, .. }) = &mut self.buffer else { return Ok(now) };

@@ -37,7 +37,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
         let admitted = self.slots[tag as usize].as_ref().map_or(0, |slot| slot.admitted);
         for part in self.core.parts(request.lba, request.end()).skip(admitted as usize) {
-            let unit = self.core.static_unit(part.lpn).unwrap_or(0);
+            let unit = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
             let Some(buffer) = &mut self.buffer else { return Ok(true) };
             let joined = buffer.join(part.lpn, part.first, part.end);
             let entered = joined.or_else(|| buffer.insert(part.lpn, part.first, part.end, unit));
