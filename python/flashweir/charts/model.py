@@ -1,0 +1,86 @@
+"""What a figure shows, apart from how it is drawn.
+
+A renderer takes any of these and needs nothing else; texts are plain text, which it escapes for its own medium.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Scale = Literal["linear", "log", "category"]
+Value = float | str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its label with the unit in it, its scale, and ticks where they are not the renderer's to choose."""
+
+    label: str
+    scale: Scale = "linear"
+    ticks: Sequence[tuple[float, str]] = ()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What all figures have: `name` is the file's name and the anchor in a report, `note` a sentence below it."""
+
+    name: str
+    title: str
+    note: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Series:
+    """A curve or a set of points. `low` and `high` are interval ends, `labels` what each point is called."""
+
+    name: str
+    x: Sequence[Value]
+    y: Sequence[float | None]
+    low: Sequence[float | None] | None = None
+    high: Sequence[float | None] | None = None
+    labels: Sequence[str] | None = None
+    style: Literal["line", "steps", "points"] = "line"
+
+
+@dataclass(frozen=True)
+class Plot(Chart):
+    """Curves and points over two axes: sweeps with intervals, distributions, Pareto fronts, values over time."""
+
+    x: Axis
+    y: Axis
+    series: Sequence[Series]
+
+
+@dataclass(frozen=True)
+class Bars(Chart):
+    """Stacked horizontal bars: a row a category, `parts` give each part's value in every row."""
+
+    x: Axis
+    categories: Sequence[str]
+    parts: Sequence[tuple[str, Sequence[float]]]
+
+
+@dataclass(frozen=True)
+class Heat(Chart):
+    """A matrix of values over two axes: `values[row of y][column of x]`, None where there is none."""
+
+    x: Axis
+    y: Axis
+    columns: Sequence[str]
+    rows: Sequence[str]
+    values: Sequence[Sequence[float | None]]
+    unit: str
+
+
+@dataclass(frozen=True)
+class Strips(Chart):
+    """What each row did over time: bins between `edges`, and in `shares[state][row][bin]` how much of a bin went to a state.
+
+    A cell is drawn in the colour of the state with the largest share, and all shares are said on demand.
+    """
+
+    x: Axis
+    rows: Sequence[str]
+    edges: Sequence[float]
+    states: Sequence[str]
+    shares: Sequence[Sequence[Sequence[float]]]
