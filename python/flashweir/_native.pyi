@@ -1,13 +1,16 @@
 import os
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 __all__ = [
     "ConfigError",
     "DeviceError",
     "FlashweirError",
     "TraceError",
+    "Traces",
+    "__build__",
     "__version__",
+    "plan",
     "presets",
     "refusals",
     "schema",
@@ -18,6 +21,7 @@ __all__ = [
 ]
 
 __version__: str
+__build__: str
 
 class FlashweirError(Exception): ...
 class ConfigError(FlashweirError): ...
@@ -26,7 +30,14 @@ class DeviceError(FlashweirError): ...
 
 _Progress: TypeAlias = Callable[[str], bool | None]
 
-def simulate(spec_json: str, progress: _Progress | None = None) -> str: ...
+@final
+class Traces:
+    def __new__(cls) -> Traces: ...
+    def forget(self, path: str) -> None: ...
+    def __len__(self) -> int: ...
+
+def simulate(spec_json: str, progress: _Progress | None = None, traces: Traces | None = None) -> str: ...
+def plan(spec_json: str) -> str: ...
 def presets() -> str: ...
 def schema() -> str: ...
 def refusals() -> str: ...

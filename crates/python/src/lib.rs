@@ -34,10 +34,43 @@ thread_local! {
 
 /// Runs a simulation (see `flashweir.simulate`); `progress` gets a JSON object and may return False to stop the run.
 #[pyfunction]
-#[pyo3(signature = (spec_json, progress=None))]
-fn simulate(py: Python<'_>, spec_json: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+#[pyo3(signature = (spec_json, progress=None, traces=None))]
+fn simulate(
+    py: Python<'_>,
+    spec_json: &str,
+    progress: Option<Py<PyAny>>,
+    traces: Option<Py<Traces>>,
+) -> PyResult<String> {
     let run: RunSpec = parse(spec_json)?;
-    watched(py, progress, |tell| flashweir_run::simulate(&run, tell))
+    let shared = traces.as_ref().map(|traces| &traces.get().0);
+    watched(py, progress, |tell| flashweir_run::simulate_sharing(&run, shared, tell))
+}
+
+/// What a run would be (see `flashweir_run::plan`), as JSON.
+#[pyfunction]
+fn plan(spec_json: &str) -> PyResult<String> {
+    text(flashweir_run::plan(&parse(spec_json)?))
+}
+
+/// Traces that the runs of this process share: each is read once, by the run that wants it first.
+#[pyclass(frozen, module = "flashweir._native")]
+struct Traces(flashweir_run::Traces);
+
+#[pymethods]
+impl Traces {
+    #[new]
+    fn new() -> Self {
+        Self(flashweir_run::Traces::default())
+    }
+
+    /// Lets go of the trace at `path`.
+    fn forget(&self, path: &str) {
+        self.0.forget(path);
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// The presets, as a JSON list.
@@ -173,12 +206,15 @@ fn quiet_panics() {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     quiet_panics();
     let py = module.py();
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("__version__", flashweir_run::VERSION)?;
+    module.add("__build__", flashweir_run::BUILD)?;
     module.add("FlashweirError", py.get_type::<FlashweirError>())?;
     module.add("ConfigError", py.get_type::<ConfigError>())?;
     module.add("TraceError", py.get_type::<TraceError>())?;
     module.add("DeviceError", py.get_type::<DeviceError>())?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(plan, module)?)?;
+    module.add_class::<Traces>()?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(refusals, module)?)?;

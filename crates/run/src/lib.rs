@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod plan;
 mod progress;
 pub mod requests;
 mod result;
@@ -10,14 +11,19 @@ mod simulate;
 mod spec;
 pub mod timeline;
 mod tools;
+mod traces;
 mod watch;
 mod workload;
 
 pub use error::{Error, ErrorKind};
+pub use plan::plan;
 pub use progress::{Phase, Progress};
-pub use simulate::simulate;
+pub use simulate::{simulate, simulate_sharing};
 pub use spec::{RunSpec, TraceOptions, WorkloadSpec};
 pub use tools::{presets, refusals, schema, trace_convert, trace_generate, trace_info};
+pub use traces::Traces;
 
 /// The version of the engine: part of every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// A fingerprint of the engine's sources: part of what identifies a result.
+pub const BUILD: &str = env!("FLASHWEIR_BUILD");

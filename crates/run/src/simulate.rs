@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::progress::{Phase, Progress, Reporter};
 use crate::result::{self, Measured};
 use crate::spec::RunSpec;
+use crate::traces::Traces;
 use crate::watch::Watch;
 use crate::workload::{self, Length, Workloads};
 
@@ -25,11 +26,20 @@ const WATCHED_SLICE: usize = 64;
 ///
 /// `progress` is called about ten times a second; when it returns false, the run stops and leaves no file behind.
 pub fn simulate(run: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Value, Error> {
+    simulate_sharing(run, None, progress)
+}
+
+/// As [`simulate`], with traces that other runs of the process have read already or will want.
+pub fn simulate_sharing(
+    run: &RunSpec,
+    traces: Option<&Traces>,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Value, Error> {
     let started = Instant::now();
     let mut reporter = Reporter::new(progress, started);
     let config = run.config()?;
     run.check_outputs()?;
-    let mut workloads = Workloads::open(run)?;
+    let mut workloads = Workloads::open(run, traces)?;
     let seed = run.seed.unwrap_or(1);
     let record = run.requests.is_some() || run.timeline.is_some();
     let mut simulation = Simulation::new(&config, Options { seed, verify: run.verify, record })?;

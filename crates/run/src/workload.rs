@@ -10,7 +10,8 @@ use flashweir_trace::{Request, SECTOR_BYTES, Source, TraceError};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::spec::RunSpec;
+use crate::spec::{RunSpec, TraceOptions};
+use crate::traces::{Shared, Traces};
 
 /// Distance between the seed of a generator and that of its preconditioning: any odd constant does.
 const OTHER_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -19,14 +20,40 @@ const OTHER_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 enum Opened {
     Generator(Box<Generator>),
     Trace(Box<Trace>),
+    Shared(Shared),
 }
 
 impl Opened {
     fn gauge(&self) -> Option<Gauge> {
         match self {
-            Opened::Generator(_) => None,
+            Opened::Generator(_) | Opened::Shared(_) => None,
             Opened::Trace(trace) => Some(trace.gauge()),
         }
+    }
+
+    /// What was read so far, if this is a trace.
+    fn report(&self) -> Option<&Report> {
+        match self {
+            Opened::Generator(_) => None,
+            Opened::Trace(trace) => Some(trace.report()),
+            Opened::Shared(shared) => Some(&shared.trace.report),
+        }
+    }
+}
+
+/// How the traces of a run are read.
+struct Reading<'a> {
+    options: TraceOptions,
+    parsed: Options,
+    shared: Option<&'a Traces>,
+}
+
+impl Reading<'_> {
+    fn open(&self, path: &Path) -> Result<Opened, TraceError> {
+        Ok(match self.shared {
+            Some(traces) => Opened::Shared(traces.open(path, &self.options)?),
+            None => Opened::Trace(Box::new(Trace::open(path, &self.parsed)?)),
+        })
     }
 }
 
@@ -58,15 +85,16 @@ pub(crate) struct Workloads {
 }
 
 impl Workloads {
-    /// Opens every workload of a run.
-    pub(crate) fn open(run: &RunSpec) -> Result<Self, Error> {
+    /// Opens every workload of a run; traces out of those that are shared, where there are such.
+    pub(crate) fn open(run: &RunSpec, shared: Option<&Traces>) -> Result<Self, Error> {
         if run.workloads.is_empty() || run.workloads.len() > usize::from(u16::MAX) {
             return Err(Error::Setting {
                 what: format!("{} workloads", run.workloads.len()),
                 expected: "expected a trace file or a generator such as random:span=1GiB,count=100000".into(),
             });
         }
-        let options = run.trace_options().parse()?;
+        let options = run.trace_options();
+        let reading = Reading { parsed: options.parse()?, options, shared };
         let mut all = Self { sources: Vec::new(), specs: Vec::new(), descriptions: Vec::new() };
         for (stream, workload) in (0u64..).zip(&run.workloads) {
             let name = workload.name.clone().unwrap_or_else(|| match run.workloads.len() {
@@ -77,7 +105,7 @@ impl Workloads {
                 let expected = "expected a name of its own for each workload".into();
                 return Err(Error::Setting { what: format!("workload name {name:?}"), expected });
             }
-            all.add(name, &workload.spec, &options, run.seed.map(|seed| seed.wrapping_add(stream)))?;
+            all.add(name, &workload.spec, &reading, run.seed.map(|seed| seed.wrapping_add(stream)))?;
         }
         if all.specs.iter().all(Option::is_some)
             && (run.format.is_some() || run.columns.is_some() || run.skip_bad > 0)
@@ -92,7 +120,7 @@ impl Workloads {
         &mut self,
         name: String,
         text: &str,
-        options: &Options,
+        reading: &Reading<'_>,
         seed: Option<u64>,
     ) -> Result<(), TraceError> {
         let path = Path::new(text);
@@ -100,7 +128,7 @@ impl Workloads {
         if path.exists() || !Spec::is_spec(text) {
             let file =
                 path.file_name().map_or_else(|| text.into(), |file| file.to_string_lossy().into_owned());
-            self.sources.push(Opened::Trace(Box::new(Trace::open(path, options)?)));
+            self.sources.push(reading.open(path)?);
             self.specs.push(None);
             self.descriptions.push(description(file));
             return Ok(());
@@ -118,23 +146,16 @@ impl Workloads {
 
     /// Refuses generators that reach beyond the drive, before anything runs. Traces are checked request by request.
     pub(crate) fn check_spans(&self, geometry: &Geometry) -> Result<(), Error> {
-        let capacity = geometry.capacity_sectors() * SECTOR_BYTES;
-        match self.specs.iter().flatten().find(|spec| spec.span_end_bytes() > capacity) {
-            None => Ok(()),
-            Some(spec) => Err(Error::Setting {
-                what: format!("workload {}", spec.canonical()),
-                expected: format!(
-                    "its span ends at byte {}, the drive has {capacity}: use a smaller span or offset, a larger \
-                     capacity, or --wrap to fold addresses",
-                    spec.span_end_bytes()
-                ),
-            }),
-        }
+        self.specs.iter().flatten().try_for_each(|spec| check_span(spec, geometry))
     }
 
     /// How long they are together.
     pub(crate) fn length(&self) -> Length {
-        let counts: Option<Vec<u64>> = self.specs.iter().map(|spec| spec.as_ref().map(Spec::count)).collect();
+        let count = |(opened, spec): (&Opened, &Option<Spec>)| match opened {
+            Opened::Shared(shared) => Some(shared.len()),
+            Opened::Generator(_) | Opened::Trace(_) => spec.as_ref().map(Spec::count),
+        };
+        let counts: Option<Vec<u64>> = self.sources.iter().zip(&self.specs).map(count).collect();
         match counts {
             Some(counts) => Length::Requests(counts.into_iter().fold(0, u64::saturating_add)),
             None => Length::Files(self.sources.iter().filter_map(Opened::gauge).collect()),
@@ -153,6 +174,7 @@ impl Workloads {
             sources.push(match opened {
                 Opened::Generator(generator) => Box::new(generator.as_mut()),
                 Opened::Trace(trace) => Box::new(trace.as_mut()),
+                Opened::Shared(shared) => Box::new(shared),
             });
         }
         let stream: Box<dyn Source + '_> = if sources.len() == 1 {
@@ -192,12 +214,26 @@ impl Workloads {
     pub(crate) fn describe(&self) -> Vec<Description> {
         let mut descriptions = self.descriptions.clone();
         for (description, opened) in descriptions.iter_mut().zip(&self.sources) {
-            if let Opened::Trace(trace) = opened {
-                description.trace = Some(trace.report().clone());
-            }
+            description.trace = opened.report().cloned();
         }
         descriptions
     }
+}
+
+/// Refuses a generator that reaches beyond the drive.
+pub(crate) fn check_span(spec: &Spec, geometry: &Geometry) -> Result<(), Error> {
+    let capacity = geometry.capacity_sectors() * SECTOR_BYTES;
+    if spec.span_end_bytes() <= capacity {
+        return Ok(());
+    }
+    Err(Error::Setting {
+        what: format!("workload {}", spec.canonical()),
+        expected: format!(
+            "its span ends at byte {}, the drive has {capacity}: use a smaller span or offset, a larger capacity, or \
+             --wrap to fold addresses",
+            spec.span_end_bytes()
+        ),
+    })
 }
 
 /// Page writes, uniform over the whole drive.

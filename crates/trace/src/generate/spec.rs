@@ -154,6 +154,11 @@ impl Spec {
         self.count
     }
 
+    /// The longest request, sectors.
+    pub fn largest_sectors(&self) -> u32 {
+        self.sizes.iter().map(|size| size.sectors).max().unwrap_or(1)
+    }
+
     /// Where the address range starts, bytes.
     pub fn offset_bytes(&self) -> u64 {
         self.offset_sectors * SECTOR_BYTES
@@ -171,7 +176,7 @@ impl Spec {
 
     /// Places a request may start at, such that every size fits at each.
     pub(super) fn starts(&self) -> u64 {
-        let largest = self.sizes.iter().map(|size| u64::from(size.sectors)).max().unwrap_or(1);
+        let largest = u64::from(self.largest_sectors());
         (self.span_sectors - largest) / self.align_sectors + 1
     }
 

@@ -1,0 +1,87 @@
+//! What a run would be, without running it: its complete configuration and workloads, and about how much memory it takes.
+
+use std::path::Path;
+
+use flashweir_ssd::config::Precondition;
+use flashweir_ssd::config::layers::to_value;
+use flashweir_ssd::{Config, Geometry};
+use flashweir_trace::SECTOR_BYTES;
+use flashweir_trace::generate::Spec;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::spec::{RunSpec, WorkloadSpec};
+use crate::workload;
+
+/// Memory of a run besides that of its drive: histograms, buffers, the result.
+const BASE_BYTES: u64 = 4 << 20;
+/// Maps and block tables, per physical page that is written.
+const PAGE_BYTES: u64 = 9;
+/// The same for the versions of a sector, under `verify`.
+const VERIFY_SECTOR_BYTES: u64 = 8;
+/// What one page brings with it when it is the first in its part of a map.
+const TOUCH_BYTES: u64 = 64 << 10;
+
+/// Says what `run` would be, as a JSON object; docs/reference/python.md has its keys. Checks what can be checked without
+/// reading a trace.
+pub fn plan(run: &RunSpec) -> Result<Value, Error> {
+    let config = run.config()?;
+    let geometry = Geometry::new(&config)?;
+    let options = run.trace_options();
+    options.parse()?;
+    let mut workloads = Vec::new();
+    let mut requests = Some(0u64);
+    let mut touched_pages = Some(0u64);
+    for (stream, workload) in (0u64..).zip(&run.workloads) {
+        let Some(spec) = generator(workload, run.seed.map(|seed| seed.wrapping_add(stream)))? else {
+            let path = Path::new(&workload.spec);
+            path.metadata().map_err(|source| Error::DeviceFile { path: path.into(), source })?;
+            workloads.push(json!({"name": workload.name, "path": workload.spec}));
+            (requests, touched_pages) = (None, None);
+            continue;
+        };
+        if !run.wrap {
+            workload::check_span(&spec, &geometry)?;
+        }
+        let more = spec.count().saturating_mul(u64::from(spec.largest_sectors() / geometry.page_sectors) + 1);
+        requests = requests.map(|sum| sum.saturating_add(spec.count()));
+        touched_pages = touched_pages.map(|sum| sum.saturating_add(more));
+        workloads.push(json!({"name": workload.name, "workload": spec.canonical()}));
+    }
+    Ok(json!({
+        "config": to_value(&config),
+        "workloads": workloads,
+        "requests": requests,
+        "logical_pages": geometry.logical_pages,
+        "physical_pages": geometry.physical_pages(),
+        "memory_bytes": memory_bytes(&config, &geometry, touched_pages, run.verify),
+        "engine": if config.uses_events() { "event" } else { "timeline" },
+        "seed": run.seed.unwrap_or(1),
+    }))
+}
+
+/// The generator that a workload is, with the seed of the run; none if it is a trace.
+fn generator(workload: &WorkloadSpec, seed: Option<u64>) -> Result<Option<Spec>, Error> {
+    if Path::new(&workload.spec).exists() || !Spec::is_spec(&workload.spec) {
+        return Ok(None);
+    }
+    let spec = Spec::parse(&workload.spec)?;
+    Ok(Some(match seed {
+        Some(seed) => spec.with_seed(seed),
+        None => spec,
+    }))
+}
+
+/// An estimate from above of what a run takes, without its traces.
+fn memory_bytes(config: &Config, geometry: &Geometry, touched_pages: Option<u64>, verify: bool) -> u64 {
+    let physical = geometry.physical_pages();
+    let sectors = u64::from(geometry.page_sectors);
+    let versions = if verify { sectors * VERIFY_SECTOR_BYTES } else { 0 };
+    let whole = physical * (PAGE_BYTES + versions);
+    let pages = match touched_pages {
+        Some(pages) if config.precondition == Precondition::Empty => pages,
+        _ => u64::MAX,
+    };
+    let buffer = config.buffer.bytes.0 / SECTOR_BYTES;
+    BASE_BYTES + whole.min(pages.saturating_mul(TOUCH_BYTES)) + buffer
+}

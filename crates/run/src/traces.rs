@@ -1,0 +1,97 @@
+//! Traces that are read once and shared by the runs of a process.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flashweir_trace::format::{Report, Trace};
+use flashweir_trace::{Request, Source, TraceError};
+
+use crate::spec::TraceOptions;
+
+/// Requests read at a time.
+const BATCH: usize = 1 << 16;
+
+/// What tells one reading of a file from another: its name, and the reader's options as text.
+type Key = (String, String);
+
+/// A trace that has been read, or not yet. The lock keeps others waiting while one reads.
+type Slot = Arc<Mutex<Option<Arc<Parsed>>>>;
+
+/// All requests of a trace, and what was read.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    requests: Vec<Request>,
+    pub(crate) report: Report,
+}
+
+/// Keeps every trace that a run of [`crate::simulate_sharing`] opens, until [`Traces::forget`].
+///
+/// A trace takes 24 bytes a request.
+#[derive(Debug, Default)]
+pub struct Traces {
+    slots: Mutex<BTreeMap<Key, Slot>>,
+}
+
+impl Traces {
+    /// The trace at `path`: read now, by whoever asks first.
+    pub(crate) fn open(&self, path: &Path, options: &TraceOptions) -> Result<Shared, TraceError> {
+        let key = (path.to_string_lossy().into_owned(), format!("{options:?}"));
+        // A panic while a slot was locked left it as it was before.
+        let slot =
+            Arc::clone(self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        let mut parsed = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let trace = match &*parsed {
+            Some(trace) => Arc::clone(trace),
+            None => Arc::clone(parsed.insert(Arc::new(read(path, options)?))),
+        };
+        Ok(Shared { trace, next: 0 })
+    }
+
+    /// Lets go of the trace at `path`; runs that use it keep it until they end.
+    pub fn forget(&self, path: &str) {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _), _| known != path);
+    }
+
+    /// How many traces are kept.
+    pub fn len(&self) -> usize {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether none is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn read(path: &Path, options: &TraceOptions) -> Result<Parsed, TraceError> {
+    let mut trace = Trace::open(path, &options.parse()?)?;
+    let mut requests = Vec::new();
+    while trace.read(&mut requests, BATCH)? {}
+    requests.shrink_to_fit();
+    Ok(Parsed { requests, report: trace.report().clone() })
+}
+
+/// One run's place in a shared trace.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) trace: Arc<Parsed>,
+    next: usize,
+}
+
+impl Shared {
+    /// How many requests there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.trace.requests.len() as u64
+    }
+}
+
+impl Source for Shared {
+    fn read(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<bool, TraceError> {
+        let rest = &self.trace.requests[self.next..];
+        let batch = &rest[..limit.min(rest.len())];
+        out.extend_from_slice(batch);
+        self.next += batch.len();
+        Ok(self.next < self.trace.requests.len())
+    }
+}
