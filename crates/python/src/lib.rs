@@ -68,6 +68,11 @@ impl Traces {
         self.0.forget(path);
     }
 
+    /// What the traces that are kept take.
+    fn memory_bytes(&self) -> usize {
+        self.0.memory_bytes()
+    }
+
     fn __len__(&self) -> usize {
         self.0.len()
     }

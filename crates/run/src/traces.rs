@@ -62,6 +62,16 @@ impl Traces {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// What the traces that are kept take. One that is being read counts when it has been.
+    pub fn memory_bytes(&self) -> usize {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = |slot: &Slot| {
+            let parsed = slot.try_lock().ok()?;
+            Some(parsed.as_ref()?.requests.capacity() * size_of::<Request>())
+        };
+        slots.values().filter_map(bytes).sum()
+    }
 }
 
 fn read(path: &Path, options: &TraceOptions) -> Result<Parsed, TraceError> {

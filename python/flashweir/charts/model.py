@@ -74,7 +74,7 @@ class Heat(Chart):
 
 @dataclass(frozen=True)
 class Strips(Chart):
-    """What each row did over time: bins between `edges`, and in `shares[state][row][bin]` how much of a bin went to a state.
+    """What each row did over time: bins between `edges`; `shares[state][row][bin]` is how much of a bin a state took.
 
     A cell is drawn in the colour of the state with the largest share, and all shares are said on demand.
     """

@@ -1,0 +1,41 @@
+"""Sizes and times as text: `64KiB` is 65536 bytes, `60us` is 60000 ns. What the engine reads, read the same here."""
+
+import math
+import re
+
+_BYTES = {"PiB": 1 << 50, "TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1}
+_DECIMAL_BYTES = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3}
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_SCALES = _BYTES | _DECIMAL_BYTES | _NANOSECONDS
+_QUANTITY = re.compile(r"\s*(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>[A-Za-z]+)\s*")
+
+
+def number_of(value: object) -> float | None:
+    """A number, a size in bytes or a time in ns; None if the value is none of them."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and (found := _QUANTITY.fullmatch(value)):
+        scale = _SCALES.get(found["unit"])
+        return None if scale is None else float(found["number"]) * scale
+    if not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def write_like(number: float, example: str) -> str:
+    """A number as text, of the kind that `example` is: a size, a time, or a plain number.
+
+    Sizes and times are rounded to whole bytes and nanoseconds, and written in the largest unit that leaves them whole.
+    """
+    found = _QUANTITY.fullmatch(example)
+    unit = found["unit"] if found else ""
+    if unit not in _SCALES:
+        return f"{number:.12g}"
+    scales = _NANOSECONDS if unit in _NANOSECONDS else _BYTES
+    whole = round(number)
+    name = next((name for name, scale in scales.items() if whole >= scale and whole % scale == 0), list(scales)[-1])
+    return f"{whole // scales[name]}{name}"

@@ -1,0 +1,97 @@
+"""Sweeps: many simulations over a grid, in one directory that survives anything.
+
+`spec` says what to run, `points` makes the runs, `runner` is the loop, `backend` where they are run (`local` threads or
+a `cluster`), `store` the directory and `frame` what comes back.
+"""
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashweir._native import ConfigError
+from flashweir.sweeps import runner
+from flashweir.sweeps.backend import Backend
+from flashweir.sweeps.local import LocalBackend
+from flashweir.sweeps.runner import Progress, State
+from flashweir.sweeps.spec import load
+
+if TYPE_CHECKING:
+    from flashweir.sweeps.frame import SweepFrame
+
+AnyPath = str | os.PathLike[str]
+
+__all__ = ["Progress", "State", "backend_for", "sweep"]
+
+
+def sweep(
+    spec: AnyPath | Mapping[str, Any],
+    directory: AnyPath | None = None,
+    *,
+    on: str = "local",
+    resume: bool = False,
+    reuse: tuple[AnyPath, ...] | list[AnyPath] = (),
+    threads: int | None = None,
+    memory_bytes: int | None = None,
+    progress: Progress | None = None,
+) -> "SweepFrame":
+    """Runs many simulations over a grid.
+
+    Args:
+        spec: a TOML file or a mapping (docs/reference/sweep.md).
+        directory: where the results go and stay. Without one they are kept for as long as the frame is.
+        on: `local`, the address of a Dask scheduler such as `tcp://10.0.0.1:8786`, or a batch system such as `slurm`.
+        resume: go on in a directory that holds a sweep already; failed runs are tried again.
+        reuse: directories of other sweeps, whose results are taken where they are the same run.
+        threads: how many runs at a time on this machine; one a core if not given.
+        memory_bytes: what the runs on this machine may take together; 80% of what is free if not given.
+        progress: is called with a `State` as results come in; returning False stops the sweep.
+
+    Returns:
+        A polars frame, a row a run, also for those that failed (`error` says why).
+
+    Raises:
+        ConfigError: the spec, the directory or `on` is not what it should be.
+        FlashweirError: `progress` stopped the sweep, or the cluster is lost. Finished runs are kept.
+        KeyboardInterrupt: Ctrl-C; finished runs are kept.
+    """
+    from flashweir.sweeps.frame import read
+
+    read_spec = load(spec if isinstance(spec, Mapping) else Path(spec))
+    make_backend = backend_for(on, threads=threads, memory_bytes=memory_bytes)
+    folder = Path(tempfile.mkdtemp(prefix="flashweir-sweep-")) if directory is None else Path(directory)
+    try:
+        runner.execute(
+            read_spec,
+            folder,
+            make_backend,
+            resume=resume,
+            reuse=tuple(Path(other) for other in reuse),
+            progress=progress,
+        )
+        frame = read(folder)
+    except BaseException:
+        if directory is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if directory is None:
+        weakref.finalize(frame, shutil.rmtree, folder, ignore_errors=True)
+    return frame
+
+
+def backend_for(on: str, *, threads: int | None = None, memory_bytes: int | None = None) -> runner.MakeBackend:
+    """What `--on` names; nothing is started yet.
+
+    Raises:
+        ConfigError: it names nothing that is known.
+    """
+
+    def local() -> Backend:
+        return LocalBackend(threads, memory_bytes)
+
+    if on == "local":
+        return local
+    raise ConfigError(f"--on {on}: expected local")

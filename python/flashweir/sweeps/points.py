@@ -1,0 +1,141 @@
+"""The runs of a sweep, one after the other: nothing of the grid is held in memory."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from flashweir import _native
+from flashweir._native import FlashweirError
+from flashweir.sweeps.axes import Label, flat
+from flashweir.sweeps.spec import PLACEHOLDER, SweepSpec
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: where it stands in the grid, and what to run. The grid's runs are numbered `point`, then seed."""
+
+    point: int
+    seed: int
+    workload: str
+    axes: Mapping[str, Label | None]
+    spec: Mapping[str, Any]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What tells it from the other runs of its sweep."""
+        return self.point, self.seed
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run that is known to make a drive: its identity, resolved settings, and what it takes."""
+
+    run: Run
+    key: str
+    plan: Mapping[str, Any]
+
+    @property
+    def traces(self) -> list[str]:
+        """Paths of the traces among its workloads."""
+        return [workload["path"] for workload in self.plan["workloads"] if "path" in workload]
+
+
+def count_points(spec: SweepSpec) -> int:
+    """How many points the grid has; each is run with every seed."""
+    return sum(math.prod(map(len, _choices(spec, streams))) for streams in spec.workloads.values())
+
+
+def runs(spec: SweepSpec) -> Iterator[Run]:
+    """All runs: workloads outermost, then the groups of axes in their order, seeds innermost."""
+    grid = ((name, ranks) for name, streams in spec.workloads.items() for ranks in product(*_choices(spec, streams)))
+    for point, (name, ranks) in enumerate(grid):
+        streams = spec.workloads[name]
+        axes: dict[str, Label | None] = {}
+        settings = dict(spec.settings)
+        for group, rank in zip(spec.groups, ranks, strict=True):
+            for axis in group:
+                axes[axis.name] = None if rank is None else axis.labels[rank]
+                settings |= {} if rank is None else axis.settings[rank]
+        device = settings.pop("device", spec.device)
+        workloads = [{"name": stream, "spec": _filled(text, settings)} for stream, text in streams.items()]
+        overrides = {key: value for key, value in settings.items() if key not in spec.placeholders}
+        for seed in spec.seeds:
+            run = {"workloads": workloads, "device": device, "overrides": overrides, "seed": seed, **spec.run}
+            yield Run(point, seed, name, axes, run)
+
+
+def _choices(spec: SweepSpec, streams: Mapping[str | None, str]) -> list[Sequence[int | None]]:
+    """What each group of axes can be: its ranks, or nothing where it only fills placeholders of other workloads."""
+    used = {name for text in streams.values() for name in PLACEHOLDER.findall(text)}
+    idle = spec.placeholders - used
+    found: list[Sequence[int | None]] = []
+    for group in spec.groups:
+        acts = any(set(settings) - idle for axis in group for settings in axis.settings)
+        found.append(range(len(group[0].labels)) if acts else [None])
+    return found
+
+
+def _filled(text: str, values: Mapping[str, object]) -> str:
+    return PLACEHOLDER.sub(lambda found: _as_text(values[found[1]]), text)
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Planner:
+    """Plans runs, and remembers what the traces hold that they read."""
+
+    def __init__(self) -> None:
+        self._digests: dict[tuple[str, int, int], str] = {}
+
+    def plan(self, run: Run) -> Planned:
+        """Resolves a run's settings and identifies it by what they are, not by how they were given.
+
+        Two runs have the same key if engine, configuration, workloads (a trace by its content), seed and options of
+        the run are the same: then they have the same result.
+
+        Raises:
+            FlashweirError: the run makes no drive, or its workload can't be read.
+        """
+        plan = json.loads(_native.plan(json.dumps(run.spec)))
+        workloads = []
+        for stream in plan["workloads"]:
+            content = self.digest(stream["path"]) if "path" in stream else stream["workload"]
+            workloads.append({"name": stream["name"], "content": content})
+        identity = {
+            "engine": f"{_native.__version__}+{_native.__build__}",
+            "config": plan["config"],
+            "workloads": workloads,
+            "seed": plan["seed"],
+            "options": {name: run.spec.get(name) for name in ("verify", "wrap", "format", "columns", "skip_bad",
+                                                              "warmup", "activity") if run.spec.get(name)},
+        }  # fmt: skip
+        text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+        return Planned(run, hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), plan)
+
+    def digest(self, path: str) -> str:
+        """The content of a file, as a hash; read once for as long as the file does not change.
+
+        Raises:
+            FlashweirError: it can't be read.
+        """
+        try:
+            status = Path(path).stat()
+            known = (path, status.st_size, status.st_mtime_ns)
+            if known not in self._digests:
+                with open(path, "rb") as file:  # noqa: PTH123 - file_digest takes what open gives
+                    self._digests[known] = hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+        except OSError as error:
+            raise FlashweirError(f"{path}: {error.strerror}") from error
+        return self._digests[known]
+
+
+def resolved(planned: Planned) -> dict[str, Any]:
+    """The run with its drive spelled out: it needs no preset and no device file any more."""
+    return {**planned.run.spec, "device": None, "overrides": flat(planned.plan["config"])}

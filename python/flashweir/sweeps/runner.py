@@ -1,0 +1,265 @@
+"""The one loop behind every sweep, wherever its runs are run: plan, run what is not there yet, write each result."""
+
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from flashweir import _native
+from flashweir._native import ConfigError, FlashweirError
+from flashweir.sweeps import rows
+from flashweir.sweeps.backend import Backend
+from flashweir.sweeps.local import free_memory_bytes
+from flashweir.sweeps.points import Planned, Planner, Run, count_points, runs
+from flashweir.sweeps.spec import SweepSpec
+from flashweir.sweeps.store import FORMAT, Store, earlier, parts, read_lines, read_meta, read_part
+
+# How long to wait for results before looking whether the user wants to stop, and telling how far things are.
+PATIENCE_S = 0.2
+# Runs taken over from earlier sweeps are written so many at a time.
+BATCH = 500
+# What two sweeps must have in common for the rows of one to be rows of the other.
+LAYOUT = ("axes", "seeds", "derived", "expressions")
+
+
+@dataclass
+class State:
+    """How far a sweep is. `ready` counts the runs that were there when it began or came from earlier sweeps."""
+
+    total: int
+    ready: int = 0
+    done: int = 0
+    failed: int = 0
+    elapsed_s: float = 0.0
+
+    @property
+    def rate(self) -> float | None:
+        """Runs a second; None before the first."""
+        return self.done / self.elapsed_s if self.done and self.elapsed_s > 0 else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds left at this rate; None before the first run has ended."""
+        return (self.total - self.ready - self.done) / self.rate if self.rate else None
+
+
+Progress = Callable[[State], bool | None]
+MakeBackend = Callable[[], Backend]
+
+
+def execute(
+    spec: SweepSpec,
+    directory: Path,
+    backend: MakeBackend,
+    *,
+    resume: bool = False,
+    reuse: tuple[Path, ...] = (),
+    progress: Progress | None = None,
+) -> State:
+    """Runs a sweep into its directory. Killed at any time, it can be resumed and loses no finished run.
+
+    Args:
+        spec: the sweep.
+        directory: made if it is not there.
+        backend: makes what runs the runs; not called if nothing is left to run.
+        resume: go on where an earlier call with this directory stopped, and try failed runs again. If the sweep or the
+            engine has changed, the earlier results are put aside and serve what is the same.
+        reuse: directories of other sweeps whose results serve as well.
+        progress: is called as results come in, at least five times a second; returning False stops the sweep.
+
+    Raises:
+        ConfigError: the directory holds a sweep and `resume` is not given, or `reuse` names no sweep.
+        FlashweirError: another process writes there, or `progress` stopped the sweep.
+    """
+    found = (directory / "sweep.json").exists() or bool(parts(directory))
+    if found and not resume:
+        raise ConfigError(f"{directory}: holds a sweep already: --resume goes on with it, -o names another directory")
+    for other in reuse:
+        read_meta(other)
+    began = time.monotonic()
+    state = State(total=count_points(spec) * len(spec.seeds))
+    planner = Planner()
+    with Store(directory) as store:
+        meta = describe(spec)
+        if found:
+            store.drop_failed()
+            if not _is_same(store, meta, spec, planner):
+                store.put_aside()
+        store.write_meta(meta)
+        sources = [*earlier(directory), *reuse]
+        if sources:
+            _take_over(store, spec, planner, sources)
+        state.ready = len(store.keys)
+        _run_rest(spec, store, planner, backend, _Reporter(state, began, progress))
+    return state
+
+
+class _Reporter:
+    """Keeps the state and tells it."""
+
+    def __init__(self, state: State, began: float, progress: Progress | None) -> None:
+        self.state, self._began, self._progress = state, began, progress
+
+    def tell(self) -> None:
+        self.state.elapsed_s = time.monotonic() - self._began
+        if self._progress is not None and self._progress(self.state) is False:
+            done, total = self.state.ready + self.state.done, self.state.total
+            raise FlashweirError(f"stopped: {done:,} of {total:,} runs done and kept: --resume goes on")
+
+
+def _run_rest(spec: SweepSpec, store: Store, planner: Planner, make_backend: MakeBackend, reporter: _Reporter) -> None:
+    state = reporter.state
+    todo = _todo(spec, store, planner)
+    backend: Backend | None = None
+    under_way, more = 0, True
+    try:
+        while more or under_way:
+            finished: list[dict[str, Any]] = []
+            submitted: list[Planned] = []
+            room = 1 if backend is None else backend.room
+            while more and len(submitted) < room and len(finished) < BATCH:
+                item = next(todo, None)
+                if item is None:
+                    more = False
+                elif isinstance(item, Planned):
+                    submitted.append(item)
+                else:
+                    finished.append(item)
+            if submitted:
+                backend = backend or make_backend()
+                backend.submit(submitted)
+                under_way += len(submitted)
+            if backend is not None and under_way:
+                outcomes = backend.collect(0 if finished else PATIENCE_S)
+                under_way -= len(outcomes)
+                for planned, result, error in outcomes:
+                    done = (planned.run, planned.key)
+                    finished.append(
+                        rows.failed(spec, *done, str(error)) if result is None else rows.finished(spec, *done, result)
+                    )
+            if finished:
+                store.append(finished)
+                state.done += len(finished)
+                state.failed += sum(row["error"] is not None for row in finished)
+            reporter.tell()
+    finally:
+        if backend is not None:
+            backend.close()
+
+
+def _todo(spec: SweepSpec, store: Store, planner: Planner) -> Iterator[Planned | dict[str, Any]]:
+    """What is not there yet: runs, and rows of those that make no drive."""
+    for run in runs(spec):
+        if run.place not in store.keys:
+            try:
+                yield planner.plan(run)
+            except FlashweirError as error:
+                yield rows.failed(spec, run, None, error)
+
+
+def _is_same(store: Store, meta: dict[str, Any], spec: SweepSpec, planner: Planner) -> bool:
+    """Whether the rows that are there are rows of this sweep, made by this engine."""
+    if not (store.directory / "sweep.json").exists():
+        return False
+    before = read_meta(store.directory)
+    # Through JSON, since that is what the other has gone through.
+    now = json.loads(json.dumps(meta))
+    if any(before.get(name) != now[name] for name in LAYOUT):
+        return False
+    left = dict(store.keys)
+    for run in runs(spec):
+        if not left:
+            return True
+        if run.place in left:
+            try:
+                if planner.plan(run).key != left.pop(run.place):
+                    return False
+            except FlashweirError:
+                return False
+    return not left
+
+
+def _take_over(store: Store, spec: SweepSpec, planner: Planner, sources: list[Path]) -> None:
+    """Writes the rows that other sweeps have results for."""
+    files = [file for source in sources for file in [*parts(source), source / "runs.jsonl"]]
+    known = {key for file in files for key, _ in _results(file)}
+    wanted: dict[str, list[Run]] = {}
+    for item in _todo(spec, store, planner):
+        if isinstance(item, Planned) and item.key in known:
+            wanted.setdefault(item.key, []).append(item.run)
+    batch: list[dict[str, Any]] = []
+    for file in files:
+        for key, result in _results(file):
+            batch += [rows.finished(spec, run, key, result) for run in wanted.pop(key, [])]
+            if len(batch) >= BATCH:
+                store.append(batch)
+                batch = []
+    if batch:
+        store.append(batch)
+
+
+def _results(file: Path) -> Iterator[tuple[str, str]]:
+    """Keys and results in a file of a sweep."""
+    for row in read_part(file) if file.suffix == ".parquet" else read_lines(file):
+        if row["key"] is not None and row["result"] is not None:
+            yield row["key"], row["result"]
+
+
+def describe(spec: SweepSpec) -> dict[str, Any]:
+    """What `sweep.json` says: the spec, and what made the results."""
+    return {
+        "format": FORMAT,
+        "name": spec.name,
+        "spec": spec.source,
+        "axes": [{"name": axis.name, "values": list(axis.labels)} for axis in spec.axes],
+        "seeds": list(spec.seeds),
+        "points": count_points(spec),
+        "runs": count_points(spec) * len(spec.seeds),
+        "derived": list(spec.derived),
+        "expressions": {name: expression.text for name, expression in spec.derived.items()},
+        "metrics": list(spec.metrics),
+        "compare": spec.compare,
+        "baseline": spec.baseline,
+        "version": _native.__version__,
+        "build": _native.__build__,
+        "git_commit": _git_commit(),
+        "machine": machine(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """The machine that starts the sweep."""
+    model = platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
+    return {
+        "host": platform.node(),
+        "system": f"{platform.system()} {platform.release()}",
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "free_memory_bytes": free_memory_bytes(),
+        "python": platform.python_version(),
+    }
+
+
+def _git_commit() -> str | None:
+    """The commit of the folder in which the sweep is started, with `+` if it has changes; None outside of git."""
+    try:
+        commit = _git("rev-parse", "HEAD")
+        return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(*args: str) -> str:
+    done = subprocess.run(["git", *args], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603, S607
+    return done.stdout.strip()

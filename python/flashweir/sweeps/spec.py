@@ -1,0 +1,269 @@
+"""What a sweep is: a spec in TOML or as a mapping, read and checked. docs/reference/sweep.md describes the language."""
+
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flashweir import _native
+from flashweir._native import ConfigError
+from flashweir.sweeps.axes import Axis, axis, flat
+from flashweir.sweeps.derived import Expression
+
+KEYS = ("name", "workloads", "device", "set", "axes", "zip", "seeds", "derived", "metrics", "compare", "baseline",
+        "verify", "wrap", "format", "columns", "skip_bad", "warmup")  # fmt: skip
+# Columns that every sweep has: no axis and no derived column may have their names.
+RESERVED = ("key", "point", "seed", "workload", "error", "result")
+MOST_SEED = 2**64 - 1
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    """A sweep. `groups` are axes that advance together; every group is crossed with the others and the workloads."""
+
+    name: str
+    workloads: Mapping[str, Mapping[str | None, str]]
+    device: str | None
+    settings: Mapping[str, object]
+    groups: Sequence[Sequence[Axis]]
+    seeds: Sequence[int]
+    derived: Mapping[str, Expression]
+    metrics: Sequence[str] = ()
+    compare: str | None = None
+    baseline: object = None
+    run: Mapping[str, object] = field(default_factory=dict)
+    placeholders: frozenset[str] = frozenset()
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def axes(self) -> list[Axis]:
+        """All axes, the workload first where there is more than one."""
+        found = [axis for group in self.groups for axis in group]
+        if len(self.workloads) > 1:
+            names = tuple(self.workloads)
+            found.insert(0, Axis("workload", names, tuple({} for _ in names)))
+        return found
+
+
+def load(given: str | Path | Mapping[str, Any]) -> SweepSpec:
+    """Reads a spec from a TOML file or a mapping.
+
+    Paths in a file are relative to its folder, in a mapping to the current one.
+
+    Raises:
+        ConfigError: the file can't be read, a key is unknown, or a value is not what it should be.
+    """
+    if isinstance(given, Mapping):
+        return _read(dict(given), "sweep", Path())
+    path = Path(given)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}: expected a sweep in TOML") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 text: expected a sweep in TOML") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    try:
+        return _read(table, path.stem, path.parent)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
+    for key in table:
+        if key not in KEYS:
+            raise ConfigError(f"{key}: unknown key{_nearest(key, KEYS)}")
+    workloads = _workloads(table.get("workloads"), folder)
+    axes = {str(key): axis(str(key), given) for key, given in _table(table, "axes").items()}
+    settings = flat(_table(table, "set"))
+    placeholders = _check_names(axes, settings, workloads)
+    derived = {str(key): Expression(str(key), text) for key, text in _table(table, "derived").items()}
+    for column in derived:
+        if column in RESERVED or column in axes:
+            raise ConfigError(f"derived.{column}: that is a column already: expected another name")
+    device = table.get("device")
+    if device is not None and not isinstance(device, str):
+        raise ConfigError(f"device: {device!r}: expected a preset or a file; single keys go under [set]")
+    spec = SweepSpec(
+        name=str(table.get("name", name)),
+        workloads=workloads,
+        device=_place(device, folder),
+        settings=settings,
+        groups=_groups(axes, table.get("zip", []), folder),
+        seeds=_seeds(table.get("seeds", 1)),
+        derived=derived,
+        metrics=_texts(table, "metrics"),
+        compare=table.get("compare"),
+        baseline=table.get("baseline"),
+        run=_run(table),
+        placeholders=placeholders,
+        source=json.loads(json.dumps(table, default=str)),
+    )
+    _check_comparison(spec)
+    return spec
+
+
+def _workloads(given: object, folder: Path) -> dict[str, dict[str | None, str]]:
+    """Name to streams: a stream without a name where the workload is a single text."""
+    if isinstance(given, str):
+        given = {"workload": given}
+    elif isinstance(given, Sequence):
+        given = {Path(str(text)).name if (folder / str(text)).exists() else str(text): text for text in given}
+    if not isinstance(given, Mapping) or not given:
+        raise ConfigError("workloads: expected a table of names and workloads, such as random = 'random:count=100000'")
+    found: dict[str, dict[str | None, str]] = {}
+    for name, workload in given.items():
+        streams = {None: workload} if isinstance(workload, str) else workload
+        if not isinstance(streams, Mapping) or not streams or not all(isinstance(v, str) for v in streams.values()):
+            raise ConfigError(f"workloads.{name}: expected a trace file, a generator, or a table of such by stream")
+        found[str(name)] = {stream: str(_place(text, folder)) for stream, text in streams.items()}
+    return found
+
+
+def _groups(axes: Mapping[str, Axis], zipped: object, folder: Path) -> list[list[Axis]]:
+    """Axes by group, in the order of the spec."""
+    if "device" in axes:
+        labels = axes["device"].labels
+        places = tuple({**given, "device": _place(str(given.get("device", "")), folder)} if "device" in given else given
+                       for given in axes["device"].settings)  # fmt: skip
+        axes = {**axes, "device": Axis("device", labels, places)}
+    if not isinstance(zipped, Sequence) or not all(isinstance(g, Sequence) and not isinstance(g, str) for g in zipped):
+        raise ConfigError('zip: expected a list of lists of axes, such as [["channels", "dies"]]')
+    group_of: dict[str, int] = {}
+    for rank, group in enumerate(zipped):
+        for name in group:
+            if name not in axes:
+                raise ConfigError(f"zip: {name!r} is no axis{_nearest(str(name), list(axes))}")
+            if name in group_of:
+                raise ConfigError(f"zip: {name!r} is listed twice")
+            group_of[name] = rank
+        sizes = {name: len(axes[name].labels) for name in group}
+        if len(set(sizes.values())) > 1:
+            counts = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+            raise ConfigError(f"zip: expected axes with equally many values: {counts}")
+    groups: dict[object, list[Axis]] = {}
+    for name, found in axes.items():
+        groups.setdefault(group_of.get(name, name), []).append(found)
+    return list(groups.values())
+
+
+def _check_names(
+    axes: Mapping[str, Axis], settings: Mapping[str, object], workloads: Mapping[str, Mapping[str | None, str]]
+) -> frozenset[str]:
+    """Every name must act: on a key, on the device, or on a placeholder; and every placeholder needs a value.
+
+    Returns the placeholders that are no keys of the drive as well.
+    """
+    keys = {key["name"] for key in json.loads(_native.schema())["x-keys"]}
+    placeholders = {name for streams in workloads.values() for text in streams.values() for name in
+                    PLACEHOLDER.findall(text)}  # fmt: skip
+    always = set(settings).union(*(set.intersection(*map(set, found.settings)) for found in axes.values()))
+    if missing := sorted(placeholders - always):
+        raise ConfigError(f"workloads: {{{missing[0]}}} has no value: expected axes.{missing[0]} or set.{missing[0]}")
+    known = keys | placeholders
+    if unknown := sorted(set(settings) - known):
+        raise ConfigError(f"set.{unknown[0]}: no key of a drive{_nearest(unknown[0], sorted(known))}")
+    for name, found in axes.items():
+        if name in RESERVED:
+            raise ConfigError(f"axes.{name}: that is a column of every sweep: expected another name")
+        for key in set().union(*found.settings) - known - {"device"}:
+            raise ConfigError(f"axes.{name}: {key} is no key of a drive, no placeholder of a workload"
+                              f"{_nearest(key, sorted(known))}")  # fmt: skip
+    return frozenset(placeholders - keys)
+
+
+def _check_comparison(spec: SweepSpec) -> None:
+    axes = {axis.name: axis for axis in spec.axes}
+    if spec.compare is None and spec.baseline is not None:
+        raise ConfigError("baseline: expected compare, the axis that it is a value of")
+    if spec.compare is not None and spec.compare not in axes:
+        raise ConfigError(f"compare: {spec.compare!r} is no axis{_nearest(str(spec.compare), list(axes))}")
+    if spec.compare is not None and spec.baseline is not None and spec.baseline not in axes[spec.compare].labels:
+        values = ", ".join(str(label) for label in axes[spec.compare].labels)
+        raise ConfigError(f"baseline: {spec.baseline!r} is no value of {spec.compare}: expected one of {values}")
+
+
+def _seeds(given: object) -> list[int]:
+    if isinstance(given, Mapping) and set(given) == {"first", "count"}:
+        first, count = given["first"], given["count"]
+    elif isinstance(given, int) and not isinstance(given, bool):
+        first, count = 1, given
+    elif isinstance(given, Sequence) and not isinstance(given, str):
+        seeds = list(given)
+        if not seeds or not all(_is_whole(seed, 0, MOST_SEED) for seed in seeds) or len(set(seeds)) < len(seeds):
+            raise ConfigError(f"seeds: expected different whole numbers from 0 to {MOST_SEED}")
+        return seeds
+    else:
+        raise ConfigError("seeds: expected how many, a list, or {first = 1, count = 10}")
+    if not _is_whole(count, 1, 10_000_000) or not _is_whole(first, 0, MOST_SEED - count):
+        raise ConfigError("seeds: expected how many: a whole number of at least 1")
+    return list(range(first, first + count))
+
+
+def _is_whole(value: object, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _run(table: Mapping[str, Any]) -> dict[str, object]:
+    """Options of every run, checked for their types; what they mean is the engine's to say."""
+    kinds = {"verify": bool, "wrap": bool, "format": str, "columns": str, "skip_bad": int, "warmup": str}
+    found: dict[str, object] = {}
+    for key, kind in kinds.items():
+        if key in table:
+            value = table[key]
+            if not (_is_whole(value, 0, MOST_SEED) if kind is int else isinstance(value, kind)):
+                names = {bool: "true or false", str: "a text", int: "a whole number of at least 0"}
+                raise ConfigError(f"{key}: {value!r}: expected {names[kind]}")
+            found[key] = value
+    return found
+
+
+def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{key}: {value!r}: expected a table")
+    # TOML reads gc.victim = [...] under [axes] as nested tables; a dotted key is what was meant.
+    return _dotted(value) if key == "axes" else value
+
+
+def _dotted(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Axes by dotted name: tables are followed until a list, a range, or named groups of settings."""
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        is_range = isinstance(value, Mapping) and {"from", "to"} <= set(value)
+        if isinstance(value, Mapping) and not is_range and _leads_to_axes(value):
+            found.update(_dotted(value, f"{prefix}{name}."))
+        else:
+            found[f"{prefix}{name}"] = value
+    return found
+
+
+def _leads_to_axes(table: Mapping[str, Any]) -> bool:
+    """Whether a table holds axes by the rest of their names, rather than named groups of settings."""
+    return any(isinstance(value, list) or (isinstance(value, Mapping) and {"from", "to"} <= set(value))
+               for value in table.values())  # fmt: skip
+
+
+def _texts(table: Mapping[str, Any], key: str) -> list[str]:
+    value = table.get(key, [])
+    if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(text, str) for text in value):
+        raise ConfigError(f"{key}: {value!r}: expected a list of names")
+    return list(value)
+
+
+def _place(text: str | None, folder: Path) -> str | None:
+    """A path relative to the spec's folder, where there is such a file; any other text as it is."""
+    if text is not None and not Path(text).is_absolute() and (folder / text).exists():
+        return str(folder / text)
+    return text
+
+
+def _nearest(key: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(key, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -1,0 +1,287 @@
+"""A sweep's directory: `sweep.json`, `runs.jsonl`, and `runs-NNNNN.parquet` for every thousand runs.
+
+A finished run is appended to `runs.jsonl` and synced before it counts. A full thousand is written as Parquet under a
+temporary name, renamed, and then taken out of `runs.jsonl`; a kill between the two leaves rows in both, which opening
+the directory puts right. So whatever is killed, no finished run is lost and none is there twice.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
+
+from flashweir._native import ConfigError, FlashweirError
+from flashweir.sweeps.rows import FIRST, LAST, line
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = 1
+PART_ROWS = 1000
+# Results with many latencies are large: fewer than a thousand of them then make a part.
+PART_BYTES = 64 << 20
+Place = tuple[int, int]
+
+
+class Store:
+    """A sweep's directory, open for writing by this process alone."""
+
+    def __init__(self, directory: Path) -> None:
+        """Opens or makes the directory, and puts right what a killed writer left.
+
+        Raises:
+            FlashweirError: another process writes to it.
+        """
+        self.directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+        self._lock = (directory / ".lock").open("wb")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise FlashweirError(f"{directory}: another sweep is writing here") from error
+        for leftover in directory.glob(".*.part"):
+            leftover.unlink()
+        # Place of every run that is there, and its key; and those that failed.
+        self.keys: dict[Place, str | None] = {}
+        self.failed: set[Place] = set()
+        self._tail: list[dict[str, Any]] = []
+        self._tail_bytes = 0
+        self._appended: BinaryIO | None = None
+        self._recover()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._appended is not None:
+            self._appended.close()
+        self._lock.close()
+
+    def _recover(self) -> None:
+        for part in parts(self.directory):
+            for row in _read_parquet(part, columns=["key", "point", "seed", "error"]).iter_rows(named=True):
+                self._know(row)
+        self._tail = [row for row in read_lines(self.directory / "runs.jsonl") if place_of(row) not in self.keys]
+        for row in self._tail:
+            self._know(row)
+        self._rewrite_tail()
+
+    def _know(self, row: Mapping[str, Any]) -> None:
+        self.keys[place_of(row)] = row["key"]
+        if row["error"] is not None:
+            self.failed.add(place_of(row))
+
+    def write_meta(self, meta: Mapping[str, Any]) -> None:
+        """Writes `sweep.json`, whole or not at all."""
+        replace(self.directory / "sweep.json", (json.dumps(meta, indent=2, ensure_ascii=False) + "\n").encode())
+
+    def append(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Adds finished runs; when this returns, they are on the disk."""
+        if self._appended is None:
+            self._appended = (self.directory / "runs.jsonl").open("ab", buffering=0)
+        lines = b"".join(map(line, rows))
+        self._appended.write(lines)
+        os.fdatasync(self._appended.fileno())
+        for row in rows:
+            self._know(row)
+        self._tail.extend(rows)
+        self._tail_bytes += len(lines)
+        if len(self._tail) >= PART_ROWS or self._tail_bytes >= PART_BYTES:
+            self._compact()
+
+    def drop_failed(self) -> None:
+        """Takes failed runs out, so that they are tried again."""
+        if not self.failed:
+            return
+        for part in parts(self.directory):
+            rows = list(read_part(part))
+            kept = [row for row in rows if row["error"] is None]
+            if not kept:
+                part.unlink()
+            elif len(kept) < len(rows):
+                replace(part, _parquet(kept))
+        self._tail = [row for row in self._tail if row["error"] is None]
+        self._rewrite_tail()
+        for place in self.failed:
+            del self.keys[place]
+        self.failed.clear()
+
+    def put_aside(self) -> Path:
+        """Moves everything into a folder `earlier-N` of its own, and starts anew. Nothing is deleted."""
+        number = 1 + max((int(path.name.partition("-")[2]) for path in earlier(self.directory)), default=0)
+        aside = self.directory / f"earlier-{number}"
+        aside.mkdir()
+        # The description goes last: until it has gone, what is left here is still a sweep that can be resumed.
+        for path in [*parts(self.directory), self.directory / "runs.jsonl", self.directory / "sweep.json"]:
+            if path.exists():
+                path.replace(aside / path.name)
+        self.keys.clear()
+        self.failed.clear()
+        self._tail = []
+        self._rewrite_tail()
+        return aside
+
+    def _compact(self) -> None:
+        numbers = [int(part.stem.partition("-")[2]) for part in parts(self.directory)]
+        replace(self.directory / f"runs-{max(numbers, default=-1) + 1:05}.parquet", _parquet(self._tail))
+        self._tail = []
+        self._rewrite_tail()
+
+    def _rewrite_tail(self) -> None:
+        if self._appended is not None:
+            self._appended.close()
+            self._appended = None
+        lines = b"".join(map(line, self._tail))
+        self._tail_bytes = len(lines)
+        replace(self.directory / "runs.jsonl", lines)
+
+
+def place_of(row: Mapping[str, Any]) -> Place:
+    """Where a row's run stands in the grid."""
+    return row["point"], row["seed"]
+
+
+def parts(directory: Path) -> list[Path]:
+    """The Parquet files of a sweep, in the order of their writing."""
+    return sorted(directory.glob("runs-*.parquet"))
+
+
+def earlier(directory: Path) -> list[Path]:
+    """Folders into which earlier versions of a sweep were put aside."""
+    return sorted(path for path in directory.glob("earlier-*") if path.name.partition("-")[2].isdecimal())
+
+
+def read_meta(directory: Path) -> dict[str, Any]:
+    """`sweep.json`.
+
+    Raises:
+        ConfigError: there is none, or it is of another kind.
+    """
+    path = directory / "sweep.json"
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}: expected the directory of a sweep") from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}: expected what a sweep writes") from error
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise ConfigError(f"{path}: expected what a sweep writes, in format {FORMAT}")
+    return meta
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of `runs.jsonl`. The last line of a killed writer may be torn: it did not count yet.
+
+    Raises:
+        FlashweirError: a line before the last is damaged.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        torn: tuple[int, str] | None = None
+        for number, text in enumerate(file, 1):
+            if torn is not None:
+                raise FlashweirError(f"{path}: line {torn[0]}: damaged: {torn[1]}")
+            try:
+                row = json.loads(text)
+                place_of(row), row["key"], row["error"], row["result"]
+            except (ValueError, TypeError, KeyError) as error:
+                torn = number, " ".join(str(error).split())
+                continue
+            result = row["result"]
+            yield {**row, "result": None if result is None else json.dumps(result, separators=(",", ":"))}
+
+
+def read_part(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a Parquet file."""
+    yield from _read_parquet(path).iter_rows(named=True)
+
+
+def rows(directory: Path) -> Iterator[dict[str, Any]]:
+    """All rows of a sweep with their results as JSON text, a thousand of them in memory at a time."""
+    seen: set[Place] = set()
+    for part in parts(directory):
+        for row in read_part(part):
+            seen.add(place_of(row))
+            yield row
+    for row in read_lines(directory / "runs.jsonl"):
+        if place_of(row) not in seen:
+            yield row
+
+
+def frame(directory: Path) -> "pl.DataFrame":
+    """The rows of a sweep without their results, in the order of the grid."""
+    import polars as pl
+
+    frames = [_read_parquet(part, without=["result"]) for part in parts(directory)]
+    tail = list(read_lines(directory / "runs.jsonl"))
+    if tail:
+        frames.append(_frame(tail).drop("result"))
+    if not frames:
+        return pl.DataFrame(schema={"key": pl.String, "point": pl.Int64, "seed": pl.UInt64, "workload": pl.String,
+                                    "error": pl.String})  # fmt: skip
+    whole = pl.concat(frames, how="diagonal_relaxed").unique(["point", "seed"], keep="first").sort("point", "seed")
+    # Parts in which every run failed have no metrics: these came later, but stand last.
+    return whole.select([name for name in whole.columns if name != "error"] + ["error"])
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Writes a file under a temporary name, syncs it, and gives it its name."""
+    part = path.with_name(f".{path.name}.part")
+    with part.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _read_parquet(part: Path, *, columns: Sequence[str] | None = None, without: Sequence[str] = ()) -> "pl.DataFrame":
+    import polars as pl
+
+    try:
+        found = pl.scan_parquet(part)
+        return (found.select(columns) if columns else found.drop(without)).collect()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise FlashweirError(f"{part}: damaged: {error}") from error
+
+
+def _frame(rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
+    """Rows as a frame. A column is of integers only if every value is one: null metrics are floats elsewhere."""
+    import polars as pl
+
+    names = dict.fromkeys(name for row in rows for name in row if name not in LAST)
+    columns: dict[str, pl.Series] = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        columns[name] = pl.Series(name, values, dtype=_type(name, values), strict=False)
+    columns["error"] = pl.Series("error", [row["error"] for row in rows], dtype=pl.String)
+    columns["result"] = pl.Series("result", [row["result"] for row in rows], dtype=pl.String)
+    return pl.DataFrame(columns)
+
+
+def _type(name: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a polars type
+    import polars as pl
+
+    if name in FIRST:
+        return {"key": pl.String, "point": pl.Int64, "seed": pl.UInt64, "workload": pl.String}[name]
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {bool}:
+        return pl.Boolean
+    if str in kinds or bool in kinds:
+        return pl.String
+    return pl.Int64 if kinds == {int} else pl.Float64
+
+
+def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    import io
+
+    buffer = io.BytesIO()
+    _frame(rows).write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
