@@ -31,13 +31,13 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
     options.parse()?;
     let mut workloads = Vec::new();
     let mut requests = Some(0u64);
-    let mut touched_pages = Some(0u64);
+    let mut pages = Some(0u64);
     for (stream, workload) in (0u64..).zip(&run.workloads) {
         let Some(spec) = generator(workload, run.seed.map(|seed| seed.wrapping_add(stream)))? else {
             let path = Path::new(&workload.spec);
             path.metadata().map_err(|source| Error::DeviceFile { path: path.into(), source })?;
             workloads.push(json!({"name": workload.name, "path": workload.spec}));
-            (requests, touched_pages) = (None, None);
+            (requests, pages) = (None, None);
             continue;
         };
         if !run.wrap {
@@ -45,16 +45,17 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         }
         let more = spec.count().saturating_mul(u64::from(spec.largest_sectors() / geometry.page_sectors) + 1);
         requests = requests.map(|sum| sum.saturating_add(spec.count()));
-        touched_pages = touched_pages.map(|sum| sum.saturating_add(more));
+        pages = pages.map(|sum| sum.saturating_add(more));
         workloads.push(json!({"name": workload.name, "workload": spec.canonical()}));
     }
     Ok(json!({
         "config": to_value(&config),
         "workloads": workloads,
         "requests": requests,
+        "pages": pages,
         "logical_pages": geometry.logical_pages,
         "physical_pages": geometry.physical_pages(),
-        "memory_bytes": memory_bytes(&config, &geometry, touched_pages, run.verify),
+        "memory_bytes": memory_bytes(&config, &geometry, pages, run.verify),
         "engine": if config.uses_events() { "event" } else { "timeline" },
         "seed": run.seed.unwrap_or(1),
     }))
@@ -73,15 +74,15 @@ fn generator(workload: &WorkloadSpec, seed: Option<u64>) -> Result<Option<Spec>,
 }
 
 /// An estimate from above of what a run takes, without its traces.
-fn memory_bytes(config: &Config, geometry: &Geometry, touched_pages: Option<u64>, verify: bool) -> u64 {
+fn memory_bytes(config: &Config, geometry: &Geometry, pages: Option<u64>, verify: bool) -> u64 {
     let physical = geometry.physical_pages();
     let sectors = u64::from(geometry.page_sectors);
     let versions = if verify { sectors * VERIFY_SECTOR_BYTES } else { 0 };
     let whole = physical * (PAGE_BYTES + versions);
-    let pages = match touched_pages {
+    let touched = match pages {
         Some(pages) if config.precondition == Precondition::Empty => pages,
         _ => u64::MAX,
     };
     let buffer = config.buffer.bytes.0 / SECTOR_BYTES;
-    BASE_BYTES + whole.min(pages.saturating_mul(TOUCH_BYTES)) + buffer
+    BASE_BYTES + whole.min(touched.saturating_mul(TOUCH_BYTES)) + buffer
 }

@@ -1,0 +1,97 @@
+"""What a sweep would take, without running it: `flashweir sweep --dry-run`."""
+
+import json
+import statistics
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from flashweir import _native
+from flashweir._native import FlashweirError
+from flashweir.quantity import number_of
+from flashweir.sweeps.points import Planner, runs
+from flashweir.sweeps.spec import SweepSpec
+
+# Two short runs tell how fast this machine is: on a drive whose maps are larger than the processor's caches.
+PILOT_WORKLOAD = {"name": None, "spec": "random:span=2GiB,size=4KiB,count=100000"}
+PILOT_DRIVE = {"capacity": "2GiB", "precondition": "full"}
+# Capacities written until a drive is steady, filling included: mostly four.
+STEADY_CAPACITIES = 4
+
+
+def estimate(spec: SweepSpec, planner: Planner, threads: int) -> dict[str, Any]:
+    """Counts, and about how long and how much memory a run takes.
+
+    Returns `points`, `runs`, `refused` (runs that make no drive) and `refusals` (reason to runs), `run_s` and
+    `memory_bytes` (each `least`, `median` and `most` over the runs), and `total_s` with `threads` runs at a time. Times
+    are from two short runs on this machine, and good to a factor of two or three: write amplification is not foreseen.
+    """
+    speed = {engine: _pilot(engine) for engine in ("timeline", "event")}
+    traces: dict[str, dict[str, Any]] = {}
+    seconds: list[float] = []
+    memory: list[int] = []
+    refusals: Counter[str] = Counter()
+    points = 0
+    for run in runs(spec):
+        if run.seed != spec.seeds[0]:
+            continue
+        points += 1
+        try:
+            planned = planner.plan(run)
+            pages = _pages(planned.plan, run.spec, traces)
+        except FlashweirError as error:
+            refusals[" ".join(str(error).split())] += len(spec.seeds)
+            continue
+        seconds.append(_seconds(planned.plan, pages, speed[planned.plan["engine"]]))
+        memory.append(planned.plan["memory_bytes"])
+    return {
+        "name": spec.name,
+        "points": points,
+        "runs": points * len(spec.seeds),
+        "refused": refusals.total(),
+        "refusals": dict(refusals.most_common()),
+        "threads": threads,
+        "run_s": _spread(seconds),
+        "memory_bytes": _spread(memory),
+        "total_s": sum(seconds) * len(spec.seeds) / threads,
+    }
+
+
+def _pilot(engine: str) -> tuple[float, float]:
+    """Seconds a page of the run, and a page of filling the drive."""
+    spec = {"workloads": [PILOT_WORKLOAD], "overrides": {**PILOT_DRIVE, "engine": engine}}
+    result = json.loads(_native.simulate(json.dumps(spec)))
+    pages = result["geometry"]["logical_pages"]
+    return result["wall_s"] / result["requests"], result["precondition_wall_s"] / pages
+
+
+def _pages(plan: Mapping[str, Any], run: Mapping[str, Any], traces: dict[str, dict[str, Any]]) -> float:
+    """Pages that the workload touches; a trace is read for that, once."""
+    if plan["pages"] is not None:
+        return float(plan["pages"])
+    options = json.dumps({name: run[name] for name in ("format", "columns", "skip_bad") if name in run})
+    page_bytes = number_of(plan["config"]["page"]) or 1.0
+    total = 0.0
+    for workload in plan["workloads"]:
+        if "path" not in workload:
+            continue
+        path = workload["path"]
+        if path not in traces:
+            traces[path] = json.loads(_native.trace_info(path, options))
+        info = traces[path]
+        for count, size in (("reads", "mean_read_bytes"), ("writes", "mean_write_bytes")):
+            total += info[count] * max(1.0, (info[size] or 0.0) / page_bytes)
+    return total
+
+
+def _seconds(plan: Mapping[str, Any], pages: float, speed: tuple[float, float]) -> float:
+    a_page, a_filled_page = speed
+    before = {"empty": 0.0, "full": plan["logical_pages"] * a_filled_page}
+    steady = STEADY_CAPACITIES * plan["logical_pages"] * a_page
+    return before.get(plan["config"]["precondition"], steady) + pages * a_page
+
+
+def _spread(values: list[float] | list[int]) -> dict[str, float] | None:
+    if not values:
+        return None
+    return {"least": min(values), "median": statistics.median(values), "most": max(values)}

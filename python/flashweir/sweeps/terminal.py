@@ -1,0 +1,97 @@
+"""What `flashweir sweep` says on a terminal: progress while it runs, an estimate before."""
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+from flashweir.sweeps.runner import State
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+_KINDS = (("least", "at least"), ("median", "median"), ("most", "at most"))
+
+
+class SweepBar:
+    """A bar with rate, time left and failures; a context manager that clears it at the end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self._bar = Progress(
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f} runs"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[rate]}"),
+            console=Console(file=self._stream),
+            auto_refresh=False,
+            transient=True,
+        )
+        self._bar.add_task("", total=None, rate="")
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, state: State) -> bool:
+        """Draws `state`. Never stops the sweep."""
+        if self._bar is not None:
+            done = state.ready + state.done
+            self._bar.update(self._bar.task_ids[0], completed=done, total=state.total, rate=describe(state))
+            self._bar.refresh()
+        return True
+
+
+def bar_on_terminal() -> SweepBar | None:
+    """A bar on standard error, or None where that is no terminal."""
+    return SweepBar(sys.stderr) if sys.stderr.isatty() else None
+
+
+def describe(state: State) -> str:
+    """Rate, time left and failures in words."""
+    parts = []
+    if state.rate is not None and state.left_s is not None:
+        rate = f"{state.rate:,.0f} a second" if state.rate >= 10 else f"{state.rate * 60:,.1f} a minute"  # noqa: PLR2004
+        parts += [rate, f"{duration(state.left_s)} left"]
+    if state.failed:
+        parts.append(f"{state.failed:,} failed")
+    return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: 3.2 s, 4 min 10 s, 2 h 5 min, 3 days 4 h."""
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    if seconds < 60:  # noqa: PLR2004 - a minute
+        return f"{seconds:.3g} s"
+    units = (("days", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    rank = next(rank for rank, (_, size) in enumerate(units) if seconds >= size)
+    (large, size), (small, part) = units[rank], units[rank + 1]
+    count, rest = divmod(round(seconds), size)
+    return f"{count} {large} {rest // part} {small}"
+
+
+def print_estimate(estimate: Mapping[str, Any], console: "Console") -> None:
+    """Prints what a dry run found."""
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    say(f"{estimate['name']}: {estimate['points']:,} points, {estimate['runs']:,} runs")
+    for reason, count in estimate["refusals"].items():
+        say(f"  {count:,} refused: {reason}")
+    if estimate["run_s"] is not None:
+        run_s, memory = estimate["run_s"], estimate["memory_bytes"]
+        say("time a run:   " + ", ".join(f"{word} {duration(run_s[kind])}" for kind, word in _KINDS))
+        say("memory a run: " + ", ".join(f"{word} {memory[kind] / (1 << 20):,.0f} MiB" for kind, word in _KINDS))
+        threads = estimate["threads"]
+        say(
+            f"all of it:    about {duration(estimate['total_s'])} with {threads} {'run' if threads == 1 else 'runs'} at a time"
+        )
