@@ -91,7 +91,4 @@ def print_estimate(estimate: Mapping[str, Any], console: "Console") -> None:
         run_s, memory = estimate["run_s"], estimate["memory_bytes"]
         say("time a run:   " + ", ".join(f"{word} {duration(run_s[kind])}" for kind, word in _KINDS))
         say("memory a run: " + ", ".join(f"{word} {memory[kind] / (1 << 20):,.0f} MiB" for kind, word in _KINDS))
-        threads = estimate["threads"]
-        say(
-            f"all of it:    about {duration(estimate['total_s'])} with {threads} {'run' if threads == 1 else 'runs'} at a time"
-        )
+        say(f"all of it:    about {duration(estimate['total_s'])}, {estimate['threads']} at a time")
