@@ -19,6 +19,8 @@ const BASE_BYTES: u64 = 4 << 20;
 const PAGE_BYTES: u64 = 9;
 /// The same for the versions of a sector, under `verify`.
 const VERIFY_SECTOR_BYTES: u64 = 8;
+/// An entry of the map.
+const ENTRY_BYTES: u64 = 4;
 /// What one page brings with it when it is the first in its part of a map.
 const TOUCH_BYTES: u64 = 64 << 10;
 
@@ -75,14 +77,16 @@ fn generator(workload: &WorkloadSpec, seed: Option<u64>) -> Result<Option<Spec>,
 
 /// An estimate from above of what a run takes, without its traces.
 fn memory_bytes(config: &Config, geometry: &Geometry, pages: Option<u64>, verify: bool) -> u64 {
-    let physical = geometry.physical_pages();
-    let sectors = u64::from(geometry.page_sectors);
-    let versions = if verify { sectors * VERIFY_SECTOR_BYTES } else { 0 };
-    let whole = physical * (PAGE_BYTES + versions);
-    let touched = match pages {
-        Some(pages) if config.precondition == Precondition::Empty => pages,
+    let versions = if verify { u64::from(geometry.page_sectors) * VERIFY_SECTOR_BYTES } else { 0 };
+    let whole = geometry.physical_pages() * (PAGE_BYTES + versions);
+    let buffer = config.buffer.bytes.0 / SECTOR_BYTES;
+    let written = match pages {
+        // The map is touched where the workload writes, everything else from the start on.
+        Some(pages) if config.precondition == Precondition::Empty => {
+            let map = pages.saturating_mul(TOUCH_BYTES).min(geometry.logical_pages * ENTRY_BYTES);
+            pages.saturating_mul(PAGE_BYTES + versions).saturating_add(map)
+        }
         _ => u64::MAX,
     };
-    let buffer = config.buffer.bytes.0 / SECTOR_BYTES;
-    BASE_BYTES + whole.min(touched.saturating_mul(TOUCH_BYTES)) + buffer
+    BASE_BYTES + whole.min(written) + buffer
 }

@@ -14,7 +14,7 @@ from flashweir.sweeps import store
 class SweepFrame(pl.DataFrame):
     """A row a run: `key`, `point`, `seed`, `workload`, the axes, the derived columns, the result's numbers, `error`.
 
-    Any operation of polars works; what comes out of one (`filter`, `group_by`) is a frame without a directory.
+    Any operation of polars works; what comes out of one (`filter`, `group_by`) is a plain frame of polars.
     """
 
     directory: Path | None = None
@@ -34,7 +34,7 @@ class SweepFrame(pl.DataFrame):
             ConfigError: the frame has no directory.
         """
         if self.directory is None:
-            raise ConfigError("this frame is no whole sweep any more: take results() of what sweep() returned")
+            raise ConfigError("this frame has no directory: take results() of what sweep() returned")
         for row in store.rows(self.directory):
             text = row.pop("result")
             if text is not None:

@@ -40,6 +40,7 @@ class Store:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            self._lock.close()
             raise FlashweirError(f"{directory}: another sweep is writing here") from error
         for leftover in directory.glob(".*.part"):
             leftover.unlink()

@@ -1,0 +1,403 @@
+"""Sweeps: every run arrives once, whatever fails or is killed."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import SHIPPED_TRACE
+
+import flashweir
+from flashweir import ConfigError, FlashweirError
+from flashweir.sweeps import runner, store, sweep
+from flashweir.sweeps.backend import Outcome
+from flashweir.sweeps.estimate import estimate
+from flashweir.sweeps.frame import SweepFrame
+from flashweir.sweeps.local import Budget, LocalBackend
+from flashweir.sweeps.points import Planned, Planner
+from flashweir.sweeps.runner import State
+from flashweir.sweeps.spec import load
+
+GRID: dict[str, Any] = {
+    "name": "grid",
+    "workloads": {"random": "random:span=32MiB,size=4KiB,count=2000"},
+    "set": {"channels": 2, "capacity": "64MiB", "pages_per_block": 64},
+    "axes": {"gc.victim": ["fifo", "greedy"], "op_ratio": [0.1, 0.2]},
+    "seeds": 3,
+    "derived": {"moved": "flash.gc.programs / flash.programs"},
+}
+
+
+def steady(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame without what depends on the machine."""
+    return pl.DataFrame(frame).drop([name for name in frame.columns if name.endswith("wall_s")])
+
+
+def test_a_row_a_run_in_the_order_of_the_grid() -> None:
+    frame = sweep(GRID)
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.height == 12
+    assert frame["seed"].to_list() == [1, 2, 3] * 4
+    assert frame["gc.victim"].to_list() == ["fifo"] * 6 + ["greedy"] * 6
+    assert frame["op_ratio"].to_list() == [0.1] * 3 + [0.2] * 3 + [0.1] * 3 + [0.2] * 3
+    assert frame["error"].null_count() == 12
+    alone = flashweir.simulate(
+        GRID["workloads"]["random"], seed=2, set={**GRID["set"], "gc.victim": "greedy", "op_ratio": 0.2}
+    )
+    row = frame.row(10, named=True)
+    assert row["write_amplification"] == alone["write_amplification"]
+    assert row["latency_us.write.p99"] == alone["latency_us.write.p99"]
+    assert row["moved"] == alone["flash.gc.programs"] / alone["flash.programs"]
+
+
+def test_results_are_whole_and_the_directory_lasts(tmp_path: Path) -> None:
+    frame = sweep(GRID, tmp_path / "s")
+    results = list(frame.results())
+    assert len(results) == 12
+    for row, result in results:
+        assert result["seed"] == row["seed"]
+        assert result["config"]["gc"]["victim"] == row["gc.victim"]
+        assert result["iops"] == row["iops"]
+    meta = json.loads((tmp_path / "s" / "sweep.json").read_text())
+    assert meta["runs"] == 12
+    assert meta["build"] == flashweir._native.__build__
+    assert [axis["name"] for axis in meta["axes"]] == ["gc.victim", "op_ratio"]
+    lines = [json.loads(line) for line in (tmp_path / "s" / "runs.jsonl").read_text().splitlines()]
+    assert {(line["point"], line["seed"]) for line in lines} == {(p, s) for p in range(4) for s in (1, 2, 3)}
+    assert lines[0]["result"]["iops"] == lines[0]["iops"]
+
+
+def test_without_a_directory_nothing_stays() -> None:
+    frame = sweep(GRID)
+    directory = frame.directory
+    assert directory is not None
+    assert directory.exists()
+    del frame
+    assert not directory.exists()
+
+
+def test_the_same_rows_whatever_the_number_of_threads() -> None:
+    assert steady(sweep(GRID, threads=1)).equals(steady(sweep(GRID, threads=4)))
+
+
+def test_a_failed_run_is_a_row_with_its_error() -> None:
+    frame = sweep({**GRID, "axes": {"capacity": ["64MiB", "16MiB"], "sched.kind": ["fifo", "read-first"]}})
+    failed = frame.filter(pl.col("error").is_not_null())
+    assert failed.height == 9
+    errors = "\n".join(failed["error"].unique())
+    assert "its span ends at byte" in errors
+    assert "host.queue_depth" in errors
+    assert failed["iops"].null_count() == 9
+    assert frame.filter(pl.col("error").is_null())["capacity"].to_list() == ["64MiB"] * 3
+
+
+def test_a_derived_column_over_nothing_fails_the_run() -> None:
+    frame = sweep({**GRID, "seeds": 1, "derived": {"d": "flash.nothing"}})
+    assert set(frame["error"]) == {"derived.d: flash.nothing is no column of this sweep"}
+
+
+def test_a_bad_trace_fails_its_runs_and_no_others(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text("128166372003061629,h,0,Write,4096,4096,1\nnonsense\n")
+    spec = {**GRID, "workloads": {"bad": str(bad), "absent": str(tmp_path / "absent.csv"), **GRID["workloads"]}}
+    frame = sweep(spec)
+    by_workload = frame.group_by("workload").agg(pl.col("error").null_count())
+    assert dict(by_workload.iter_rows()) == {"bad": 0, "absent": 0, "random": 12}
+    assert "bad.csv" in frame.filter(workload="bad")["error"][0]
+    assert "absent.csv" in frame.filter(workload="absent")["error"][0]
+
+
+def test_a_directory_is_not_taken_twice(tmp_path: Path) -> None:
+    sweep(GRID, tmp_path)
+    with pytest.raises(ConfigError, match="holds a sweep already"):
+        sweep(GRID, tmp_path)
+    assert sweep(GRID, tmp_path, resume=True).height == 12
+
+
+def test_two_writers_do_not_share_a_directory(tmp_path: Path) -> None:
+    with store.Store(tmp_path), pytest.raises(FlashweirError, match="another sweep is writing here"):
+        sweep(GRID, tmp_path)
+
+
+class Counting(LocalBackend):
+    """Counts what is really run."""
+
+    submitted = 0
+
+    def submit(self, runs: Any) -> None:
+        Counting.submitted += len(runs)
+        super().submit(runs)
+
+
+def run_counted(spec: dict[str, Any], directory: Path, **options: Any) -> tuple[int, State]:
+    Counting.submitted = 0
+    state = runner.execute(load(spec), directory, Counting, **options)
+    return Counting.submitted, state
+
+
+def test_only_what_is_new_is_run(tmp_path: Path) -> None:
+    assert run_counted(GRID, tmp_path / "a")[0] == 12
+    assert run_counted(GRID, tmp_path / "a", resume=True) == (
+        0,
+        State(12, ready=12, elapsed_s=pytest.approx(0, abs=60)),
+    )
+    # Another sweep, of other shape, other names and more seeds, that shares the runs of greedy with op_ratio 0.2.
+    other = {
+        **GRID,
+        "name": "other",
+        "axes": {"op_ratio": [0.2, 0.3], "policy": {"ours": {"gc": {"victim": "greedy"}}}},
+        "seeds": 4,
+    }
+    ran, state = run_counted(other, tmp_path / "b", reuse=(tmp_path / "a",))
+    assert (ran, state.ready) == (5, 3)
+    assert steady(store.frame(tmp_path / "b")).equals(steady(sweep(other)))
+    # The same in the directory of the first: its rows are put aside, and serve.
+    assert run_counted(other, tmp_path / "a", resume=True)[0] == 5
+    assert store.frame(tmp_path / "a").height == 8
+    assert store.frame(tmp_path / "a" / "earlier-1").height == 12
+
+
+def test_failed_runs_are_tried_again(tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    spec = {**GRID, "workloads": {"t": str(trace)}}
+    assert run_counted(spec, tmp_path / "s")[1].failed == 12
+    trace.write_text("128166372003061629,h,0,Write,4096,4096,1\n")
+    assert run_counted(spec, tmp_path / "s", resume=True)[0] == 12
+    assert store.frame(tmp_path / "s")["error"].null_count() == 12
+
+
+def test_a_changed_trace_is_another_workload(tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    trace.write_text("128166372003061629,h,0,Write,4096,4096,1\n")
+    spec = {**GRID, "workloads": {"t": str(trace)}}
+    assert run_counted(spec, tmp_path / "s")[0] == 12
+    trace.write_text("128166372003061629,h,0,Write,4096,8192,1\n")
+    assert run_counted(spec, tmp_path / "s", resume=True)[0] == 12
+
+
+def test_a_trace_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[int] = []
+    plain = LocalBackend.collect
+
+    def collect(self: LocalBackend, timeout_s: float) -> list[Outcome]:
+        kept.append(len(self._traces))
+        return plain(self, timeout_s)
+
+    monkeypatch.setattr(LocalBackend, "collect", collect)
+    spec = {
+        **GRID,
+        "workloads": {"a": str(SHIPPED_TRACE), "b": "random:span=1GiB,count=10"},
+        "set": {"capacity": "4GiB"},
+    }
+    frame = sweep(spec)
+    assert frame["error"].null_count() == 24
+    assert max(kept) == 1
+    alone = flashweir.simulate(SHIPPED_TRACE, seed=1, capacity="4GiB", gc={"victim": "fifo"}, op_ratio=0.1)
+    row, result = next((row, result) for row, result in frame.results() if (row["point"], row["seed"]) == (0, 1))
+    assert row["latency_us.read.p99"] == alone["latency_us.read.p99"]
+    assert result["workloads"] == alone.to_dict()["workloads"]
+
+
+def test_stopping_keeps_what_is_done(tmp_path: Path) -> None:
+    spec = {**GRID, "seeds": 200}
+    with pytest.raises(FlashweirError, match=r"stopped: .* of 800 runs done and kept"):
+        sweep(spec, tmp_path, progress=lambda state: state.done < 20)
+    done = store.frame(tmp_path).height
+    assert 20 <= done < 800
+    ran, state = run_counted(spec, tmp_path, resume=True)
+    assert (ran, state.ready) == (800 - done, done)
+
+
+def test_progress_knows_rate_and_time_left() -> None:
+    states: list[tuple[int, float | None]] = []
+    sweep(GRID, progress=lambda state: states.append((state.done, state.left_s)))
+    assert states[-1] == (12, 0.0)
+    assert all(left is not None for done, left in states if done)
+
+
+def test_memory_bounds_what_runs_at_a_time() -> None:
+    stop = threading.Event()
+    budget = Budget(100)
+    assert budget.acquire(400, stop)  # alone, anything runs
+    other = threading.Thread(target=budget.acquire, args=(1, stop))
+    other.start()
+    time.sleep(0.05)
+    assert other.is_alive()
+    budget.release(400)
+    other.join(10)
+    assert not other.is_alive()
+    stop.set()
+    assert not budget.acquire(400, stop)
+
+
+def test_the_limit_is_kept_by_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    running, most = 0, 0
+    lock = threading.Lock()
+
+    def slow(planned: Planned, *_: object) -> Outcome:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+        return Outcome(planned, None, "not run")
+
+    monkeypatch.setattr("flashweir.sweeps.local.simulate", slow)
+    one = Planner().plan(next(runner.runs(load(GRID)))).plan["memory_bytes"]
+    sweep(GRID, threads=4, memory_bytes=int(one * 2.5))
+    assert most == 2
+
+
+def test_a_dry_run_counts_and_estimates() -> None:
+    spec = load({**GRID, "axes": {**GRID["axes"], "capacity": ["64MiB", "16MiB"]}})
+    found = estimate(spec, Planner(), threads=2)
+    assert (found["points"], found["runs"], found["refused"]) == (8, 24, 12)
+    assert found["total_s"] > 0
+    assert found["run_s"]["least"] <= found["run_s"]["median"] <= found["run_s"]["most"]
+    assert found["memory_bytes"]["least"] > 1 << 20
+
+
+def test_memory_is_estimated_from_above() -> None:
+    measure = (
+        "import re, sys; from pathlib import Path; from flashweir import _native; "
+        "peak = lambda: int(re.search(r'VmHWM:\\s*([0-9]+)', Path('/proc/self/status').read_text())[1]) * 1024; "
+        "before = peak(); _native.simulate(sys.argv[1]); print(peak() - before)"
+    )
+    for drive, verify in (
+        ({"capacity": "8GiB", "precondition": "full"}, False),
+        ({"capacity": "4GiB", "precondition": "full"}, True),
+        ({"capacity": "64GiB"}, False),
+    ):
+        workload = {"name": None, "spec": f"random:span={drive['capacity']},count=20000"}
+        text = json.dumps({"workloads": [workload], "overrides": drive, "verify": verify})
+        done = subprocess.run([sys.executable, "-c", measure, text], capture_output=True, check=True)
+        taken, expected = int(done.stdout), json.loads(flashweir._native.plan(text))["memory_bytes"]
+        assert taken < expected * 1.1 + (8 << 20), (drive, verify)
+        assert expected < taken * 3 + (16 << 20), (drive, verify)
+
+
+# A sweep whose parts are small, so that kills hit compaction too.
+VICTIM = """
+import json, sys
+from pathlib import Path
+from flashweir.sweeps import runner, store
+from flashweir.sweeps.local import LocalBackend
+from flashweir.sweeps.spec import load
+store.PART_ROWS = 7
+print("started", flush=True)
+runner.execute(load(json.loads(sys.argv[1])), Path(sys.argv[2]), LocalBackend, resume=True)
+"""
+KILLS = 50
+
+
+def test_killed_at_any_time_no_run_is_lost_and_none_is_counted_twice(tmp_path: Path) -> None:
+    spec = {**GRID, "seeds": 150}
+    directory = tmp_path / "s"
+    dice = random.Random(5)  # noqa: S311
+    arguments = [sys.executable, "-c", VICTIM, json.dumps(spec), str(directory)]
+    kills, before = 0, 0
+    while kills < KILLS:
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE) as victim:
+            assert victim.stdout is not None
+            victim.stdout.readline()
+            # Every tenth is left to run for longer, so that the sweep gets on.
+            time.sleep(dice.uniform(0, 0.06 if kills % 10 else 0.3))
+            over = victim.poll() is not None
+            os.kill(victim.pid, signal.SIGKILL)
+        kills += 1
+        # Read as the kill left it: nothing that was there is gone, nothing is there twice.
+        frame = store.frame(directory) if (directory / "sweep.json").exists() else pl.DataFrame({"point": []})
+        assert frame.height >= before
+        before = frame.height
+        if over:
+            assert before == 600
+            # A new sweep for the kills that are left.
+            directory, before = tmp_path / f"s{kills}", 0
+            arguments[-1] = str(directory)
+    runner.execute(load(spec), directory, LocalBackend, resume=True)
+    rows = [(row["point"], row["seed"]) for row in store.rows(directory)]
+    assert sorted(rows) == [(point, seed) for point in range(4) for seed in range(1, 151)]
+    assert steady(store.frame(directory)).equals(steady(sweep(spec)))
+
+
+def test_what_a_kill_can_leave_is_put_right(tmp_path: Path) -> None:
+    sweep(GRID, tmp_path)
+    lines = (tmp_path / "runs.jsonl").read_bytes()
+    # A torn last line: that run had not been counted.
+    (tmp_path / "runs.jsonl").write_bytes(lines[:-40])
+    assert store.frame(tmp_path).height == 11
+    assert run_counted(GRID, tmp_path, resume=True)[0] == 1
+    # Killed between writing a part and emptying runs.jsonl.
+    lines = (tmp_path / "runs.jsonl").read_bytes()
+    with store.Store(tmp_path) as open_store:
+        open_store._compact()
+    (tmp_path / "runs.jsonl").write_bytes(lines)
+    assert store.frame(tmp_path).height == 12
+    assert len(list(store.rows(tmp_path))) == 12
+    assert run_counted(GRID, tmp_path, resume=True)[0] == 0
+    assert (tmp_path / "runs.jsonl").read_bytes() == b""
+    # A temporary file of a part.
+    (tmp_path / ".runs-00001.parquet.part").write_bytes(b"half")
+    assert run_counted(GRID, tmp_path, resume=True)[0] == 0
+    assert not (tmp_path / ".runs-00001.parquet.part").exists()
+
+
+def test_damaged_files_are_one_clear_line(tmp_path: Path) -> None:
+    sweep(GRID, tmp_path)
+    lines = (tmp_path / "runs.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "runs.jsonl").write_bytes(b"".join([lines[0], b"{damage\n", *lines[1:]]))
+    with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 2: damaged"):
+        store.frame(tmp_path)
+    (tmp_path / "runs.jsonl").write_bytes(b"")
+    (tmp_path / "runs-00000.parquet").write_bytes(b"PAR1 no more")
+    with pytest.raises(FlashweirError, match=r"runs-00000\.parquet: damaged"):
+        store.frame(tmp_path)
+    (tmp_path / "sweep.json").write_text("{}")
+    with pytest.raises(ConfigError, match=r"sweep\.json: expected what a sweep writes"):
+        store.read_meta(tmp_path)
+
+
+def test_parts_hold_the_same_columns_as_lines(tmp_path: Path) -> None:
+    with_lines = sweep(GRID, tmp_path / "a")
+    with store.Store(tmp_path / "a") as open_store:
+        open_store._compact()
+    assert (tmp_path / "a" / "runs-00000.parquet").exists()
+    in_parts = store.frame(tmp_path / "a")
+    assert in_parts.equals(pl.DataFrame(with_lines))
+    assert len(list(with_lines.results())) == 12
+
+
+def test_duckdb_and_polars_read_the_directory(tmp_path: Path) -> None:
+    import duckdb
+
+    sweep(GRID, tmp_path)
+    query = "SELECT \"gc.victim\", avg(write_amplification), count(*) FROM '{}' GROUP BY 1 ORDER BY 1"
+    from_lines = duckdb.sql(query.format(tmp_path / "runs.jsonl")).fetchall()
+    with store.Store(tmp_path) as open_store:
+        open_store._compact()
+    from_parts = duckdb.sql(query.format(tmp_path / "runs-*.parquet")).fetchall()
+    assert from_lines == from_parts
+    assert [row[2] for row in from_parts] == [6, 6]
+    assert pl.read_parquet(tmp_path / "runs-*.parquet").height == 12
+
+
+def test_a_frame_shows_itself() -> None:
+    frame = sweep({**GRID, "name": "<b>grid</b>"})
+    html = frame._repr_html_()
+    assert "12 of 12 runs" in html
+    assert "&lt;b&gt;grid" in html
+    assert frame.axes == ["gc.victim", "op_ratio"]
+    smaller = frame.filter(pl.col("op_ratio") == 0.1)
+    assert type(smaller) is pl.DataFrame
+    with pytest.raises(ConfigError, match="no directory"):
+        next(SweepFrame(smaller).results())
