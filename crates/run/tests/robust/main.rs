@@ -5,6 +5,7 @@ mod complete;
 mod inputs;
 mod messages;
 mod same;
+mod shared;
 mod stuck;
 mod wear;
 
