@@ -48,6 +48,7 @@ fn a_shared_trace_gives_the_same_result_and_is_kept_until_forgotten() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test is the caller whose parallelism it is")]
 fn many_threads_share_one_reading() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.csv");
