@@ -1,12 +1,18 @@
 """Simulates multichannel SSDs under real block traces.
 
-`simulate` runs a workload through a drive and returns a `Result`; `trace_info`, `trace_convert` and `trace_generate`
-work on traces; `presets` and `schema` say what a drive can be. The command `flashweir` does the same.
+`simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
+`read_sweep` reads what one has left; `trace_info`, `trace_convert` and `trace_generate` work on traces; `presets` and
+`schema` say what a drive can be. The command `flashweir` does the same.
 """
+
+from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
 from flashweir.result import Result, Section
+
+if TYPE_CHECKING:
+    from flashweir.sweeps import read_sweep, sweep
 
 __all__ = [
     "ConfigError",
@@ -17,10 +23,21 @@ __all__ = [
     "TraceError",
     "__version__",
     "presets",
+    "read_sweep",
     "refusals",
     "schema",
     "simulate",
+    "sweep",
     "trace_convert",
     "trace_generate",
     "trace_info",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What only sweeps need is imported when it is first asked for: a single run starts sooner without it."""
+    if name in ("read_sweep", "sweep"):
+        from flashweir import sweeps
+
+        return getattr(sweeps, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

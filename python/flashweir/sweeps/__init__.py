@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 AnyPath = str | os.PathLike[str]
 
-__all__ = ["Progress", "State", "backend_for", "sweep"]
+__all__ = ["Progress", "State", "backend_for", "read_sweep", "sweep"]
 
 
 def sweep(
@@ -33,7 +33,7 @@ def sweep(
     *,
     on: str = "local",
     resume: bool = False,
-    reuse: tuple[AnyPath, ...] | list[AnyPath] = (),
+    reuse: Sequence[AnyPath] = (),
     threads: int | None = None,
     memory_bytes: int | None = None,
     progress: Progress | None = None,
@@ -80,6 +80,18 @@ def sweep(
     if directory is None:
         weakref.finalize(frame, shutil.rmtree, folder, ignore_errors=True)
     return frame
+
+
+def read_sweep(directory: AnyPath) -> "SweepFrame":
+    """Reads what a sweep has left in its directory, finished or not.
+
+    Raises:
+        ConfigError: the directory holds no sweep.
+        FlashweirError: a file of it is damaged.
+    """
+    from flashweir.sweeps.frame import read
+
+    return read(Path(directory))
 
 
 def backend_for(on: str, *, threads: int | None = None, memory_bytes: int | None = None) -> runner.MakeBackend:

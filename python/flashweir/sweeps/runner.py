@@ -80,6 +80,8 @@ def execute(
     found = (directory / "sweep.json").exists() or bool(parts(directory))
     if found and not resume:
         raise ConfigError(f"{directory}: holds a sweep already: --resume goes on with it, -o names another directory")
+    if directory.exists() and not directory.is_dir():
+        raise ConfigError(f"{directory}: expected a directory for the sweep, or a new name for one")
     for other in reuse:
         read_meta(other)
     began = time.monotonic()

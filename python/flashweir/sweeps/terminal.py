@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from flashweir.sweeps.frame import SweepFrame
+
 _KINDS = (("least", "at least"), ("median", "median"), ("most", "at most"))
 
 
@@ -92,3 +94,12 @@ def print_estimate(estimate: Mapping[str, Any], console: "Console") -> None:
         say("time a run:   " + ", ".join(f"{word} {duration(run_s[kind])}" for kind, word in _KINDS))
         say("memory a run: " + ", ".join(f"{word} {memory[kind] / (1 << 20):,.0f} MiB" for kind, word in _KINDS))
         say(f"all of it:    about {duration(estimate['total_s'])}, {estimate['threads']} at a time")
+
+
+def print_frame(frame: "SweepFrame", console: "Console") -> None:
+    """Prints what came out of a sweep: how many runs, and where they are."""
+    failed = frame["error"].is_not_null().sum()
+    name = (frame.meta or {}).get("name", "sweep")
+    console.print(
+        f"{name}: {frame.height:,} runs, {failed:,} failed, in {frame.directory}", highlight=False, markup=False
+    )

@@ -1,0 +1,76 @@
+"""The command `flashweir`: options in, one call of the API, a summary or JSON out. A file a command.
+
+Every failure is one line on standard error that starts with `error:`; the exit code is 2 for bad input, 1 for a run
+that failed, 130 for Ctrl-C. Modules that take time or memory are imported where they are used.
+"""
+
+import os
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from flashweir import _native
+from flashweir._native import ConfigError, FlashweirError, TraceError
+from flashweir.cli.common import Stopped
+from flashweir.cli.drives import presets, schema
+from flashweir.cli.simulate import simulate
+from flashweir.cli.sweep import sweep
+from flashweir.cli.trace import trace_app
+
+BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=False,
+    help="Simulates multichannel SSDs under real block traces.",
+)
+app.add_typer(trace_app, name="trace")
+for command in (simulate, sweep, presets, schema):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def top(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Prints the version, or the help where no command is given."""
+    if version:
+        typer.echo(f"flashweir {_native.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+def main() -> NoReturn:
+    """Runs the command line; the only way out is an exit code."""
+    try:
+        code = app(standalone_mode=False) or 0
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        code = fail(error.format_message(), BAD_INPUT)
+    except (ConfigError, TraceError) as error:
+        code = fail(str(error), BAD_INPUT)
+    except FlashweirError as error:
+        code = fail(str(error), FAILED)
+    except (Stopped, KeyboardInterrupt) as error:
+        code = fail(f"stopped by Ctrl-C{': ' if str(error) else ''}{error}", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader has gone, as in `flashweir schema | head`. Nothing is left to say, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
+    except OSError as error:
+        code = fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), FAILED)
+    except Exception as error:  # noqa: BLE001 - a traceback helps nobody who runs a command
+        code = fail(f"internal error, please report it: {type(error).__name__}: {error}", FAILED)
+    sys.exit(code)
+
+
+def fail(message: str, code: int) -> int:
+    """Prints the one line that says what is wrong, and passes the exit code through."""
+    print("error:", " ".join(message.split()), file=sys.stderr)
+    return code

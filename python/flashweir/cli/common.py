@@ -1,0 +1,121 @@
+"""What the commands share: options, checks of outputs, JSON out, Ctrl-C."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from flashweir import api
+from flashweir._native import ConfigError
+from flashweir.progress import bar_on_terminal
+from flashweir.result import Section
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+T = TypeVar("T")
+
+Format = Annotated[str | None, typer.Option("--format", metavar="F", help="Trace format, instead of detecting it.")]
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", metavar="C", help="Any other table: time=3:us,op=1,lba=4:bytes,size=5:bytes"),
+]
+SkipBad = Annotated[
+    int, typer.Option("--skip-bad", metavar="N", min=0, max=2**63, help="Unreadable lines to tolerate.")
+]
+Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the result as JSON; - is stdout.")]
+
+
+class Stopped(Exception):
+    """Ctrl-C; the message says what was done until then."""
+
+
+def check_output(option: str, target: str | Path | None) -> None:
+    """Refuses, before a long run, a file that can't be written after it."""
+    if target is None or target == "-":
+        return
+    path = Path(target)
+    if path.is_dir():
+        raise ConfigError(f"{option} {path}: that is a folder")
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"{option} {path}: there is no folder {path.parent}")
+
+
+def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Sequence[str | None]) -> None:
+    """Refuses outputs that can't be written, or that would replace one another or what the run reads."""
+    taken = {Path(text.partition("=")[2] or text).resolve(): text for text in inputs if text}
+    for option, target in outputs.items():
+        check_output(option, target)
+        if target is None or str(target) == "-":
+            if target is not None and option != "--json":
+                raise ConfigError(f"{option} -: expected the name of a file; only --json goes to standard output")
+            continue
+        place = Path(target).resolve()
+        if place in taken and (place.is_file() or not place.exists()):
+            raise ConfigError(
+                f"{option} {target}: expected a file of its own: {taken[place]} is read or written already"
+            )
+        taken[place] = str(target)
+
+
+def write_json(value: object, target: str) -> None:
+    """Writes JSON to standard output (`-`), or to a file that appears when it is complete.
+
+    What is no file (a pipe, `/dev/null`) is written as it is, and a link is followed.
+    """
+    text = json.dumps(value, indent=2) + "\n"
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    path = Path(target).resolve()
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def show(fields: Section, json_to: str | None) -> None:
+    """Prints a JSON object as lines, or writes it where `--json` says."""
+    if json_to is not None:
+        write_json(fields.to_dict(), json_to)
+        return
+    from flashweir.summary import print_fields
+
+    print_fields(fields.to_dict(), console())
+
+
+def watched(run: Callable[[api.Progress | None], T]) -> T:
+    """Runs until done or Ctrl-C, with a progress bar where there is a terminal to draw it on."""
+    bar = bar_on_terminal()
+    try:
+        if bar is None:
+            return run(None)
+        with bar:
+            return run(bar.update)
+    except KeyboardInterrupt as interrupt:
+        raise Stopped(str(interrupt)) from interrupt
+
+
+def pair(text: str, option: str, shape: str) -> tuple[str, Any]:
+    """Splits NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not (equals and name.strip()):
+        raise ConfigError(f"{option} {text}: expected {shape}")
+    return name.strip(), value
+
+
+def console() -> "Console":
+    """What tables are printed on."""
+    from rich.console import Console
+
+    return Console()

@@ -1,0 +1,29 @@
+"""`flashweir presets` and `flashweir schema`: what a drive can be."""
+
+from typing import Annotated
+
+import typer
+
+from flashweir import api
+from flashweir.cli.common import Json, check_output, console, write_json
+
+
+def presets(json_to: Json = None) -> None:
+    """List the drives that have a name."""
+    check_output("--json", json_to)
+    found = [preset.to_dict() for preset in api.presets()]
+    if json_to is not None:
+        write_json(found, json_to)
+        return
+    from flashweir.summary import print_paragraphs
+
+    print_paragraphs(((preset["name"], preset["source"]) for preset in found), console())
+
+
+def schema(
+    refusals: Annotated[
+        bool, typer.Option("--refusals", help="Print the combinations of keys that are refused, and why.")
+    ] = False,
+) -> None:
+    """Print every key of a drive as JSON Schema, with defaults and units."""
+    write_json([refusal.to_dict() for refusal in api.refusals()] if refusals else api.schema(), "-")

@@ -1,0 +1,90 @@
+"""`flashweir simulate`: one run."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flashweir import api
+from flashweir._native import ConfigError
+from flashweir.cli.common import Columns, Format, Json, SkipBad, check_outputs, console, pair, watched, write_json
+from flashweir.result import Result
+
+
+def simulate(
+    workload: Annotated[
+        str | None,
+        typer.Argument(metavar="WORKLOAD", help="A trace file, or a generator such as random:count=100000"),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option("--device", metavar="PRESET|FILE", help="A preset, or a TOML or JSON file.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the drive; may be repeated."),
+    ] = None,
+    json_to: Json = None,
+    requests: Annotated[
+        Path | None, typer.Option("--requests", metavar="F.parquet", help="Write a log of every request.")
+    ] = None,
+    timeline: Annotated[
+        Path | None, typer.Option("--timeline", metavar="F", help="Write a Perfetto trace of dies and buses.")
+    ] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Check that every read returns the last write.")] = False,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Replace every seed.")
+    ] = None,
+    format: Format = None,
+    columns: Columns = None,
+    skip_bad: SkipBad = 0,
+    wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the drive into it.")] = False,
+    streams: Annotated[
+        list[str] | None,
+        typer.Option("--workload", metavar="NAME=SPEC", help="A named stream; may be repeated."),
+    ] = None,
+) -> None:
+    """Run a workload through a simulated drive."""
+    workloads = _workloads(workload, streams or [])
+    outputs = {"--json": json_to, "--requests": requests, "--timeline": timeline}
+    check_outputs(outputs, [device, *([workload] if workload else []), *(streams or [])])
+    overrides = dict(pair(text, "--set", "KEY=VALUE") for text in settings or [])
+
+    def run(progress: api.Progress | None) -> Result:
+        return api.simulate(
+            workloads,
+            device,
+            seed=seed,
+            verify=verify,
+            requests=requests or False,
+            timeline=timeline,
+            format=format,
+            columns=columns,
+            skip_bad=skip_bad,
+            wrap=wrap,
+            progress=progress,
+            set=overrides,
+        )
+
+    result = watched(run)
+    if json_to is not None:
+        write_json(result.to_dict(), json_to)
+        return
+    from flashweir.summary import print_result
+
+    print_result(result, console())
+
+
+def _workloads(single: str | None, named: list[str]) -> dict[str, Any] | str:
+    if single is not None and named:
+        raise ConfigError("a WORKLOAD and --workload exclude each other: name every stream with --workload")
+    if single is not None:
+        return single
+    if not named:
+        raise ConfigError("no workload: give a trace file or a generator, such as random:count=100000")
+    streams: dict[str, Any] = {}
+    for text in named:
+        name, spec = pair(text, "--workload", "NAME=SPEC")
+        if name in streams:
+            raise ConfigError(f"--workload {name} is given twice")
+        streams[name] = spec
+    return streams

@@ -1,0 +1,109 @@
+"""`flashweir sweep`: many runs over a grid."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flashweir._native import ConfigError, FlashweirError
+from flashweir.cli.common import Json, Stopped, check_output, console, write_json
+from flashweir.quantity import number_of
+
+if TYPE_CHECKING:
+    from flashweir.sweeps import State
+    from flashweir.sweeps.frame import SweepFrame
+
+
+def sweep(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Workloads, a drive, axes and seeds.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where the results go; else SPEC.sweep")
+    ] = None,
+    on: Annotated[
+        str, typer.Option("--on", metavar="WHERE", help="local, a Dask scheduler's tcp://HOST:PORT, or slurm[:JOBS]")
+    ] = "local",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what DIR holds; failed runs again.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count the runs, estimate time and memory, run none.")
+    ] = False,
+    reuse: Annotated[
+        list[Path] | None, typer.Option("--reuse", metavar="DIR", help="Take runs that another sweep has made.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", min=1, max=4096, help="Runs at a time here; one a core.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option("--memory", metavar="SIZE", help="For all runs here together; 80% of what is free.")
+    ] = None,
+    json_to: Json = None,
+) -> None:
+    """Run many simulations over a grid."""
+    from flashweir import sweeps
+
+    check_output("--json", json_to)
+    memory_bytes = None if memory is None else number_of(memory)
+    if memory is not None and (memory_bytes is None or memory_bytes < 1):
+        raise ConfigError(f"--memory {memory}: expected a size such as 8GiB")
+    if dry_run:
+        _estimate(spec, threads, json_to)
+        return
+    directory = output or Path(f"{spec.stem}.sweep")
+    frame = _watched(
+        directory,
+        partial(
+            sweeps.sweep,
+            spec,
+            directory,
+            on=on,
+            resume=resume,
+            reuse=reuse or [],
+            threads=threads,
+            memory_bytes=None if memory_bytes is None else int(memory_bytes),
+        ),
+    )
+    if json_to is not None:
+        write_json(frame.to_dicts(), json_to)
+    else:
+        from flashweir.sweeps.terminal import print_frame
+
+        print_frame(frame, console())
+    failed = frame["error"].drop_nulls()
+    if failed.len():
+        raise FlashweirError(f"{directory}: {failed.len():,} of {frame.height:,} runs failed, the first: {failed[0]}")
+
+
+def _watched(directory: Path, run: Callable[..., "SweepFrame"]) -> "SweepFrame":
+    """Runs until done or Ctrl-C, with a progress bar where there is a terminal to draw it on."""
+    from flashweir.sweeps.terminal import bar_on_terminal
+
+    last: list[State] = []
+
+    def tell(state: "State") -> bool:
+        last[:] = [state]
+        return True if bar is None else bar.update(state)
+
+    bar = bar_on_terminal()
+    try:
+        with bar or nullcontext():
+            return run(progress=tell)
+    except KeyboardInterrupt as interrupt:
+        done = f"{last[0].ready + last[0].done:,} of {last[0].total:,}" if last else "no"
+        raise Stopped(f"{done} runs are done and kept in {directory}; --resume goes on") from interrupt
+
+
+def _estimate(spec: Path, threads: int | None, json_to: str | None) -> None:
+    import os
+
+    from flashweir.sweeps.estimate import estimate
+    from flashweir.sweeps.points import Planner
+    from flashweir.sweeps.spec import load
+    from flashweir.sweeps.terminal import print_estimate
+
+    found = estimate(load(spec), Planner(), threads or len(os.sched_getaffinity(0)))
+    if json_to is not None:
+        write_json(found, json_to)
+    else:
+        print_estimate(found, console())

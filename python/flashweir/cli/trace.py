@@ -1,0 +1,72 @@
+"""`flashweir trace`: reads, converts and generates traces."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from flashweir import api
+from flashweir.cli.common import Columns, Format, Json, SkipBad, check_output, show, watched
+from flashweir.result import Section
+
+trace_app = typer.Typer(rich_markup_mode=None, help="Reads, converts and generates traces.")
+
+
+@trace_app.command("info")
+def trace_info(
+    trace: Annotated[str, typer.Argument(metavar="TRACE", help="A trace file.")],
+    json_to: Json = None,
+    format: Format = None,
+    columns: Columns = None,
+    skip_bad: SkipBad = 0,
+) -> None:
+    """Say what a trace holds, and what was assumed to read it."""
+    check_output("--json", json_to)
+
+    def run(progress: api.Progress | None) -> Section:
+        return api.trace_info(trace, format=format, columns=columns, skip_bad=skip_bad, progress=progress)
+
+    show(watched(run), json_to)
+
+
+@trace_app.command("convert")
+def trace_convert(
+    source: Annotated[str, typer.Argument(metavar="IN", help="A trace file.")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
+    to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = None,
+    format: Format = None,
+    columns: Columns = None,
+    skip_bad: SkipBad = 0,
+) -> None:
+    """Write a trace in another format."""
+
+    def run(progress: api.Progress | None) -> Section:
+        return api.trace_convert(
+            source, target, to=to, format=format, columns=columns, skip_bad=skip_bad, progress=progress
+        )
+
+    done = watched(run)
+    show(done, None)
+    _warn_of_left_out(done)
+
+
+@trace_app.command("generate")
+def trace_generate(
+    spec: Annotated[str, typer.Argument(metavar="SPEC", help="A generator, such as zipf:count=100000,theta=0.9")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
+    to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = None,
+) -> None:
+    """Write a generator's requests as a trace."""
+    done = watched(lambda progress: api.trace_generate(spec, target, to=to, progress=progress))
+    show(done, None)
+    _warn_of_left_out(done)
+
+
+def _warn_of_left_out(written: Section) -> None:
+    """Says in one line on standard error which requests the format that was written has no operation for."""
+    counts = []
+    for tally in written["not_written"]:
+        count, name = tally["count"], tally["reason"]
+        counts.append(f"{count} {name}{'' if count == 1 else 'es' if name.endswith('sh') else 's'}")
+    if counts:
+        print(f"left out: {', '.join(counts)}: {written['written_as']} has no such operation", file=sys.stderr)
