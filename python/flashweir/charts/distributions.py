@@ -1,7 +1,7 @@
 """Latency distributions as curves, from histograms of pairs of upper edge in nanoseconds and count."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flashweir.charts.model import Axis, Chart, Plot, Series
@@ -59,15 +59,6 @@ def latency_figures(
             ),
         ]
     return charts
-
-
-def merged(histograms: Iterable[Histogram]) -> list[list[int]]:
-    """One histogram of several, by ascending edge."""
-    counts: dict[int, int] = {}
-    for histogram in histograms:
-        for edge, count in histogram:
-            counts[edge] = counts.get(edge, 0) + count
-    return [[edge, counts[edge]] for edge in sorted(counts)]
 
 
 def _distributions(curves: Sequence[tuple[str, Histogram]]) -> list[Series]:

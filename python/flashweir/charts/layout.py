@@ -17,7 +17,7 @@ SMALL, TITLE = 8.0, 10.0
 _PAD_IN, _GAP_IN = 0.08, 0.08
 _LEAST_BODY_IN = 0.8
 _LINE = 1.25
-_COLUMNS = 4
+_COLUMNS = 6
 _ROTATION = 35.0
 # The largest part of the width that the names of rows may take.
 _NAMES = 0.38

@@ -33,10 +33,14 @@ class Look(NamedTuple):
 
 def looks(names: list[str]) -> list[Look]:
     """How each series of a figure looks: those with a meaning of their own as named, the rest in turn."""
-    found, turn = [], 0
+    found: list[Look] = []
+    turn = 0
     for name in names:
         if name.endswith(WARM_UP):
-            found.append(Look(MUTED, "dashed", mark=True))
+            # The mark of one run of several has the colour of the run.
+            run = name.removesuffix(f": {WARM_UP}")
+            colour = found[names.index(run)].colour if run in names[: len(found)] else MUTED
+            found.append(Look(colour, "dashed", mark=True))
         elif name == DOMINATED:
             found.append(Look("#AAAAAA", "solid"))
         elif name == FRONT:
