@@ -8,7 +8,7 @@ from flashweir._native import ConfigError
 from flashweir.charts.layout import SMALL, Body, Sheet
 from flashweir.charts.lettering import number, plain, ticks
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series, Strips
-from flashweir.charts.palette import GRID, HEAT, INK, MUTED, PAPER, Look, looks, states
+from flashweir.charts.palette import FRONT, GRID, HEAT, INK, MUTED, PAPER, Look, looks, states
 from flashweir.charts.thin import thin
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ def _plot(chart: Plot, sheet: Sheet) -> Body:
     log_y = chart.y.scale == "log" and any(y > 0 for y in ys)
     left, right = (-0.6, len(categories) - 0.4) if categories else _limits(xs, log=log_x, floor=False)
     low, high = _limits(ys, log=log_y, floor=True)
+    if low < 0 <= min((value for series in chart.series for value in series.y if value is not None), default=-1):
+        # Only ends of intervals are below zero, where the values themselves can't be.
+        low = -0.012 * high
     if log_x:
         axes.set_xscale("log")
     if log_y:
@@ -106,8 +109,8 @@ def _curve(axes: "Axes", series: Series, x: Sequence[float], look: Look, turn: i
         linewidth=1.4,
         drawstyle="steps-post" if series.style == "steps" else "default",
         marker=marker,
-        markersize=4.0 if few else 2.5,
-        markeredgecolor=PAPER if few else look.colour,
+        markersize=5.0 if few or series.name == FRONT else 2.5,
+        markeredgecolor=PAPER if few or series.name == FRONT else look.colour,
         markeredgewidth=0.4,
         markerfacecolor=look.colour,
         clip_on=True,

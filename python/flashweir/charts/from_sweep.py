@@ -10,7 +10,7 @@ from flashweir.charts.from_result import PURPOSES, scale_for, time_bars
 from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
 from flashweir.charts.order import log_spaced, unit
 from flashweir.charts.palette import DOMINATED, FRONT
-from flashweir.charts.settings import AxisValues, Cut, Setting, Sweep, collect, cut, evenly, text
+from flashweir.charts.settings import AxisValues, Cut, Setting, Sweep, collect, cut, evenly, short, text
 from flashweir.charts.thin import rounded, spread
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ DEFAULT_METRICS = (
 )
 _PARETO_LATENCIES = ("latency_us.read.p99", "latency_us.write.p99")
 _UNITS = {"bandwidth_mib_s": "MiB/s", "iops": "requests a simulated second", "simulated_s": "s", "wall_s": "s"}
-_POINTS, _CELLS, _COMPARED, _ALONG, _LEGIBLE = 2000, 60, 8, 200, 6
+_POINTS, _CELLS, _COMPARED, _ALONG, _LEGIBLE, _RANGES = 2000, 60, 8, 200, 6, 40
 # Up to so many values, each has its tick.
 _TICKS = 12
 
@@ -93,7 +93,7 @@ def _chosen(sweep: Sweep, meta: Mapping[str, Any]) -> tuple[AxisValues, list[str
         curves.append(left_out[0].name)
         limits[left_out[0].name] = evenly(left_out[0].values, _LEGIBLE // count)
     order = [axis.name for axis in sweep.axes]
-    if len(along.values) > _ALONG:
+    if len(along.values) > _ALONG and not (along.numbers and sweep.sparse(axis.name for axis in sweep.axes)):
         limits[along.name] = evenly(along.values, _ALONG)
     return along, sorted(curves, key=order.index), limits
 
@@ -108,24 +108,43 @@ def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[
         {key[1:] for key in part.settings},
         key=lambda key: [values.index(value) for values, value in zip(order, key, strict=True)],
     )
+    ranges = _ranges(along, part)
     series = []
     for combination in combinations:
         points = []
-        for position, value in enumerate(along.values):
-            estimate = _estimate(sweep, part, (value, *combination), metric)
+        for x, group in ranges:
+            estimate = _estimate(sweep, part, [(value, *combination) for value in group], metric)
             if estimate is not None:
-                points.append((along.numbers[position] if along.numbers else value, estimate))
+                points.append((x, estimate))
         if points:
-            name = ", ".join(f"{axis}={value}" for axis, value in zip(names, combination, strict=True))
+            name = ", ".join(f"{axis}={short(value)}" for axis, value in zip(names, combination, strict=True))
             series.append(_with_interval(name, points, points_only=along.numbers is None or part.averaged))
     if not series:
         return []
     values = [value for one in series for value in one.y if value is not None]
     kind = "curve" if along.numbers else "points"
-    note = _note(sweep, [_intervals(series), part.note])
+    cut_up = (
+        f"{along.name} is cut into {len(ranges)} ranges." if len(ranges) < len(along.values) and part.averaged else ""
+    )
+    note = _note(sweep, [_intervals(series, part), part.note, cut_up])
     axes = _axis(along), Axis(_label(metric), scale_for(values))
-    title = f"{_title(metric)} over {along.name}"
+    title = f"{_heading(metric)} over {along.name}"
     return [Plot(f"{kind}-{_safe(metric)}", title, *axes, series, note=note)]
+
+
+def _ranges(along: AxisValues, part: Cut) -> list[tuple[float | str, list[str]]]:
+    """Places along an axis with the values behind each: one, but many where settings were drawn at random."""
+    if along.numbers is None:
+        return [(value, [value]) for value in along.values]
+    if not part.averaged or len(along.values) <= _ALONG:
+        return [(number, [value]) for number, value in zip(along.numbers, along.values, strict=True)]
+    each = -(-len(along.values) // _RANGES)
+    found: list[tuple[float | str, list[str]]] = []
+    for start in range(0, len(along.values), each):
+        numbers = along.numbers[start : start + each]
+        middle = float(f"{sum(numbers) / len(numbers):.6g}")
+        found.append((middle, list(along.values[start : start + each])))
+    return found
 
 
 def _heat(sweep: Sweep, metric: str) -> list[Chart]:
@@ -143,7 +162,7 @@ def _heat(sweep: Sweep, metric: str) -> list[Chart]:
         return []
     note = _note(sweep, ["Mean over seeds.", part.note])
     axes = Axis(x.name, "category"), Axis(y.name, "category")
-    title = f"{_title(metric)} over {x.name} and {y.name}"
+    title = f"{_heading(metric)} over {x.name} and {y.name}"
     return [Heat(f"heat-{_safe(metric)}", title, *axes, columns, rows, values, _label(metric), note=note)]
 
 
@@ -164,7 +183,8 @@ def _pareto(sweep: Sweep) -> list[Chart]:
         front = set(_front(costs))
         rest = [at for at in range(len(settings)) if at not in front]
         kept = spread([costs[at][0] for at in rest], [costs[at][1] for at in rest], _POINTS)
-        notes = [f"On the front: no other setting has {_better(wanted)} at once. Means over seeds."]
+        notes = [f"On the front: no other setting is as good in {_named(wanted)} and better in one of them."]
+        notes.append("Means over seeds.")
         if len(kept) < len(rest):
             notes.append(f"Draws {len(kept):,} of the {len(rest):,} settings behind the front, spread over the plane.")
         series = [
@@ -177,7 +197,7 @@ def _pareto(sweep: Sweep) -> list[Chart]:
         xs = [float(x) for one in series for x in one.x]
         ys = [y for one in series for y in one.y if y is not None]
         axes = Axis(_label("iops"), scale_for(xs)), Axis(_label(latency), scale_for(ys))
-        title = f"{_title('iops')} against {_title(latency)}: the settings worth choosing from"
+        title = f"IOPS against {_title(latency)}: the settings worth choosing from"
         charts.append(Plot(f"pareto-iops-{_safe(latency)}", title, *axes, series, note=_note(sweep, notes)))
     return charts
 
@@ -230,7 +250,7 @@ def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) ->
         limits = {axis.name: evenly(axis.values, _COMPARED)} if len(axis.values) > _COMPARED else {}
         part = cut(sweep, [axis.name], limits)
         keys = [(value,) for value in limits.get(axis.name, axis.values) if (value,) in part.settings]
-    names = {key: f"{axis.name}={key[0]}" if axis else "all runs" for key in keys}
+    names = {key: f"{axis.name}={short(key[0])}" if axis else "all runs" for key in keys}
     of = f", by {axis.name}" if axis else ""
     note = _note(sweep, ["All seeds together.", part.note])
     charts: list[Chart] = []
@@ -283,10 +303,10 @@ def _values(sweep: Sweep, part: Cut, key: Setting, metric: str) -> list[float]:
     return [value for setting in part.settings.get(key, ()) for value in sweep.metrics[setting].get(metric, ())]
 
 
-def _estimate(sweep: Sweep, part: Cut, key: Setting, metric: str) -> "Estimate | None":
+def _estimate(sweep: Sweep, part: Cut, keys: Sequence[Setting], metric: str) -> "Estimate | None":
     from flashweir.statistics import mean_interval
 
-    values = _values(sweep, part, key, metric)
+    values = [value for key in keys for value in _values(sweep, part, key, metric)]
     return mean_interval(values) if values else None
 
 
@@ -308,8 +328,10 @@ def _with_interval(name: str, points: Sequence[tuple[float | str, "Estimate"]], 
     )
 
 
-def _intervals(series: Sequence[Series]) -> str:
-    return "Means with 95% confidence intervals over seeds." if any(one.low for one in series) else "One run a setting."
+def _intervals(series: Sequence[Series], part: Cut) -> str:
+    if not any(one.low for one in series):
+        return "" if part.averaged else "One run a setting."
+    return f"Means with 95% confidence intervals over seeds{' and settings' if part.averaged else ''}."
 
 
 def _note(sweep: Sweep, parts: Sequence[str]) -> str:
@@ -335,8 +357,8 @@ def _differs(means: Mapping[Setting, Mapping[str, float]], metric: str) -> bool:
     return len({found[metric] for found in means.values() if metric in found}) > 1
 
 
-def _better(wanted: Sequence[str]) -> str:
-    names = ["more IOPS", *(f"less {_title(name)}" for name in wanted[1:])]
+def _named(metrics: Sequence[str]) -> str:
+    names = [_title(name) for name in metrics]
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -350,6 +372,11 @@ def _title(metric: str) -> str:
         )
         return f"{found[1]} latency ({which})"
     return {"iops": "IOPS", "bandwidth_mib_s": "bandwidth"}.get(metric, metric.replace("_", " "))
+
+
+def _heading(metric: str) -> str:
+    title = _title(metric)
+    return title[:1].upper() + title[1:]
 
 
 def _label(metric: str) -> str:

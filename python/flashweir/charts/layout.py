@@ -19,6 +19,8 @@ _LEAST_BODY_IN = 0.8
 _LINE = 1.25
 _COLUMNS = 6
 _ROTATION = 35.0
+# Names as short as numbers are left out where they don't fit, longer ones turned.
+_SHORT_IN = 0.45
 # The largest part of the width that the names of rows may take.
 _NAMES = 0.38
 
@@ -199,10 +201,10 @@ def _set_columns(sheet: Sheet, body: Body, axes_in: float) -> None:
     fit = kept(places, widths, 0.08)
     if body.x_kind == "number":
         sheet.ticks("x", [texts[index] for index in fit])
-    elif len(fit) == len(texts):
-        sheet.ticks("x", texts)
+    elif len(fit) == len(texts) or max(widths) <= _SHORT_IN:
+        sheet.ticks("x", texts[:: stride(len(texts), axes_in, max(widths) + 0.08)] if len(fit) < len(texts) else texts)
     else:
-        each = stride(len(texts), axes_in, SMALL / 72 * _LINE * 1.3)
+        each = stride(len(texts), axes_in, SMALL / 72 * _LINE * 1.8)
         cut = [(place, sheet.clipped(text, 0.3 * sheet.width_in)) for place, text in texts]
         sheet.ticks("x", cut[::each], _ROTATION)
 

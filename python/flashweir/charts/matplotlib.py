@@ -4,6 +4,7 @@ Uses matplotlib's objects and never pyplot or its settings, so threads may write
 that uses matplotlib itself stay as they are. Texts are drawn as they stand: no mathematics, no markup.
 """
 
+import contextlib
 import io
 import logging
 import math
@@ -57,7 +58,8 @@ def write(
     except OSError as error:
         raise FlashweirError(f"{target}: can't be written: {error.strerror or error}") from error
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
 
 
 def _check(target: Path, width_in: float, height_in: float | None, dpi: float) -> None:

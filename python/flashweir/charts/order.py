@@ -1,8 +1,8 @@
 """The order of an axis' values, and the number behind a text such as `64KiB` or `60us`."""
 
+import math
 import re
-from collections.abc import Hashable, Iterable
-from itertools import pairwise
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T", bound=Hashable)
@@ -26,7 +26,7 @@ _UNITS = {
     "s": 1e9,
 }
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", re.ASCII)
-# Values whose largest is so many times their smallest are looked at on a log axis, if their steps are factors.
+# Only values whose largest is so many times their smallest gain by a log axis.
 _WIDE = 8.0
 _FEW = 3
 
@@ -68,7 +68,14 @@ def log_spaced(numbers: Iterable[float]) -> bool:
         return False
     if len(ascending) < _FEW:
         return True
-    gaps = [right - left for left, right in pairwise(ascending)]
-    factors = [right / left for left, right in pairwise(ascending)]
-    # Steps that grow by more than the factors do are steps of a factor.
-    return max(gaps) / min(gaps) > max(factors) / min(factors)
+    # On the right axis their places grow by equal steps.
+    return _straightness([math.log(number) for number in ascending]) > _straightness(ascending)
+
+
+def _straightness(ascending: Sequence[float]) -> float:
+    """How well a line fits the values in their order: the correlation of value and rank."""
+    middle, mean = (len(ascending) - 1) / 2, sum(ascending) / len(ascending)
+    together = sum((rank - middle) * (value - mean) for rank, value in enumerate(ascending))
+    ranks = sum((rank - middle) ** 2 for rank in range(len(ascending)))
+    values = sum((value - mean) ** 2 for value in ascending)
+    return together / math.sqrt(ranks * values) if ranks and values else 0.0

@@ -59,7 +59,7 @@ class Sweep:
         """A setting as text: `gc.victim=fifo, workload=web`."""
         left_out = set(without)
         named = zip(self.axes, setting, strict=True)
-        return ", ".join(f"{axis.name}={value}" for axis, value in named if axis.name not in left_out)
+        return ", ".join(f"{axis.name}={short(value)}" for axis, value in named if axis.name not in left_out)
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,12 @@ def text(value: object) -> str:
     return "-" if value is None else str(value)
 
 
+def short(value: str) -> str:
+    """A value without digits that nobody reads: 0.333333 for a third."""
+    number = numeric(value)
+    return f"{number:.6g}" if number is not None and "." in value and value[-1].isdigit() else value
+
+
 def cut(sweep: Sweep, shown: Sequence[str], limits: Mapping[str, Sequence[str]] | None = None) -> Cut:
     """The settings for a figure over the axes `shown`: the others stay at the values that most settings have.
 
@@ -139,16 +145,17 @@ def cut(sweep: Sweep, shown: Sequence[str], limits: Mapping[str, Sequence[str]] 
             found.setdefault(tuple(setting[at] for at in positions), []).append(setting)
     if others and averaged:
         names = ", ".join(sweep.axes[at].name for at in others)
-        notes.append(f"Averaged over all settings of {names}; intervals span these too.")
+        notes.append(f"Averaged over all settings of {names}.")
     elif others:
-        at_values = ", ".join(f"{sweep.axes[at].name}={value}" for at, value in zip(others, fixed, strict=True))
+        at_values = ", ".join(f"{sweep.axes[at].name}={short(value)}" for at, value in zip(others, fixed, strict=True))
         notes.append(f"At {at_values}; other values of these are not shown.")
     return Cut(found, " ".join(notes), averaged)
 
 
 def _limited(sweep: Sweep, name: str, values: Sequence[str]) -> str:
     every = sweep.axes[sweep.position(name)].values
-    named = ", ".join(values) if len(values) <= _NAMED else f"{values[0]} to {values[-1]}"
+    shown = [short(value) for value in values]
+    named = ", ".join(shown) if len(shown) <= _NAMED else f"{shown[0]} to {shown[-1]}"
     return f"Shows {len(values)} of {len(every)} values of {name}: {named}."
 
 
