@@ -15,6 +15,7 @@ import pytest
 from conftest import ROOT
 
 from flashweir import ConfigError, FlashweirError
+from flashweir.charts import lettering
 from flashweir.charts.lettering import kept, number, plain, ticks
 from flashweir.charts.matplotlib import write
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series, Strips
@@ -233,6 +234,20 @@ def test_what_no_font_has_is_written_as_its_code() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert plain("数") in ("数", "[U+6570]")
+
+
+def test_a_font_that_has_a_character_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Comes with matplotlib, and has a script letter that the usual font lacks.
+    monkeypatch.setattr(lettering, "_FALLBACKS", ("STIXGeneral",))
+    lettering._fallbacks.cache_clear()
+    try:
+        letter = chr(min(lettering._coverage("STIXGeneral") - lettering._coverage("DejaVu Sans")))
+        assert plain(letter) == letter
+        write(plot(Series(f"a {letter}", [1], [1])), tmp_path / "a.svg")
+        write(plot(Series(f"a {letter}", [1], [1])), tmp_path / "a.png")
+        assert f"a {letter}" in svg_texts(tmp_path / "a.svg")
+    finally:
+        lettering._fallbacks.cache_clear()
 
 
 def test_numbers_are_short() -> None:

@@ -194,7 +194,7 @@ def _bars(chart: Bars, sheet: Sheet) -> Body:
     if alone:
         for row, value in enumerate(left):
             beside: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "va": "center"}
-            axes.annotate(number(value), (value, row), annotation_clip=False, **beside, **sheet.style())
+            axes.annotate(number(float(f"{value:.4g}")), (value, row), annotation_clip=False, **beside, **sheet.style())
         high += 0.1 * (high - low)
     # Shares fill the axes.
     whole = abs(high - 1) < 1e-3  # noqa: PLR2004 - rounding
