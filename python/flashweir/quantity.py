@@ -7,7 +7,8 @@ _BYTES = {"PiB": 1 << 50, "TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB":
 _DECIMAL_BYTES = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3}
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _SCALES = _BYTES | _DECIMAL_BYTES | _NANOSECONDS
-_QUANTITY = re.compile(r"\s*(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>[A-Za-z]+)\s*")
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_QUANTITY = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?P<unit>[A-Za-z]+)\s*", re.ASCII)
 
 
 def number_of(value: object) -> float | None:
@@ -26,14 +27,19 @@ def number_of(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def unit_of(value: object) -> str:
+    """The unit of a text that is a size or a time, `KiB` of `64KiB`; empty otherwise."""
+    found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    return found["unit"] if found is not None and found["unit"] in _SCALES else ""
+
+
 def write_like(number: float, example: str) -> str:
     """A number as text, of the kind that `example` is: a size, a time, or a plain number.
 
     Sizes and times are rounded to whole bytes and nanoseconds, and written in the largest unit that leaves them whole.
     """
-    found = _QUANTITY.fullmatch(example)
-    unit = found["unit"] if found else ""
-    if unit not in _SCALES:
+    unit = unit_of(example)
+    if not unit:
         return f"{number:.12g}"
     scales = _NANOSECONDS if unit in _NANOSECONDS else _BYTES
     whole = round(number)

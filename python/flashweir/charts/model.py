@@ -31,7 +31,10 @@ class Chart:
 
 @dataclass(frozen=True)
 class Series:
-    """A curve or a set of points. `low` and `high` are interval ends, `labels` what each point is called."""
+    """A curve or a set of points. `low` and `high` are interval ends, `labels` what each point is called.
+
+    "steps" hold each value up to the next x.
+    """
 
     name: str
     x: Sequence[Value]
@@ -74,7 +77,7 @@ class Heat(Chart):
 
 @dataclass(frozen=True)
 class Strips(Chart):
-    """What each row did over time: bins between `edges`; `shares[state][row][bin]` is how much of a bin a state took.
+    """What each row did over time: bins between `edges`, how much of each went to a state in `shares[state][row][bin]`.
 
     A cell is drawn in the colour of the state with the largest share, and all shares are said on demand.
     """

@@ -1,0 +1,203 @@
+"""Figures of one run, or of several side by side, from their results (docs/reference/result.md)."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from flashweir.charts.distributions import LATENCY, MAX_CURVES, latency_figures
+from flashweir.charts.model import Axis, Bars, Chart, Plot, Scale, Series, Strips
+from flashweir.charts.palette import WARM_UP
+from flashweir.charts.thin import rounded, thin
+
+Named = Sequence[tuple[str, Mapping[str, Any]]]
+
+PURPOSES = ("host", "gc", "mapping", "idle")
+STATES = ("host", "gc", "mapping", "waiting", "idle")
+# What several runs are compared by: path in the result, name of the figure, title, unit.
+_COMPARED = (
+    ("iops", "iops", "IOPS", "requests a simulated second"),
+    ("bandwidth_mib_s", "bandwidth", "Bandwidth", "MiB/s"),
+    ("latency_us.read.mean", "latency-read-mean", "Mean read latency", LATENCY),
+    ("latency_us.read.p99", "latency-read-p99", "Read latency, 99th percentile", LATENCY),
+    ("latency_us.write.mean", "latency-write-mean", "Mean write latency", LATENCY),
+    ("latency_us.write.p99", "latency-write-p99", "Write latency, 99th percentile", LATENCY),
+    ("write_amplification", "write-amplification", "Write amplification", "bytes programmed / bytes written"),
+)
+_OVER_TIME = (
+    (("iops",), "iops", "IOPS over time", "requests a second"),
+    (("latency_us", "read"), "latency-read", "Read latency over time", f"mean {LATENCY}"),
+    (("latency_us", "write"), "latency-write", "Write latency over time", f"mean {LATENCY}"),
+    (("write_amplification",), "write-amplification", "Write amplification over time", "write amplification"),
+)
+_POINTS = 400
+# Values this far apart need a log axis.
+WIDE = 100.0
+
+
+def figures(results: Named) -> list[Chart]:
+    """All figures that these runs have the data for, runs of the same figure overlaid.
+
+    Args:
+        results: each run's name and its result, a `Result` or the JSON object. Names should differ.
+    """
+    charts: list[Chart] = []
+    charts += _comparisons(results)
+    charts += latency_figures([(name, result.get("latency_histogram_ns") or {}) for name, result in results])
+    charts += _by_stream(results)
+    charts += _channel_time(results)
+    charts += _activity(results)
+    charts += _over_time(results)
+    return charts
+
+
+def value_at(result: Mapping[str, Any], path: str) -> float | None:
+    """The number at a dotted path of a result; None where it has none."""
+    value: Any = result
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _comparisons(results: Named) -> list[Chart]:
+    charts: list[Chart] = []
+    if len(results) < 2:  # noqa: PLR2004 - a comparison takes two
+        return charts
+    for path, name, title, unit in _COMPARED:
+        found = [(run, value) for run, result in results if (value := value_at(result, path)) is not None]
+        if found:
+            without = len(results) - len(found)
+            note = f"{without} of {len(results)} runs have no such requests." if without else ""
+            part = (title, [float(f"{value:.6g}") for _, value in found])
+            charts.append(Bars(f"compare-{name}", title, Axis(unit), [run for run, _ in found], [part], note=note))
+    return charts
+
+
+def _by_stream(results: Named) -> list[Chart]:
+    """Distributions of each stream, where a run has several."""
+    curves = []
+    for run, result in results:
+        streams = result.get("streams") or {}
+        if len(streams) > 1:
+            for stream, entry in streams.items():
+                name = stream if len(results) == 1 else f"{run}: {stream}"
+                curves.append((name, entry.get("latency_histogram_ns") or {}))
+    return latency_figures(curves, "-by-stream", ", by stream") if curves else []
+
+
+def _channel_time(results: Named) -> list[Chart]:
+    if len(results) == 1:
+        channels = results[0][1].get("channels") or []
+        rows = [(f"channel {number}", channel) for number, channel in enumerate(channels)]
+        title = "What the dies of each channel did"
+    else:
+        rows = [(run, result["time_share"]) for run, result in results if result.get("time_share")]
+        title = "What the dies did, all channels together"
+    if not rows:
+        return []
+    return [time_bars(rows, title)]
+
+
+def time_bars(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str, note: str = "") -> Bars:
+    """The split of die time in each row, as the figure `channel-time`."""
+    parts = [(purpose, [float(f"{shares.get(purpose) or 0.0:.6g}") for _, shares in rows]) for purpose in PURPOSES]
+    return Bars("channel-time", title, Axis("share of die time"), [name for name, _ in rows], parts, note=note)
+
+
+def _activity(results: Named) -> list[Chart]:
+    charts: list[Chart] = []
+    totals = []
+    recorded = [(name, result["activity"]) for name, result in results if result.get("activity")]
+    for number, (run, activity) in enumerate(recorded, start=1):
+        suffix = "" if len(recorded) == 1 else f"-{number}"
+        of = "" if len(recorded) == 1 else f": {run}"
+        channels = activity["channels"]
+        bins = len(activity["dirty_pages"])
+        edges = [activity["from_s"] + position * activity["bin_s"] for position in range(bins + 1)]
+        # The last bin ends with the run.
+        edges = [float(f"{min(edge, max(activity['to_s'], activity['from_s'])):.9g}") for edge in edges]
+        rows = [f"channel {channel}" for channel in range(len(channels))]
+        shares = [[[_share(value) for value in channel[state]] for channel in channels] for state in STATES]
+        charts.append(
+            Strips(
+                f"channel-activity{suffix}",
+                f"What each channel's dies did most in each stretch of time{of}",
+                Axis("simulated time, s"),
+                rows,
+                edges,
+                STATES,
+                shares,
+                note="waiting: the dies rest although a request waits for room in the write buffer.",
+            )
+        )
+        middles = [(left + right) / 2 for left, right in pairwise(edges)]
+        charts.append(_dirty_pages(channels, middles, suffix, of))
+        totals.append(_curve(run, middles, activity["dirty_pages"]))
+    if totals:
+        note = f"Shows the first {MAX_CURVES} of {len(totals)}." if len(totals) > MAX_CURVES else ""
+        axes = Axis("simulated time, s"), Axis("pages")
+        title = "Dirty pages in the write buffer, all channels"
+        charts.append(Plot("dirty-pages-total", title, *axes, totals[:MAX_CURVES], note=note))
+    return charts
+
+
+def _dirty_pages(channels: Sequence[Mapping[str, Any]], middles: Sequence[float], suffix: str, of: str) -> Plot:
+    pages = [channel["dirty_pages"] for channel in channels]
+    note = "Mean of each stretch of time."
+    if len(pages) <= MAX_CURVES:
+        series = [_curve(f"channel {number}", middles, values) for number, values in enumerate(pages)]
+    else:
+        ranked = [sorted(values) for values in zip(*pages, strict=True)]
+        picks = (("most", -1), ("median", len(pages) // 2), ("least", 0))
+        series = [_curve(f"{name} of any channel", middles, [values[at] for values in ranked]) for name, at in picks]
+        note += (
+            f" {len(pages)} channels are too many to tell apart: shows the fullest, median and emptiest at each time."
+        )
+    title = f"Dirty pages in the write buffer, by channel{of}"
+    return Plot(f"dirty-pages{suffix}", title, Axis("simulated time, s"), Axis("pages"), series, note=note)
+
+
+def _over_time(results: Named) -> list[Chart]:
+    charts: list[Chart] = []
+    recorded = [(name, result) for name, result in results if result.get("series")]
+    for path, name, title, label in _OVER_TIME:
+        curves = []
+        for run, result in recorded:
+            values: Any = result["series"]
+            for part in path:
+                values = (values or {}).get(part)
+            if values and any(value is not None for value in values):
+                curves.append((_curve(run, result["series"]["end_s"], values), result.get("warmup")))
+        if not curves:
+            continue
+        shown = curves[:MAX_CURVES]
+        note = [f"Shows the first {MAX_CURVES} of {len(curves)}."] if len(curves) > MAX_CURVES else []
+        numbers = [value for series, _ in shown for value in series.y if value is not None]
+        marks = []
+        for series, warmup in shown:
+            if not warmup:
+                continue
+            if not warmup.get("found", True):
+                note.append(f"{series.name}: no end of the warm-up was found ({warmup.get('method')}).")
+            elif warmup.get("simulated_s"):
+                end = warmup["simulated_s"]
+                who = WARM_UP if len(shown) == 1 else f"{series.name}: {WARM_UP}"
+                marks.append(Series(who, [end, end], [min(numbers), max(numbers)]))
+        axes = Axis("simulated time, s"), Axis(label, scale_for(numbers))
+        charts.append(
+            Plot(f"over-time-{name}", title, *axes, [series for series, _ in shown] + marks, note=" ".join(note))
+        )
+    return charts
+
+
+def scale_for(numbers: Sequence[float]) -> Scale:
+    """A log axis for positive values that lie far apart."""
+    return "log" if numbers and min(numbers) > 0 and max(numbers) / min(numbers) >= WIDE else "linear"
+
+
+def _curve(name: str, x: Sequence[float], y: Sequence[float | None]) -> Series:
+    curve = thin(x, y, _POINTS)
+    return Series(name, [float(f"{value:.9g}") for value in curve.x], [rounded(value) for value in curve.y])
+
+
+def _share(value: float) -> float:
+    return round(value, 3)

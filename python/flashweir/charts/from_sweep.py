@@ -1,0 +1,393 @@
+"""Figures of a sweep, from its frame: which ones follows from its axes and from the metrics that differ."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flashweir.charts.distributions import MAX_CURVES, latency_figures
+from flashweir.charts.from_result import PURPOSES, scale_for, time_bars
+from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
+from flashweir.charts.order import log_spaced
+from flashweir.charts.palette import DOMINATED, FRONT
+from flashweir.charts.settings import AxisValues, Cut, Setting, Sweep, collect, cut, evenly, short, text
+from flashweir.charts.thin import rounded, spread
+from flashweir.quantity import unit_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from flashweir.statistics import Estimate
+
+Results = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
+
+DEFAULT_METRICS = (
+    "iops",
+    "latency_us.read.mean",
+    "latency_us.read.p99",
+    "latency_us.write.mean",
+    "latency_us.write.p99",
+    "write_amplification",
+)
+_PARETO_LATENCIES = ("latency_us.read.p99", "latency_us.write.p99")
+_UNITS = {"bandwidth_mib_s": "MiB/s", "iops": "requests a simulated second", "simulated_s": "s", "wall_s": "s"}
+_POINTS, _CELLS, _COMPARED, _ALONG, _LEGIBLE, _RANGES = 2000, 60, 8, 200, 6, 40
+# Up to so many values, each has its tick.
+_TICKS = 12
+
+
+def figures(
+    frame: "pl.DataFrame", meta: Mapping[str, Any] | None = None, results: Results | None = None
+) -> list[Chart]:
+    """All figures that a sweep has the data for. Notes say what part of the sweep a figure shows.
+
+    Args:
+        frame: a row a run, as `flashweir.sweep` returns it.
+        meta: what the sweep was made of (`sweep.json`); that of the frame if it is not given.
+        results: rows with their results, for latency distributions; those of the frame if they are not given. Read
+            once, up to the last run that is wanted.
+    """
+    meta = meta if meta is not None else getattr(frame, "meta", {})
+    shares = [f"time_share.{purpose}" for purpose in PURPOSES if f"time_share.{purpose}" in frame.columns]
+    metrics = _metrics(frame, meta)
+    pareto = [name for name in ("iops", "write_amplification", *_PARETO_LATENCIES) if name in frame.columns]
+    sweep = collect(frame, meta, list(dict.fromkeys([*metrics, *pareto, *shares])))
+    if not sweep.metrics:
+        return []
+    shown = _chosen(sweep, meta)
+    charts: list[Chart] = []
+    for metric in metrics:
+        charts += _curves(sweep, metric, shown)
+        charts += _heat(sweep, metric)
+    charts += _pareto(sweep)
+    charts += _compared(sweep, meta, results if results is not None else _results_of(frame))
+    return charts
+
+
+def _metrics(frame: "pl.DataFrame", meta: Mapping[str, Any]) -> list[str]:
+    """What the author wants shown and the frame has; else those usual ones that differ between runs."""
+    wanted = [*(meta.get("metrics") or []), *(meta.get("derived") or [])]
+    if meta.get("metrics"):
+        return [name for name in dict.fromkeys(wanted) if name in frame.columns and frame[name].drop_nulls().len()]
+    usual = [name for name in dict.fromkeys([*DEFAULT_METRICS, *wanted]) if name in frame.columns]
+    return [name for name in usual if frame[name].drop_nulls().n_unique() > 1]
+
+
+def _chosen(sweep: Sweep, meta: Mapping[str, Any]) -> tuple[AxisValues, list[str], dict[str, list[str]]] | None:
+    """The axis to draw along, those whose combinations are curves, and the values shown where there are too many."""
+    if not sweep.axes:
+        return None
+    along = max(sweep.axes, key=lambda axis: (axis.numbers is not None, len(axis.values)))
+    rest = [axis for axis in sweep.axes if axis is not along]
+    # First what the author compares, then words, then short axes: those make curves that can be told apart.
+    rest.sort(key=lambda axis: (axis.name != meta.get("compare"), axis.numbers is not None, len(axis.values)))
+    curves: list[str] = []
+    limits: dict[str, list[str]] = {}
+    count = 1
+    for axis in rest:
+        if count * len(axis.values) <= MAX_CURVES:
+            curves.append(axis.name)
+            count *= len(axis.values)
+    left_out = [axis for axis in rest if axis.name not in curves and not sweep.sparse([along.name, axis.name])]
+    if left_out and _LEGIBLE // count > 1:
+        # A few values of one more axis say more than one.
+        curves.append(left_out[0].name)
+        limits[left_out[0].name] = evenly(left_out[0].values, _LEGIBLE // count)
+    order = [axis.name for axis in sweep.axes]
+    if len(along.values) > _ALONG and not (along.numbers and sweep.sparse(axis.name for axis in sweep.axes)):
+        limits[along.name] = evenly(along.values, _ALONG)
+    return along, sorted(curves, key=order.index), limits
+
+
+def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[str, list[str]]] | None) -> list[Chart]:
+    if shown is None:
+        return []
+    along, names, limits = shown
+    part = cut(sweep, [along.name, *names], limits)
+    order = [axis.values for name in names for axis in sweep.axes if axis.name == name]
+    combinations = sorted(
+        {key[1:] for key in part.settings},
+        key=lambda key: [values.index(value) for values, value in zip(order, key, strict=True)],
+    )
+    ranges = _ranges(along, part)
+    series = []
+    for combination in combinations:
+        points = []
+        for x, group in ranges:
+            estimate = _estimate(sweep, part, [(value, *combination) for value in group], metric)
+            if estimate is not None:
+                points.append((x, estimate))
+        if points:
+            name = ", ".join(f"{axis}={short(value)}" for axis, value in zip(names, combination, strict=True))
+            series.append(_with_interval(name, points, points_only=along.numbers is None or part.averaged))
+    if not series:
+        return []
+    values = [value for one in series for value in one.y if value is not None]
+    kind = "curve" if along.numbers else "points"
+    cut_up = (
+        f"{along.name} is cut into {len(ranges)} ranges." if len(ranges) < len(along.values) and part.averaged else ""
+    )
+    note = _note(sweep, [_intervals(series, part), part.note, cut_up])
+    axes = _axis(along), Axis(_label(metric), scale_for(values))
+    title = f"{_heading(metric)} over {along.name}"
+    return [Plot(f"{kind}-{_safe(metric)}", title, *axes, series, note=note)]
+
+
+def _ranges(along: AxisValues, part: Cut) -> list[tuple[float | str, list[str]]]:
+    """Places along an axis with the values behind each: one, but many where settings were drawn at random."""
+    if along.numbers is None:
+        return [(value, [value]) for value in along.values]
+    if not part.averaged or len(along.values) <= _ALONG:
+        return [(number, [value]) for number, value in zip(along.numbers, along.values, strict=True)]
+    each = -(-len(along.values) // _RANGES)
+    found: list[tuple[float | str, list[str]]] = []
+    for start in range(0, len(along.values), each):
+        numbers = along.numbers[start : start + each]
+        middle = float(f"{sum(numbers) / len(numbers):.6g}")
+        found.append((middle, list(along.values[start : start + each])))
+    return found
+
+
+def _heat(sweep: Sweep, metric: str) -> list[Chart]:
+    if len(sweep.axes) < 2:  # noqa: PLR2004 - a matrix has two axes
+        return []
+    longest = sorted(sweep.axes, key=lambda axis: -len(axis.values))[:2]
+    if sweep.sparse(axis.name for axis in longest):
+        return []
+    x, y = longest
+    limits = {axis.name: evenly(axis.values, _CELLS) for axis in longest if len(axis.values) > _CELLS}
+    part = cut(sweep, [x.name, y.name], limits)
+    columns, rows = limits.get(x.name, list(x.values)), limits.get(y.name, list(y.values))
+    values = [[_mean(sweep, part, (column, row), metric) for column in columns] for row in rows]
+    if not any(value is not None for row in values for value in row):
+        return []
+    note = _note(sweep, ["Mean over seeds.", part.note])
+    axes = Axis(x.name, "category"), Axis(y.name, "category")
+    title = f"{_heading(metric)} over {x.name} and {y.name}"
+    return [Heat(f"heat-{_safe(metric)}", title, *axes, columns, rows, values, _label(metric), note=note)]
+
+
+def _pareto(sweep: Sweep) -> list[Chart]:
+    """Which settings no other setting beats in everything: more IOPS, a shorter tail, less write amplification."""
+    charts: list[Chart] = []
+    means = {
+        setting: {metric: sum(values) / len(values) for metric, values in found.items() if values}
+        for setting, found in sweep.metrics.items()
+    }
+    for latency in (*_PARETO_LATENCIES, "write_amplification"):
+        wanted = [name for name in dict.fromkeys(("iops", latency, "write_amplification")) if _differs(means, name)]
+        if wanted[:2] != ["iops", latency]:
+            continue
+        settings = [setting for setting, found in means.items() if all(name in found for name in wanted)]
+        # Fewer is better in every column.
+        costs = [[-means[setting]["iops"], *(means[setting][name] for name in wanted[1:])] for setting in settings]
+        front = set(_front(costs))
+        rest = [at for at in range(len(settings)) if at not in front]
+        kept = spread([costs[at][0] for at in rest], [costs[at][1] for at in rest], _POINTS)
+        notes = [f"On the front: no other setting is as good in {_named(wanted)} and better in one of them."]
+        notes.append("Means over seeds.")
+        if len(kept) < len(rest):
+            notes.append(f"Draws {len(kept):,} of the {len(rest):,} settings behind the front, spread over the plane.")
+        series = [
+            _cloud(DOMINATED, sweep, [settings[rest[at]] for at in kept], means, wanted),
+            _cloud(
+                FRONT, sweep, sorted((settings[at] for at in front), key=lambda one: means[one]["iops"]), means, wanted
+            ),
+        ]
+        series = [one for one in series if one.x]
+        xs = [float(x) for one in series for x in one.x]
+        ys = [y for one in series for y in one.y if y is not None]
+        axes = Axis(_label("iops"), scale_for(xs)), Axis(_label(latency), scale_for(ys))
+        title = f"IOPS against {_title(latency)}: the settings worth choosing from"
+        charts.append(Plot(f"pareto-iops-{_safe(latency)}", title, *axes, series, note=_note(sweep, notes)))
+    return charts
+
+
+def _cloud(
+    name: str,
+    sweep: Sweep,
+    settings: Sequence[Setting],
+    means: Mapping[Setting, Mapping[str, float]],
+    wanted: Sequence[str],
+) -> Series:
+    labels = []
+    for setting in settings:
+        more = [f"{_title(metric)} {means[setting][metric]:.4g}" for metric in wanted[2:]]
+        labels.append("; ".join([sweep.label(setting), *more]))
+    x = [float(f"{means[setting]['iops']:.6g}") for setting in settings]
+    y = [rounded(means[setting][wanted[1]]) for setting in settings]
+    return Series(name, x, y, labels=labels, style="points")
+
+
+def _front(costs: Sequence[Sequence[float]]) -> list[int]:
+    """Rows that no other row is as good as everywhere and better than somewhere. Equal rows stay together."""
+    import numpy as np
+
+    if not costs:
+        return []
+    table = np.asarray(costs, dtype=float)
+    order = np.lexsort(table.T[::-1])
+    front: list[int] = []
+    kept = np.empty((0, table.shape[1]))
+    # In this order a row can be beaten only by one before it.
+    for at in order.tolist():
+        row = table[at]
+        beaten = np.all(kept <= row, axis=1) & np.any(kept < row, axis=1)
+        if not beaten.any():
+            front.append(at)
+            kept = np.vstack([kept, row])
+    return front
+
+
+def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) -> list[Chart]:
+    """Latency distributions and the split of die time for up to eight settings side by side."""
+    axis = next((axis for axis in sweep.axes if axis.name == meta.get("compare")), None)
+    if axis is None and sweep.axes:
+        axis = max(sweep.axes, key=lambda axis: (axis.numbers is None, len(axis.values) <= _COMPARED, len(axis.values)))
+    if axis is None:
+        part = Cut({(): list(sweep.metrics)}, "", averaged=False)
+        keys: list[Setting] = [()]
+    else:
+        limits = {axis.name: evenly(axis.values, _COMPARED)} if len(axis.values) > _COMPARED else {}
+        part = cut(sweep, [axis.name], limits)
+        keys = [(value,) for value in limits.get(axis.name, axis.values) if (value,) in part.settings]
+    names = {key: f"{axis.name}={short(key[0])}" if axis else "all runs" for key in keys}
+    of = f", by {axis.name}" if axis else ""
+    note = _note(sweep, ["All seeds together.", part.note])
+    charts: list[Chart] = []
+    shares = [f"time_share.{purpose}" for purpose in PURPOSES]
+    rows = []
+    for key in keys:
+        split = {name.partition(".")[2]: _mean(sweep, part, key, name) for name in shares}
+        if any(value is not None for value in split.values()):
+            rows.append((names[key], split))
+    if rows:
+        charts.append(time_bars(rows, f"What the dies did{of}", note))
+    if results is not None:
+        wanted = {setting: key for key in keys for setting in part.settings[key]}
+        charts += latency_figures(_histograms(sweep, wanted, names, results), of=of, note=note)
+    return charts
+
+
+def _histograms(
+    sweep: Sweep, wanted: Mapping[Setting, Setting], names: Mapping[Setting, str], results: Results
+) -> list[tuple[str, dict[str, list[list[int]]]]]:
+    """The pooled histograms of each figure's curve, read run by run."""
+    pooled: dict[Setting, dict[str, Counter[int]]] = {key: {} for key in names}
+    left = sum(sweep.seeds[setting] for setting in wanted)
+    for row, result in results:
+        key = wanted.get(tuple(text(row.get(axis.name)) for axis in sweep.axes))
+        if key is None or not result:
+            continue
+        for operation, histogram in (result.get("latency_histogram_ns") or {}).items():
+            counts = pooled[key].setdefault(operation, Counter())
+            for edge, count in histogram:
+                counts[edge] += count
+        left -= 1
+        if left == 0:
+            break
+    return [
+        (
+            names[key],
+            {operation: [[edge, counts[edge]] for edge in sorted(counts)] for operation, counts in found.items()},
+        )
+        for key, found in pooled.items()
+    ]
+
+
+def _results_of(frame: "pl.DataFrame") -> Results | None:
+    stream = getattr(frame, "results", None)
+    return stream() if callable(stream) else None
+
+
+def _values(sweep: Sweep, part: Cut, key: Setting, metric: str) -> list[float]:
+    return [value for setting in part.settings.get(key, ()) for value in sweep.metrics[setting].get(metric, ())]
+
+
+def _estimate(sweep: Sweep, part: Cut, keys: Sequence[Setting], metric: str) -> "Estimate | None":
+    from flashweir.statistics import mean_interval
+
+    values = [value for key in keys for value in _values(sweep, part, key, metric)]
+    return mean_interval(values) if values else None
+
+
+def _mean(sweep: Sweep, part: Cut, key: Setting, metric: str) -> float | None:
+    values = _values(sweep, part, key, metric)
+    return rounded(sum(values) / len(values)) if values else None
+
+
+def _with_interval(name: str, points: Sequence[tuple[float | str, "Estimate"]], *, points_only: bool) -> Series:
+    estimates = [estimate for _, estimate in points]
+    known = any(estimate.low is not None for estimate in estimates)
+    return Series(
+        name,
+        [x for x, _ in points],
+        [rounded(estimate.value) for estimate in estimates],
+        [rounded(estimate.low) for estimate in estimates] if known else None,
+        [rounded(estimate.high) for estimate in estimates] if known else None,
+        style="points" if points_only else "line",
+    )
+
+
+def _intervals(series: Sequence[Series], part: Cut) -> str:
+    if not any(one.low for one in series):
+        return "" if part.averaged else "One run a setting."
+    return f"Means with 95% confidence intervals over seeds{' and settings' if part.averaged else ''}."
+
+
+def _note(sweep: Sweep, parts: Sequence[str]) -> str:
+    failed = f"{sweep.failed} of {sweep.runs} runs failed and are left out." if sweep.failed else ""
+    return " ".join(part for part in (*parts, failed) if part)
+
+
+def _axis(along: AxisValues) -> Axis:
+    """The axis to draw along; values that carry a unit, or are few, get a tick each."""
+    if along.numbers is None:
+        return Axis(along.name, "category")
+    scale = log_spaced(along.numbers)
+    named = any(unit_of(value) for value in along.values)
+    ticks: list[tuple[float, str]] = []
+    if named or len(along.values) <= _TICKS:
+        every = list(zip(along.numbers, along.values, strict=True))
+        step = -(-len(every) // _TICKS)
+        ticks = every[::step]
+    return Axis(along.name, "log" if scale else "linear", ticks)
+
+
+def _differs(means: Mapping[Setting, Mapping[str, float]], metric: str) -> bool:
+    return len({found[metric] for found in means.values() if metric in found}) > 1
+
+
+def _named(metrics: Sequence[str]) -> str:
+    names = [_title(name) for name in metrics]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _title(metric: str) -> str:
+    found = re.fullmatch(r"latency_us\.(\w+)\.(\w+)", metric)
+    if found:
+        which = (
+            found[2]
+            if not found[2].startswith("p")
+            else f"p{found[2][1:3]}{'.' + found[2][3:] if found[2][3:] else ''}"
+        )
+        return f"{found[1]} latency ({which})"
+    return {"iops": "IOPS", "bandwidth_mib_s": "bandwidth"}.get(metric, metric.replace("_", " "))
+
+
+def _heading(metric: str) -> str:
+    title = _title(metric)
+    return title[:1].upper() + title[1:]
+
+
+def _label(metric: str) -> str:
+    if metric.startswith("latency_us."):
+        return f"{_title(metric)}, us"
+    if metric == "iops":
+        return "IOPS"
+    return f"{_title(metric)}, {_UNITS[metric]}" if metric in _UNITS else _title(metric)
+
+
+def _safe(metric: str) -> str:
+    """A metric's name as part of a file's."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", metric).strip(".-") or "metric"

@@ -1,0 +1,60 @@
+"""Colours by name, the same in a report and in a file.
+
+Curves: Okabe and Ito, "Color Universal Design" (2008), https://jfly.uni-koeln.de/color/, without yellow, which is hard
+to see as a thin line on white; from the eighth curve on, the colours return with another dash. Matrices: cividis of
+Nunez, Anderton and Renslow, PLoS ONE 13(7), 2018. Both are made for readers with any kind of colour vision.
+"""
+
+from typing import Literal, NamedTuple
+
+Dash = Literal["solid", "dashed", "dotted"]
+
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
+# What the time of a die goes to; states that are not named here take the colours of curves.
+STATES = {"host": "#0072B2", "gc": "#D55E00", "mapping": "#CC79A7", "waiting": "#F0E442", "idle": "#DDDDDD"}
+# The name of the map, which matplotlib and plotly both know.
+HEAT = "cividis"
+
+INK, MUTED, GRID, PAPER = "#000000", "#666666", "#DDDDDD", "#FFFFFF"
+
+# How the names of series end that mark a place rather than show data.
+WARM_UP = "warm-up ends"
+FRONT, DOMINATED = "Pareto front", "other settings"
+
+
+class Look(NamedTuple):
+    """A curve's colour and dash; `mark` says that it is no data but a line at a place."""
+
+    colour: str
+    dash: Dash
+    mark: bool = False
+
+
+def looks(names: list[str]) -> list[Look]:
+    """How each series of a figure looks: those with a meaning of their own as named, the rest in turn."""
+    found: list[Look] = []
+    turn = 0
+    for name in names:
+        if name.endswith(WARM_UP):
+            # The mark of one run of several has the colour of the run.
+            run = name.removesuffix(f": {WARM_UP}")
+            colour = found[names.index(run)].colour if run in names[: len(found)] else MUTED
+            found.append(Look(colour, "dashed", mark=True))
+        elif name == DOMINATED:
+            found.append(Look("#AAAAAA", "solid"))
+        elif name == FRONT:
+            found.append(Look(STATES["gc"], "solid"))
+        else:
+            found.append(Look(SERIES[turn % len(SERIES)], _DASHES[turn // len(SERIES) % len(_DASHES)]))
+            turn += 1
+    return found
+
+
+def states(names: list[str]) -> list[str]:
+    """The colour of each state or part of a bar."""
+    spare = [colour for colour in SERIES if colour not in STATES.values()]
+    if not any(name in STATES for name in names):
+        spare = list(SERIES)
+    turns = iter(range(len(names)))
+    return [STATES[name] if name in STATES else spare[next(turns) % len(spare)] for name in names]

@@ -1,0 +1,169 @@
+"""The settings of a sweep: axes with their values, runs grouped by setting, and which part of them a figure shows."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flashweir.charts.order import ordered
+from flashweir.quantity import number_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Setting = tuple[str, ...]
+# A cut through the settings that leaves less than this part of a figure's places is no use: then the rest is averaged.
+_ENOUGH = 0.5
+_SPARSE = 0.2
+_USUAL = 0.8
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class AxisValues:
+    """An axis of a sweep that has at least two values: each as text, in order, and as a number if all are numbers."""
+
+    name: str
+    values: tuple[str, ...]
+    numbers: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Every setting with its metrics: `metrics[setting][metric]` has a value a seed. A setting has a text an axis.
+
+    `seeds` counts a setting's runs without those that failed; `failed` and `runs` are of the whole sweep.
+    """
+
+    axes: tuple[AxisValues, ...]
+    metrics: Mapping[Setting, Mapping[str, Sequence[float]]]
+    seeds: Mapping[Setting, int]
+    failed: int
+    runs: int
+
+    def position(self, name: str) -> int:
+        """Where an axis stands in a setting."""
+        return [axis.name for axis in self.axes].index(name)
+
+    def rank(self, position: int, value: str) -> int:
+        """Where a value stands among those of its axis."""
+        return self.axes[position].values.index(value)
+
+    def sparse(self, names: Iterable[str]) -> bool:
+        """Whether most combinations of these axes' values were never run: settings drawn at random, not a grid."""
+        positions = [self.position(name) for name in names]
+        there = {tuple(setting[at] for at in positions) for setting in self.metrics}
+        return len(there) < _SPARSE * math.prod(len(self.axes[at].values) for at in positions)
+
+    def label(self, setting: Setting, without: Iterable[str] = ()) -> str:
+        """A setting as text: `gc.victim=fifo, workload=web`."""
+        left_out = set(without)
+        named = zip(self.axes, setting, strict=True)
+        return ", ".join(f"{axis.name}={short(value)}" for axis, value in named if axis.name not in left_out)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A part of a sweep: for each combination of the axes shown, the settings behind it, and what a note has to say."""
+
+    settings: Mapping[Setting, Sequence[Setting]]
+    note: str
+    averaged: bool
+
+
+def collect(frame: "pl.DataFrame", meta: Mapping[str, Any], metrics: Sequence[str]) -> Sweep:
+    """Groups the runs of a frame that did not fail by setting."""
+    names = [axis["name"] for axis in meta.get("axes", []) if axis["name"] in frame.columns]
+    ok = frame.filter(frame["error"].is_null()) if "error" in frame.columns else frame
+    columns = [ok[name].to_list() for name in names]
+    settings = list(zip(*([text(value) for value in column] for column in columns), strict=True))
+    settings = settings or [()] * ok.height
+    grouped: dict[Setting, dict[str, list[float]]] = {}
+    for setting in settings:
+        grouped.setdefault(setting, {})
+    for metric in metrics:
+        for setting, value in zip(settings, ok[metric].to_list(), strict=True):
+            if value is not None:
+                grouped[setting].setdefault(metric, []).append(float(value))
+    axes, kept = [], []
+    for position, name in enumerate(names):
+        given = next(axis["values"] for axis in meta["axes"] if axis["name"] == name)
+        present = {setting[position] for setting in grouped}
+        values = ordered([*(text(value) for value in given), *sorted(present)])
+        values = [value for value in values if value in present]
+        if len(values) > 1:
+            numbers = [number for value in values if (number := number_of(value)) is not None]
+            axes.append(AxisValues(name, tuple(values), tuple(numbers) if len(numbers) == len(values) else None))
+            kept.append(position)
+    reduced = {tuple(setting[at] for at in kept): found for setting, found in grouped.items()}
+    seeds = Counter(tuple(setting[at] for at in kept) for setting in settings)
+    return Sweep(tuple(axes), reduced, seeds, frame.height - ok.height, frame.height)
+
+
+def text(value: object) -> str:
+    """A value of an axis as people write it; the same for 4 and 4.0."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:  # noqa: PLR2004 - exact integers
+        return str(int(value))
+    return "-" if value is None else str(value)
+
+
+def short(value: str) -> str:
+    """A value without digits that nobody reads: 0.333333 for a third."""
+    number = number_of(value)
+    return f"{number:.6g}" if number is not None and "." in value and value[-1].isdigit() else value
+
+
+def cut(sweep: Sweep, shown: Sequence[str], limits: Mapping[str, Sequence[str]] | None = None) -> Cut:
+    """The settings for a figure over the axes `shown`: the others stay at the values that most settings have.
+
+    Where that leaves too little, as when each setting was drawn at random, the figure averages over the others.
+
+    Args:
+        sweep: the whole.
+        shown: axes that the figure has, in the order of the keys it wants.
+        limits: the values that are shown of an axis, if not all.
+    """
+    positions = [sweep.position(name) for name in shown]
+    others = [at for at in range(len(sweep.axes)) if at not in positions]
+    allowed = {sweep.position(name): set(values) for name, values in (limits or {}).items()}
+    inside = [setting for setting in sweep.metrics if all(setting[at] in values for at, values in allowed.items())]
+    notes = [_limited(sweep, name, values) for name, values in (limits or {}).items()]
+    counts = Counter(tuple(setting[at] for at in others) for setting in inside)
+    if not counts:
+        return Cut({}, " ".join(notes), averaged=False)
+    # Of combinations that are about as frequent (runs may have failed), the first in the order of the axes' values.
+    frequent = max(counts.values())
+    usual = [combination for combination, count in counts.items() if count >= _USUAL * frequent]
+    fixed = min(usual, key=lambda values: [sweep.rank(at, value) for at, value in zip(others, values, strict=True)])
+    places = {tuple(setting[at] for at in positions) for setting in inside}
+    found: dict[Setting, list[Setting]] = {}
+    averaged = frequent < _ENOUGH * len(places)
+    for setting in inside:
+        if averaged or tuple(setting[at] for at in others) == fixed:
+            found.setdefault(tuple(setting[at] for at in positions), []).append(setting)
+    if others and averaged:
+        names = ", ".join(sweep.axes[at].name for at in others)
+        notes.append(f"Averaged over all settings of {names}.")
+    elif others:
+        at_values = ", ".join(f"{sweep.axes[at].name}={short(value)}" for at, value in zip(others, fixed, strict=True))
+        notes.append(f"At {at_values}; other values of these are not shown.")
+    return Cut(found, " ".join(notes), averaged)
+
+
+def _limited(sweep: Sweep, name: str, values: Sequence[str]) -> str:
+    every = sweep.axes[sweep.position(name)].values
+    shown = [short(value) for value in values]
+    named = ", ".join(shown) if len(shown) <= _NAMED else f"{shown[0]} to {shown[-1]}"
+    return f"Shows {len(values)} of {len(every)} values of {name}: {named}."
+
+
+def evenly(values: Sequence[str], count: int) -> list[str]:
+    """At most `count` of the values, the first and last among them."""
+    if len(values) <= count:
+        return list(values)
+    if count <= 1:
+        return [values[0]]
+    return [values[round(place * (len(values) - 1) / (count - 1))] for place in range(count)]
