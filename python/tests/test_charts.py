@@ -442,3 +442,24 @@ def test_colours_have_meanings() -> None:
     assert len(set(twelve)) == 12
     assert palette.states(["host", "idle"]) == [palette.STATES["host"], palette.STATES["idle"]]
     assert palette.states(["IOPS"]) == [palette.SERIES[0]]
+
+
+def test_an_axis_that_does_not_act_on_a_workload_stands_for_every_value() -> None:
+    spec = {
+        "workloads": {
+            "random": "random:span=32MiB,count=500",
+            "zipf": "zipf:span=32MiB,count=500,theta={theta}",
+        },
+        "set": {"channels": 2, "capacity": "64MiB", "pages_per_block": 64},
+        "axes": {"op_ratio": [0.1, 0.2, 0.3], "theta": [0.8, 0.9]},
+        "metrics": ["iops"],
+    }
+    for theta in ([0.8, 0.9], [0.9], [0.1 * rank for rank in range(1, 9)]):
+        frame = flashweir.sweep({**spec, "axes": {**spec["axes"], "theta": theta}})
+        heat = next(chart for chart in figures_of(frame) if chart.name == "heat-iops")
+        assert isinstance(heat, Heat)
+        assert all(value is not None for row in heat.values for value in row), theta
+        curve = next(chart for chart in figures_of(frame) if chart.name == "curve-iops")
+        assert isinstance(curve, Plot)
+        # Along eight values of theta, a workload without one has no place.
+        assert any(series.name == "workload=random" for series in curve.series) == (len(theta) < 8), theta

@@ -10,7 +10,7 @@ from flashweir.charts.from_result import PURPOSES, scale_for, time_bars
 from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
 from flashweir.charts.order import log_spaced
 from flashweir.charts.palette import DOMINATED, FRONT
-from flashweir.charts.settings import AxisValues, Cut, Setting, Sweep, collect, cut, evenly, short, text
+from flashweir.charts.settings import NONE, AxisValues, Cut, Setting, Sweep, collect, cut, evenly, short, text
 from flashweir.charts.thin import rounded, spread
 from flashweir.quantity import unit_of
 
@@ -107,7 +107,9 @@ def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[
     order = [axis.values for name in names for axis in sweep.axes if axis.name == name]
     combinations = sorted(
         {key[1:] for key in part.settings},
-        key=lambda key: [values.index(value) for values, value in zip(order, key, strict=True)],
+        key=lambda key: [
+            -1 if value == NONE else values.index(value) for values, value in zip(order, key, strict=True)
+        ],
     )
     ranges = _ranges(along, part)
     series = []
@@ -118,7 +120,8 @@ def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[
             if estimate is not None:
                 points.append((x, estimate))
         if points:
-            name = ", ".join(f"{axis}={short(value)}" for axis, value in zip(names, combination, strict=True))
+            said = [(axis, value) for axis, value in zip(names, combination, strict=True) if value != NONE]
+            name = ", ".join(f"{axis}={short(value)}" for axis, value in said)
             series.append(_with_interval(name, points, points_only=along.numbers is None or part.averaged))
     if not series:
         return []

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 Setting = tuple[str, ...]
+# The value of an axis that does not act on a workload: such a setting stands for every value.
+NONE = "-"
 # A cut through the settings that leaves less than this part of a figure's places is no use: then the rest is averaged.
 _ENOUGH = 0.5
 _SPARSE = 0.2
@@ -48,7 +50,7 @@ class Sweep:
 
     def rank(self, position: int, value: str) -> int:
         """Where a value stands among those of its axis."""
-        return self.axes[position].values.index(value)
+        return -1 if value == NONE else self.axes[position].values.index(value)
 
     def sparse(self, names: Iterable[str]) -> bool:
         """Whether most combinations of these axes' values were never run: settings drawn at random, not a grid."""
@@ -60,7 +62,8 @@ class Sweep:
         """A setting as text: `gc.victim=fifo, workload=web`."""
         left_out = set(without)
         named = zip(self.axes, setting, strict=True)
-        return ", ".join(f"{axis.name}={short(value)}" for axis, value in named if axis.name not in left_out)
+        said = [(axis.name, value) for axis, value in named if axis.name not in left_out and value != NONE]
+        return ", ".join(f"{name}={short(value)}" for name, value in said)
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def collect(frame: "pl.DataFrame", meta: Mapping[str, Any], metrics: Sequence[st
     axes, kept = [], []
     for position, name in enumerate(names):
         given = next(axis["values"] for axis in meta["axes"] if axis["name"] == name)
-        present = {setting[position] for setting in grouped}
+        present = {setting[position] for setting in grouped} - {NONE}
         values = ordered([*(text(value) for value in given), *sorted(present)])
         values = [value for value in values if value in present]
         if len(values) > 1:
@@ -107,7 +110,7 @@ def text(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:  # noqa: PLR2004 - exact integers
         return str(int(value))
-    return "-" if value is None else str(value)
+    return NONE if value is None else str(value)
 
 
 def short(value: str) -> str:
@@ -128,29 +131,39 @@ def cut(sweep: Sweep, shown: Sequence[str], limits: Mapping[str, Sequence[str]] 
     """
     positions = [sweep.position(name) for name in shown]
     others = [at for at in range(len(sweep.axes)) if at not in positions]
-    allowed = {sweep.position(name): set(values) for name, values in (limits or {}).items()}
+    allowed = {sweep.position(name): {*values, NONE} for name, values in (limits or {}).items()}
     inside = [setting for setting in sweep.metrics if all(setting[at] in values for at, values in allowed.items())]
     notes = [_limited(sweep, name, values) for name, values in (limits or {}).items()]
     counts = Counter(tuple(setting[at] for at in others) for setting in inside)
     if not counts:
         return Cut({}, " ".join(notes), averaged=False)
     # Of combinations that are about as frequent (runs may have failed), the first in the order of the axes' values.
-    frequent = max(counts.values())
-    usual = [combination for combination, count in counts.items() if count >= _USUAL * frequent]
+    wild = [combination for combination in counts if NONE in combination]
+    whole = [combination for combination in counts if NONE not in combination] or wild
+    often = {
+        values: counts[values] + sum(counts[w] for w in wild if w != values and _fits(w, values)) for values in whole
+    }
+    frequent = max(often.values())
+    usual = [combination for combination, count in often.items() if count >= _USUAL * frequent]
     fixed = min(usual, key=lambda values: [sweep.rank(at, value) for at, value in zip(others, values, strict=True)])
     places = {tuple(setting[at] for at in positions) for setting in inside}
     found: dict[Setting, list[Setting]] = {}
     averaged = frequent < _ENOUGH * len(places)
     for setting in inside:
-        if averaged or tuple(setting[at] for at in others) == fixed:
+        if averaged or _fits([setting[at] for at in others], fixed):
             found.setdefault(tuple(setting[at] for at in positions), []).append(setting)
     if others and averaged:
         names = ", ".join(sweep.axes[at].name for at in others)
         notes.append(f"Averaged over all settings of {names}.")
     elif others:
-        at_values = ", ".join(f"{sweep.axes[at].name}={short(value)}" for at, value in zip(others, fixed, strict=True))
+        pinned = [(sweep.axes[at].name, value) for at, value in zip(others, fixed, strict=True) if value != NONE]
+        at_values = ", ".join(f"{name}={short(value)}" for name, value in pinned)
         notes.append(f"At {at_values}; other values of these are not shown.")
     return Cut(found, " ".join(notes), averaged)
+
+
+def _fits(values: Sequence[str], fixed: Sequence[str]) -> bool:
+    return all(value in (wanted, NONE) for value, wanted in zip(values, fixed, strict=True))
 
 
 def _limited(sweep: Sweep, name: str, values: Sequence[str]) -> str:
