@@ -1,5 +1,6 @@
 """Sweeps: every run arrives once, whatever fails or is killed."""
 
+import io
 import json
 import os
 import random
@@ -25,6 +26,7 @@ from flashweir.sweeps.local import Budget, LocalBackend
 from flashweir.sweeps.points import Planned, Planner
 from flashweir.sweeps.runner import State
 from flashweir.sweeps.spec import load
+from flashweir.sweeps.terminal import duration, progress_on
 
 GRID: dict[str, Any] = {
     "name": "grid",
@@ -293,6 +295,7 @@ from pathlib import Path
 from flashweir.sweeps import runner, store
 from flashweir.sweeps.local import LocalBackend
 from flashweir.sweeps.spec import load
+from flashweir.sweeps.terminal import duration, progress_on
 store.PART_ROWS = 7
 print("started", flush=True)
 runner.execute(load(json.loads(sys.argv[1])), Path(sys.argv[2]), LocalBackend, resume=True)
@@ -401,3 +404,36 @@ def test_a_frame_shows_itself() -> None:
     assert type(smaller) is pl.DataFrame
     with pytest.raises(ConfigError, match="no directory"):
         next(SweepFrame(smaller).results())
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal, or not."""
+
+    def __init__(self, answer: bool) -> None:
+        super().__init__()
+        self._answer = answer
+
+    def isatty(self) -> bool:
+        return self._answer
+
+
+def test_progress_is_a_bar_on_a_terminal_and_a_line_a_minute_elsewhere() -> None:
+    states = [State(1000, done=done, failed=done // 100, elapsed_s=done * 0.5) for done in range(0, 600, 10)]
+    for answer in (True, False):
+        stream = Terminal(answer)
+        with progress_on(stream) as shown:
+            assert all(shown.update(state) for state in states)
+        text = stream.getvalue()
+        if answer:
+            assert "590 of 1,000 runs" in text
+        else:
+            assert text.splitlines()[0] == "120 of 1,000 runs, 120.0 a minute, 7 min 20 s left, 1 failed"
+            assert len(text.splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0123, "12.3 ms"), (3.21, "3.21 s"), (61, "1 min 1 s"), (7260, "2 h 1 min"), (200_000, "2 days 7 h")],
+)
+def test_durations_in_words(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -1,7 +1,7 @@
 """`flashweir sweep`: many runs over a grid."""
 
+import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -77,17 +77,16 @@ def sweep(
 
 def _watched(directory: Path, run: Callable[..., "SweepFrame"]) -> "SweepFrame":
     """Runs until done or Ctrl-C, with a progress bar where there is a terminal to draw it on."""
-    from flashweir.sweeps.terminal import bar_on_terminal
+    from flashweir.sweeps.terminal import progress_on
 
     last: list[State] = []
 
     def tell(state: "State") -> bool:
         last[:] = [state]
-        return True if bar is None else bar.update(state)
+        return shown.update(state)
 
-    bar = bar_on_terminal()
     try:
-        with bar or nullcontext():
+        with progress_on(sys.stderr) as shown:
             return run(progress=tell)
     except KeyboardInterrupt as interrupt:
         done = f"{last[0].ready + last[0].done:,} of {last[0].total:,}" if last else "no"

@@ -1,6 +1,5 @@
 """What `flashweir sweep` says on a terminal: progress while it runs, an estimate before."""
 
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -12,6 +11,8 @@ if TYPE_CHECKING:
 
     from flashweir.sweeps.frame import SweepFrame
 
+# Between two lines of progress where there is no terminal.
+LINE_S = 60.0
 _KINDS = (("least", "at least"), ("median", "median"), ("most", "at most"))
 
 
@@ -51,9 +52,32 @@ class SweepBar:
         return True
 
 
-def bar_on_terminal() -> SweepBar | None:
-    """A bar on standard error, or None where that is no terminal."""
-    return SweepBar(sys.stderr) if sys.stderr.isatty() else None
+class SweepLines:
+    """The same for a log file: a line a minute."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._said_s = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, state: State) -> bool:
+        """Writes `state`, if the last line is a minute old. Never stops the sweep."""
+        if state.elapsed_s - self._said_s >= LINE_S:
+            self._said_s = state.elapsed_s
+            done = state.ready + state.done
+            words = ", ".join(part for part in (f"{done:,} of {state.total:,} runs", describe(state)) if part)
+            print(words, file=self._stream, flush=True)
+        return True
+
+
+def progress_on(stream: TextIO) -> SweepBar | SweepLines:
+    """A bar where there is a terminal to draw it on, lines elsewhere."""
+    return SweepBar(stream) if stream.isatty() else SweepLines(stream)
 
 
 def describe(state: State) -> str:
