@@ -24,19 +24,6 @@ class SweepBar:
         self._bar: Progress | None = None
 
     def __enter__(self) -> Self:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        self._bar = Progress(
-            TextColumn("{task.completed:,.0f} of {task.total:,.0f} runs"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[rate]}"),
-            console=Console(file=self._stream),
-            auto_refresh=False,
-            transient=True,
-        )
-        self._bar.add_task("", total=None, rate="")
-        self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -45,11 +32,28 @@ class SweepBar:
 
     def update(self, state: State) -> bool:
         """Draws `state`. Never stops the sweep."""
-        if self._bar is not None:
-            done = state.ready + state.done
-            self._bar.update(self._bar.task_ids[0], completed=done, total=state.total, rate=describe(state))
-            self._bar.refresh()
+        done = state.ready + state.done
+        if self._bar is None:
+            self._bar = self._start(state.total)
+        self._bar.update(self._bar.task_ids[0], completed=done, rate=describe(state))
+        self._bar.refresh()
         return True
+
+    def _start(self, total: int) -> "Progress":
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        bar = Progress(
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f} runs"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[rate]}"),
+            console=Console(file=self._stream),
+            auto_refresh=False,
+            transient=True,
+        )
+        bar.add_task("", total=total, rate="")
+        bar.start()
+        return bar
 
 
 class SweepLines:
