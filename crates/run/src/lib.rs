@@ -10,6 +10,7 @@ mod simulate;
 mod spec;
 pub mod timeline;
 mod tools;
+mod warmup;
 mod watch;
 mod workload;
 
