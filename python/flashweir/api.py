@@ -30,6 +30,7 @@ def simulate(
     columns: str | None = None,
     skip_bad: int = 0,
     wrap: bool = False,
+    warmup: str | None = None,
     progress: Progress | None = None,
     set: Mapping[str, object] | None = None,
     **overrides: object,
@@ -51,6 +52,8 @@ def simulate(
         columns: describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.
         skip_bad: how many unreadable lines to tolerate.
         wrap: folds addresses beyond the drive into it, instead of refusing them.
+        warmup: how to find the warm-up that the result leaves out: `"mser-5"`, `"steady"` or `"requests=N"` (see
+            docs/concepts/warm-up.md). The result then has `warmup`, what was removed, and `series`.
         progress: is called up to ten times a second with `phase` ("precondition" or "run"), `done`, `total` (None
             for traces), `fraction` (how much of the phase is done; None for pipes) and `elapsed_s`. Returning False
             stops the run.
@@ -62,7 +65,7 @@ def simulate(
         The result; its fields are those of `flashweir simulate --json`.
 
     Raises:
-        ConfigError: a key, value or combination that makes no drive.
+        ConfigError: a key, value or combination that makes no drive; a `warmup` that is no method or leaves nothing.
         TraceError: the workload can't be read or does not fit the drive.
         FlashweirError: the run failed, or `progress` stopped it.
         KeyboardInterrupt: Ctrl-C; its message says what was done.
@@ -84,6 +87,7 @@ def simulate(
             "columns": columns,
             "skip_bad": skip_bad,
             "wrap": wrap,
+            "warmup": warmup,
         }
         text = _native.simulate(_dump(spec), _parsed(progress))
         result = Result(text, log)

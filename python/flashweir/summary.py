@@ -59,6 +59,10 @@ def _headline(result: Mapping[str, Any]) -> str:
     parts = [f"{result['requests']:,} requests in {_seconds(result['simulated_s'])} of simulated time"]
     if "iops" in result and result["iops"] is not None:
         parts.append(f"{result['iops']:,.0f} IOPS, {result.get('bandwidth_mib_s') or 0:,.1f} MiB/s")
+    if warmup := result.get("warmup"):
+        removed = f"{warmup['requests']:,} of {warmup['of_requests']:,} requests removed as warm-up"
+        outcome = removed if warmup["found"] else "no end of the warm-up found, nothing removed"
+        parts.append(f"{outcome} ({warmup['method']})")
     if "wall_s" in result:
         parts.append(f"simulated in {_seconds(result['wall_s'])}")
     return "\n".join(parts)

@@ -51,6 +51,16 @@ def test_config_repeats_the_run() -> None:
     assert without_wall_times(first.to_dict()) == without_wall_times(second.to_dict())
 
 
+@pytest.mark.parametrize("method", ["mser-5", "steady", "requests=100"])
+def test_warm_up_is_removed_by_any_method(method: str) -> None:
+    result = quick(warmup=method)
+    assert result["requests"] == result.warmup.of_requests - result.warmup.requests
+    assert result.latency_us.write["count"] == result.counters.requests.write
+    assert result.time_share.idle + result.time_share.host + result.time_share.gc == pytest.approx(1.0)
+    with pytest.raises(flashweir.ConfigError, match="expected mser-5"):
+        quick(warmup=f"{method}!")
+
+
 def test_config_is_a_copy() -> None:
     result = quick()
     result.config["channels"] = 99

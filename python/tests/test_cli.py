@@ -52,6 +52,21 @@ def test_summary_fits_80_columns_and_has_no_control_characters_when_piped() -> N
     assert run.err == ""
 
 
+def test_warm_up_is_left_out_and_told() -> None:
+    plain = flashweir("simulate", QUICK, *SMALL_SETTINGS, "--json", "-").json()
+    assert not {"warmup", "series"} & plain.keys()
+    rest = flashweir("simulate", QUICK, *SMALL_SETTINGS, "--warmup", "requests=4000", "--json", "-").json()
+    assert rest.keys() - plain.keys() == {"warmup", "series"}
+    assert rest["requests"] == sum(rest["counters"]["requests"].values()) == 16_000
+    assert rest["warmup"]["simulated_s"] + rest["simulated_s"] == pytest.approx(plain["simulated_s"])
+    assert sum(rest["series"]["requests"]) == 20_000
+    assert rest["series"]["end_s"][-1] == plain["simulated_s"]
+    summary = flashweir("simulate", QUICK, *SMALL_SETTINGS, "--warmup", "requests=4000").out
+    assert "4,000 of 20,000 requests removed as warm-up (requests)" in summary
+    short = "sequential:span=1MiB,size=4KiB,count=30"
+    assert "nothing removed (mser-5)" in flashweir("simulate", short, *SMALL_SETTINGS, "--warmup", "mser-5").out
+
+
 def test_summary_survives_a_locale_without_unicode() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "flashweir", "simulate", QUICK, *SMALL_SETTINGS]
@@ -124,6 +139,8 @@ def test_named_workloads_are_streams() -> None:
         (("random:span=1GiB,cuont=5",), "cuont"),
         (("randon:span=1GiB",), "randon"),
         ((QUICK, "--set", "chanels=4"), "chanels"),
+        ((QUICK, "--warmup", "mser"), "expected mser-5, steady, or requests=N"),
+        ((QUICK, "--warmup", "requests=20000"), "expected fewer than the 20000 requests"),
         ((QUICK, "--set", "gc.victm=fifo"), "victm"),
         ((QUICK, "--set", "channels"), "KEY=VALUE"),
         ((QUICK, "--set", "=4"), "KEY=VALUE"),

@@ -12,6 +12,7 @@ mod spec;
 pub mod timeline;
 mod tools;
 mod traces;
+mod warmup;
 mod watch;
 mod workload;
 

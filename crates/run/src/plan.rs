@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::spec::{RunSpec, WorkloadSpec};
+use crate::warmup::Method;
 use crate::workload;
 
 /// Memory of a run besides that of its drive: histograms, buffers, the result.
@@ -49,6 +50,10 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         requests = requests.map(|sum| sum.saturating_add(spec.count()));
         pages = pages.map(|sum| sum.saturating_add(more));
         workloads.push(json!({"name": workload.name, "workload": spec.canonical()}));
+    }
+    let method = run.warmup.as_deref().map(Method::parse).transpose()?;
+    if let (Some(method), Some(count)) = (method, requests) {
+        method.check(count)?;
     }
     Ok(json!({
         "config": to_value(&config),

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::VERSION;
 use crate::spec::RunSpec;
+use crate::warmup::Outcome;
 use crate::workload::Description;
 
 /// Everything that a result says.
@@ -18,6 +19,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) seed: u64,
     pub(crate) workloads: Vec<Description>,
     pub(crate) simulation: &'a Simulation,
+    /// What is left of the run when its warm-up is removed.
+    pub(crate) warmup: Option<Outcome>,
     pub(crate) capacities: u64,
     pub(crate) setup_wall: Duration,
     pub(crate) precondition_wall: Duration,
@@ -26,7 +29,10 @@ pub(crate) struct Measured<'a> {
 
 /// The JSON object.
 pub(crate) fn build(measured: &Measured<'_>) -> Value {
-    let stats = measured.simulation.stats();
+    let stats = match &measured.warmup {
+        None => measured.simulation.stats(),
+        Some(warmup) => warmup.rest.clone(),
+    };
     let geometry = measured.simulation.geometry();
     let counters = &stats.counters;
     let flash = counters.flash();
@@ -36,7 +42,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
     let written = counters.bytes[Op::Write as usize];
     let programmed = flash.programs * u64::from(geometry.page_sectors) * SECTOR_BYTES;
     let elapsed = stats.simulated_ns;
-    json!({
+    let mut result = json!({
         "version": VERSION,
         "requests": requests,
         "simulated_s": seconds,
@@ -85,11 +91,16 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "seed": measured.seed,
         "workloads": measured.workloads,
         "config": to_value(measured.config),
-    })
+    });
+    if let Some(warmup) = &measured.warmup {
+        result["warmup"] = json!(warmup.removed);
+        result["series"] = warmup.series.clone();
+    }
+    result
 }
 
 /// A quotient, or null where there is nothing to divide by.
-fn ratio(numerator: f64, denominator: f64) -> Value {
+pub(crate) fn ratio(numerator: f64, denominator: f64) -> Value {
     if denominator > 0.0 { json!(numerator / denominator) } else { Value::Null }
 }
 

@@ -14,6 +14,7 @@ use crate::progress::{Phase, Progress, Reporter};
 use crate::result::{self, Measured};
 use crate::spec::RunSpec;
 use crate::traces::Traces;
+use crate::warmup::{Method, Warmup};
 use crate::watch::Watch;
 use crate::workload::{self, Length, Workloads};
 
@@ -39,7 +40,12 @@ pub fn simulate_sharing(
     let mut reporter = Reporter::new(progress, started);
     let config = run.config()?;
     run.check_outputs()?;
+    let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     let mut workloads = Workloads::open(run, traces)?;
+    let length = workloads.length();
+    if let (Some(method), Length::Requests(count)) = (method, &length) {
+        method.check(*count)?;
+    }
     let seed = run.seed.unwrap_or(1);
     let record = run.requests.is_some() || run.timeline.is_some();
     let mut simulation = Simulation::new(&config, Options { seed, verify: run.verify, record })?;
@@ -53,10 +59,11 @@ pub fn simulate_sharing(
     let preconditioned = started.elapsed();
 
     let capacity_sectors = simulation.geometry().capacity_sectors();
-    let length = workloads.length();
+    let mut warmup = method.map(|method| Warmup::new(method, &mut simulation));
     let mut stream = workloads.stream(run.wrap, capacity_sectors)?;
-    serve(stream.as_mut(), &length, &mut simulation, &mut watch, &mut reporter)?;
+    serve(stream.as_mut(), &length, &mut simulation, warmup.as_mut(), &mut watch, &mut reporter)?;
     drop(stream);
+    let warmup = warmup.map(|warmup| warmup.finish(&mut simulation)).transpose()?;
     let ended = started.elapsed();
 
     watch.finish()?;
@@ -66,6 +73,7 @@ pub fn simulate_sharing(
         seed,
         workloads: workloads.describe(),
         simulation: &simulation,
+        warmup,
         capacities,
         setup_wall: setup,
         precondition_wall: preconditioned.saturating_sub(setup),
@@ -116,6 +124,7 @@ fn serve(
     stream: &mut dyn Source,
     length: &Length,
     simulation: &mut Simulation,
+    mut warmup: Option<&mut Warmup>,
     watch: &mut Watch,
     reporter: &mut Reporter<'_>,
 ) -> Result<(), Error> {
@@ -126,7 +135,10 @@ fn serve(
     while more {
         batch.clear();
         more = stream.read(&mut batch, slice)?;
-        simulation.serve(&batch)?;
+        match &mut warmup {
+            None => simulation.serve(&batch)?,
+            Some(warmup) => warmup.serve(simulation, &batch)?,
+        }
         done += batch.len() as u64;
         watch.take(simulation)?;
         match length {

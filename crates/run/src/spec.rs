@@ -40,6 +40,8 @@ pub struct RunSpec {
     pub skip_bad: u64,
     /// Fold addresses beyond the drive into it.
     pub wrap: bool,
+    /// How to find the warm-up that the result leaves out: `mser-5`, `steady` or `requests=N`.
+    pub warmup: Option<String>,
 }
 
 /// One workload.

@@ -36,4 +36,4 @@ pub use host::HostConfig;
 pub use nand::probe::Recorded;
 pub use nand::{CommandKind, CommandRecord, Purpose, RequestRecord};
 pub use sim::{Options, Simulation};
-pub use stats::{Counters, DieTime, FlashCounts, Latencies, LatencySummary, Stats};
+pub use stats::{Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, Stats, Times};

@@ -2,7 +2,7 @@
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
 use flashweir_ssd::config::layers::{Layer, resolve};
-use flashweir_ssd::{Config, Options, RunError, Simulation, Stats};
+use flashweir_ssd::{Completion, Config, Options, RunError, Simulation, Stats};
 use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 
@@ -188,6 +188,56 @@ fn a_fork_goes_on_as_the_drive_does() {
             }
             prop_assert_eq!(&digests[0], &digests[1]);
             prop_assert_eq!(&digests[0], &digest(&run(&config, &requests, true).expect("ran in parts")));
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// The digest of a run that is stopped and looked at before every `step`-th request; when each of these entered; and all
+/// completions in the order of the requests.
+fn watched(config: &Config, requests: &[Request], step: usize) -> (String, Vec<u64>, Vec<Completion>) {
+    let mut simulation = start(config, false);
+    simulation.keep_completions();
+    let (mut entries, mut all, mut taken) = (Vec::new(), Vec::new(), Vec::new());
+    for part in requests.chunks(step) {
+        entries.push(simulation.enter(&part[0]).expect("ran before"));
+        let times = simulation.times();
+        assert_eq!(
+            (times.dies.len(), times.buses.len()),
+            (simulation.stats().dies.len(), simulation.stats().buses.len())
+        );
+        simulation.serve(part).expect("ran before");
+        simulation.take_completions(&mut taken);
+        all.append(&mut taken);
+    }
+    simulation.finish().expect("ran before");
+    simulation.take_completions(&mut taken);
+    all.append(&mut taken);
+    all.sort_by_key(|completion| completion.number);
+    (digest(&simulation.stats()), entries, all)
+}
+
+#[test]
+fn a_run_that_is_looked_at_stays_the_same() {
+    let (strategy, settings) = cases();
+    let mut runner =
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: settings.cases / 2, ..settings });
+    let steps = 1..40usize;
+    runner
+        .run(&(strategy, steps), |((settings, requests), step)| {
+            let Some(events) = config(&settings, "event") else { return Ok(()) };
+            let plain =
+                run(&events, &requests, false).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            let (seen, entries, completions) = watched(&events, &requests, step);
+            prop_assert_eq!(&seen, &digest(&plain));
+            let numbers: Vec<u64> = completions.iter().map(|completion| completion.number).collect();
+            prop_assert_eq!(numbers, (0..requests.len() as u64).collect::<Vec<_>>());
+            let bytes: u64 = completions.iter().map(Completion::bytes).sum();
+            prop_assert_eq!(bytes, plain.counters.bytes.iter().sum::<u64>());
+            prop_assert!(entries.is_sorted() && entries.iter().all(|entry| *entry <= plain.simulated_ns));
+            if let Some(timeline) = config(&settings, "timeline") {
+                prop_assert_eq!(watched(&timeline, &requests, step), (seen, entries, completions));
+            }
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));

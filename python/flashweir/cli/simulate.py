@@ -38,6 +38,10 @@ def simulate(
     columns: Columns = None,
     skip_bad: SkipBad = 0,
     wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the drive into it.")] = False,
+    warmup: Annotated[
+        str | None,
+        typer.Option("--warmup", metavar="METHOD", help="Leave out the warm-up: mser-5, steady or requests=N."),
+    ] = None,
     streams: Annotated[
         list[str] | None,
         typer.Option("--workload", metavar="NAME=SPEC", help="A named stream; may be repeated."),
@@ -61,6 +65,7 @@ def simulate(
             columns=columns,
             skip_bad=skip_bad,
             wrap=wrap,
+            warmup=warmup,
             progress=progress,
             set=overrides,
         )

@@ -92,6 +92,11 @@ fn a_plan_refuses_what_a_run_refuses() {
         let refused = simulate(&run, &mut |_| true).expect_err("refused").to_string();
         assert_eq!(plan(&run).expect_err("refused").to_string(), refused);
     }
+    for warmup in ["mser", "requests=10", "requests=x"] {
+        let run = RunSpec { warmup: Some(warmup.into()), ..spec(None, &[], "random:count=10") };
+        let refused = simulate(&run, &mut |_| true).expect_err("refused").to_string();
+        assert_eq!(plan(&run).expect_err("refused").to_string(), refused);
+    }
     let absent = plan(&spec(None, &[], "absent.csv")).expect_err("refused").to_string();
     assert!(absent.starts_with("absent.csv: "), "{absent}");
 }

@@ -34,7 +34,15 @@ impl Window {
         Self { depth: depth as usize, completions: BinaryHeap::new(), now_ns: 0 }
     }
 
-    /// When the next request enters, ns.
+    /// When the next request will enter, ns.
+    pub(crate) fn entry_ns(&self) -> u64 {
+        match self.completions.peek() {
+            Some(Reverse(completion)) if self.completions.len() >= self.depth => self.now_ns.max(*completion),
+            _ => self.now_ns,
+        }
+    }
+
+    /// When the next request enters, ns. It counts as entered.
     #[inline]
     pub(crate) fn enter(&mut self) -> u64 {
         if self.completions.len() >= self.depth
@@ -63,8 +71,10 @@ mod tests {
         window.leave(100);
         assert_eq!(window.enter(), 0);
         window.leave(30);
+        assert_eq!(window.entry_ns(), 30);
         assert_eq!(window.enter(), 30);
         window.leave(40);
+        assert_eq!((window.entry_ns(), window.entry_ns()), (40, 40));
         assert_eq!(window.enter(), 40);
     }
 }

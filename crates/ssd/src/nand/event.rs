@@ -13,6 +13,7 @@ use super::timeline::bus_start;
 use super::{Command, CommandKind, Executor, NOBODY, Probe, Purpose, Usage};
 use crate::geometry::Geometry;
 use crate::sched::{Pages, Queued, Scheduler};
+use crate::stats;
 
 /// Where a command is within its die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +115,19 @@ impl<P: Probe> Events<P> {
     /// Whether some die has neither a command nor one waiting.
     pub(crate) fn has_idle_die(&self) -> bool {
         (0..self.dies.len() as u32).any(|die| self.die_is_idle(die, self.now_ns))
+    }
+
+    /// Times of dies and buses up to now. Of commands under way a die's time counts as far as it has gone; a bus's time
+    /// counts once the command is done.
+    pub(crate) fn times(&self) -> stats::Times {
+        let mut dies = self.usage.dies.clone();
+        for (time, die) in dies.iter_mut().zip(&self.dies) {
+            if let Some(current) = &die.current {
+                let since = current.start_ns.max(die.booked_ns);
+                time.add(current.queued.command.purpose, self.now_ns - since);
+            }
+        }
+        stats::Times { dies, buses: self.usage.buses.clone() }
     }
 
     /// When the next event happens, ns.

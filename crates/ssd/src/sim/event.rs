@@ -23,7 +23,7 @@ use crate::nand::Probe;
 use crate::nand::event::Events;
 use crate::nand::probe::Recorded;
 use crate::sched::Scheduler;
-use crate::stats::Stats;
+use crate::stats::{Stats, Times};
 
 /// Tags from here on are entries of the write buffer.
 const BUFFER_TAG: u32 = 1 << 31;
@@ -103,17 +103,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
 
     fn serve_one(&mut self, request: &Request) -> Result<(), RunError> {
         let number = self.ledger.take(request)?;
-        if let Some(arrival) = self.ledger.arrival_ns(request)? {
-            self.advance_to(arrival)?;
-            self.events.now_ns = arrival;
-        } else {
-            while self.under_way >= self.queue_depth {
-                if !self.advance()? {
-                    return Err(self.no_room());
-                }
-            }
-            self.advance_to(self.events.now_ns)?;
-        }
+        self.let_in(request)?;
         let slot =
             Slot { request: *request, number, issue_ns: self.events.now_ns, outstanding: 1, admitted: 0 };
         let tag = self.open(slot);
@@ -129,6 +119,22 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         self.settle(tag, 1);
         if C::ON {
             super::check_failure(&self.core, number + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Lets everything happen that comes before the request enters; after that it is its time. Again, it does nothing.
+    fn let_in(&mut self, request: &Request) -> Result<(), RunError> {
+        if let Some(arrival) = self.ledger.arrival_ns(request)? {
+            self.advance_to(arrival)?;
+            self.events.now_ns = arrival;
+        } else {
+            while self.under_way >= self.queue_depth {
+                if !self.advance()? {
+                    return Err(self.no_room());
+                }
+            }
+            self.advance_to(self.events.now_ns)?;
         }
         Ok(())
     }
@@ -207,23 +213,6 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             if self.buffer.is_none() {
                 self.settle_barriers(number);
             }
-        }
-    }
-
-    fn settle_barriers(&mut self, number: u64) {
-        let mut done = Vec::new();
-        for barrier in &mut self.barriers {
-            let flush = self.slots[barrier.tag as usize].as_ref().map_or(0, |slot| slot.number);
-            if number < flush {
-                barrier.writes_left -= 1;
-                if barrier.writes_left == 0 {
-                    done.push(barrier.tag);
-                }
-            }
-        }
-        self.barriers.retain(|barrier| barrier.writes_left > 0);
-        for tag in done {
-            self.settle(tag, 1);
         }
     }
 
@@ -350,6 +339,19 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
             return Err(self.no_room());
         }
         super::check_failure(&self.core, self.ledger.taken)
+    }
+
+    fn enter(&mut self, request: &Request) -> Result<u64, RunError> {
+        self.let_in(request)?;
+        Ok(self.events.now_ns)
+    }
+
+    fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn times(&self) -> Times {
+        self.events.times()
     }
 
     fn state(&self) -> &dyn State {

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::error::RunError;
 use crate::host::{HostConfig, open};
 use crate::nand::{Probe, RequestRecord, Usage};
-use crate::stats::{Counters, Latencies, Stats};
+use crate::stats::{Completion, Counters, Latencies, Stats};
 
 /// Simulated time may not pass this point, ns (146 years): what is under way then still fits 64 bits.
 const LAST_NS: u64 = 1 << 62;
@@ -19,6 +19,8 @@ pub(super) struct Ledger {
     pub(super) taken: u64,
     /// The latest end of a request, ns.
     pub(super) end_ns: u64,
+    /// Requests that ended since they were last taken, if they are kept.
+    pub(super) completions: Option<Vec<Completion>>,
     capacity_sectors: u64,
     /// Factor on the times of the workload; `None` in a closed loop.
     time_scale: Option<f64>,
@@ -35,6 +37,7 @@ impl Ledger {
             latencies: Latencies::default(),
             taken: 0,
             end_ns: 0,
+            completions: None,
             capacity_sectors,
             time_scale,
             last_arrival_ns: 0,
@@ -77,11 +80,24 @@ impl Ledger {
     ) {
         counters.requests[request.op as usize] += 1;
         counters.bytes[request.op as usize] += request.bytes();
-        self.latencies.record(request.stream, request.op, completion_ns - issue_ns);
+        let latency_ns = completion_ns - issue_ns;
+        self.latencies.record(request.stream, request.op, latency_ns);
+        if let Some(completions) = &mut self.completions {
+            let Request { sectors, stream, op, .. } = *request;
+            completions.push(Completion { number, latency_ns, sectors, stream, op });
+        }
         self.end_ns = self.end_ns.max(completion_ns);
         if P::ON {
             let request = Request { time_ns: issue_ns, ..*request };
             probe.request(RequestRecord { number, request, issue_ns, completion_ns });
+        }
+    }
+
+    /// Moves the completions kept since the last call into `into`, which is emptied before.
+    pub(super) fn take_completions(&mut self, into: &mut Vec<Completion>) {
+        into.clear();
+        if let Some(completions) = &mut self.completions {
+            std::mem::swap(completions, into);
         }
     }
 

@@ -17,7 +17,7 @@ use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
 use crate::nand::Probe;
 use crate::nand::probe::{Off, Recorded, Recorder};
-use crate::stats::{Counters, Stats};
+use crate::stats::{Completion, Counters, Stats, Times};
 
 use event::EventDrive;
 use ledger::Ledger;
@@ -41,6 +41,9 @@ pub struct Options {
 trait Drive: Send {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
     fn finish(&mut self) -> Result<(), RunError>;
+    fn enter(&mut self, request: &Request) -> Result<u64, RunError>;
+    fn ledger_mut(&mut self) -> &mut Ledger;
+    fn times(&self) -> Times;
     fn state(&self) -> &dyn State;
     fn state_mut(&mut self) -> &mut dyn State;
     fn stats(&self) -> Stats;
@@ -93,6 +96,26 @@ impl Simulation {
     /// Lets everything under way end. To be called once, after the last request.
     pub fn finish(&mut self) -> Result<(), RunError> {
         self.drive.finish()
+    }
+
+    /// Lets everything happen that comes before `next` can enter, which is to be served after that. Returns when it enters, ns.
+    pub fn enter(&mut self, next: &Request) -> Result<u64, RunError> {
+        self.drive.enter(next)
+    }
+
+    /// Times of dies and buses so far: of all commands made yet on the busy-until path, of what has run yet on events.
+    pub fn times(&self) -> Times {
+        self.drive.times()
+    }
+
+    /// Keeps completions from now on for [`Simulation::take_completions`].
+    pub fn keep_completions(&mut self) {
+        self.drive.ledger_mut().completions.get_or_insert_default();
+    }
+
+    /// Replaces the content of `into` by the requests that ended since the last call.
+    pub fn take_completions(&mut self, into: &mut Vec<Completion>) {
+        self.drive.ledger_mut().take_completions(into);
     }
 
     /// Writes logical pages, untimed and uncounted.

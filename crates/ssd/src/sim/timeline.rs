@@ -17,7 +17,7 @@ use crate::host::closed::Window;
 use crate::nand::probe::Recorded;
 use crate::nand::timeline::Timeline;
 use crate::nand::{NOBODY, Probe};
-use crate::stats::Stats;
+use crate::stats::{Stats, Times};
 
 /// A drive on busy-until times.
 #[derive(Clone, Debug)]
@@ -232,6 +232,18 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
 
     fn finish(&mut self) -> Result<(), RunError> {
         Ok(())
+    }
+
+    fn enter(&mut self, request: &Request) -> Result<u64, RunError> {
+        Ok(self.ledger.arrival_ns(request)?.unwrap_or_else(|| self.window.entry_ns()))
+    }
+
+    fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn times(&self) -> Times {
+        Times { dies: self.line.usage.dies.clone(), buses: self.line.usage.buses.clone() }
     }
 
     fn state(&self) -> &dyn State {

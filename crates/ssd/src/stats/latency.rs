@@ -49,18 +49,41 @@ pub struct LatencySummary {
 }
 
 impl Latencies {
-    /// One more request.
     #[inline]
-    pub(crate) fn record(&mut self, stream: u16, op: Op, latency_ns: u64) {
+    fn series_mut(&mut self, stream: u16, op: Op) -> &mut Series {
         let at = usize::from(stream) * Op::ALL.len() + op as usize;
         if at >= self.series.len() {
             self.series.resize(at + 1, None);
         }
-        let series = self.series[at].get_or_insert_with(|| Box::new(Series::new()));
+        self.series[at].get_or_insert_with(|| Box::new(Series::new()))
+    }
+
+    /// One more request.
+    #[inline]
+    pub(crate) fn record(&mut self, stream: u16, op: Op, latency_ns: u64) {
+        let series = self.series_mut(stream, op);
         // The histogram grows to any value, so recording can't fail; `saturating_record` would not let it grow.
         let _ = series.histogram.record(latency_ns);
         series.sum_ns += u128::from(latency_ns);
         series.max_ns = series.max_ns.max(latency_ns);
+    }
+
+    /// Adds requests that were counted elsewhere: latencies (any one of its bucket) with how many had them, and the exact sum
+    /// and maximum of all these.
+    pub fn add(
+        &mut self,
+        stream: u16,
+        op: Op,
+        counts: impl IntoIterator<Item = (u64, u64)>,
+        sum_ns: u128,
+        max_ns: u64,
+    ) {
+        let series = self.series_mut(stream, op);
+        for (latency_ns, count) in counts {
+            let _ = series.histogram.record_n(latency_ns, count);
+        }
+        series.sum_ns += sum_ns;
+        series.max_ns = series.max_ns.max(max_ns);
     }
 
     /// Streams that had a request.
@@ -151,6 +174,19 @@ mod tests {
         let summary = latencies.summary(None, Op::Read).expect("two");
         assert_eq!((summary.count, summary.p50), (2, 0.0));
         assert_eq!(latencies.buckets(None, Op::Read).iter().map(|(_, count)| count).sum::<u64>(), 2);
+    }
+
+    #[test]
+    fn requests_counted_elsewhere_count_as_recorded_ones() {
+        let (mut recorded, mut added) = (Latencies::default(), Latencies::default());
+        for latency in [7, 7, 5_000_123, 5_000_123] {
+            recorded.record(1, Op::Read, latency);
+        }
+        added.add(1, Op::Read, [(7, 2)], 14, 7);
+        // Another latency of the same bucket.
+        added.add(1, Op::Read, [(4_998_144, 2)], 10_000_246, 5_000_123);
+        assert_eq!(added.summary(Some(1), Op::Read), recorded.summary(Some(1), Op::Read));
+        assert_eq!(added.buckets(None, Op::Read), recorded.buckets(None, Op::Read));
     }
 
     #[test]

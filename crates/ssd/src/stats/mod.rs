@@ -6,6 +6,7 @@ mod latency;
 
 pub use latency::{Latencies, LatencySummary};
 
+use flashweir_trace::{Op, SECTOR_BYTES};
 use serde::Serialize;
 
 use crate::nand::Purpose;
@@ -31,6 +32,16 @@ impl DieTime {
         }
     }
 
+    /// What was added to it since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            host: self.host - earlier.host,
+            gc: self.gc - earlier.gc,
+            mapping: self.mapping - earlier.mapping,
+        }
+    }
+
     /// All of it, ns.
     pub fn total(&self) -> u64 {
         self.host + self.gc + self.mapping
@@ -46,6 +57,18 @@ pub struct FlashCounts {
     pub programs: u64,
     /// Blocks erased.
     pub erases: u64,
+}
+
+impl FlashCounts {
+    /// What was added to them since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            reads: self.reads - earlier.reads,
+            programs: self.programs - earlier.programs,
+            erases: self.erases - earlier.erases,
+        }
+    }
 }
 
 /// Counters of a run.
@@ -76,6 +99,25 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// What was added to them since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let each = |now: [u64; 4], then: [u64; 4]| std::array::from_fn(|op| now[op] - then[op]);
+        Self {
+            requests: each(self.requests, earlier.requests),
+            bytes: each(self.bytes, earlier.bytes),
+            host: self.host.since(&earlier.host),
+            gc: self.gc.since(&earlier.gc),
+            collections: self.collections - earlier.collections,
+            host_pages_written: self.host_pages_written - earlier.host_pages_written,
+            rewrite_reads: self.rewrite_reads - earlier.rewrite_reads,
+            unmapped_page_reads: self.unmapped_page_reads - earlier.unmapped_page_reads,
+            buffer_hits: self.buffer_hits - earlier.buffer_hits,
+            coalesced: self.coalesced - earlier.coalesced,
+            trimmed_pages: self.trimmed_pages - earlier.trimmed_pages,
+        }
+    }
+
     /// Flash operations on all accounts.
     pub fn flash(&self) -> FlashCounts {
         FlashCounts {
@@ -83,6 +125,37 @@ impl Counters {
             programs: self.host.programs + self.gc.programs,
             erases: self.host.erases + self.gc.erases,
         }
+    }
+}
+
+/// Time of each die and of each bus, by purpose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Of each die.
+    pub dies: Vec<DieTime>,
+    /// Of each channel's bus.
+    pub buses: Vec<DieTime>,
+}
+
+/// A request that is done, or has been worked out (see [`crate::Simulation::keep_completions`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Its number in the order in which requests were served, from 0.
+    pub number: u64,
+    /// From issue to completion, ns.
+    pub latency_ns: u64,
+    /// Its length, sectors.
+    pub sectors: u32,
+    /// Its stream.
+    pub stream: u16,
+    /// Its operation.
+    pub op: Op,
+}
+
+impl Completion {
+    /// Its length, bytes.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.sectors) * SECTOR_BYTES
     }
 }
 

@@ -114,6 +114,24 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         }
     }
 
+    /// Without a buffer: a write is done, and flushes that waited for it may be.
+    pub(super) fn settle_barriers(&mut self, number: u64) {
+        let mut done = Vec::new();
+        for barrier in &mut self.barriers {
+            let flush = self.slots[barrier.tag as usize].as_ref().map_or(0, |slot| slot.number);
+            if number < flush {
+                barrier.writes_left -= 1;
+                if barrier.writes_left == 0 {
+                    done.push(barrier.tag);
+                }
+            }
+        }
+        self.barriers.retain(|barrier| barrier.writes_left > 0);
+        for tag in done {
+            self.settle(tag, 1);
+        }
+    }
+
     fn settle_buffer_barriers(&mut self) {
         let Some(buffer) = &self.buffer else { return };
         let done: Vec<u32> = self

@@ -1,0 +1,194 @@
+//! A run in parts between the points at which it can be cut, with all that makes the statistics of what lies behind a cut.
+
+use std::collections::BTreeMap;
+
+use flashweir_ssd::{Completion, Counters, Stats, Times};
+use flashweir_trace::Op;
+
+use super::histogram::{Dense, Sparse, bucket};
+
+/// Where parts begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cuts {
+    /// Every so many requests.
+    Every(u64),
+    /// At the first request and after so many.
+    At(u64),
+}
+
+impl Cuts {
+    /// The part that a request is of.
+    #[inline]
+    fn part_of(self, number: u64) -> usize {
+        match self {
+            Cuts::Every(size) => (number / size) as usize,
+            Cuts::At(cut) => usize::from(cut > 0 && number >= cut),
+        }
+    }
+
+    /// Whether a part begins with this request.
+    pub(super) fn begins_at(self, number: u64) -> bool {
+        match self {
+            Cuts::Every(size) => number.is_multiple_of(size),
+            Cuts::At(cut) => number == 0 || number == cut,
+        }
+    }
+
+    /// The first request after this one with which a part begins.
+    pub(super) fn next_after(self, number: u64) -> u64 {
+        match self {
+            Cuts::Every(size) => (number / size + 1) * size,
+            Cuts::At(cut) if number < cut => cut,
+            Cuts::At(_) => u64::MAX,
+        }
+    }
+}
+
+/// Stream and operation.
+type Series = (u16, Op);
+
+#[derive(Clone, Debug)]
+struct Part {
+    /// When its first request entered, ns.
+    start_ns: u64,
+    /// Counters and times of the run up to then.
+    before: (Counters, Times),
+    /// Its own requests and their bytes, by operation.
+    requests: [u64; 4],
+    bytes: [u64; 4],
+    latencies: BTreeMap<(u16, u8), Sparse>,
+}
+
+impl Part {
+    fn add(&mut self, (stream, op): Series, latencies: &Sparse) {
+        self.latencies.entry((stream, op as u8)).or_default().add(latencies);
+    }
+
+    fn join(&mut self, next: &Self) {
+        for op in 0..Op::ALL.len() {
+            self.requests[op] += next.requests[op];
+            self.bytes[op] += next.bytes[op];
+        }
+        for ((stream, op), latencies) in &next.latencies {
+            self.add((*stream, Op::ALL[usize::from(*op)]), latencies);
+        }
+    }
+}
+
+/// The parts of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    pub(super) cuts: Cuts,
+    /// The first request of the last one.
+    last: u64,
+    all: Vec<Part>,
+    /// Latencies of the last part: four of them a stream.
+    growing: Vec<Dense>,
+    /// Completions of earlier parts, until they are sorted in.
+    late: Vec<Completion>,
+}
+
+impl Parts {
+    pub(super) fn new(cuts: Cuts) -> Self {
+        Self { cuts, last: 0, all: Vec::new(), growing: Vec::new(), late: Vec::new() }
+    }
+
+    /// Ends the last part.
+    pub(super) fn end(&mut self) {
+        let Some(last) = self.all.last_mut() else { return };
+        for (at, dense) in self.growing.iter_mut().enumerate() {
+            let latencies = dense.take();
+            if latencies != Sparse::default() {
+                last.add(((at / Op::ALL.len()) as u16, Op::ALL[at % Op::ALL.len()]), &latencies);
+            }
+        }
+    }
+
+    /// Joins every two neighbours, of which there are an even number, all ended.
+    pub(super) fn join(&mut self) {
+        if let Cuts::Every(size) = &mut self.cuts {
+            *size *= 2;
+        }
+        let mut parts = std::mem::take(&mut self.all).into_iter();
+        while let Some(mut part) = parts.next() {
+            if let Some(next) = parts.next() {
+                part.join(&next);
+            }
+            self.all.push(part);
+        }
+    }
+
+    /// A part begins with request `number` at `start_ns`, with these counters and times of the run so far.
+    pub(super) fn begin(&mut self, number: u64, start_ns: u64, counters: Counters, times: Times) {
+        self.last = number;
+        let (requests, bytes) = ([0; 4], [0; 4]);
+        self.all.push(Part {
+            start_ns,
+            before: (counters, times),
+            requests,
+            bytes,
+            latencies: BTreeMap::new(),
+        });
+    }
+
+    /// A request is done. Its part is the last one or an earlier one.
+    #[inline]
+    pub(super) fn book(&mut self, completion: &Completion) {
+        let late = completion.number < self.last;
+        let at = if late { self.cuts.part_of(completion.number) } else { self.all.len() - 1 };
+        let part = &mut self.all[at];
+        part.requests[completion.op as usize] += 1;
+        part.bytes[completion.op as usize] += completion.bytes();
+        if late {
+            self.late.push(*completion);
+            return;
+        }
+        let series = usize::from(completion.stream) * Op::ALL.len() + completion.op as usize;
+        if series >= self.growing.len() {
+            self.growing.resize_with(series + 1, Dense::default);
+        }
+        self.growing[series].record(completion.latency_ns);
+    }
+
+    /// Sorts in what ended after its part.
+    pub(super) fn sort_in(&mut self) {
+        let cuts = self.cuts;
+        let place = |late: &Completion| (cuts.part_of(late.number), late.stream, late.op as u8);
+        self.late.sort_unstable_by_key(|late| (place(late), bucket(late.latency_ns)));
+        for same in self.late.chunk_by(|a, b| place(a) == place(b)) {
+            let latencies = Sparse::of_sorted(same.iter().map(|late| late.latency_ns));
+            let Completion { number, stream, op, .. } = same[0];
+            self.all[cuts.part_of(number)].add((stream, op), &latencies);
+        }
+        self.late.clear();
+    }
+
+    /// When the part that begins with a request does, ns.
+    pub(super) fn start_ns(&self, number: u64) -> u64 {
+        self.all[self.cuts.part_of(number)].start_ns
+    }
+
+    /// The statistics of what begins with request `number`, of a run that left `whole` behind.
+    pub(super) fn rest(&self, number: u64, whole: &Stats) -> Stats {
+        let rest = &self.all[self.cuts.part_of(number)..];
+        let (counters, times) = &rest[0].before;
+        let mut stats = Stats {
+            counters: whole.counters.since(counters),
+            latencies: flashweir_ssd::Latencies::default(),
+            dies: whole.dies.iter().zip(&times.dies).map(|(all, before)| all.since(before)).collect(),
+            buses: whole.buses.iter().zip(&times.buses).map(|(all, before)| all.since(before)).collect(),
+            simulated_ns: whole.simulated_ns - rest[0].start_ns,
+        };
+        (stats.counters.requests, stats.counters.bytes) = Default::default();
+        for part in rest {
+            for op in 0..Op::ALL.len() {
+                stats.counters.requests[op] += part.requests[op];
+                stats.counters.bytes[op] += part.bytes[op];
+            }
+            for ((stream, op), latencies) in &part.latencies {
+                latencies.add_to(&mut stats.latencies, *stream, Op::ALL[usize::from(*op)]);
+            }
+        }
+        stats
+    }
+}
