@@ -9,6 +9,7 @@ use flashweir_trace::Source;
 use flashweir_trace::format::Gauge;
 use serde_json::Value;
 
+use crate::activity::Window;
 use crate::error::Error;
 use crate::progress::{Phase, Progress, Reporter};
 use crate::result::{self, Measured};
@@ -29,17 +30,19 @@ pub fn simulate(run: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> R
     let mut reporter = Reporter::new(progress, started);
     let config = run.config()?;
     run.check_outputs()?;
+    let activity = Window::parse(run.activity.as_ref())?;
     let mut workloads = Workloads::open(run)?;
     let seed = run.seed.unwrap_or(1);
-    let record = run.requests.is_some() || run.timeline.is_some();
+    let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some();
     let mut simulation = Simulation::new(&config, Options { seed, verify: run.verify, record })?;
     if !run.wrap {
         workloads.check_spans(simulation.geometry())?;
     }
-    let mut watch = Watch::create(run, &simulation)?;
+    let mut watch = Watch::create(run, activity, &config, &simulation)?;
     let setup = started.elapsed();
 
     let capacities = precondition(run, &config, &workloads, &mut simulation, &mut reporter)?;
+    watch.start(&simulation)?;
     let preconditioned = started.elapsed();
 
     let capacity_sectors = simulation.geometry().capacity_sectors();
@@ -49,8 +52,8 @@ pub fn simulate(run: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> R
     drop(stream);
     let ended = started.elapsed();
 
-    watch.finish()?;
-    Ok(result::build(&Measured {
+    let activity = watch.finish()?;
+    let mut result = result::build(&Measured {
         run,
         config: &config,
         seed,
@@ -60,7 +63,11 @@ pub fn simulate(run: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> R
         setup_wall: setup,
         precondition_wall: preconditioned.saturating_sub(setup),
         wall: ended.saturating_sub(preconditioned),
-    }))
+    });
+    if let Some(activity) = activity {
+        result["activity"] = activity;
+    }
+    Ok(result)
 }
 
 /// Brings the drive into its starting state. Returns how many capacities were overwritten to find it steady.

@@ -116,6 +116,12 @@ impl<P: Probe> Events<P> {
         (0..self.dies.len() as u32).any(|die| self.die_is_idle(die, self.now_ns))
     }
 
+    /// No command that is not done has started, or will start, before this, ns.
+    pub(crate) fn settled_ns(&self) -> u64 {
+        let started = |die: &Die| Some(die.current.as_ref().or(die.loading.as_ref())?.start_ns);
+        self.dies.iter().filter_map(started).fold(self.now_ns, u64::min)
+    }
+
     /// When the next event happens, ns.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((time, ..))| *time)
@@ -314,6 +320,14 @@ impl<P: Probe> Executor for Events<P> {
         if self.scheduler.reorders() {
             self.touched.add(unit, ppn);
         }
+    }
+
+    fn serving(&self) -> u64 {
+        self.request
+    }
+
+    fn serve(&mut self, request: u64) {
+        self.request = request;
     }
 
     fn submit(&mut self, now_ns: u64, command: Command) {

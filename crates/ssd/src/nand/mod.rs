@@ -10,7 +10,7 @@ pub(crate) mod timeline;
 pub(crate) mod timing;
 
 pub(crate) use probe::Probe;
-pub use probe::{CommandRecord, RequestRecord};
+pub use probe::{CommandRecord, DirtyRecord, FullRecord, IssueRecord, RequestRecord};
 pub(crate) use timing::TimingConfig;
 
 use crate::stats::DieTime;
@@ -77,6 +77,8 @@ pub(crate) struct Command {
     pub(crate) die: u32,
     pub(crate) kind: CommandKind,
     pub(crate) purpose: Purpose,
+    /// Erased blocks that it is the first to write to, for the probe.
+    pub(crate) opens: u8,
     /// Pages: planes taking part, or pages moved.
     pub(crate) pages: u32,
     /// Array time of its reads, ns (all of them for `Copies`).
@@ -105,6 +107,14 @@ pub(crate) trait Executor {
 
     /// The next command submitted reads or writes this page.
     fn touches(&mut self, _unit: u32, _ppn: u32) {}
+
+    /// Number of the request that the commands submitted next serve, for the probe.
+    fn serving(&self) -> u64 {
+        0
+    }
+
+    /// The commands submitted next serve this request.
+    fn serve(&mut self, _request: u64) {}
 
     /// Hands a command to its die at `now_ns`.
     fn submit(&mut self, now_ns: u64, command: Command);

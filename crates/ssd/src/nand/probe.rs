@@ -23,8 +23,44 @@ pub struct CommandRecord {
     pub bus_ns: u64,
     /// When it got the bus, ns; `None` where it used the bus several times, or not at all.
     pub bus_start_ns: Option<u64>,
-    /// Number of the request that it serves, from 0; `None` for commands of the drive's own.
+    /// Number of the request that it serves, from 0; `None` for commands of the drive's own. A page of the write buffer
+    /// is programmed for the request that brought it in.
     pub request: Option<u64>,
+    /// Erased blocks that it is the first to write to.
+    pub opens: u8,
+}
+
+/// A write that waited for room in the write buffer, being the next to enter it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FullRecord {
+    /// Number of the request, from 0.
+    pub request: u64,
+    /// When it was the next one and found no room, ns.
+    pub start_ns: u64,
+    /// When all of it was in the buffer, ns.
+    pub end_ns: u64,
+}
+
+/// A change of the number of dirty pages: pages in the write buffer that are not on flash yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirtyRecord {
+    /// When, ns. Records come in this order.
+    pub time_ns: u64,
+    /// The channel that the pages will go to; `None` while that is not decided (dynamic allocation).
+    pub channel: Option<u32>,
+    /// Pages more.
+    pub change: i32,
+}
+
+/// A request as it was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssueRecord {
+    /// Its number, from 0.
+    pub number: u64,
+    /// The request.
+    pub request: Request,
+    /// When the drive took it, ns.
+    pub issue_ns: u64,
 }
 
 /// A request as it ended.
@@ -68,10 +104,14 @@ pub(crate) trait Probe {
     const ON: bool;
     /// A command is done, or has been worked out.
     fn command(&mut self, command: &Command, times: Times, request: Option<u64>);
+    /// A request was taken.
+    fn issue(&mut self, record: IssueRecord);
     /// A request is done.
     fn request(&mut self, record: RequestRecord);
-    /// The write buffer holds so many dirty pages from now on.
-    fn dirty_pages(&mut self, now_ns: u64, pages: u64);
+    /// The write buffer holds `change` more dirty pages for the channel.
+    fn dirty_pages(&mut self, now_ns: u64, channel: Option<u32>, change: i32);
+    /// A write had to wait for room in the write buffer.
+    fn full(&mut self, record: FullRecord);
     /// Takes what was recorded since the last call.
     fn take(&mut self) -> Recorded;
 }
@@ -81,10 +121,16 @@ pub(crate) trait Probe {
 pub struct Recorded {
     /// Commands, in the order in which they were worked out.
     pub commands: Vec<CommandRecord>,
+    /// Requests, in the order in which they were taken.
+    pub issues: Vec<IssueRecord>,
     /// Requests, in the order in which they ended or were worked out.
     pub requests: Vec<RequestRecord>,
-    /// Dirty pages of the write buffer: time in ns, pages.
-    pub dirty_pages: Vec<(u64, u64)>,
+    /// Changes of dirty pages, by time.
+    pub dirty_pages: Vec<DirtyRecord>,
+    /// Writes that waited for room in the write buffer, by time; no two at once.
+    pub full: Vec<FullRecord>,
+    /// Nothing that is still to be recorded starts before this, ns.
+    pub settled_ns: u64,
 }
 
 /// No probe.
@@ -96,9 +142,13 @@ impl Probe for Off {
     #[inline]
     fn command(&mut self, _: &Command, _: Times, _: Option<u64>) {}
     #[inline]
+    fn issue(&mut self, _: IssueRecord) {}
+    #[inline]
     fn request(&mut self, _: RequestRecord) {}
     #[inline]
-    fn dirty_pages(&mut self, _: u64, _: u64) {}
+    fn dirty_pages(&mut self, _: u64, _: Option<u32>, _: i32) {}
+    #[inline]
+    fn full(&mut self, _: FullRecord) {}
     fn take(&mut self) -> Recorded {
         Recorded::default()
     }
@@ -112,7 +162,7 @@ impl Probe for Recorder {
     const ON: bool = true;
 
     fn command(&mut self, command: &Command, times: Times, request: Option<u64>) {
-        let Command { die, kind, purpose, pages, bus_ns, .. } = *command;
+        let Command { die, kind, purpose, opens, pages, bus_ns, .. } = *command;
         let once = matches!(kind, CommandKind::Read | CommandKind::Program) && bus_ns > 0;
         self.0.commands.push(CommandRecord {
             die,
@@ -124,15 +174,26 @@ impl Probe for Recorder {
             bus_ns,
             bus_start_ns: once.then_some(times.bus),
             request,
+            opens,
         });
+    }
+
+    fn issue(&mut self, record: IssueRecord) {
+        self.0.issues.push(record);
     }
 
     fn request(&mut self, record: RequestRecord) {
         self.0.requests.push(record);
     }
 
-    fn dirty_pages(&mut self, now_ns: u64, pages: u64) {
-        self.0.dirty_pages.push((now_ns, pages));
+    fn dirty_pages(&mut self, time_ns: u64, channel: Option<u32>, change: i32) {
+        self.0.dirty_pages.push(DirtyRecord { time_ns, channel, change });
+    }
+
+    fn full(&mut self, record: FullRecord) {
+        if record.start_ns < record.end_ns {
+            self.0.full.push(record);
+        }
     }
 
     fn take(&mut self) -> Recorded {

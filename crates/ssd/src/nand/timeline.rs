@@ -45,6 +45,11 @@ impl<P: Probe> Timeline<P> {
         }
     }
 
+    /// Commands handed over at `now_ns` or later start no earlier than this, ns.
+    pub(crate) fn settled_ns(&self, now_ns: u64) -> u64 {
+        self.dies.iter().map(|die| die.register_ns).min().unwrap_or(0).max(now_ns)
+    }
+
     /// Runs a command at `now_ns` or when its die is free. Returns its end, ns.
     #[inline]
     pub(crate) fn run(&mut self, now_ns: u64, command: &Command) -> u64 {
@@ -80,6 +85,14 @@ pub(super) fn bus_start(command: &Command, start_ns: u64, end_ns: u64) -> u64 {
 }
 
 impl<P: Probe> Executor for Timeline<P> {
+    fn serving(&self) -> u64 {
+        self.request
+    }
+
+    fn serve(&mut self, request: u64) {
+        self.request = request;
+    }
+
     #[inline]
     fn submit(&mut self, now_ns: u64, command: Command) {
         let end = self.run(now_ns, &command);
