@@ -91,8 +91,8 @@ impl Picture {
     fn requests(&mut self, issues: &[IssueRecord], done: &[RequestRecord]) -> Result<(), OutputError> {
         let completions: BTreeMap<_, _> =
             done.iter().map(|record| (record.number, record.completion_ns)).collect();
-        let open = self.open.keys().filter_map(|number| Some(Reverse((*completions.get(number)?, *number))));
-        self.ends.extend(open);
+        let open = done.iter().filter(|record| self.open.contains_key(&record.number));
+        self.ends.extend(open.map(|record| Reverse((record.completion_ns, record.number))));
         for issue in issues {
             self.end_requests(issue.issue_ns)?;
             let request = &issue.request;
