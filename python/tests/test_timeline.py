@@ -5,6 +5,7 @@ of the package `perfetto` reads the file as well and must leave nothing unknown.
 """
 
 import importlib
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -162,7 +163,8 @@ def decode(path: Path) -> Timeline:
 
 def simulated(path: Path, drive: dict[str, Any]) -> Path:
     settings = [f"--set={key}={value}" for key, value in drive.items()]
-    flashweir("simulate", WORKLOAD, *settings, "--timeline", str(path))
+    outputs = ["--timeline", str(path), "--json", str(path.with_suffix(".json"))]
+    flashweir("simulate", WORKLOAD, *settings, *outputs)
     return path
 
 
@@ -235,6 +237,14 @@ def test_commands_are_named_by_operation_and_cause(timeline: Timeline) -> None:
     assert names["erase gc"] > 0
     assert timeline.on("channel")
     assert timeline.of(COUNTER)
+
+
+def test_channels_show_all_that_goes_over_their_buses(path: Path, timeline: Timeline) -> None:
+    result = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    assert {one.name for one in timeline.slices("channel")} == {"read host", "program host", "copy gc"}
+    for channel, shares in enumerate(result["channels"]):
+        busy = sum(one.end - one.start for one in timeline.slices(f"channel {channel}"))
+        assert busy / 1e9 == pytest.approx(shares["bus"] * result["simulated_s"])
 
 
 def test_a_request_stands_before_all_that_it_leads_to(timeline: Timeline, buffered: Timeline) -> None:

@@ -137,6 +137,8 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
         assert!(recorded.dirty_pages.iter().all(|dirty| dirty.time_ns >= settled), "slice {number}");
         assert!(recorded.full.iter().all(|full| full.start_ns >= settled), "slice {number}");
         all.commands.extend(recorded.commands);
+        assert!(recorded.transfers.iter().all(|transfer| transfer.start_ns >= settled), "slice {number}");
+        all.transfers.extend(recorded.transfers);
         all.issues.extend(recorded.issues);
         all.requests.extend(recorded.requests);
         all.dirty_pages.extend(recorded.dirty_pages);
@@ -151,12 +153,22 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
     }
     let counted: Vec<_> = channels.map(|channel| simulation.free_blocks(channel)).collect();
     assert_eq!(free, counted, "commands account for every block");
-    Ok((simulation.stats(), all))
+    let stats = simulation.stats();
+    for (channel, bus) in stats.buses.iter().enumerate() {
+        let transfers = all.transfers.iter();
+        let spans =
+            transfers.filter(|transfer| (transfer.die / geometry.dies_per_channel()) as usize == channel);
+        let spans: Vec<_> = spans.map(|transfer| (transfer.start_ns, transfer.end_ns)).collect();
+        assert!(spans.is_sorted_by(|before, after| before.1 <= after.0), "one at a time");
+        assert_eq!(spans.iter().map(|(start, end)| end - start).sum::<u64>(), bus.total());
+    }
+    Ok((stats, all))
 }
 
 /// Everything that was recorded, in an order of its own: within an instant, either path has its order.
 fn normal(recorded: &Recorded) -> String {
-    let Recorded { mut commands, mut requests, dirty_pages, full, .. } = recorded.clone();
+    let Recorded { mut commands, mut transfers, mut requests, dirty_pages, full, .. } = recorded.clone();
+    transfers.sort_by_key(|transfer| (transfer.start_ns, transfer.die));
     commands.sort_by_key(|command| (command.start_ns, command.die, command.end_ns));
     requests.sort_by_key(|request| request.number);
     let issued = recorded.issues.iter().map(|issue| (issue.number, issue.issue_ns));
@@ -172,7 +184,7 @@ fn normal(recorded: &Recorded) -> String {
         assert!(*held >= 0);
     }
     changes.retain(|_, change| *change != 0);
-    format!("{commands:?} {requests:?} {changes:?} {full:?}")
+    format!("{commands:?} {transfers:?} {requests:?} {changes:?} {full:?}")
 }
 
 /// Everything of the statistics, as text.

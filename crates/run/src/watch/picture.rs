@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::path::Path;
 
-use flashweir_ssd::{CommandKind, CommandRecord, Geometry, IssueRecord, Recorded, RequestRecord, Simulation};
+use flashweir_ssd::{
+    CommandKind, CommandRecord, Geometry, IssueRecord, Purpose, Recorded, RequestRecord, Simulation,
+};
 use flashweir_trace::output::OutputError;
 
 use super::levels::Levels;
@@ -19,8 +21,6 @@ pub(super) struct Picture {
     open: BTreeMap<u64, OpenSlice>,
     /// Ends of those that are known: time in ns, request.
     ends: BinaryHeap<Reverse<(u64, u64)>>,
-    /// Transfers by start and die: other dies may still tell of earlier ones.
-    transfers: BTreeMap<(u64, u32), CommandRecord>,
     /// The drive's, then each channel's.
     dirty: Levels,
     free: Levels,
@@ -36,7 +36,6 @@ impl Picture {
             dies_per_channel: geometry.dies_per_channel(),
             open: BTreeMap::new(),
             ends: BinaryHeap::new(),
-            transfers: BTreeMap::new(),
             dirty: Levels::new(vec![0; levels]),
             free: Levels::new(vec![0; levels]),
             tracks,
@@ -69,6 +68,11 @@ impl Picture {
         commands.sort_by_key(|command| (command.start_ns, command.die));
         for command in commands {
             self.command(command)?;
+        }
+        for transfer in &recorded.transfers {
+            let bus = self.tracks.buses[(transfer.die / self.dies_per_channel) as usize];
+            let name = name(transfer.kind, transfer.purpose, transfer.pages);
+            self.writer.slice(bus, &name, transfer.start_ns..transfer.end_ns, &[], None)?;
         }
         for dirty in &recorded.dirty_pages {
             self.dirty.change(dirty.time_ns, 0, dirty.change.into());
@@ -129,10 +133,8 @@ impl Picture {
         let flow = command.request.map(|number| number + 1);
         let args = [("pages", u64::from(command.pages)), ("bus_ns", command.bus_ns)];
         let span = command.start_ns..command.end_ns;
-        self.writer.slice(self.tracks.dies[command.die as usize], &name(command), span, &args, flow)?;
-        if let Some(start) = command.bus_start_ns {
-            self.transfers.insert((start, command.die), *command);
-        }
+        let name = name(command.kind, command.purpose, command.pages);
+        self.writer.slice(self.tracks.dies[command.die as usize], &name, span, &args, flow)?;
         // A block is free until the first command that writes to it starts, and again when its erase is done.
         let channel = (command.die / self.dies_per_channel) as usize + 1;
         for level in [0, channel] {
@@ -146,13 +148,6 @@ impl Picture {
     /// Writes what had to wait until everything before `end_ns` was known.
     fn settle(&mut self, end_ns: u64) -> Result<(), OutputError> {
         let Self { writer, tracks, .. } = self;
-        while let Some(entry) = self.transfers.first_entry()
-            && entry.key().0 < end_ns
-        {
-            let ((start, die), command) = entry.remove_entry();
-            let bus = tracks.buses[(die / self.dies_per_channel) as usize];
-            writer.slice(bus, &name(&command), start..start + command.bus_ns, &[], None)?;
-        }
         self.dirty.settle(end_ns, |time, level, value| {
             writer.counter(counter(level, tracks.dirty_pages, &tracks.dirty_pages_of), time, value)
         })?;
@@ -168,11 +163,7 @@ fn counter(level: usize, total: TrackId, of_channel: &[TrackId]) -> TrackId {
 }
 
 /// Operation and cause, as in "copy gc x17".
-fn name(command: &CommandRecord) -> String {
-    let (kind, purpose) = (command.kind.name(), command.purpose.name());
-    if command.pages > 1 || command.kind == CommandKind::Copies {
-        format!("{kind} {purpose} x{}", command.pages)
-    } else {
-        format!("{kind} {purpose}")
-    }
+fn name(kind: CommandKind, purpose: Purpose, pages: u32) -> String {
+    let (kind, purpose) = (kind.name(), purpose.name());
+    if pages > 1 { format!("{kind} {purpose} x{pages}") } else { format!("{kind} {purpose}") }
 }

@@ -10,7 +10,7 @@ pub(crate) mod timeline;
 pub(crate) mod timing;
 
 pub(crate) use probe::Probe;
-pub use probe::{CommandRecord, DirtyRecord, FullRecord, IssueRecord, RequestRecord};
+pub use probe::{CommandRecord, DirtyRecord, FullRecord, IssueRecord, RequestRecord, TransferRecord};
 pub(crate) use timing::TimingConfig;
 
 use crate::stats::DieTime;
@@ -95,6 +95,29 @@ impl Command {
     /// The time that a die is held by it when nothing else wants the bus.
     pub(crate) fn total_ns(&self) -> u64 {
         self.read_ns + self.bus_ns + self.program_ns
+    }
+
+    /// Copies that it makes; 1 for all other commands.
+    fn copies(&self) -> u32 {
+        if self.kind == CommandKind::Copies { self.pages } else { 1 }
+    }
+
+    /// The part of one of its times that falls to the copy after which `left - 1` are left: an even share, the remainder
+    /// with the first.
+    fn share(&self, total_ns: u64, left: u32) -> u64 {
+        let copies = u64::from(self.copies());
+        total_ns / copies + if left == self.copies() { total_ns % copies } else { 0 }
+    }
+
+    /// Tells when it uses the bus, if it starts at `start_ns` and nothing delays it.
+    fn tell_transfers(&self, start_ns: u64, probe: &mut impl Probe) {
+        let mut time_ns = start_ns;
+        for left in (1..=self.copies()).rev() {
+            let [read, bus, program] =
+                [self.read_ns, self.bus_ns, self.program_ns].map(|total| self.share(total, left));
+            probe.transfer(self, time_ns + read, bus);
+            time_ns += read + bus + program;
+        }
     }
 }
 

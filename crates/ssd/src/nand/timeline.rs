@@ -1,7 +1,6 @@
 //! Busy-until times: a die is a pair of times, and a command is done in a few additions. Exact where commands reach their
 //! die in the order in which they run and no other die wants the bus (see `config::needs_events`).
 
-use super::probe::Times;
 use super::{Command, CommandKind, Executor, NOBODY, Probe, Purpose, Usage};
 use crate::geometry::Geometry;
 
@@ -72,16 +71,11 @@ impl<P: Probe> Timeline<P> {
         self.horizon_ns = self.horizon_ns.max(end);
         if P::ON {
             let request = (command.purpose == Purpose::Host).then_some(self.request);
-            let bus = bus_start(command, start, end);
-            self.probe.command(command, Times { start, bus, end }, request);
+            self.probe.command(command, start, end, request);
+            command.tell_transfers(start, &mut self.probe);
         }
         end
     }
-}
-
-/// When a command that nothing delays uses the bus, ns: a read at its end, a program at its beginning.
-pub(super) fn bus_start(command: &Command, start_ns: u64, end_ns: u64) -> u64 {
-    if command.kind == CommandKind::Read { end_ns - command.bus_ns } else { start_ns }
 }
 
 impl<P: Probe> Executor for Timeline<P> {

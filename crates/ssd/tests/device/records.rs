@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flashweir_ssd::{CommandKind, FullRecord, Recorded};
 use flashweir_trace::{Op, Request};
 
-use super::rig::{PROGRAM, Setting, TRANSFER, drive, pages, read, write};
+use super::rig::{ERASE, PROGRAM, READ, Setting, TRANSFER, drive, pages, read, sectors, write};
 
 const WRITE: u64 = TRANSFER + PROGRAM;
 
@@ -103,6 +103,35 @@ fn a_command_of_several_planes_serves_the_first_of_its_requests() {
             served.commands.iter().map(|command| (command.die, command.pages, command.request)).collect();
         assert_eq!(served, [(0, 2, Some(0)), (1, 2, Some(1))]);
     }
+}
+
+#[test]
+fn every_transfer_has_its_place_on_the_bus() {
+    // Three of four pages of eleven blocks are overwritten: the 33rd write moves the last page of one of them.
+    let mut requests: Vec<_> = (0..33).map(|number| write(0, number / 3 * 4 + number % 3)).collect();
+    requests.extend([read(0, 0), sectors(0, Op::Write, 0, 1)]);
+    let collected = 32 * WRITE;
+    let programmed = collected + READ + TRANSFER + WRITE + ERASE;
+    for engine in ["timeline", "event"] {
+        let of_one = recorded(&[("precondition", "full"), ("engine", engine)], &[], &requests);
+        let spans: Vec<_> = of_one
+            .transfers
+            .iter()
+            .map(|transfer| (transfer.kind, transfer.start_ns, transfer.end_ns - transfer.start_ns))
+            .collect();
+        assert_eq!(spans[1], (CommandKind::Program, WRITE, TRANSFER));
+        let expected = [
+            (CommandKind::Copies, collected + READ, 2 * TRANSFER),
+            (CommandKind::Program, programmed, TRANSFER),
+            (CommandKind::Read, programmed + WRITE + READ, TRANSFER),
+            (CommandKind::Rewrite, programmed + WRITE + READ + TRANSFER + READ, 2 * TRANSFER),
+        ];
+        assert_eq!(spans[32..], expected);
+    }
+    // Of two dies of a channel, one gets the bus when the other is done with it.
+    let of_two = recorded(&[("dies", "2")], &[], &[write(0, 0), write(0, 1)]);
+    let spans: Vec<_> = of_two.transfers.iter().map(|transfer| (transfer.die, transfer.start_ns)).collect();
+    assert_eq!(spans, [(0, 0), (1, TRANSFER)]);
 }
 
 #[test]
