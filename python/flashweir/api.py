@@ -26,6 +26,7 @@ def simulate(
     verify: bool = False,
     requests: bool | AnyPath = False,
     timeline: AnyPath | None = None,
+    activity: bool | str = False,
     format: str | None = None,
     columns: str | None = None,
     skip_bad: int = 0,
@@ -48,6 +49,8 @@ def simulate(
         verify: checks that every read returns the last write.
         requests: True keeps a log of every request for `Result.requests`; a path writes it there as Parquet.
         timeline: where to write a Perfetto trace of what every die and bus did.
+        activity: True adds `activity` to the result: what each channel did over time. A window of simulated time such
+            as `"10ms..20ms"`, of which either end may be left out, looks closer at that.
         format: the trace format, where detection is wrong.
         columns: describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.
         skip_bad: how many unreadable lines to tolerate.
@@ -83,6 +86,7 @@ def simulate(
             "verify": verify,
             "requests": str(log) if log else None,
             "timeline": timeline and os.fspath(timeline),
+            "activity": activity,
             "format": format,
             "columns": columns,
             "skip_bad": skip_bad,

@@ -88,6 +88,9 @@ def _flash_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if geometry := result.get("geometry"):
         pages = f"{geometry['logical_pages']:,} logical of {geometry['physical_pages']:,} pages"
         yield "drive", f"{pages}, {geometry['units']:,} units"
+    if activity := result.get("activity"):
+        bins = f"{len(activity['dirty_pages']):,} bins of {_seconds(activity['bin_s'])} a channel"
+        yield "activity", f"{bins}: --json writes them"
 
 
 def _wear_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

@@ -105,9 +105,24 @@ def test_verify_finds_nothing_wrong() -> None:
     assert quick(verify=True)["requests"] == 20_000
 
 
+def test_activity_is_there_when_asked_for() -> None:
+    assert "activity" not in quick()
+    activity = quick(activity=True)["activity"]
+    assert len(activity["channels"]) == SMALL_DRIVE["channels"]
+    assert 500 < len(activity["dirty_pages"]) <= 1000
+    for channel in activity["channels"]:
+        shares = zip(*(channel[name] for name in ("host", "gc", "mapping", "waiting", "idle")), strict=True)
+        assert all(abs(sum(bin_) - 1) < 1e-9 for bin_ in shares)
+    closer = quick(activity="10ms..")["activity"]
+    assert (closer["from_s"], closer["to_s"]) == (0.01, activity["to_s"])
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "words"),
     [
+        ({"activity": "2ms..1ms"}, flashweir.ConfigError, "activity 2ms..1ms: expected a window that ends after"),
+        ({"activity": "soon"}, flashweir.ConfigError, "activity soon: expected `all`, or a window of simulated time"),
+        ({"activity": 5}, flashweir.ConfigError, "activity 5: expected"),
         ({"chanels": 4}, flashweir.ConfigError, "channels"),
         ({"channels": object()}, flashweir.ConfigError, "object"),
         ({"op_ratio": float("nan")}, flashweir.ConfigError, "setting"),

@@ -67,6 +67,14 @@ def test_warm_up_is_left_out_and_told() -> None:
     assert "nothing removed (mser-5)" in flashweir("simulate", short, *SMALL_SETTINGS, "--warmup", "mser-5").out
 
 
+def test_activity_is_in_the_json_and_named_in_the_summary() -> None:
+    asked = ["simulate", QUICK, *SMALL_SETTINGS, "--activity", "10ms..20ms"]
+    activity = flashweir(*asked, "--json", "-").json()["activity"]
+    assert (activity["from_s"], activity["to_s"]) == (0.01, 0.02)
+    assert f"{len(activity['dirty_pages'])} bins of 16.4 us a channel: --json writes them" in flashweir(*asked).out
+    assert refused(*asked[:-1], "20ms..10ms") == "activity 20ms..10ms: expected a window that ends after it starts"
+
+
 def test_summary_survives_a_locale_without_unicode() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "flashweir", "simulate", QUICK, *SMALL_SETTINGS]

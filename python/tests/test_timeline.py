@@ -5,6 +5,7 @@ of the package `perfetto` reads the file as well and must leave nothing unknown.
 """
 
 import importlib
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from conftest import SMALL_DRIVE, flashweir
 COUNT = 3000
 WORKLOAD = f"random:span=64MiB,size=4KiB,write=0.7,count={COUNT},seed=1"
 SETTINGS = {**SMALL_DRIVE, "dies": 2, "precondition": "steady", "host.queue_depth": 4}
+BUFFER_PAGES = 8
+BUFFERED = {**SETTINGS, "buffer.bytes": f"{4 * BUFFER_PAGES}KiB"}
 
 BEGIN, END, COUNTER = 1, 2, 4
 
@@ -72,6 +75,18 @@ class Event:
     track: int
     name: str
     flows: list[int]
+    value: int | None
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What is drawn from a beginning to its end."""
+
+    track: str
+    name: str
+    start: int
+    end: int
+    flows: tuple[int, ...]
 
 
 @dataclass
@@ -88,6 +103,32 @@ class Timeline:
     def on(self, prefix: str) -> list[Event]:
         """Beginnings on the tracks whose names start so."""
         return [event for event in self.of(BEGIN) if self.tracks[event.track].startswith(prefix)]
+
+    def slices(self, prefix: str) -> list[Slice]:
+        """Slices of the tracks whose names start so, by their ends."""
+        begun: dict[int, Event] = {}
+        found = []
+        for event in self.of(BEGIN, END):
+            track = self.tracks[event.track]
+            if event.kind == BEGIN:
+                begun[event.track] = event
+            elif track.startswith(prefix):
+                begin = begun[event.track]
+                found.append(Slice(track, begin.name, begin.time, event.time, tuple(begin.flows)))
+        return found
+
+    def levels(self, name: str) -> dict[int, int]:
+        """A counter's values by the time from which they hold, in the order of the file."""
+        values: dict[int, int] = {}
+        for event in self.of(COUNTER):
+            if self.tracks[event.track] == name and event.value is not None:
+                assert not values or event.time >= max(values), "by time"
+                values[event.time] = event.value
+        return values
+
+
+def level_at(levels: dict[int, int], time: int) -> int:
+    return levels[max(since for since in levels if since <= time)]
 
 
 def decode(path: Path) -> Timeline:
@@ -115,16 +156,21 @@ def decode(path: Path) -> Timeline:
             assert event[11][0] in timeline.tracks
             assert event[23] or event[10] or event[9] != [BEGIN], "a slice has a name"
             name = event[23][0].decode() if event[23] else names[event[10][0]] if event[10] else ""
-            timeline.events.append(Event(packet[8][0], event[9][0], event[11][0], name, event[47]))
+            value = event[30][0] if event[9] == [COUNTER] else None
+            timeline.events.append(Event(packet[8][0], event[9][0], event[11][0], name, event[47], value))
     return timeline
+
+
+def simulated(path: Path, drive: dict[str, Any]) -> Path:
+    settings = [f"--set={key}={value}" for key, value in drive.items()]
+    outputs = ["--timeline", str(path), "--json", str(path.with_suffix(".json"))]
+    flashweir("simulate", WORKLOAD, *settings, *outputs)
+    return path
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("timeline") / "run.pftrace"
-    settings = [f"--set={key}={value}" for key, value in SETTINGS.items()]
-    flashweir("simulate", WORKLOAD, *settings, "--timeline", str(path))
-    return path
+    return simulated(tmp_path_factory.mktemp("timeline") / "run.pftrace", SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -132,13 +178,34 @@ def timeline(path: Path) -> Timeline:
     return decode(path)
 
 
-def test_dies_stand_under_their_channels(timeline: Timeline) -> None:
+@pytest.fixture(scope="module")
+def buffered_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return simulated(tmp_path_factory.mktemp("timeline") / "buffered.pftrace", BUFFERED)
+
+
+@pytest.fixture(scope="module")
+def buffered(buffered_path: Path) -> Timeline:
+    return decode(buffered_path)
+
+
+def test_dies_and_counters_stand_under_their_channels(timeline: Timeline) -> None:
+    under = {
+        f"{what} {channel}{die}": f"channel {channel}"
+        for channel in (0, 1)
+        for what, dies in (("die", (".0", ".1")), ("dirty pages", ("",)), ("free blocks", ("",)))
+        for die in dies
+    }
     names = set(timeline.tracks.values())
-    dies = {"die 0.0": "channel 0", "die 0.1": "channel 0", "die 1.0": "channel 1", "die 1.1": "channel 1"}
-    assert names == {"host", "buffer", "dirty pages", "free blocks", *dies, *dies.values()}
+    assert names == {"host", "buffer", "dirty pages", "free blocks", *under, *under.values()}
     for uuid, name in timeline.tracks.items():
         parent = timeline.parents.get(uuid)
-        assert (None if parent is None else timeline.tracks[parent]) == dies.get(name)
+        assert (None if parent is None else timeline.tracks[parent]) == under.get(name)
+
+
+def test_what_does_one_thing_at_a_time_has_one_line(timeline: Timeline, buffered: Timeline) -> None:
+    for found in (timeline, buffered):
+        lines = Counter(name for name in found.tracks.values() if name != "host")
+        assert set(lines.values()) == {1}, lines
 
 
 def test_slices_begin_end_and_never_overlap_on_a_track(timeline: Timeline) -> None:
@@ -172,7 +239,83 @@ def test_commands_are_named_by_operation_and_cause(timeline: Timeline) -> None:
     assert timeline.of(COUNTER)
 
 
-def test_perfettos_own_schema_reads_all_of_it(path: Path, timeline: Timeline) -> None:
+def test_channels_show_all_that_goes_over_their_buses(path: Path, timeline: Timeline) -> None:
+    result = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    assert {one.name for one in timeline.slices("channel")} == {"read host", "program host", "copy gc"}
+    for channel, shares in enumerate(result["channels"]):
+        busy = sum(one.end - one.start for one in timeline.slices(f"channel {channel}"))
+        assert busy / 1e9 == pytest.approx(shares["bus"] * result["simulated_s"])
+
+
+def test_a_request_stands_before_all_that_it_leads_to(timeline: Timeline, buffered: Timeline) -> None:
+    # An arrow leads from what begins first, and of what begins together from what the file has first.
+    for found in (timeline, buffered):
+        seen: set[int] = set()
+        for event in found.of(BEGIN):
+            if found.tracks[event.track] == "host":
+                seen.update(event.flows)
+            assert seen.issuperset(event.flows)
+
+
+def test_free_blocks_change_with_the_commands_that_open_and_erase_them(timeline: Timeline) -> None:
+    total = timeline.levels("free blocks")
+    channels = [timeline.levels(f"free blocks {channel}") for channel in (0, 1)]
+    for channel, levels in enumerate(channels):
+        commands = timeline.slices(f"die {channel}.")
+        opens = {one.start for one in commands if one.name.startswith(("copy gc", "program host"))}
+        erased = {one.end for one in commands if one.name == "erase gc"}
+        for (_, before), (time, after) in pairwise(levels.items()):
+            assert before != after
+            assert time in (erased if after > before else opens)
+        copied = {one.start for one in commands if one.name.startswith("copy gc")}
+        assert len(copied) > 0
+        assert copied - set(levels) <= erased, "each collection opens a block"
+        assert min(levels.values()) >= 0
+    for time in set(total).union(*channels):
+        assert level_at(total, time) == sum(level_at(levels, time) for levels in channels)
+
+
+def test_the_buffer_track_shows_when_writes_find_no_room(timeline: Timeline, buffered: Timeline) -> None:
+    assert not timeline.slices("buffer")
+    full = buffered.slices("buffer")
+    assert len(full) > 100
+    assert {one.name for one in full} == {"full"}
+    assert all(before.end <= after.start for before, after in pairwise(full))
+    requests = {one.flows[0]: one for one in buffered.slices("host")}
+    dirty = buffered.levels("dirty pages")
+    for one in full:
+        request = requests[one.flows[0]]
+        assert request.name == "write"
+        # Acknowledged from the buffer: it is done when it is in.
+        assert request.start <= one.start < one.end == request.end
+        assert level_at(dirty, one.start) == BUFFER_PAGES
+
+
+def test_dirty_pages_are_those_of_the_channels(timeline: Timeline, buffered: Timeline) -> None:
+    assert timeline.levels("dirty pages") == {0: 0}
+    total = buffered.levels("dirty pages")
+    channels = [buffered.levels(f"dirty pages {channel}") for channel in (0, 1)]
+    assert set(total.values()) <= set(range(BUFFER_PAGES + 1))
+    for time in set(total).union(*channels):
+        assert level_at(total, time) == sum(level_at(levels, time) for levels in channels)
+    # A page leaves when its program ends, so a channel's count falls at no other time.
+    for channel, levels in enumerate(channels):
+        programmed = {one.end for one in buffered.slices(f"die {channel}.") if one.name == "program host"}
+        assert all(time in programmed for (_, a), (time, b) in pairwise(levels.items()) if b < a)
+
+
+def test_a_buffered_page_is_programmed_for_the_write_that_brought_it(buffered: Timeline) -> None:
+    requests = {one.flows[0]: one for one in buffered.slices("host")}
+    programs = [one for one in buffered.slices("die") if one.name == "program host"]
+    assert programs
+    assert all(requests[flow].name == "write" for one in programs for flow in one.flows)
+    assert max(Counter(flow for one in programs for flow in one.flows).values()) == 1, "each write is of one page"
+
+
+@pytest.mark.parametrize("which", ["path", "buffered_path"])
+def test_perfettos_own_schema_reads_all_of_it(which: str, request: pytest.FixtureRequest) -> None:
+    path: Path = request.getfixturevalue(which)
+    timeline = decode(path)
     schema: Any = importlib.import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
     unknown: Any = importlib.import_module("google.protobuf.unknown_fields")
 
@@ -186,5 +329,23 @@ def test_perfettos_own_schema_reads_all_of_it(path: Path, timeline: Timeline) ->
     trace = schema.Trace()
     trace.ParseFromString(path.read_bytes())
     check(trace)
-    events = [packet.track_event for packet in trace.packet if packet.HasField("track_event")]
-    assert [event.type for event in events] == [event.kind for event in timeline.events]
+    names: dict[int, str] = {}
+    found = []
+    for packet in trace.packet:
+        names |= {name.iid: name.name for name in packet.interned_data.event_names}
+        if packet.HasField("track_event"):
+            event = packet.track_event
+            name = event.name or names.get(event.name_iid, "")
+            value = event.counter_value if event.HasField("counter_value") else None
+            flows = list(event.flow_ids)
+            found.append(Event(packet.timestamp, event.type, event.track_uuid, name, flows, value))
+    assert found == timeline.events
+    types = schema.TrackEvent
+    assert (types.TYPE_SLICE_BEGIN, types.TYPE_SLICE_END, types.TYPE_COUNTER) == (BEGIN, END, COUNTER)
+    tracks = [packet.track_descriptor for packet in trace.packet if packet.HasField("track_descriptor")]
+    assert {track.uuid: track.name for track in tracks} == timeline.tracks
+    parents = {track.uuid: track.parent_uuid for track in tracks if track.HasField("parent_uuid")}
+    assert parents == timeline.parents
+    counters = {track.uuid for track in tracks if track.HasField("counter")}
+    assert counters == {uuid for uuid, name in timeline.tracks.items() if "pages" in name or "blocks" in name}
+    assert counters == {event.track for event in timeline.of(COUNTER)}

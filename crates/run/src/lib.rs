@@ -2,6 +2,7 @@
 //! Perfetto), progress, cancelling and wall time. Policies and formats are elsewhere.
 #![forbid(unsafe_code)]
 
+mod activity;
 mod error;
 mod plan;
 mod progress;

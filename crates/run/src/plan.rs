@@ -9,6 +9,7 @@ use flashweir_trace::SECTOR_BYTES;
 use flashweir_trace::generate::Spec;
 use serde_json::{Value, json};
 
+use crate::activity::Window;
 use crate::error::Error;
 use crate::spec::{RunSpec, WorkloadSpec};
 use crate::warmup::Method;
@@ -51,6 +52,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         pages = pages.map(|sum| sum.saturating_add(more));
         workloads.push(json!({"name": workload.name, "workload": spec.canonical()}));
     }
+    Window::parse(run.activity.as_ref())?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     if let (Some(method), Some(count)) = (method, requests) {
         method.check(count)?;

@@ -9,6 +9,7 @@ use flashweir_trace::Source;
 use flashweir_trace::format::Gauge;
 use serde_json::Value;
 
+use crate::activity::Window;
 use crate::error::Error;
 use crate::progress::{Phase, Progress, Reporter};
 use crate::result::{self, Measured};
@@ -40,6 +41,7 @@ pub fn simulate_sharing(
     let mut reporter = Reporter::new(progress, started);
     let config = run.config()?;
     run.check_outputs()?;
+    let activity = Window::parse(run.activity.as_ref())?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     let mut workloads = Workloads::open(run, traces)?;
     let length = workloads.length();
@@ -47,15 +49,16 @@ pub fn simulate_sharing(
         method.check(*count)?;
     }
     let seed = run.seed.unwrap_or(1);
-    let record = run.requests.is_some() || run.timeline.is_some();
+    let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some();
     let mut simulation = Simulation::new(&config, Options { seed, verify: run.verify, record })?;
     if !run.wrap {
         workloads.check_spans(simulation.geometry())?;
     }
-    let mut watch = Watch::create(run, &simulation)?;
+    let mut watch = Watch::create(run, activity, &config, &simulation)?;
     let setup = started.elapsed();
 
     let capacities = precondition(run, &config, &workloads, &mut simulation, &mut reporter)?;
+    watch.start(&simulation)?;
     let preconditioned = started.elapsed();
 
     let capacity_sectors = simulation.geometry().capacity_sectors();
@@ -66,8 +69,8 @@ pub fn simulate_sharing(
     let warmup = warmup.map(|warmup| warmup.finish(&mut simulation)).transpose()?;
     let ended = started.elapsed();
 
-    watch.finish()?;
-    Ok(result::build(&Measured {
+    let activity = watch.finish()?;
+    let mut result = result::build(&Measured {
         run,
         config: &config,
         seed,
@@ -78,7 +81,11 @@ pub fn simulate_sharing(
         setup_wall: setup,
         precondition_wall: preconditioned.saturating_sub(setup),
         wall: ended.saturating_sub(preconditioned),
-    }))
+    });
+    if let Some(activity) = activity {
+        result["activity"] = activity;
+    }
+    Ok(result)
 }
 
 /// Brings the drive into its starting state. Returns how many capacities were overwritten to find it steady.

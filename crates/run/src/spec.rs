@@ -32,6 +32,8 @@ pub struct RunSpec {
     pub requests: Option<PathBuf>,
     /// Where to write the timeline.
     pub timeline: Option<PathBuf>,
+    /// Whether the result says what each channel did over time: true or `all`, or a window of simulated time FROM..TO.
+    pub activity: Option<Value>,
     /// Trace format, where detection is not to be trusted.
     pub format: Option<String>,
     /// Description of a table that no format fits.

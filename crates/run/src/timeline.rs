@@ -9,7 +9,8 @@
 pub mod proto;
 mod tracks;
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -51,6 +52,10 @@ struct Lane {
 struct TrackState {
     descriptor: TrackDescriptor,
     lanes: Vec<Lane>,
+    /// Lanes whose slice has ended, by that time, ns; and those of them for which it has passed. In an overload there is
+    /// a lane a waiting request, far too many to look at for each.
+    ended: BinaryHeap<Reverse<(u64, usize)>>,
+    idle: BTreeSet<usize>,
     last_value: Option<i64>,
 }
 
@@ -93,7 +98,13 @@ impl TimelineWriter {
                 child_ordering: Some(proto::ORDER_EXPLICIT),
                 sibling_order_rank: i32::try_from(rank).ok(),
             };
-            writer.tracks.push(TrackState { descriptor, lanes: Vec::new(), last_value: None });
+            writer.tracks.push(TrackState {
+                descriptor,
+                lanes: Vec::new(),
+                ended: BinaryHeap::new(),
+                idle: BTreeSet::new(),
+                last_value: None,
+            });
             writer.add_lane(rank)?;
         }
         Ok(writer)
@@ -133,7 +144,9 @@ impl TimelineWriter {
     /// Closes a slice.
     #[expect(clippy::needless_pass_by_value, reason = "taken by value, so that a slice ends once")]
     pub fn end(&mut self, slice: OpenSlice, end_ns: u64) -> Result<(), OutputError> {
-        let lane = &mut self.tracks[slice.track].lanes[slice.lane];
+        let track = &mut self.tracks[slice.track];
+        track.ended.push(Reverse((end_ns, slice.lane)));
+        let lane = &mut track.lanes[slice.lane];
         lane.free_ns = end_ns;
         let uuid = lane.uuid;
         let event =
@@ -176,12 +189,20 @@ impl TimelineWriter {
 
     /// The first lane of a track that is free at `start_ns`, taken until its slice ends.
     fn free_lane(&mut self, track: usize, start_ns: u64) -> Result<usize, OutputError> {
-        let lanes = &mut self.tracks[track].lanes;
-        let lane = lanes.iter().position(|lane| lane.free_ns <= start_ns).unwrap_or(lanes.len());
-        if lane == lanes.len() {
+        let state = &mut self.tracks[track];
+        while let Some(Reverse((end, lane))) = state.ended.peek().copied()
+            && end <= start_ns
+        {
+            state.ended.pop();
+            state.idle.insert(lane);
+        }
+        // One that does not come in order may start before a lane was left.
+        let free = state.idle.iter().copied().find(|lane| state.lanes[*lane].free_ns <= start_ns);
+        let lane = free.unwrap_or(state.lanes.len());
+        if free.is_none() {
             self.add_lane(track)?;
         }
-        self.tracks[track].lanes[lane].free_ns = u64::MAX;
+        self.tracks[track].idle.remove(&lane);
         Ok(lane)
     }
 
@@ -190,6 +211,7 @@ impl TimelineWriter {
         let uuid = self.next_uuid;
         self.next_uuid += 1;
         let state = &mut self.tracks[track];
+        state.idle.insert(state.lanes.len());
         state.lanes.push(Lane { uuid, free_ns: 0 });
         let track_descriptor = Some(TrackDescriptor { uuid: Some(uuid), ..state.descriptor.clone() });
         self.write(TracePacket { track_descriptor, ..TracePacket::default() })

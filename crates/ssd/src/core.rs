@@ -4,6 +4,8 @@
 //! request into commands, groups those that can go as one command over several planes, and hands them to an
 //! [`Executor`] in the order in which they may run.
 
+mod pending;
+
 use flashweir_trace::Request;
 
 use crate::alloc::{Alloc, AllocView};
@@ -16,6 +18,7 @@ use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
 use crate::nand::{Command, CommandKind, Executor, NOBODY, Purpose};
 use crate::stats::Counters;
+use pending::Pending;
 
 /// Requests that are looked up together.
 pub(crate) const AHEAD: usize = 16;
@@ -41,23 +44,6 @@ pub(crate) struct Core<C> {
     planes: u32,
     pages_per_block: u32,
     pending: Pending,
-}
-
-/// Page operations of the request being turned into commands, waiting to be grouped.
-#[derive(Clone, Debug, Default)]
-struct Pending {
-    /// Whether pages of several planes go as one command.
-    grouping: bool,
-    commands: Vec<Grouped>,
-    /// Tags that go with the tag of another one's command: that tag, then its companion.
-    companions: Vec<(u32, u32)>,
-}
-
-#[derive(Clone, Debug)]
-struct Grouped {
-    command: Command,
-    planes: u64,
-    pages: Vec<(u32, u32)>,
 }
 
 /// What allocation may see.
@@ -92,6 +78,8 @@ struct Sink<'a, X, C> {
     program_ns: u64,
     /// Pages moved to, for an executor that listens.
     moved_to: Vec<u32>,
+    /// Blocks opened that no command was made for yet.
+    opened: u8,
 }
 
 impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
@@ -107,12 +95,18 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         self.content.copy(unit, from, to);
     }
 
+    #[inline]
+    fn opened(&mut self) {
+        self.opened += 1;
+    }
+
     fn collected(&mut self, unit: u32, victim: u32, pages: u32) {
         let die = unit / self.planes;
-        let command = |kind, pages, read_ns, bus_ns, program_ns| Command {
+        let command = |kind, opens, pages, read_ns, bus_ns, program_ns| Command {
             die,
             kind,
             purpose: Purpose::Gc,
+            opens,
             pages,
             read_ns,
             bus_ns,
@@ -135,11 +129,12 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
             for to in self.moved_to.drain(..) {
                 self.executor.touches(unit, to);
             }
+            let opens = std::mem::take(&mut self.opened);
             self.executor
-                .submit(self.now_ns, command(CommandKind::Copies, pages, read_ns, bus_ns, program_ns));
+                .submit(self.now_ns, command(CommandKind::Copies, opens, pages, read_ns, bus_ns, program_ns));
         }
         (self.read_ns, self.program_ns) = (0, 0);
-        self.executor.submit(self.now_ns, command(CommandKind::Erase, 1, 0, 0, self.timing.erase_ns));
+        self.executor.submit(self.now_ns, command(CommandKind::Erase, 0, 1, 0, 0, self.timing.erase_ns));
         self.content.erase(unit, victim);
     }
 }
@@ -162,10 +157,7 @@ impl<C: Content> Core<C> {
             timing: Timing::new(config)?,
             planes: geometry.planes,
             pages_per_block: geometry.pages_per_block,
-            pending: Pending {
-                grouping: config.timing.multi_plane && geometry.planes > 1,
-                ..Pending::default()
-            },
+            pending: Pending::new(config.timing.multi_plane && geometry.planes > 1),
             geometry,
         })
     }
@@ -250,15 +242,18 @@ impl<C: Content> Core<C> {
             read_ns: 0,
             program_ns: 0,
             moved_to: Vec::new(),
+            opened: 0,
         };
         let written = self.ftl.write(home, before, &mut sink)?;
+        let opens = sink.opened;
         self.content.program(stage, home.unit, &written);
         self.counters.host.programs += 1;
         let program_ns = self.timing.program_ns(written.ppn % self.pages_per_block);
         let transfer_ns = self.timing.transfer_ns;
         let old = if whole { None } else { written.old };
         let Some((old_unit, old_ppn)) = old else {
-            let command = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
+            let program = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
+            let command = Command { opens, ..program };
             self.pending.add(now_ns, command, home.unit % self.planes, [(home.unit, written.ppn)], executor);
             return Ok(true);
         };
@@ -266,13 +261,15 @@ impl<C: Content> Core<C> {
         self.counters.rewrite_reads += 1;
         let read_ns = self.timing.read_ns(old_ppn % self.pages_per_block);
         if old_unit / self.planes == home.unit / self.planes {
-            let command =
+            let rewrite =
                 self.command(home.unit, CommandKind::Rewrite, tag, read_ns, 2 * transfer_ns, program_ns);
+            let command = Command { opens, ..rewrite };
             let pages = [(old_unit, old_ppn), (home.unit, written.ppn)];
             self.pending.add(now_ns, command, home.unit % self.planes, pages, executor);
         } else {
             let read = self.command(old_unit, CommandKind::Read, tag, read_ns, transfer_ns, 0);
             let program = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
+            let program = Command { opens, ..program };
             self.pending.flush(now_ns, executor);
             executor.touches(old_unit, old_ppn);
             executor.submit_chain(now_ns, read, program, (home.unit, written.ppn));
@@ -296,14 +293,14 @@ impl<C: Content> Core<C> {
     /// Hands over what waits to be grouped. To be called when a request, or a flush of the buffer, is complete.
     #[inline]
     pub(crate) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
-        if self.pending.grouping {
+        if self.pending.grouping() {
             self.pending.flush(now_ns, executor);
         }
     }
 
     /// Tags that wait for the command of another tag: that one, then the companion. Cleared by the call.
     pub(crate) fn take_companions(&mut self) -> Vec<(u32, u32)> {
-        std::mem::take(&mut self.pending.companions)
+        self.pending.take_companions()
     }
 
     /// A page written in preconditioning: no time, no counts but the translation layer's own.
@@ -327,7 +324,7 @@ impl<C: Content> Core<C> {
         program_ns: u64,
     ) -> Command {
         let die = if self.planes == 1 { unit } else { unit / self.planes };
-        Command { die, kind, purpose: Purpose::Host, pages: 1, read_ns, bus_ns, program_ns, tag }
+        Command { die, kind, purpose: Purpose::Host, opens: 0, pages: 1, read_ns, bus_ns, program_ns, tag }
     }
 
     pub(crate) fn snapshot(&mut self) -> Self {
@@ -340,61 +337,6 @@ impl<C: Content> Core<C> {
             timing: self.timing.clone(),
             pending: self.pending.clone(),
             ..*self
-        }
-    }
-}
-
-impl Pending {
-    #[inline]
-    fn add<const N: usize>(
-        &mut self,
-        now_ns: u64,
-        command: Command,
-        plane: u32,
-        pages: [(u32, u32); N],
-        executor: &mut impl Executor,
-    ) {
-        if !self.grouping {
-            for (unit, ppn) in pages {
-                executor.touches(unit, ppn);
-            }
-            executor.submit(now_ns, command);
-            return;
-        }
-        self.join(command, plane, &pages);
-    }
-
-    /// Joins the command to the last one of its die, if that is of the same kind and leaves the plane free. A
-    /// read-modify-write pairs with nothing.
-    fn join(&mut self, command: Command, plane: u32, pages: &[(u32, u32)]) {
-        let last = self.commands.iter_mut().rev().find(|last| last.command.die == command.die);
-        let planes = 1 << plane;
-        match last {
-            Some(last)
-                if last.command.kind == command.kind
-                    && command.kind != CommandKind::Rewrite
-                    && last.planes & planes == 0 =>
-            {
-                last.planes |= planes;
-                last.command.pages += 1;
-                last.command.bus_ns += command.bus_ns;
-                last.command.read_ns = last.command.read_ns.max(command.read_ns);
-                last.command.program_ns = last.command.program_ns.max(command.program_ns);
-                last.pages.extend(pages);
-                if last.command.tag != command.tag {
-                    self.companions.push((last.command.tag, command.tag));
-                }
-            }
-            _ => self.commands.push(Grouped { command, planes, pages: pages.to_vec() }),
-        }
-    }
-
-    fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
-        for Grouped { command, pages, .. } in self.commands.drain(..) {
-            for (unit, ppn) in pages {
-                executor.touches(unit, ppn);
-            }
-            executor.submit(now_ns, command);
         }
     }
 }

@@ -203,6 +203,11 @@ impl Geometry {
         ((channel * self.chips + chip) * self.dies + die) * self.planes + plane
     }
 
+    /// The channel of a unit.
+    pub fn channel_of(&self, unit: u32) -> u32 {
+        unit / (self.dies_per_channel() * self.planes)
+    }
+
     /// Pages of a unit, those of blocks held back included.
     pub fn unit_pages(&self) -> u64 {
         self.unit_blocks * u64::from(self.pages_per_block)

@@ -34,6 +34,8 @@ pub use ftl::Wear;
 pub use geometry::Geometry;
 pub use host::HostConfig;
 pub use nand::probe::Recorded;
-pub use nand::{CommandKind, CommandRecord, Purpose, RequestRecord};
+pub use nand::{
+    CommandKind, CommandRecord, DirtyRecord, FullRecord, IssueRecord, Purpose, RequestRecord, TransferRecord,
+};
 pub use sim::{Options, Simulation};
 pub use stats::{Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, Stats, Times};

@@ -2,7 +2,9 @@
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
 use flashweir_ssd::config::layers::{Layer, resolve};
-use flashweir_ssd::{Completion, Config, Options, RunError, Simulation, Stats};
+use std::collections::BTreeMap;
+
+use flashweir_ssd::{Completion, Config, Options, Recorded, RunError, Simulation, Stats};
 use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 
@@ -100,8 +102,8 @@ fn config(settings: &[(&'static str, String)], engine: &str) -> Option<Config> {
 }
 
 fn start(config: &Config, verify: bool) -> Simulation {
-    let mut simulation =
-        Simulation::new(config, Options { seed: 5, verify, record: false }).expect("a checked configuration");
+    let mut simulation = Simulation::new(config, Options { seed: 5, verify, record: verify })
+        .expect("a checked configuration");
     if config.precondition == flashweir_ssd::config::Precondition::Full {
         let pages = simulation.geometry().logical_pages;
         simulation.fill(0..pages).expect("a new drive takes its capacity");
@@ -115,6 +117,74 @@ fn run(config: &Config, requests: &[Request], verify: bool) -> Result<Stats, Run
     simulation.serve(requests)?;
     simulation.finish()?;
     Ok(simulation.stats())
+}
+
+/// A verified and recorded run in slices, with what was recorded.
+fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stats, Recorded), RunError> {
+    let mut simulation = start(config, true);
+    let channels = 0..simulation.geometry().channels;
+    let mut free: Vec<_> = channels.clone().map(|channel| simulation.free_blocks(channel)).collect();
+    let mut all = Recorded::default();
+    for (number, slice) in requests.chunks(slice).map(Some).chain([None]).enumerate() {
+        match slice {
+            Some(slice) => simulation.serve(slice)?,
+            None => simulation.finish()?,
+        }
+        let recorded = simulation.take_recorded();
+        let settled = all.settled_ns;
+        assert!(settled <= recorded.settled_ns);
+        assert!(recorded.commands.iter().all(|command| command.start_ns >= settled), "slice {number}");
+        assert!(recorded.dirty_pages.iter().all(|dirty| dirty.time_ns >= settled), "slice {number}");
+        assert!(recorded.full.iter().all(|full| full.start_ns >= settled), "slice {number}");
+        all.commands.extend(recorded.commands);
+        assert!(recorded.transfers.iter().all(|transfer| transfer.start_ns >= settled), "slice {number}");
+        all.transfers.extend(recorded.transfers);
+        all.issues.extend(recorded.issues);
+        all.requests.extend(recorded.requests);
+        all.dirty_pages.extend(recorded.dirty_pages);
+        all.full.extend(recorded.full);
+        all.settled_ns = recorded.settled_ns;
+    }
+    let geometry = simulation.geometry();
+    for command in &all.commands {
+        let channel = (command.die / geometry.dies_per_channel()) as usize;
+        let erased = u64::from(command.kind == flashweir_ssd::CommandKind::Erase);
+        free[channel] = free[channel] + erased - u64::from(command.opens);
+    }
+    let counted: Vec<_> = channels.map(|channel| simulation.free_blocks(channel)).collect();
+    assert_eq!(free, counted, "commands account for every block");
+    let stats = simulation.stats();
+    for (channel, bus) in stats.buses.iter().enumerate() {
+        let transfers = all.transfers.iter();
+        let spans =
+            transfers.filter(|transfer| (transfer.die / geometry.dies_per_channel()) as usize == channel);
+        let spans: Vec<_> = spans.map(|transfer| (transfer.start_ns, transfer.end_ns)).collect();
+        assert!(spans.is_sorted_by(|before, after| before.1 <= after.0), "one at a time");
+        assert_eq!(spans.iter().map(|(start, end)| end - start).sum::<u64>(), bus.total());
+    }
+    Ok((stats, all))
+}
+
+/// Everything that was recorded, in an order of its own: within an instant, either path has its order.
+fn normal(recorded: &Recorded) -> String {
+    let Recorded { mut commands, mut transfers, mut requests, dirty_pages, full, .. } = recorded.clone();
+    transfers.sort_by_key(|transfer| (transfer.start_ns, transfer.die));
+    commands.sort_by_key(|command| (command.start_ns, command.die, command.end_ns));
+    requests.sort_by_key(|request| request.number);
+    let issued = recorded.issues.iter().map(|issue| (issue.number, issue.issue_ns));
+    assert!(issued.eq(requests.iter().map(|request| (request.number, request.issue_ns))));
+    assert!(dirty_pages.is_sorted_by_key(|dirty| dirty.time_ns));
+    assert!(full.is_sorted_by(|before, after| before.end_ns <= after.start_ns));
+    let mut changes = BTreeMap::<_, i32>::new();
+    let mut held = BTreeMap::<_, i32>::new();
+    for dirty in &dirty_pages {
+        *changes.entry((dirty.time_ns, dirty.channel)).or_default() += dirty.change;
+        let held = held.entry(dirty.channel).or_default();
+        *held += dirty.change;
+        assert!(*held >= 0);
+    }
+    changes.retain(|_, change| *change != 0);
+    format!("{commands:?} {transfers:?} {requests:?} {changes:?} {full:?}")
 }
 
 /// Everything of the statistics, as text.
@@ -146,26 +216,30 @@ fn both_paths_agree_and_every_request_completes() {
     let (strategy, settings) = cases();
     let mut runner = proptest::test_runner::TestRunner::new(settings);
     let (mut compared, mut ran) = (0, 0);
+    let full = std::cell::Cell::new(0);
     let (compared, ran) = (&mut compared, &mut ran);
     let (compared, ran) = (std::cell::RefCell::new(compared), std::cell::RefCell::new(ran));
     runner
         .run(&strategy, |(settings, requests)| {
             let Some(events) = config(&settings, "event") else { return Ok(()) };
-            let by_events =
-                run(&events, &requests, true).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            let (by_events, records) =
+                recorded(&events, &requests, 7).map_err(|error| TestCaseError::fail(error.to_string()))?;
             let done: u64 = by_events.counters.requests.iter().sum();
             prop_assert_eq!(done, requests.len() as u64);
             prop_assert_eq!(digest(&by_events), digest(&run(&events, &requests, false).expect("ran before")));
             **ran.borrow_mut() += 1;
             if let Some(timeline) = config(&settings, "timeline") {
-                let by_times = run(&timeline, &requests, true);
-                prop_assert_eq!(digest(&by_events), digest(&by_times.expect("ran by events")));
+                let (by_times, same_records) = recorded(&timeline, &requests, 13).expect("ran by events");
+                prop_assert_eq!(digest(&by_events), digest(&by_times));
+                prop_assert_eq!(normal(&records), normal(&same_records));
                 **compared.borrow_mut() += 1;
+                full.set(full.get() + usize::from(!records.full.is_empty()));
             }
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
     assert!(**compared.borrow() * 10 > **ran.borrow(), "too few of the random drives suit both paths");
+    assert!(full.get() * 100 > **ran.borrow(), "too few of the random drives have a full buffer");
 }
 
 #[test]

@@ -30,6 +30,10 @@ def simulate(
     timeline: Annotated[
         Path | None, typer.Option("--timeline", metavar="F", help="Write a Perfetto trace of dies and buses.")
     ] = None,
+    activity: Annotated[
+        str | None,
+        typer.Option("--activity", metavar="all|FROM..TO", help="Add what each channel did over time to the result."),
+    ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check that every read returns the last write.")] = False,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Replace every seed.")
@@ -61,6 +65,7 @@ def simulate(
             verify=verify,
             requests=requests or False,
             timeline=timeline,
+            activity=False if activity is None else activity,
             format=format,
             columns=columns,
             skip_bad=skip_bad,

@@ -15,7 +15,7 @@ from flashweir.sweeps.axes import Axis, axis, flat
 from flashweir.sweeps.derived import Expression
 
 KEYS = ("name", "workloads", "device", "set", "axes", "zip", "seeds", "derived", "metrics", "compare", "baseline",
-        "verify", "wrap", "format", "columns", "skip_bad", "warmup")  # fmt: skip
+        "verify", "wrap", "format", "columns", "skip_bad", "warmup", "activity")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
 MOST_SEED = 2**64 - 1
@@ -212,7 +212,7 @@ def _is_whole(value: object, least: int, most: int) -> bool:
 
 def _run(table: Mapping[str, Any]) -> dict[str, object]:
     """Options of every run, checked for their types; what they mean is the engine's to say."""
-    kinds = {"verify": bool, "wrap": bool, "format": str, "columns": str, "skip_bad": int, "warmup": str}
+    kinds = {"verify": bool, "wrap": bool, "format": str, "columns": str, "skip_bad": int, "warmup": str, "activity": str}
     found: dict[str, object] = {}
     for key, kind in kinds.items():
         if key in table:

@@ -24,17 +24,21 @@ pub struct Track {
     pub kind: TrackKind,
 }
 
-/// The tracks of a drive: host, buffer, counters, and each channel's bus with its dies under it.
+/// The tracks of a drive: host, buffer, counters, and each channel's bus with its counters and dies under it.
 #[derive(Clone, Debug)]
 pub struct DriveTracks {
     /// Requests of the host.
     pub host: TrackId,
-    /// Pages waiting in the write buffer, and its flushes.
+    /// When the write buffer is full and a write waits for room in it.
     pub buffer: TrackId,
     /// Counter: pages in the write buffer that are not on flash yet.
     pub dirty_pages: TrackId,
     /// Counter: erased blocks of the drive.
     pub free_blocks: TrackId,
+    /// The same of each channel, under its bus: pages that wait for the channel.
+    pub dirty_pages_of: Vec<TrackId>,
+    /// Erased blocks of each channel, under its bus.
+    pub free_blocks_of: Vec<TrackId>,
     /// Transfers on each channel's bus.
     pub buses: Vec<TrackId>,
     /// Commands of each die, counted through channel by channel.
@@ -55,14 +59,17 @@ impl DriveTracks {
         let dirty_pages = add("dirty pages".into(), None, TrackKind::Counter);
         let free_blocks = add("free blocks".into(), None, TrackKind::Counter);
         let (mut buses, mut dies) = (Vec::new(), Vec::new());
+        let (mut dirty_pages_of, mut free_blocks_of) = (Vec::new(), Vec::new());
         for channel in 0..channels {
             let bus = add(format!("channel {channel}"), None, TrackKind::Slices);
             buses.push(bus);
+            dirty_pages_of.push(add(format!("dirty pages {channel}"), Some(bus), TrackKind::Counter));
+            free_blocks_of.push(add(format!("free blocks {channel}"), Some(bus), TrackKind::Counter));
             for die in 0..dies_per_channel {
                 dies.push(add(format!("die {channel}.{die}"), Some(bus), TrackKind::Slices));
             }
         }
-        Self { host, buffer, dirty_pages, free_blocks, buses, dies, list }
+        Self { host, buffer, dirty_pages, free_blocks, dirty_pages_of, free_blocks_of, buses, dies, list }
     }
 
     /// The descriptions, in the order that their [`TrackId`]s assume.

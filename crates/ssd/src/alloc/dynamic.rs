@@ -64,12 +64,13 @@ impl Dynamic {
         (unit != CowVec::EMPTY).then_some(Home { unit, key: lpn as u32 })
     }
 
+    pub(super) fn fixed_channel(&self, lpn: u64) -> Option<u32> {
+        self.fixed_channel.then(|| (lpn % u64::from(self.channels)) as u32)
+    }
+
     pub(super) fn place(&mut self, lpn: u64, view: &impl AllocView) -> Option<Home> {
-        let (first, count) = if self.fixed_channel {
-            ((lpn % u64::from(self.channels)) as u32, 1)
-        } else {
-            (self.next_channel, self.channels)
-        };
+        let (first, count) =
+            self.fixed_channel(lpn).map_or((self.next_channel, self.channels), |channel| (channel, 1));
         for step in 0..count {
             let channel = (first + step) % self.channels;
             if let Some(unit) = self.place_in(channel, view) {

@@ -107,6 +107,14 @@ impl Alloc {
         }
     }
 
+    /// The channel that a page goes to whatever the state of the drive; `None` if that is decided when it is dispatched.
+    pub(crate) fn fixed_channel(&self, lpn: u64, geometry: &Geometry) -> Option<u32> {
+        match self {
+            Alloc::Striped(striped) => Some(geometry.channel_of(striped.home(lpn).unit)),
+            Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn),
+        }
+    }
+
     /// Where the next version of `lpn` goes; `None` if every unit it may go to is taken and it had better wait.
     #[inline]
     pub(crate) fn place(&mut self, lpn: u64, view: &impl AllocView) -> Option<Home> {

@@ -42,6 +42,10 @@ pub(crate) struct Entry {
     /// Being programmed: nothing may join it any more.
     pub(crate) in_flight: bool,
     queue: u32,
+    /// The channel that it will go to, once that is decided; for the probe, as is the next one.
+    pub(crate) channel: Option<u32>,
+    /// Number of the request that brought it in.
+    pub(crate) request: u64,
     /// Requests that wait until it is on flash.
     pub(crate) waiters: Vec<u32>,
     /// Entries that go with this one in a command of several planes.

@@ -39,6 +39,8 @@ impl Default for FtlConfig {
 pub(crate) trait Flash {
     /// A valid page was moved within `unit`, from physical page `from` to `to`.
     fn moved(&mut self, unit: u32, from: u32, to: u32);
+    /// An erased block was taken: the pages moved next, or else the page written, are the first in it.
+    fn opened(&mut self) {}
     /// A collection in `unit` is over: `pages` pages were moved, then `victim` was erased.
     fn collected(&mut self, unit: u32, victim: u32, pages: u32);
 }

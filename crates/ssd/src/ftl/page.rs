@@ -205,6 +205,7 @@ impl PageFtl {
                 && let Some(block) = state.blocks.take_free(self.rules.least_worn_first)
             {
                 state.host = Frontier { block, next: 0 };
+                flash.opened();
                 return Ok(());
             }
             let worn = self.rules.static_gap > 0 && fruitless == 0 && self.wear_gap_exceeded(unit);
@@ -276,6 +277,7 @@ impl PageFtl {
         let mut moved = 0;
         if !rules.two_frontiers {
             unit.open_collected(rules, worn)?;
+            flash.opened();
         }
         for word in 0..words {
             let bits = std::mem::take(&mut unit.valid_bits[victim as usize * words + word]);
@@ -284,6 +286,7 @@ impl PageFtl {
                 let key = unit.owner.get((first + page).into());
                 if unit.collected.next == pages_per_block {
                     unit.open_collected(rules, worn)?;
+                    flash.opened();
                 }
                 let Frontier { block, next } = unit.collected;
                 let to = block * pages_per_block + next;

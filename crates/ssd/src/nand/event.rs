@@ -8,8 +8,6 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::probe::Times;
-use super::timeline::bus_start;
 use super::{Command, CommandKind, Executor, NOBODY, Probe, Purpose, Usage};
 use crate::geometry::Geometry;
 use crate::sched::{Pages, Queued, Scheduler};
@@ -35,8 +33,6 @@ struct Active {
     /// Copies still to make, this one included; 1 for all other commands.
     left: u32,
     start_ns: u64,
-    /// When it last got the bus, ns.
-    bus_ns: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -130,6 +126,12 @@ impl<P: Probe> Events<P> {
         stats::Times { dies, buses: self.usage.buses.clone() }
     }
 
+    /// No command that is not done has started, or will start, before this, ns.
+    pub(crate) fn settled_ns(&self) -> u64 {
+        let started = |die: &Die| Some(die.current.as_ref().or(die.loading.as_ref())?.start_ns);
+        self.dies.iter().filter_map(started).fold(self.now_ns, u64::min)
+    }
+
     /// When the next event happens, ns.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((time, ..))| *time)
@@ -182,8 +184,8 @@ impl<P: Probe> Events<P> {
         }
         let Some(queued) = die.queue.remove(place) else { return };
         let command = queued.command;
-        let left = if command.kind == CommandKind::Copies { command.pages } else { 1 };
-        let active = Active { queued, phase: Phase::OnBus, left, start_ns: self.now_ns, bus_ns: None };
+        let left = command.copies();
+        let active = Active { queued, phase: Phase::OnBus, left, start_ns: self.now_ns };
         if overlaps {
             die.loading = Some(active);
             self.want_bus(number);
@@ -191,11 +193,14 @@ impl<P: Probe> Events<P> {
         }
         die.current = Some(active);
         if self.solo || command.kind == CommandKind::Erase {
+            if P::ON {
+                command.tell_transfers(self.now_ns, &mut self.probe);
+            }
             self.enter(number, Phase::Finishing, command.total_ns());
         } else if command.kind == CommandKind::Program {
             self.want_bus(number);
         } else {
-            self.enter(number, Phase::Reading, share(command.read_ns, command.pages, left, command.kind));
+            self.enter(number, Phase::Reading, command.share(command.read_ns, left));
         }
     }
 
@@ -222,9 +227,10 @@ impl<P: Probe> Events<P> {
         let die = &mut self.dies[number as usize];
         let loading = die.loading.as_mut().filter(|loading| loading.phase == Phase::OnBus);
         let delay = loading.or(die.current.as_mut()).map_or(0, |active| {
-            active.bus_ns = Some(self.now_ns);
             let command = &active.queued.command;
-            share(command.bus_ns, command.pages, active.left, command.kind)
+            let bus_ns = command.share(command.bus_ns, active.left);
+            self.probe.transfer(command, self.now_ns, bus_ns);
+            bus_ns
         });
         self.at(delay, Event::Bus(channel));
     }
@@ -241,11 +247,7 @@ impl<P: Probe> Events<P> {
                 self.finish(number);
             } else {
                 let left = current.left;
-                self.enter(
-                    number,
-                    Phase::Finishing,
-                    share(command.program_ns, command.pages, left, command.kind),
-                );
+                self.enter(number, Phase::Finishing, command.share(command.program_ns, left));
                 self.start(number);
             }
         }
@@ -262,7 +264,7 @@ impl<P: Probe> Events<P> {
             current.left -= 1;
             let command = current.queued.command;
             let left = current.left;
-            self.enter(number, Phase::Reading, share(command.read_ns, command.pages, left, command.kind));
+            self.enter(number, Phase::Reading, command.share(command.read_ns, left));
         } else {
             self.finish(number);
         }
@@ -272,13 +274,12 @@ impl<P: Probe> Events<P> {
     fn finish(&mut self, number: u32) {
         let now = self.now_ns;
         let die = &mut self.dies[number as usize];
-        let Some(Active { queued, start_ns, bus_ns, .. }) = die.current.take() else { return };
+        let Some(Active { queued, start_ns, .. }) = die.current.take() else { return };
         self.usage.book(&queued.command, now - start_ns.max(die.booked_ns));
         die.booked_ns = now;
         if P::ON {
             let request = (queued.command.purpose == Purpose::Host).then_some(queued.request);
-            let bus = bus_ns.unwrap_or_else(|| bus_start(&queued.command, start_ns, now));
-            self.probe.command(&queued.command, Times { start: start_ns, bus, end: now }, request);
+            self.probe.command(&queued.command, start_ns, now, request);
         }
         if queued.command.tag != NOBODY {
             self.completed.push(queued.command.tag);
@@ -309,15 +310,6 @@ impl<P: Probe> Events<P> {
     }
 }
 
-/// The part of a command's time that falls to one of its copies: an even share, the remainder with the first.
-fn share(total_ns: u64, pages: u32, left: u32, kind: CommandKind) -> u64 {
-    if kind != CommandKind::Copies {
-        return total_ns;
-    }
-    let pages64 = u64::from(pages);
-    total_ns / pages64 + if left == pages { total_ns % pages64 } else { 0 }
-}
-
 impl<P: Probe> Executor for Events<P> {
     fn listens(&self) -> bool {
         self.scheduler.reorders()
@@ -328,6 +320,14 @@ impl<P: Probe> Executor for Events<P> {
         if self.scheduler.reorders() {
             self.touched.add(unit, ppn);
         }
+    }
+
+    fn serving(&self) -> u64 {
+        self.request
+    }
+
+    fn serve(&mut self, request: u64) {
+        self.request = request;
     }
 
     fn submit(&mut self, now_ns: u64, command: Command) {

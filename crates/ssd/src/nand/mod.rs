@@ -10,7 +10,7 @@ pub(crate) mod timeline;
 pub(crate) mod timing;
 
 pub(crate) use probe::Probe;
-pub use probe::{CommandRecord, RequestRecord};
+pub use probe::{CommandRecord, DirtyRecord, FullRecord, IssueRecord, RequestRecord, TransferRecord};
 pub(crate) use timing::TimingConfig;
 
 use crate::stats::DieTime;
@@ -77,6 +77,8 @@ pub(crate) struct Command {
     pub(crate) die: u32,
     pub(crate) kind: CommandKind,
     pub(crate) purpose: Purpose,
+    /// Erased blocks that it is the first to write to, for the probe.
+    pub(crate) opens: u8,
     /// Pages: planes taking part, or pages moved.
     pub(crate) pages: u32,
     /// Array time of its reads, ns (all of them for `Copies`).
@@ -94,6 +96,29 @@ impl Command {
     pub(crate) fn total_ns(&self) -> u64 {
         self.read_ns + self.bus_ns + self.program_ns
     }
+
+    /// Copies that it makes; 1 for all other commands.
+    fn copies(&self) -> u32 {
+        if self.kind == CommandKind::Copies { self.pages } else { 1 }
+    }
+
+    /// The part of one of its times that falls to the copy after which `left - 1` are left: an even share, the remainder
+    /// with the first.
+    fn share(&self, total_ns: u64, left: u32) -> u64 {
+        let copies = u64::from(self.copies());
+        total_ns / copies + if left == self.copies() { total_ns % copies } else { 0 }
+    }
+
+    /// Tells when it uses the bus, if it starts at `start_ns` and nothing delays it.
+    fn tell_transfers(&self, start_ns: u64, probe: &mut impl Probe) {
+        let mut time_ns = start_ns;
+        for left in (1..=self.copies()).rev() {
+            let [read, bus, program] =
+                [self.read_ns, self.bus_ns, self.program_ns].map(|total| self.share(total, left));
+            probe.transfer(self, time_ns + read, bus);
+            time_ns += read + bus + program;
+        }
+    }
 }
 
 /// Runs commands. The implementations differ in how they work out times, never in what the times are.
@@ -105,6 +130,14 @@ pub(crate) trait Executor {
 
     /// The next command submitted reads or writes this page.
     fn touches(&mut self, _unit: u32, _ppn: u32) {}
+
+    /// Number of the request that the commands submitted next serve, for the probe.
+    fn serving(&self) -> u64 {
+        0
+    }
+
+    /// The commands submitted next serve this request.
+    fn serve(&mut self, _request: u64) {}
 
     /// Hands a command to its die at `now_ns`.
     fn submit(&mut self, now_ns: u64, command: Command);

@@ -1,7 +1,6 @@
 //! Busy-until times: a die is a pair of times, and a command is done in a few additions. Exact where commands reach their
 //! die in the order in which they run and no other die wants the bus (see `config::needs_events`).
 
-use super::probe::Times;
 use super::{Command, CommandKind, Executor, NOBODY, Probe, Purpose, Usage};
 use crate::geometry::Geometry;
 
@@ -45,6 +44,11 @@ impl<P: Probe> Timeline<P> {
         }
     }
 
+    /// Commands handed over at `now_ns` or later start no earlier than this, ns.
+    pub(crate) fn settled_ns(&self, now_ns: u64) -> u64 {
+        self.dies.iter().map(|die| die.register_ns).min().unwrap_or(0).max(now_ns)
+    }
+
     /// Runs a command at `now_ns` or when its die is free. Returns its end, ns.
     #[inline]
     pub(crate) fn run(&mut self, now_ns: u64, command: &Command) -> u64 {
@@ -67,19 +71,22 @@ impl<P: Probe> Timeline<P> {
         self.horizon_ns = self.horizon_ns.max(end);
         if P::ON {
             let request = (command.purpose == Purpose::Host).then_some(self.request);
-            let bus = bus_start(command, start, end);
-            self.probe.command(command, Times { start, bus, end }, request);
+            self.probe.command(command, start, end, request);
+            command.tell_transfers(start, &mut self.probe);
         }
         end
     }
 }
 
-/// When a command that nothing delays uses the bus, ns: a read at its end, a program at its beginning.
-pub(super) fn bus_start(command: &Command, start_ns: u64, end_ns: u64) -> u64 {
-    if command.kind == CommandKind::Read { end_ns - command.bus_ns } else { start_ns }
-}
-
 impl<P: Probe> Executor for Timeline<P> {
+    fn serving(&self) -> u64 {
+        self.request
+    }
+
+    fn serve(&mut self, request: u64) {
+        self.request = request;
+    }
+
     #[inline]
     fn submit(&mut self, now_ns: u64, command: Command) {
         let end = self.run(now_ns, &command);

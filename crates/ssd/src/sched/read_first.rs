@@ -39,6 +39,7 @@ mod tests {
             die: 0,
             kind,
             purpose: Purpose::Host,
+            opens: 0,
             pages: 1,
             read_ns: 0,
             bus_ns: 0,

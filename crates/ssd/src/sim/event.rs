@@ -19,9 +19,9 @@ use crate::content::{Content, Stage};
 use crate::core::{AHEAD, Core, Part};
 use crate::error::RunError;
 use crate::host::HostConfig;
-use crate::nand::Probe;
 use crate::nand::event::Events;
 use crate::nand::probe::Recorded;
+use crate::nand::{IssueRecord, Probe};
 use crate::sched::Scheduler;
 use crate::stats::{Stats, Times};
 
@@ -63,6 +63,8 @@ pub(super) struct EventDrive<P, C> {
     buffer: Option<WriteBuffer>,
     ack: Ack,
     stalled: VecDeque<u32>,
+    /// Since when the first stalled request finds no room, ns; kept for the probe.
+    full_since_ns: Option<u64>,
     barriers: Vec<Barrier>,
     resume: bool,
 }
@@ -95,6 +97,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             buffer: (pages > 0).then(|| WriteBuffer::new(pages, queues)),
             ack: config.buffer.ack,
             stalled: VecDeque::new(),
+            full_since_ns: None,
             barriers: Vec::new(),
             resume: false,
             core,
@@ -104,8 +107,9 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     fn serve_one(&mut self, request: &Request) -> Result<(), RunError> {
         let number = self.ledger.take(request)?;
         self.let_in(request)?;
-        let slot =
-            Slot { request: *request, number, issue_ns: self.events.now_ns, outstanding: 1, admitted: 0 };
+        let issue_ns = self.events.now_ns;
+        self.events.probe.issue(IssueRecord { number, request: *request, issue_ns });
+        let slot = Slot { request: *request, number, issue_ns, outstanding: 1, admitted: 0 };
         let tag = self.open(slot);
         self.events.request = number;
         match request.op {
@@ -274,6 +278,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
                 && let Some(buffer) = &mut self.buffer
                 && let Some((slot, entry)) = buffer.forget(part.lpn)
             {
+                self.events.probe.dirty_pages(self.events.now_ns, entry.channel, -1);
                 self.core.content.unstage(Stage::Buffer(slot));
                 for tag in entry.waiters {
                     self.settle(tag, 1);
@@ -367,7 +372,9 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
     }
 
     fn take_recorded(&mut self) -> Recorded {
-        self.events.probe.take()
+        let recorded = self.events.probe.take();
+        let settled_ns = self.events.settled_ns().min(self.full_since_ns.unwrap_or(u64::MAX));
+        Recorded { settled_ns, ..recorded }
     }
 
     fn snapshot(&mut self) -> Box<dyn Drive> {
@@ -384,6 +391,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
             buffer: self.buffer.clone(),
             ack: self.ack,
             stalled: self.stalled.clone(),
+            full_since_ns: self.full_since_ns,
             barriers: self.barriers.clone(),
             resume: self.resume,
         })

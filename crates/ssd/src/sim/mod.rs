@@ -59,7 +59,7 @@ trait State {
     fn forget_counts(&mut self);
     fn geometry(&self) -> &Geometry;
     fn wear(&self) -> Wear;
-    fn free_blocks(&self) -> u64;
+    fn free_blocks(&self, channel: u32) -> u64;
 }
 
 /// A simulated drive and its host.
@@ -153,9 +153,10 @@ impl Simulation {
         self.drive.state().wear()
     }
 
-    /// Erased blocks over all units, those held back included.
-    pub fn free_blocks(&self) -> u64 {
-        self.drive.state().free_blocks()
+    /// Erased blocks of a channel, those held back included, as the translation layer counts them: from when a command
+    /// is made, not from when it is done.
+    pub fn free_blocks(&self, channel: u32) -> u64 {
+        self.drive.state().free_blocks(channel)
     }
 
     /// What was recorded since the last call (see [`Options::record`]).
@@ -243,8 +244,9 @@ impl<C: Content> State for Core<C> {
         self.ftl.wear()
     }
 
-    fn free_blocks(&self) -> u64 {
-        (0..self.geometry.units()).map(|unit| self.ftl.free_blocks(unit)).sum()
+    fn free_blocks(&self, channel: u32) -> u64 {
+        let units = self.geometry.units() / self.geometry.channels;
+        (channel * units..(channel + 1) * units).map(|unit| self.ftl.free_blocks(unit)).sum()
     }
 }
 

@@ -16,7 +16,7 @@ use crate::host::HostConfig;
 use crate::host::closed::Window;
 use crate::nand::probe::Recorded;
 use crate::nand::timeline::Timeline;
-use crate::nand::{NOBODY, Probe};
+use crate::nand::{FullRecord, IssueRecord, NOBODY, Probe};
 use crate::stats::{Stats, Times};
 
 /// A drive on busy-until times.
@@ -29,6 +29,8 @@ pub(super) struct TimelineDrive<P, C> {
     buffer: Option<Buffered>,
     /// The latest end of a write so far, ns: what a flush waits for.
     written_ns: u64,
+    /// When the last request entered, ns: no later one enters earlier. Kept for the probe.
+    entered_ns: u64,
 }
 
 /// The write buffer with the ends of what is under way.
@@ -57,6 +59,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
             window: Window::new(depth),
             buffer,
             written_ns: 0,
+            entered_ns: 0,
             core,
         }
     }
@@ -68,11 +71,18 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         let now = arrival.unwrap_or_else(|| self.window.enter());
         self.line.request = number;
         self.line.latest_ns = now;
+        if P::ON {
+            self.entered_ns = now;
+            self.line.probe.issue(IssueRecord { number, request: *request, issue_ns: now });
+        }
         let completion = match request.op {
             Op::Flush => self.barrier(now)?,
-            _ if is_empty(request) => now,
+            _ if is_empty(request) => {
+                self.release(now);
+                now
+            }
             Op::Read => self.read(now, request),
-            Op::Write => self.write(now, request)?,
+            Op::Write => self.write(now, number, request)?,
             Op::Trim => self.trim(now, request),
         };
         if arrival.is_none() {
@@ -102,9 +112,9 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     }
 
     #[inline]
-    fn write(&mut self, now: u64, request: &Request) -> Result<u64, RunError> {
+    fn write(&mut self, now: u64, number: u64, request: &Request) -> Result<u64, RunError> {
         if self.buffer.is_some() {
-            return self.write_buffered(now, request);
+            return self.write_buffered(now, number, request);
         }
         let page_sectors = self.core.page_sectors.get() as u32;
         for part in self.core.parts(request.lba, request.end()) {
@@ -117,11 +127,19 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         Ok(self.line.latest_ns)
     }
 
-    fn write_buffered(&mut self, now: u64, request: &Request) -> Result<u64, RunError> {
+    fn write_buffered(&mut self, now: u64, number: u64, request: &Request) -> Result<u64, RunError> {
         let mut now = now;
+        let mut full_since = None;
         for part in self.core.parts(request.lba, request.end()) {
             self.core.counters.host_pages_written += 1;
-            now = self.admit(now, part)?;
+            let admitted = self.admit(now, number, part)?;
+            if P::ON && admitted > now {
+                full_since.get_or_insert(now);
+            }
+            now = admitted;
+        }
+        if let Some(start_ns) = full_since {
+            self.line.probe.full(FullRecord { request: number, start_ns, end_ns: now });
         }
         if self.buffer.as_ref().is_some_and(|buffered| buffered.ack == Ack::Flash) {
             now = self.drain(now)?;
@@ -130,7 +148,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     }
 
     /// Takes a page into the buffer at `now` or when there is room. Returns when, ns.
-    fn admit(&mut self, now: u64, part: Part) -> Result<u64, RunError> {
+    fn admit(&mut self, now: u64, request: u64, part: Part) -> Result<u64, RunError> {
         let mut now = now;
         let unit = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
         loop {
@@ -142,7 +160,12 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
             }
             if let Some(slot) = joined.or_else(|| buffer.insert(part.lpn, part.first, part.end, unit)) {
                 self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
-                self.line.probe.dirty_pages(now, buffer.used() as u64);
+                if P::ON && joined.is_none() {
+                    let entry = buffer.entry(slot);
+                    entry.channel = self.core.alloc.fixed_channel(part.lpn, &self.core.geometry);
+                    entry.request = request;
+                    self.line.probe.dirty_pages(now, entry.channel, 1);
+                }
                 return Ok(now);
             }
             now = self.pump(now)?.unwrap_or(now);
@@ -156,9 +179,9 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
             && end <= now
         {
             under_way.pop();
-            buffer.finish(slot);
+            let entry = buffer.finish(slot);
             self.core.content.unstage(Stage::Buffer(slot));
-            self.line.probe.dirty_pages(end, buffer.used() as u64);
+            self.line.probe.dirty_pages(end, entry.channel, -1);
         }
     }
 
@@ -171,6 +194,9 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
             let entry = buffer.entry(slot);
             let whole = entry.mask.covers(0, page_sectors);
             let part = Part { lpn: entry.lpn, first: 0, end: page_sectors };
+            if P::ON {
+                self.line.request = entry.request;
+            }
             buffer.start(queue, true);
             self.core.write(now, slot, part, whole, Stage::Buffer(slot), &mut self.line)?;
         }
@@ -211,8 +237,9 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         for part in self.core.parts(request.lba, request.end()) {
             if part.end - part.first == page_sectors
                 && let Some(Buffered { buffer, .. }) = &mut self.buffer
-                && let Some((slot, _)) = buffer.forget(part.lpn)
+                && let Some((slot, entry)) = buffer.forget(part.lpn)
             {
+                self.line.probe.dirty_pages(now, entry.channel, -1);
                 self.core.content.unstage(Stage::Buffer(slot));
             }
             self.core.trim(part);
@@ -231,6 +258,8 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
     }
 
     fn finish(&mut self) -> Result<(), RunError> {
+        // What is under way ends; what waits in the buffer stays there.
+        self.release(u64::MAX);
         Ok(())
     }
 
@@ -259,7 +288,11 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
     }
 
     fn take_recorded(&mut self) -> Recorded {
-        self.line.probe.take()
+        let recorded = self.line.probe.take();
+        // A page that leaves the buffer is told of when the next request enters.
+        let settled_ns =
+            if self.buffer.is_some() { self.entered_ns } else { self.line.settled_ns(self.entered_ns) };
+        Recorded { settled_ns, ..recorded }
     }
 
     fn snapshot(&mut self) -> Box<dyn Drive> {
@@ -270,6 +303,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
             window: self.window.clone(),
             buffer: self.buffer.clone(),
             written_ns: self.written_ns,
+            entered_ns: self.entered_ns,
         })
     }
 }

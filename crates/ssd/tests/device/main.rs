@@ -7,5 +7,6 @@ mod commands;
 mod dynamic;
 mod host;
 mod pages;
+mod records;
 mod rig;
 mod scheduling;

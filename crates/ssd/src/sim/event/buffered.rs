@@ -7,7 +7,7 @@ use crate::buffer::{Ack, WriteBuffer};
 use crate::content::{Content, Stage};
 use crate::core::Part;
 use crate::error::RunError;
-use crate::nand::Probe;
+use crate::nand::{FullRecord, Probe};
 
 impl<P: Probe, C: Content> EventDrive<P, C> {
     /// Lets stalled requests into the buffer as far as there is room, and sends on what has to leave it.
@@ -19,7 +19,13 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
                 let sequence = self.buffer.as_ref().map_or(0, WriteBuffer::next_sequence);
                 self.barriers.push(Barrier { tag, writes_left: 0, sequence });
             } else if !self.admit(tag, &request)? {
+                if P::ON {
+                    self.full_since_ns.get_or_insert(self.events.now_ns);
+                }
                 break;
+            }
+            if P::ON {
+                self.end_of_full(tag);
             }
             self.stalled.pop_front();
             if op == Op::Write {
@@ -31,6 +37,14 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             self.pump()?;
         }
         Ok(())
+    }
+
+    /// The first stalled request is in the buffer: tells how long it found no room, if it did.
+    fn end_of_full(&mut self, tag: u32) {
+        let request = self.slots[tag as usize].as_ref().map(|slot| slot.number);
+        if let (Some(request), Some(start_ns)) = (request, self.full_since_ns.take()) {
+            self.events.probe.full(FullRecord { request, start_ns, end_ns: self.events.now_ns });
+        }
     }
 
     /// Takes the remaining pages of a write into the buffer. Returns false if it is full before that.
@@ -51,7 +65,12 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             if self.ack == Ack::Flash {
                 buffer.entry(slot).waiters.push(tag);
             }
-            self.events.probe.dirty_pages(self.events.now_ns, buffer.used() as u64);
+            if P::ON && joined.is_none() {
+                let entry = buffer.entry(slot);
+                entry.channel = self.core.alloc.fixed_channel(part.lpn, &self.core.geometry);
+                entry.request = self.slots[tag as usize].as_ref().map_or(0, |slot| slot.number);
+                self.events.probe.dirty_pages(self.events.now_ns, entry.channel, 1);
+            }
             self.core.counters.host_pages_written += 1;
             self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
             if let Some(slot) = &mut self.slots[tag as usize] {
@@ -79,9 +98,15 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
                 let whole = entry.mask.covers(0, page_sectors);
                 let part = Part { lpn: entry.lpn, first: 0, end: page_sectors };
                 let stage = Stage::Buffer(slot);
+                if P::ON {
+                    self.events.request = entry.request;
+                }
                 if self.core.write(now, BUFFER_TAG + slot, part, whole, stage, &mut self.events)? {
                     if let Some(buffer) = &mut self.buffer {
                         buffer.start(queue, exclusive);
+                    }
+                    if P::ON {
+                        self.bound(slot);
                     }
                     started = true;
                 }
@@ -99,6 +124,18 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         Ok(())
     }
 
+    /// A page of the buffer was sent to a die: if its channel was not decided before, it is now.
+    fn bound(&mut self, slot: u32) {
+        let Some(buffer) = &mut self.buffer else { return };
+        let entry = buffer.entry(slot);
+        if entry.channel.is_none() {
+            let home = self.core.alloc.locate(entry.lpn);
+            entry.channel = home.map(|home| self.core.geometry.channel_of(home.unit));
+            self.events.probe.dirty_pages(self.events.now_ns, None, -1);
+            self.events.probe.dirty_pages(self.events.now_ns, entry.channel, 1);
+        }
+    }
+
     /// A page of the buffer, and those that went with it, are on flash.
     pub(super) fn leave_buffer(&mut self, slot: u32) {
         let mut leaving = vec![slot];
@@ -106,7 +143,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             let Some(buffer) = &mut self.buffer else { return };
             let entry = buffer.finish(slot);
             self.core.content.unstage(Stage::Buffer(slot));
-            self.events.probe.dirty_pages(self.events.now_ns, buffer.used() as u64);
+            self.events.probe.dirty_pages(self.events.now_ns, entry.channel, -1);
             leaving.extend(entry.companions);
             for tag in entry.waiters {
                 self.settle(tag, 1);

@@ -1,0 +1,98 @@
+//! Grouping: page operations of one request, or of one flush of the buffer, that go as one command over several planes.
+
+use crate::nand::{Command, CommandKind, Executor};
+
+/// Page operations of the request being turned into commands, waiting to be grouped.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pending {
+    /// Whether pages of several planes go as one command.
+    grouping: bool,
+    commands: Vec<Grouped>,
+    /// Tags that go with the tag of another one's command: that tag, then its companion.
+    companions: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Debug)]
+struct Grouped {
+    command: Command,
+    planes: u64,
+    pages: Vec<(u32, u32)>,
+    /// The request that it serves: of several, the first.
+    request: u64,
+}
+
+impl Pending {
+    /// Nothing pending; `grouping` says whether anything ever will be.
+    pub(super) fn new(grouping: bool) -> Self {
+        Self { grouping, ..Self::default() }
+    }
+
+    #[inline]
+    pub(super) fn grouping(&self) -> bool {
+        self.grouping
+    }
+
+    /// Tags that go with the tag of another one's command: that tag, then its companion. Cleared by the call.
+    pub(super) fn take_companions(&mut self) -> Vec<(u32, u32)> {
+        std::mem::take(&mut self.companions)
+    }
+
+    /// Hands over a command that touches `pages`, or keeps it until others of its kind may have joined it.
+    #[inline]
+    pub(super) fn add<const N: usize>(
+        &mut self,
+        now_ns: u64,
+        command: Command,
+        plane: u32,
+        pages: [(u32, u32); N],
+        executor: &mut impl Executor,
+    ) {
+        if !self.grouping {
+            for (unit, ppn) in pages {
+                executor.touches(unit, ppn);
+            }
+            executor.submit(now_ns, command);
+            return;
+        }
+        self.join(command, plane, &pages, executor.serving());
+    }
+
+    /// Joins the command to the last one of its die, if that is of the same kind and leaves the plane free. A
+    /// read-modify-write pairs with nothing.
+    fn join(&mut self, command: Command, plane: u32, pages: &[(u32, u32)], request: u64) {
+        let last = self.commands.iter_mut().rev().find(|last| last.command.die == command.die);
+        let planes = 1 << plane;
+        match last {
+            Some(last)
+                if last.command.kind == command.kind
+                    && command.kind != CommandKind::Rewrite
+                    && last.planes & planes == 0 =>
+            {
+                last.planes |= planes;
+                last.command.pages += 1;
+                last.command.opens += command.opens;
+                last.command.bus_ns += command.bus_ns;
+                last.command.read_ns = last.command.read_ns.max(command.read_ns);
+                last.command.program_ns = last.command.program_ns.max(command.program_ns);
+                last.pages.extend(pages);
+                if last.command.tag != command.tag {
+                    self.companions.push((last.command.tag, command.tag));
+                }
+            }
+            _ => self.commands.push(Grouped { command, planes, pages: pages.to_vec(), request }),
+        }
+    }
+
+    /// Hands over what waits.
+    pub(super) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
+        let serving = executor.serving();
+        for Grouped { command, pages, request, .. } in self.commands.drain(..) {
+            for (unit, ppn) in pages {
+                executor.touches(unit, ppn);
+            }
+            executor.serve(request);
+            executor.submit(now_ns, command);
+        }
+        executor.serve(serving);
+    }
+}
