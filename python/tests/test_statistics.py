@@ -291,7 +291,7 @@ def test_the_pareto_front_is_what_brute_force_finds(rows: list[tuple[int, ...]])
 def test_the_pareto_front_of_many_points(objectives: int) -> None:
     points = np.random.default_rng(7).normal(size=(3000, objectives))
     frame = pl.DataFrame(points, schema=[f"m{place}" for place in range(objectives)]).with_row_index("row")
-    front = pareto(frame, {name: "min" for name in frame.columns[1:]})["row"].to_list()
+    front = pareto(frame, dict.fromkeys(frame.columns[1:], "min"))["row"].to_list()
     expected = [
         place
         for place, row in enumerate(points)

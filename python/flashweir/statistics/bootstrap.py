@@ -34,7 +34,8 @@ def pooled_quantile(
     """The latency (ns) that a share `q` of the requests of all replications does not exceed.
 
     Args:
-        histograms: one for each replication; those without requests are left out, and `n` counts the others.
+        histograms: one for each replication; those without requests are left out, and `n` counts the others. In another
+            order they draw another interval, as with another `seed`.
         q: a share from 0 to 1: 0.99 is p99. The value is the upper edge of the bucket in which it lies.
         confidence: of the interval.
         resamples: how many times the replications are drawn anew.
@@ -84,7 +85,8 @@ def bootstrap_mean(
 
     check_confidence(confidence)
     _check_resamples(resamples)
-    found = np.asarray([value for value in values if is_number(value)], dtype=np.float64)
+    # Sorted, so that the interval does not depend on the order of the runs.
+    found = np.asarray(sorted(value for value in values if is_number(value)), dtype=np.float64)
     n = len(found)
     if n == 0:
         return Estimate(math.nan, None, None, 0)

@@ -1,5 +1,6 @@
 """What a sweep's frame holds: which columns are axes, metrics and seeds, and its runs by setting."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -16,7 +17,7 @@ Setting = tuple[Any, ...]
 
 @dataclass
 class Group:
-    """The runs of one setting: how many there are, how many failed, and the others' rows by seed."""
+    """The runs of one setting: how many there are, how many failed, and the others' rows by seed, lowest first."""
 
     runs: int = 0
     failed: int = 0
@@ -32,7 +33,7 @@ class Group:
         for seed, rows in self.rows.items():
             found = [float(row[metric]) for row in rows if is_number(row.get(metric))]
             if found:
-                values[seed] = sum(found) / len(found)
+                values[seed] = math.fsum(found) / len(found)
         return values
 
 
@@ -49,7 +50,7 @@ def axis_names(frame: "pl.DataFrame", by: Sequence[str] | str | None) -> list[st
         return names
     meta = sweep_meta(frame)
     if meta is None:
-        if not frame.width:
+        if not frame.height:
             return []
         raise ConfigError("by: this frame does not say which columns are axes (filtering drops that); name them")
     return [axis["name"] for axis in meta.get("axes", []) if axis["name"] in frame.columns]
@@ -103,7 +104,8 @@ def groups(frame: "pl.DataFrame", by: Sequence[str], metrics: Sequence[str]) -> 
     check_column(frame, "seed", "column")
     found: dict[Setting, Group] = {}
     wanted = [name for name in dict.fromkeys([*by, *metrics, "seed", "key", "error"]) if name in frame.columns]
-    for row in frame.select(wanted).iter_rows(named=True) if frame.height else ():
+    # By seed, so that nothing depends on the order in which runs finished.
+    for row in frame.select(wanted).sort("seed", maintain_order=True).iter_rows(named=True) if frame.height else ():
         group = found.setdefault(tuple(row[name] for name in by), Group())
         group.runs += 1
         group.seeds.add(row["seed"])
