@@ -35,8 +35,8 @@ class Difference(NamedTuple):
     """The mean difference of `n` pairs, with interval, two-sided `p`, and what it is of the first mean.
 
     `low`, `high` and `p` are None with fewer than two pairs; the means and `value` are NaN with none. `relative` is
-    None where the first mean is 0; `relative_low` and `relative_high` where it might be. `significant` is
-    p < 1 - confidence.
+    None where the first mean is 0 but for rounding; `relative_low` and `relative_high` where it might be.
+    `significant` is p < 1 - confidence.
     """
 
     value: float
@@ -91,7 +91,8 @@ def difference(a: Sequence[float | None], b: Sequence[float | None], confidence:
     first, second = [x for x, _ in pairs], [y for _, y in pairs]
     changes = [0.0 if abs(y - x) <= _ROUNDING * max(abs(x), abs(y)) else y - x for x, y in pairs]
     mean_a, mean_b, value = _mean(first), _mean(second), _mean(changes)
-    relative = value / abs(mean_a) if mean_a else None
+    known_base = abs(mean_a) > _ROUNDING * max(map(abs, [*first, *second]))
+    relative = value / abs(mean_a) if known_base else None
     if n == 1:
         return Difference(value, None, None, relative, None, 1, False, None, None, mean_a, mean_b)
     error = math.sqrt(_covariance(changes, changes) / n)
@@ -99,7 +100,7 @@ def difference(a: Sequence[float | None], b: Sequence[float | None], confidence:
         error = 0.0
     half = t_quantile(confidence, n) * error
     p = _two_sided(value, error, n)
-    relative_low, relative_high = _relative_interval(first, changes, confidence)
+    relative_low, relative_high = _relative_interval(first, changes, confidence) if known_base else (None, None)
     return Difference(
         value,
         value - half,
@@ -180,8 +181,6 @@ def _relative_interval(
     and given as None, if the mean of `first` could be 0.
     """
     scale = _mean(first)
-    if scale == 0:
-        return None, None
     x, d = [value / scale for value in first], [value / abs(scale) for value in changes]
     k = t_quantile(confidence, len(x)) ** 2 / len(x)
     vxx, vdx, vdd, mean = _covariance(x, x), _covariance(d, x), _covariance(d, d), _mean(d)
