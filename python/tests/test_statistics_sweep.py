@@ -1,6 +1,8 @@
 """Statistics of a sweep's frame: summaries, comparisons, and both as tables."""
 
 import io
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -405,3 +407,9 @@ def test_a_table_of_a_comparison_says_what_is_better() -> None:
     assert wide.count("(the same in all 5 seeds), significant\n") + wide.count("seeds), significant ") == 4
     narrow = printed(print_comparison, compare(frame, "gc.victim", METRICS), width=40)
     assert all(len(line) <= 40 for line in narrow.splitlines() if "against" not in line)
+
+
+def test_nothing_expensive_is_imported_before_it_is_used() -> None:
+    code = "import sys, flashweir.statistics, flashweir.tables; print({'numpy', 'scipy', 'polars'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
