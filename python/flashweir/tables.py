@@ -1,0 +1,173 @@
+"""Summaries and comparisons of sweeps as tables for a terminal: at any width, with as many tables as that takes.
+
+Axes with one value stand above the tables. Metrics that do not fit beside each other go into further tables.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from flashweir.statistics.verdict import BETTER, decimals, judgement
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Interval ends whose distances from the value differ by less than this share are written as one half-width.
+_SYMMETRIC = 0.1
+# From here on, decimals say nothing.
+_LARGE = 10_000
+_DIGITS = 4
+_ANY_WIDTH = 100_000
+# Two thirds of a usual verdict: it takes two lines, and long names of settings wrap before it takes more.
+_VERDICT_WIDTH = 30
+_NARROWEST = 8
+_STYLES = {"better": "green", "worse": "red"}
+
+
+def print_summary(summary: "pl.DataFrame", console: Console) -> None:
+    """Prints what `flashweir.statistics.summarize` gives: a row a setting, `mean ± half-width` for each metric.
+
+    Where the interval is not symmetric, it is written `mean (low to high)`.
+    """
+    if not summary.height:
+        console.print("no runs", highlight=False)
+        return
+    axes = summary.columns[: summary.columns.index("runs")]
+    metrics = [name for name in summary.columns if f"{name} low" in summary.columns]
+    varying = _print_constant(summary, axes, console)
+    plus_minus = "+-" if console.options.ascii_only else "±"
+    rows = summary.to_dicts()
+    unlimited = console.options.update(max_width=_ANY_WIDTH)
+    cells = {
+        name: [_with_interval(row[name], row[f"{name} low"], row[f"{name} high"], plus_minus) for row in rows]
+        for name in metrics
+    }
+    runs = [f"{row['runs']:,} ({row['failed']:,} failed)" if row["failed"] else f"{row['runs']:,}" for row in rows]
+    settings = {name: [_plain_value(row[name]) for row in rows] for name in varying}
+    shown: list[str] = []
+    tables = []
+    for name in metrics:
+        table = _summary_table(settings, runs, {other: cells[other] for other in [*shown, name]})
+        if shown and console.measure(table, options=unlimited).maximum > console.width:
+            shown = [name]
+            tables.append(_summary_table(settings, runs, {name: cells[name]}))
+        else:
+            shown.append(name)
+            tables[-1:] = [table]
+    for place, table in enumerate(tables):
+        if place:
+            console.print()
+        console.print(table)
+
+
+def print_comparison(comparison: "pl.DataFrame", console: Console) -> None:
+    """Prints what `flashweir.statistics.compare` gives: a table a metric, a row an alternative in a setting.
+
+    Where a significant difference is known to be for the better or the worse, its verdict says so.
+    """
+    if not comparison.height:
+        console.print("nothing to compare: the axis has one value", highlight=False)
+        return
+    varying = _print_constant(comparison, comparison.columns[: comparison.columns.index("alternative")], console)
+    for place, metric in enumerate(comparison["metric"].unique(maintain_order=True)):
+        rows = [row for row in comparison.iter_rows(named=True) if row["metric"] == metric]
+        base = _plain_value(rows[0]["baseline"])
+        wish = f" ({BETTER[metric]} is better)" if metric in BETTER else ""
+        if place:
+            console.print()
+        console.print(f"{metric}{wish}, against {base}", highlight=False, markup=False)
+        console.print(_comparison_table(rows, varying, base, console.width))
+
+
+def _comparison_table(rows: Sequence[dict[str, Any]], axes: Sequence[str], base: str, width: int) -> Table:
+    names = [*axes, "alternative", "seeds", base, "mean"]
+    cells = [
+        [*(_plain_value(row[name]) for name in [*axes, "alternative"]),
+         f"{row['n']:,}", _number(row["mean_baseline"]), _number(row["mean"])]
+        for row in rows
+    ]  # fmt: skip
+    widths = [max(len(text) for text in column) for column in zip(names, *cells, strict=True)]
+    # A table shrinks its widest column first, which would be the verdict.
+    left = width - _VERDICT_WIDTH - sum(widths[len(axes) :]) - 2 * len(names)
+    widths[: len(axes)] = _shared(widths[: len(axes)], left)
+    table = _table()
+    for place, (name, most) in enumerate(zip(names, widths, strict=True)):
+        right = place > len(axes)
+        table.add_column(Text(name), justify="right" if right else "left", overflow="fold", max_width=most)
+    table.add_column("difference")
+    for row, texts in zip(rows, cells, strict=True):
+        table.add_row(*(Text(text) for text in texts), _verdict(row))
+    return table
+
+
+def _shared(wanted: Sequence[int], left: int) -> list[int]:
+    """Widths of columns that have `left` between them: narrow ones get what they want, the others the same."""
+    shares = [0] * len(wanted)
+    for done, place in enumerate(sorted(range(len(wanted)), key=lambda place: wanted[place])):
+        shares[place] = min(wanted[place], max(left // (len(wanted) - done), _NARROWEST))
+        left -= shares[place]
+    return shares
+
+
+def _verdict(row: dict[str, Any]) -> Text:
+    judged = judgement(row["metric"], row["difference"], row["significant"])
+    return Text(f"{row['verdict']}: {judged}" if judged else row["verdict"], style=_STYLES.get(judged or "", ""))
+
+
+def _print_constant(frame: "pl.DataFrame", axes: Sequence[str], console: Console) -> list[str]:
+    """Prints the axes that have one value; returns the others."""
+    constant = [name for name in axes if frame[name].n_unique() == 1]
+    if constant:
+        text = ", ".join(f"{name}={_plain_value(frame[name][0])}" for name in constant)
+        console.print(f"{text}\n", highlight=False, markup=False)
+    return [name for name in axes if name not in constant]
+
+
+def _summary_table(settings: dict[str, list[str]], runs: Sequence[str], cells: dict[str, list[str]]) -> Table:
+    table = _table()
+    for name in settings:
+        table.add_column(Text(name), overflow="fold")
+    for name in ("runs", *cells):
+        table.add_column(Text(name), justify="right", overflow="fold")
+    for row in zip(*settings.values(), runs, *cells.values(), strict=True):
+        table.add_row(*(Text(text) for text in row))
+    return table
+
+
+def _table() -> Table:
+    return Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+
+
+def _with_interval(value: float | None, low: float | None, high: float | None, plus_minus: str) -> str:
+    if value is None or low is None or high is None:
+        return _number(value)
+    down, up = value - low, high - value
+    wide = max(down, up)
+    if wide <= 0:
+        return f"{_number(value)} {plus_minus} 0"
+    places = decimals(wide)
+    if abs(up - down) < _SYMMETRIC * wide:
+        return f"{value:,.{places}f} {plus_minus} {wide:,.{places}f}"
+    return f"{value:,.{places}f} ({low:,.{places}f} to {high:,.{places}f})"
+
+
+def _number(value: float | None) -> str:
+    """Four digits; a whole number, or one of 10,000 and more, to the unit."""
+    if value is None or math.isnan(value):
+        return "-"
+    if math.isinf(value) or value == int(value) or abs(value) >= _LARGE:
+        return f"{value:,.0f}"
+    places = _DIGITS - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:,.{places}f}" if places < 2 * _DIGITS else f"{value:.{_DIGITS}g}"
+
+
+def _plain_value(value: object) -> str:
+    """An axis' value as one writes it in a setting."""
+    if value is None:
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else str(value)
