@@ -15,6 +15,7 @@ import typer
 
 from flashweir import _native, api
 from flashweir._native import ConfigError, FlashweirError, TraceError
+from flashweir.cli_report import register as register_report
 from flashweir.progress import bar_on_terminal
 from flashweir.result import Result, Section
 
@@ -199,6 +200,9 @@ def trace_generate(
     done = _watched(lambda progress: api.trace_generate(spec, target, to=to, progress=progress))
     _show(done, None)
     _warn_of_left_out(done)
+
+
+register_report(app)
 
 
 def main() -> NoReturn:

@@ -53,9 +53,9 @@
     Object.assign(layout, {
       template: template(), width, uirevision: "keep", hovermode: "closest",
       dragmode: coarse.matches ? false : "zoom",
-      margin: { l: 12, r: 12, t: 34, b: 12 },
+      margin: { l: 12, r: 12, t: 30, b: 12 },
     });
-    layout.legend = { ...layout.legend, orientation: "h", x: 0, xanchor: "left", yref: "container", y: 0,
+    layout.legend = { ...layout.legend, orientation: "h", xref: "container", x: 0, xanchor: "left", yref: "container", y: 0,
       yanchor: "bottom", maxheight: 4000, itemsizing: "trace" };
     for (const name of (layout.meta || {}).ticks || []) {
       if (name === "xaxis") thin(layout.xaxis, width - 90, 20);
@@ -64,15 +64,16 @@
         if (narrow && name === "yaxis") layout[name].ticktext[at] = shortened(text, 16);
       }
     }
-    for (const trace of data) {
-      if (trace.colorbar) {
-        if (narrow) Object.assign(trace.colorbar, { orientation: "h", yref: "container", y: 0, yanchor: "bottom",
-          title: { ...trace.colorbar.title, side: "top" } });
-        const columns = trace.z.length ? trace.z[0].length : 1;
-        if ((width - 150) / columns < 40) delete trace.texttemplate;
+    const heat = data.find((trace) => trace.colorbar);
+    if (heat) {
+      const columns = heat.z.length ? heat.z[0].length : 1;
+      if ((width - 150) / columns < 40) data.splice(1);
+      if (narrow) {
+        layout.height += 60;
+        layout.xaxis.title.text += `<br>colour: ${heat.colorbar.title.text}`;
+        Object.assign(heat.colorbar, { orientation: "h", yref: "container", y: 0, yanchor: "bottom", title: { text: "" } });
       }
     }
-    if (narrow && data.some((trace) => trace.colorbar)) layout.height += 70;
     return { data, layout, title };
   }
 
@@ -116,6 +117,17 @@
       Plotly.relayout(plot, { height: height + legendHeight(plot) });
     }
     plot.style.minHeight = "0";
+    marks(plot);
+    if (!plot.dataset.drawn) plot.on("plotly_relayout", () => marks(plot));
+    plot.dataset.drawn = "yes";
+  }
+
+  // Marks that were chosen for all of a log axis are wrong for a part of it: plotly chooses them there.
+  function marks(plot) {
+    for (const name of (plot.layout.meta || {}).log || []) {
+      const mode = plot.layout[name].autorange === false ? "auto" : "array";
+      if (plot.layout[name].tickmode !== mode) Plotly.relayout(plot, { [`${name}.tickmode`]: mode, [`${name}.dtick`]: null });
+    }
   }
 
   function legendHeight(plot) {
@@ -162,7 +174,7 @@
     if (cell.dataset.v !== undefined) return Number(cell.dataset.v);
     return cell.textContent.trim();
   };
-  const empty = (value) => value === "" || value === "–" || Number.isNaN(value);
+  const empty = (value) => value === "" || value === "-" || Number.isNaN(value);
   function compare(left, right) {
     if (typeof left === "number" && typeof right === "number") return left - right;
     return String(left).localeCompare(String(right), "en", { numeric: true });

@@ -7,6 +7,7 @@ are JSON in the page, which a script draws.
 import base64
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -24,11 +25,16 @@ from flashweir.report.model import Block, Cell, Content, Details, Facts, Figure,
 # Rows of a table that are shown at once, and cells up to which the others are in the page too.
 SHOWN_ROWS = 200
 _MOST_CELLS = 30_000
-_NOTHING = "–"
+# Rows from which on a table scrolls under its headings.
+_LONG = 25
+_NOTHING = "-"
+_NUMBER_STARTS = tuple("0123456789+-")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 # From here on, more digits than the number's own say nothing.
 _LARGE = 10_000
+# What the smallest number of a column must be in units of its last digit.
+_LEAST = 100
 
 
 def write(path: str | os.PathLike[str], title: str, sections: Sequence[Section]) -> None:
@@ -37,10 +43,14 @@ def write(path: str | os.PathLike[str], title: str, sections: Sequence[Section])
     Raises:
         OSError: the file can't be written.
     """
-    target = Path(path).resolve()
+    target, text = Path(path).resolve(), render(title, sections)
+    if target.exists() and not target.is_file():
+        # A pipe or /dev/null has no other name to write under first.
+        target.write_text(text, encoding="utf-8", newline="\n")
+        return
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(render(title, sections), encoding="utf-8", newline="\n")
+        part.write_text(text, encoding="utf-8", newline="\n")
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
@@ -73,7 +83,7 @@ def render(title: str, sections: Sequence[Section]) -> str:
             f'<section id="{anchor}" aria-labelledby="{anchor}-title">\n'
             f'<h2 id="{anchor}-title">{_text(section.title)}</h2>\n{_lines(inner)}\n</section>'
         )
-    plotly, script = (_closed(_plotly()), _closed(_own("page.js"))) if figures or sections else ("", "")
+    plotly, script = _closed(_plotly()) if figures else "", _closed(_own("page.js"))
     parts = {
         "policy": _policy(plotly, script),
         "version": _text(__version__),
@@ -143,7 +153,8 @@ def _table(table: Table, names: _Names) -> str:
         for name, right in zip(table.columns, numeric, strict=True)
     )
     anchor = names.of(f"table-{table.caption}")
-    rows = [f"<tr>{''.join(map(_cell, row, numeric))}</tr>" for row in kept]
+    places = [_decimals([row[at] for row in kept]) for at in range(len(table.columns))]
+    rows = [f"<tr>{''.join(map(_cell, row, numeric, places))}</tr>" for row in kept]
     bodies, below = f"<tbody>\n{_lines(rows[:SHOWN_ROWS])}\n</tbody>", ""
     if len(rows) > SHOWN_ROWS:
         bodies += f'\n<tbody id="{anchor}-rest" hidden>\n{_lines(rows[SHOWN_ROWS:])}\n</tbody>'
@@ -155,45 +166,59 @@ def _table(table: Table, names: _Names) -> str:
     elif count > len(rows):
         rest = f" {table.rest}" if table.rest else ""
         below = f'<p class="note">The first {len(rows)} of {count:,} rows.{_text(rest)}</p>'
+    shape = "scroll long" if len(kept) > _LONG else "scroll"
     return (
         f'<div class="table">\n<p class="caption" id="{anchor}">{_text(table.caption)}</p>\n'
-        f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{anchor}">\n'
+        f'<div class="{shape}" role="region" tabindex="0" aria-labelledby="{anchor}">\n'
         f'<table aria-labelledby="{anchor}"><thead><tr>{heads}</tr></thead>\n{bodies}</table>\n</div>\n{below}\n</div>'
     )
 
 
 def _is_numeric(values: Iterable[Content]) -> bool:
+    def is_number(value: Content) -> bool:
+        if isinstance(value, Cell):
+            return value.text[:1] in _NUMBER_STARTS
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+
     known = [value for value in values if value is not None]
-    return bool(known) and all(
-        isinstance(value, (int, float, Cell)) and not isinstance(value, bool) for value in known
-    )
+    return bool(known) and all(map(is_number, known))
 
 
-def _cell(content: Content, numeric: bool) -> str:  # noqa: FBT001 - called by map
+def _decimals(values: Iterable[Content]) -> int | None:
+    """How many digits after the point all numbers of a column get: five significant ones of the largest.
+
+    None, each number has its own, where the smallest would be left with less than three.
+    """
+    known = [abs(value) for value in values if isinstance(value, float) and value and math.isfinite(value)]
+    if not known:
+        return None
+    places = max(0, 4 - math.floor(math.log10(max(known))))
+    return places if places == 0 or min(known) * 10**places >= _LEAST else None
+
+
+def _cell(content: Content, numeric: bool, places: int | None) -> str:
     value = content.value if isinstance(content, Cell) else content
     sort = ""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         sort = f' data-v="{value:.12g}"'
-    return f"<td{_right(numeric)}{sort}>{_isolated(_shown(content)) if isinstance(content, str) else _text(_shown(content))}</td>"
+    return f"<td{_right(numeric)}{sort}>{_isolated(_shown(content, places))}</td>"
 
 
-def _right(numeric: bool) -> str:  # noqa: FBT001 - a table's column
+def _right(numeric: bool) -> str:
     return ' class="n"' if numeric else ""
 
 
-def _shown(content: Content) -> str:
+def _shown(content: Content, places: int | None = None) -> str:
     """A cell's text: numbers with separators, and no more digits than a reader compares."""
-    if content is None:
-        return _NOTHING
     if isinstance(content, Cell):
         return content.text
     if isinstance(content, bool):
         return "yes" if content else "no"
-    if isinstance(content, int):
-        return f"{content:,}"
+    if content is None or (isinstance(content, float) and not math.isfinite(content)):
+        return _NOTHING
     if isinstance(content, float):
-        return said(content)
-    return content
+        return said(content) if places is None or not content else f"{content:,.{places}f}"
+    return f"{content:,}" if isinstance(content, int) else content
 
 
 def said(value: float) -> str:
@@ -228,7 +253,8 @@ def describe(chart: Chart) -> str:
         kind = f"heat map of {chart.unit or 'values'} over {_axes(chart.x, chart.y)}; {cells}{_extremes(chart)}"
     elif isinstance(chart, Strips):
         states = ", ".join(chart.states)
-        kind = f"a strip a row over {chart.x.label}, coloured by what takes most time: {states}; {_listed('row', chart.rows)}"
+        colours = f"coloured by what takes most time: {states}"
+        kind = f"a strip a row over {chart.x.label}, {colours}; {_listed('row', chart.rows)}"
     else:
         kind = ""
     return f"{chart.title}: {kind}."
