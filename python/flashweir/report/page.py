@@ -193,7 +193,7 @@ def _decimals(values: Iterable[Content]) -> int | None:
     if not known:
         return None
     places = max(0, 4 - math.floor(math.log10(max(known))))
-    return places if places == 0 or min(known) * 10**places >= _LEAST else None
+    return places if min(known) * 10**places >= _LEAST else None
 
 
 def _cell(content: Content, numeric: bool, places: int | None) -> str:

@@ -18,6 +18,7 @@ def measured(axis: Axis, values: Sequence[float | str | None]) -> Json:
     if axis.ticks:
         drawn.update(
             tickmode="array",
+            ticklabeloverflow="allow",
             tickvals=[number(value) for value, _ in axis.ticks],
             ticktext=[text(label, LONGEST_TICK) for _, label in axis.ticks],
         )
@@ -59,5 +60,6 @@ def named(axis: Axis, names: Sequence[str]) -> Json:
         "ticktext": [text(name, LONGEST_TICK) for name in names],
         "range": [-0.5, len(names) - 0.5],
         "autotickangles": [0, -40, -90],
+        "ticklabeloverflow": "allow",
         "zeroline": False,
     }
