@@ -151,7 +151,8 @@ def test_the_policy_stops_scripts_that_are_not_the_page_s(context: BrowserContex
     opened.goto(files["two"].as_uri())
     opened.evaluate(
         "const script = document.createElement('script'); script.textContent = 'window.pwned = 1';"
-        "document.body.append(script); document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=window.pwned=1>')"
+        "document.body.append(script);"
+        "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=window.pwned=1>')"
     )
     opened.wait_for_timeout(200)
     assert opened.evaluate("window.pwned === undefined")
@@ -280,7 +281,7 @@ def test_texts_stand_out(page: Page, files: dict[str, Path], scheme: str) -> Non
           };
           const contrast = (front, back) => Math.max(light(front), light(back)) / Math.min(light(front), light(back));
           const page = getComputedStyle(document.body).backgroundColor;
-          const texts = [...document.querySelectorAll("h1, h2, h3, p, dt, dd, th, th button, td, a, summary, button.more")]
+          const texts = [...document.querySelectorAll("h1, h2, h3, p, dt, dd, th button, td, a, summary, .more")]
             .map((element) => [contrast(getComputedStyle(element).color, behind(element)), element.outerHTML]);
           const plots = [...document.querySelectorAll(".xtick text, .ytick text, .legendtext, .xtitle, .ytitle")]
             .map((element) => [contrast(getComputedStyle(element).fill, page), element.outerHTML]);

@@ -3,6 +3,7 @@
 (() => {
   const PRINT_WIDTH = 680; // A4 and Letter less margins, in CSS pixels
   const NARROW = 520;
+  const BESIDE = 90; // of a figure's height: what is above and below its plot, without a legend
   const root = document.documentElement;
   const darkMode = matchMedia("(prefers-color-scheme: dark)");
   const coarse = matchMedia("(pointer: coarse)");
@@ -60,28 +61,31 @@
     for (const name of (layout.meta || {}).ticks || []) {
       if (name === "xaxis") thin(layout.xaxis, width - 90, 20);
       else thin(layout.yaxis, layout.height - 110, 15);
-      for (const [at, text] of layout[name].ticktext.entries()) {
-        if (narrow && name === "yaxis") layout[name].ticktext[at] = shortened(text, 16);
-      }
     }
+    for (const axis of [layout.xaxis, layout.yaxis]) {
+      if (narrow && axis.ticktext) axis.ticktext = axis.ticktext.map((text) => shortened(text, 16));
+    }
+    layout.xaxis.title.text = shortened(layout.xaxis.title.text, (width - 60) / 7);
+    layout.yaxis.title.text = shortened(layout.yaxis.title.text, (layout.height - 60) / 7);
+    for (const trace of data) if (trace.name) trace.name = shortened(trace.name, (width - 80) / 8);
     const heat = data.find((trace) => trace.colorbar);
     if (heat) {
       const columns = heat.z.length ? heat.z[0].length : 1;
       if ((width - 150) / columns < 40) data.splice(1);
       if (narrow) {
-        layout.height += 60;
-        layout.xaxis.title.text += `<br>colour: ${heat.colorbar.title.text}`;
+        layout.xaxis.title.text += `<br>colour: ${shortened(heat.colorbar.title.text, (width - 120) / 7)}`;
         Object.assign(heat.colorbar, { orientation: "h", yref: "container", y: 0, yanchor: "bottom", title: { text: "" } });
       }
     }
     return { data, layout, title };
   }
 
-  // The text's entities count as the one character that they stand for.
+  // Leaves out what comes before the last characters; an entity counts as the one character that it stands for.
   function shortened(text, longest) {
     const characters = text.match(/&(?:#\d+|\w+);|[^]/gu) || [];
     if (characters.length <= longest) return text;
-    return `${characters.slice(0, longest - 6).join("")}…${characters.slice(-5).join("")}`;
+    const end = Math.floor(longest / 3);
+    return `${characters.slice(0, Math.max(1, Math.floor(longest) - end - 1)).join("")}…${characters.slice(-end).join("")}`;
   }
 
   function save(plot, format) {
@@ -103,19 +107,28 @@
       modeBarButtons: [zoom, own] };
   }
 
-  // Draws or draws again. The height of the legend is known only then, and comes on top of the plot's.
+  // Draws or draws again. How much room legend, names and marks take is known only then: the figure grows by it.
   function draw(plot, width = plot.clientWidth) {
+    try {
+      attempt(plot, width);
+    } catch (error) {
+      // One figure that fails keeps no other from being drawn.
+      console.error(error);
+      plot.textContent = `This figure could not be drawn: ${error.message}`;
+    }
+  }
+
+  function attempt(plot, width) {
     const figure = prepared(plot, width);
     const height = figure.layout.height;
     (plot.data || []).forEach((trace, index) => {
       if (trace.visible !== undefined && figure.data[index]) figure.data[index].visible = trace.visible;
     });
     drawn.set(plot, figure);
-    figure.layout.height = height + legendHeight(plot);
+    figure.layout.height = height + legendGuess(figure, width);
     Plotly.react(plot, figure.data, figure.layout, config(plot));
-    if (plot.layout.height !== height + legendHeight(plot)) {
-      Plotly.relayout(plot, { height: height + legendHeight(plot) });
-    }
+    const missing = Math.round(height - BESIDE - plot._fullLayout._size.h);
+    if (Math.abs(missing) > 2) Plotly.relayout(plot, { height: figure.layout.height + missing });
     plot.style.minHeight = "0";
     marks(plot);
     if (!plot.dataset.drawn) plot.on("plotly_relayout", () => marks(plot));
@@ -130,9 +143,17 @@
     }
   }
 
-  function legendHeight(plot) {
-    const box = plot.querySelector(".legend .bg");
-    return box ? Math.ceil(Number(box.getAttribute("height")) || 0) : 0;
+  // No less than what the legend will need: plotly refuses a plot of which the legend leaves nothing.
+  function legendGuess({ data, layout }, width) {
+    if (!layout.showlegend) return 0;
+    let [rows, used] = [1, 0];
+    for (const trace of data) {
+      if (trace.showlegend === false || !trace.name) continue;
+      const room = 60 + 9 * trace.name.length;
+      if (used + room > width - 24) [rows, used] = [rows + 1, 0];
+      used += room;
+    }
+    return 24 * rows;
   }
 
   const redraw = (width) => drawn.forEach((_, plot) => draw(plot, width));
