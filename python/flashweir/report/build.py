@@ -84,7 +84,7 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
     """
     charts = charts_of_results(results) if charts is None else charts
     keys = Table(
-        "Key figures",
+        "Whole runs",
         ["run", *(label for label, _ in _KEY_FIGURES)],
         [[name, *(_at(result, path) for _, path in _KEY_FIGURES)] for name, result in results],
     )

@@ -15,6 +15,7 @@
   // What the page says about every figure: fonts and colours, which change between light and dark.
   function template() {
     const [text, quiet, line, grid, page, raised] = ["text", "quiet", "line", "grid", "page", "raised"].map(colour);
+    const { fontFamily: family } = getComputedStyle(document.body);
     const title = { font: { size: 13, color: quiet }, standoff: 8 };
     const axis = {
       gridcolor: grid, linecolor: line, zerolinecolor: line, tickcolor: line, showline: true, ticks: "outside",
@@ -25,10 +26,10 @@
     return {
       data: { heatmap: [{ colorbar: bar }] },
       layout: {
-        font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: text },
+        font: { family, size: 13, color: text },
         paper_bgcolor: page, plot_bgcolor: page, xaxis: axis, yaxis: axis,
         legend: { font: { size: 13, color: text }, bgcolor: "rgba(0,0,0,0)" },
-        hoverlabel: { bgcolor: raised, bordercolor: line, align: "left", font: { size: 13, color: text } },
+        hoverlabel: { bgcolor: raised, bordercolor: line, align: "left", font: { family, size: 13, color: text } },
         modebar: { bgcolor: "rgba(0,0,0,0)", color: quiet, activecolor: text },
       },
     };
@@ -46,8 +47,12 @@
   // The figure of a plot for its width and for the colours of now.
   function prepared(plot, width) {
     const source = document.getElementById(`${plot.id}-data`).textContent;
-    const figure = JSON.parse(source.replaceAll(plot.dataset.idle, colour("idle")));
-    const { data, layout } = figure;
+    const { data, layout } = JSON.parse(source);
+    // Idle time is as quiet as the page is light or dark.
+    for (const { marker = {}, colorscale = [] } of data) {
+      if (marker.color === plot.dataset.idle) marker.color = colour("idle");
+      for (const step of colorscale) if (step[1] === plot.dataset.idle) step[1] = colour("idle");
+    }
     const narrow = width < NARROW;
     const title = layout.title;
     delete layout.title;

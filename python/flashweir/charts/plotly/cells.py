@@ -60,7 +60,7 @@ def heat(chart: Heat) -> Json:
         "z": [[number(value) for value in row] for row in chart.values],
         "customdata": [[[column, row] for column in columns] for row in rows],
         "colorscale": [[round(at / (len(_CIVIDIS) - 1), 4), colour] for at, colour in enumerate(_CIVIDIS)],
-        "colorbar": {"title": {"text": unit, "side": "right"}, "thickness": 14},
+        "colorbar": {"title": {"text": unit, "side": "right"}, "thickness": 14, "x": 1.03, "xpad": 6},
         "hoverongaps": False,
         "xgap": int(len(columns) <= _GAPS),
         "ygap": int(len(rows) <= _GAPS),
