@@ -72,7 +72,7 @@ def test_bad_input_is_one_line(spec: Path, tmp_path: Path) -> None:
     assert "--on nowhere" in refused("sweep", str(spec), "--on", "nowhere", cwd=tmp_path)
     assert "--memory x" in refused("sweep", str(spec), "--memory", "x", cwd=tmp_path)
     assert "--threads" in refused("sweep", str(spec), "--threads", "0", cwd=tmp_path)
-    assert "expected the directory of a sweep" in refused("sweep", str(spec), "--reuse", str(tmp_path), cwd=tmp_path)
+    assert "no sweep: expected sweep.json in it" in refused("sweep", str(spec), "--reuse", str(tmp_path), cwd=tmp_path)
     (tmp_path / "file").write_text("")
     assert "expected a directory" in refused("sweep", str(spec), "-o", str(tmp_path / "file"), cwd=tmp_path)
     spec.write_text(SPEC.format(more="nonsense = 1", count=10))

@@ -1,18 +1,19 @@
 """Colours by name, the same in a report and in a file.
 
-Curves: Okabe and Ito, "Color Universal Design" (2008), https://jfly.uni-koeln.de/color/, without yellow, which is hard
-to see as a thin line on white; from the eighth curve on, the colours return with another dash. Matrices: cividis of
-Nunez, Anderton and Renslow, PLoS ONE 13(7), 2018. Both are made for readers with any kind of colour vision.
+Curves: after Okabe and Ito, "Color Universal Design" (2008), https://jfly.uni-koeln.de/color/, without what can't be
+seen as a thin line on white or on black; from the ninth curve on, the colours return with another dash. Matrices:
+cividis of Nunez, Anderton and Renslow, PLoS ONE 13(7), 2018. Both are made for readers with any kind of colour vision.
 """
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 Dash = Literal["solid", "dashed", "dotted"]
 
-SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#C0659C", "#B98300", "#3A93CF", "#8A63D2", "#7D7F82")
 _DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 # What the time of a die goes to; states that are not named here take the colours of curves.
-STATES = {"host": "#0072B2", "gc": "#D55E00", "mapping": "#CC79A7", "waiting": "#F0E442", "idle": "#DDDDDD"}
+STATES = {"host": "#0072B2", "gc": "#D55E00", "mapping": "#C0659C", "waiting": "#E0B000", "idle": "#D3D7DC"}
 # The name of the map, which matplotlib and plotly both know.
 HEAT = "cividis"
 
@@ -31,7 +32,7 @@ class Look(NamedTuple):
     mark: bool = False
 
 
-def looks(names: list[str]) -> list[Look]:
+def looks(names: Sequence[str]) -> list[Look]:
     """How each series of a figure looks: those with a meaning of their own as named, the rest in turn."""
     found: list[Look] = []
     turn = 0
@@ -51,7 +52,7 @@ def looks(names: list[str]) -> list[Look]:
     return found
 
 
-def states(names: list[str]) -> list[str]:
+def states(names: Sequence[str]) -> list[str]:
     """The colour of each state or part of a bar."""
     spare = [colour for colour in SERIES if colour not in STATES.values()]
     if not any(name in STATES for name in names):

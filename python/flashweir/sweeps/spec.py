@@ -212,7 +212,15 @@ def _is_whole(value: object, least: int, most: int) -> bool:
 
 def _run(table: Mapping[str, Any]) -> dict[str, object]:
     """Options of every run, checked for their types; what they mean is the engine's to say."""
-    kinds = {"verify": bool, "wrap": bool, "format": str, "columns": str, "skip_bad": int, "warmup": str, "activity": str}
+    kinds = {
+        "verify": bool,
+        "wrap": bool,
+        "format": str,
+        "columns": str,
+        "skip_bad": int,
+        "warmup": str,
+        "activity": str,
+    }
     found: dict[str, object] = {}
     for key, kind in kinds.items():
         if key in table:

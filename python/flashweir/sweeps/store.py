@@ -164,7 +164,7 @@ def read_meta(directory: Path) -> dict[str, Any]:
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}: expected the directory of a sweep") from error
+        raise ConfigError(f"{directory}: no sweep: expected sweep.json in it ({error.strerror})") from error
     except ValueError as error:
         raise ConfigError(f"{path}: {error}: expected what a sweep writes") from error
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:

@@ -1,0 +1,234 @@
+"use strict";
+// Draws each figure when it comes near the window, again when colours change, and all of them for printing.
+(() => {
+  const PRINT_WIDTH = 680; // A4 and Letter less margins, in CSS pixels
+  const NARROW = 520;
+  const BESIDE = 90; // of a figure's height: what is above and below its plot, without a legend
+  const root = document.documentElement;
+  const darkMode = matchMedia("(prefers-color-scheme: dark)");
+  const coarse = matchMedia("(pointer: coarse)");
+  const plots = [...document.querySelectorAll(".plot")];
+  const drawn = new Map(); // plot -> its figure as it came, with heights as drawn
+
+  const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
+
+  // What the page says about every figure: fonts and colours, which change between light and dark.
+  function template() {
+    const [text, quiet, line, grid, page, raised] = ["text", "quiet", "line", "grid", "page", "raised"].map(colour);
+    const { fontFamily: family } = getComputedStyle(document.body);
+    const title = { font: { size: 13, color: quiet }, standoff: 8 };
+    const axis = {
+      gridcolor: grid, linecolor: line, zerolinecolor: line, tickcolor: line, showline: true, ticks: "outside",
+      ticklen: 4, tickfont: { size: 12, color: text }, title, automargin: true, separatethousands: true,
+      exponentformat: "SI", minexponent: 6, zerolinewidth: 1,
+    };
+    const bar = { tickfont: { size: 12, color: text }, outlinewidth: 0, title, separatethousands: true };
+    return {
+      data: { heatmap: [{ colorbar: bar }] },
+      layout: {
+        font: { family, size: 13, color: text },
+        paper_bgcolor: page, plot_bgcolor: page, xaxis: axis, yaxis: axis,
+        legend: { font: { size: 13, color: text }, bgcolor: "rgba(0,0,0,0)" },
+        hoverlabel: { bgcolor: raised, bordercolor: line, align: "left", font: { family, size: 13, color: text } },
+        modebar: { bgcolor: "rgba(0,0,0,0)", color: quiet, activecolor: text },
+      },
+    };
+  }
+
+  // Names that would run into one another: every second, third, ... is left out.
+  function thin(axis, room, each) {
+    const every = Math.ceil((axis.tickvals.length * each) / room);
+    if (every > 1) {
+      axis.tickvals = axis.tickvals.filter((_, index) => index % every === 0);
+      axis.ticktext = axis.ticktext.filter((_, index) => index % every === 0);
+    }
+  }
+
+  // The figure of a plot for its width and for the colours of now.
+  function prepared(plot, width) {
+    const source = document.getElementById(`${plot.id}-data`).textContent;
+    const { data, layout } = JSON.parse(source);
+    // Idle time is as quiet as the page is light or dark.
+    for (const { marker = {}, colorscale = [] } of data) {
+      if (marker.color === plot.dataset.idle) marker.color = colour("idle");
+      for (const step of colorscale) if (step[1] === plot.dataset.idle) step[1] = colour("idle");
+    }
+    const narrow = width < NARROW;
+    const title = layout.title;
+    delete layout.title;
+    Object.assign(layout, {
+      template: template(), width, uirevision: "keep", hovermode: "closest",
+      dragmode: coarse.matches ? false : "zoom",
+      margin: { l: 12, r: 12, t: 30, b: 12 },
+    });
+    layout.legend = { ...layout.legend, orientation: "h", xref: "container", x: 0, xanchor: "left", yref: "container", y: 0,
+      yanchor: "bottom", maxheight: 4000, itemsizing: "trace" };
+    for (const name of (layout.meta || {}).ticks || []) {
+      if (name === "xaxis") thin(layout.xaxis, width - 90, 20);
+      else thin(layout.yaxis, layout.height - 110, 15);
+    }
+    for (const axis of [layout.xaxis, layout.yaxis]) {
+      if (narrow && axis.ticktext) axis.ticktext = axis.ticktext.map((text) => shortened(text, 16));
+    }
+    layout.xaxis.title.text = shortened(layout.xaxis.title.text, (width - 60) / 7);
+    layout.yaxis.title.text = shortened(layout.yaxis.title.text, (layout.height - 60) / 7);
+    for (const trace of data) if (trace.name) trace.name = shortened(trace.name, (width - 80) / 8);
+    const heat = data.find((trace) => trace.colorbar);
+    if (heat) {
+      const columns = heat.z.length ? heat.z[0].length : 1;
+      if ((width - 150) / columns < 40) data.splice(1);
+      if (narrow) {
+        layout.xaxis.title.text += `<br>colour: ${shortened(heat.colorbar.title.text, (width - 120) / 7)}`;
+        Object.assign(heat.colorbar, { orientation: "h", yref: "container", y: 0, yanchor: "bottom", title: { text: "" } });
+      }
+    }
+    return { data, layout, title };
+  }
+
+  // Leaves out what comes before the last characters; an entity counts as the one character that it stands for.
+  function shortened(text, longest) {
+    const characters = text.match(/&(?:#\d+|\w+);|[^]/gu) || [];
+    if (characters.length <= longest) return text;
+    const end = Math.floor(longest / 3);
+    return `${characters.slice(0, Math.max(1, Math.floor(longest) - end - 1)).join("")}…${characters.slice(-end).join("")}`;
+  }
+
+  function save(plot, format) {
+    const { title, layout } = drawn.get(plot);
+    const data = plot.data;
+    const size = { width: layout.width, height: plot.layout.height + 30 };
+    const titled = { ...plot.layout, title: { ...title, font: { size: 16 } }, ...size };
+    titled.margin = { ...titled.margin, t: 64 };
+    Plotly.downloadImage({ data, layout: titled }, { format, filename: plot.parentElement.id, scale: 2, ...size });
+  }
+
+  function config(plot) {
+    const icon = Plotly.Icons.camera;
+    const own = ["png", "svg"].map((format) => ({ name: format, title: `Save as ${format.toUpperCase()}`,
+      icon: format === "svg" ? Plotly.Icons.disk : icon, click: () => save(plot, format) }));
+    const zoom = coarse.matches ? ["zoomIn2d", "zoomOut2d", "resetScale2d"] : ["zoom2d", "pan2d", "resetScale2d"];
+    return { displaylogo: false, responsive: false, scrollZoom: false, showAxisDragHandles: false, typesetMath: false,
+      showTips: false, doubleClick: "reset", displayModeBar: coarse.matches ? true : "hover",
+      modeBarButtons: [zoom, own] };
+  }
+
+  // Draws or draws again. How much room legend, names and marks take is known only then: the figure grows by it.
+  function draw(plot, width = plot.clientWidth) {
+    try {
+      attempt(plot, width);
+    } catch (error) {
+      // One figure that fails keeps no other from being drawn.
+      console.error(error);
+      plot.textContent = `This figure could not be drawn: ${error.message}`;
+    }
+  }
+
+  function attempt(plot, width) {
+    const figure = prepared(plot, width);
+    const height = figure.layout.height;
+    (plot.data || []).forEach((trace, index) => {
+      if (trace.visible !== undefined && figure.data[index]) figure.data[index].visible = trace.visible;
+    });
+    drawn.set(plot, figure);
+    figure.layout.height = height + legendGuess(figure, width);
+    Plotly.react(plot, figure.data, figure.layout, config(plot));
+    const missing = Math.round(height - BESIDE - plot._fullLayout._size.h);
+    if (Math.abs(missing) > 2) Plotly.relayout(plot, { height: figure.layout.height + missing });
+    plot.style.minHeight = "0";
+    marks(plot);
+    if (!plot.dataset.drawn) plot.on("plotly_relayout", () => marks(plot));
+    plot.dataset.drawn = "yes";
+  }
+
+  // Marks that were chosen for all of a log axis are wrong for a part of it: plotly chooses them there.
+  function marks(plot) {
+    for (const name of (plot.layout.meta || {}).log || []) {
+      const mode = plot.layout[name].autorange === false ? "auto" : "array";
+      if (plot.layout[name].tickmode !== mode) Plotly.relayout(plot, { [`${name}.tickmode`]: mode, [`${name}.dtick`]: null });
+    }
+  }
+
+  // No less than what the legend will need: plotly refuses a plot of which the legend leaves nothing.
+  function legendGuess({ data, layout }, width) {
+    if (!layout.showlegend) return 0;
+    let [rows, used] = [1, 0];
+    for (const trace of data) {
+      if (trace.showlegend === false || !trace.name) continue;
+      const room = 60 + 9 * trace.name.length;
+      if (used + room > width - 24) [rows, used] = [rows + 1, 0];
+      used += room;
+    }
+    return 24 * rows;
+  }
+
+  const redraw = (width) => drawn.forEach((_, plot) => draw(plot, width));
+
+  // Figures: when they come near, when colours change, when the window's width does, and for printing.
+  const near = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      near.unobserve(entry.target);
+      if (!drawn.has(entry.target)) draw(entry.target);
+    }
+  }, { rootMargin: "600px 0px" });
+  plots.forEach((plot) => near.observe(plot));
+  darkMode.addEventListener("change", () => redraw());
+
+  let printing = false;
+  let waiting = 0;
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      if (printing) return;
+      drawn.forEach((figure, plot) => { if (figure.layout.width !== plot.clientWidth) draw(plot); });
+    }, 150);
+  });
+  addEventListener("beforeprint", () => {
+    printing = true;
+    root.setAttribute("data-print", "");
+    plots.forEach((plot) => draw(plot, PRINT_WIDTH));
+  });
+  addEventListener("afterprint", () => {
+    printing = false;
+    root.removeAttribute("data-print");
+    redraw();
+  });
+
+  // Tables: a click on a heading sorts, another one turns the order round; what is empty stays at the end.
+  const SHOWN = 200;
+  const key = (cell) => {
+    if (cell.dataset.v !== undefined) return Number(cell.dataset.v);
+    return cell.textContent.trim();
+  };
+  const empty = (value) => value === "" || value === "-" || Number.isNaN(value);
+  function compare(left, right) {
+    if (typeof left === "number" && typeof right === "number") return left - right;
+    return String(left).localeCompare(String(right), "en", { numeric: true });
+  }
+  function sort(heading) {
+    const table = heading.closest("table");
+    const descending = heading.getAttribute("aria-sort") === "ascending";
+    const bodies = [...table.tBodies];
+    const rows = bodies.flatMap((body) => [...body.rows]);
+    const keyed = rows.map((row) => ({ row, value: key(row.cells[heading.cellIndex]) }));
+    keyed.sort((left, right) => {
+      if (empty(left.value) || empty(right.value)) return Number(empty(left.value)) - Number(empty(right.value));
+      return descending ? compare(right.value, left.value) : compare(left.value, right.value);
+    });
+    for (const other of heading.parentElement.cells) other.setAttribute("aria-sort", "none");
+    heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    keyed.forEach(({ row }, index) => bodies[bodies.length > 1 && index >= SHOWN ? 1 : 0].append(row));
+  }
+  for (const button of document.querySelectorAll("th button")) {
+    button.addEventListener("click", () => sort(button.closest("th")));
+  }
+  for (const button of document.querySelectorAll("button.more")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const rest = document.getElementById(button.getAttribute("aria-controls"));
+      rest.hidden = !rest.hidden;
+      button.setAttribute("aria-expanded", String(!rest.hidden));
+      button.textContent = rest.hidden ? button.dataset.all : button.dataset.few;
+    });
+  }
+})();
