@@ -102,8 +102,10 @@ def test_a_failed_run_is_a_row_with_its_error() -> None:
 
 
 def test_a_derived_column_over_nothing_fails_the_run() -> None:
-    frame = sweep({**GRID, "seeds": 1, "derived": {"d": "flash.nothing"}})
-    assert set(frame["error"]) == {"derived.d: flash.nothing is no column of this sweep"}
+    frame = sweep({**GRID, "seeds": 1, "derived": {"d": 'streams["absent"].latency_us.read.mean'}})
+    assert set(frame["error"]) == {"derived.d: streams.absent.latency_us.read.mean is no column of this sweep"}
+    frame = sweep({**GRID, "seeds": 1, "derived": {"d": 'streams["workload"].latency_us.write.mean'}})
+    assert frame["d"].equals(frame["latency_us.write.mean"].rename("d"))
 
 
 def test_a_bad_trace_fails_its_runs_and_no_others(tmp_path: Path) -> None:

@@ -170,6 +170,9 @@ def test_paths_are_relative_to_the_spec(tmp_path: Path) -> None:
         ({"derived": {"a": "iops +"}}, "derived.a"),
         ({"derived": {"error": "iops"}}, "column already"),
         ({"metrics": "iops"}, "metrics"),
+        ({"metrics": ["iosp"]}, "iosp is no column; did you mean iops?"),
+        ({"derived": {"a": "flash.gc.programs / flash.program"}}, "did you mean flash.programs?"),
+        ({"derived": {"a": "iops * b", "b": "iops"}}, "derived.a: b is no column"),
         ({"verify": "yes"}, "true or false"),
         ({"skip_bad": -1}, "whole number"),
         ({"device": {"channels": 3}}, "under [set]"),
@@ -224,6 +227,11 @@ def test_derived_columns(text: str, value: float | None) -> None:
 def test_nothing_but_arithmetic_is_derived(text: object) -> None:
     with pytest.raises(ConfigError, match=r"derived\.d"):
         Expression("d", text)
+
+
+def test_an_expression_knows_its_columns() -> None:
+    names = Expression("d", 'max(flash.gc.programs, iops) / streams["a b"].latency_us.read.mean + op_ratio').names()
+    assert sorted(names) == ["flash.gc.programs", "iops", "op_ratio", "streams.a b.latency_us.read.mean"]
 
 
 def test_a_name_that_is_no_column_is_said() -> None:

@@ -13,6 +13,7 @@ from flashweir.charts.palette import DOMINATED, FRONT
 from flashweir.charts.settings import NONE, AxisValues, Cut, Setting, Sweep, collect, cut, evenly, short, text
 from flashweir.charts.thin import rounded, spread
 from flashweir.quantity import unit_of
+from flashweir.sweeps.rows import shown_metrics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
 
 Results = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
 
-DEFAULT_METRICS = (
-    "iops",
-    "latency_us.read.mean",
-    "latency_us.read.p99",
-    "latency_us.write.mean",
-    "latency_us.write.p99",
-    "write_amplification",
-)
 _PARETO_LATENCIES = ("latency_us.read.p99", "latency_us.write.p99")
 _UNITS = {"bandwidth_mib_s": "MiB/s", "iops": "requests a simulated second", "simulated_s": "s", "wall_s": "s"}
 _POINTS, _CELLS, _COMPARED, _ALONG, _LEGIBLE, _RANGES = 2000, 60, 8, 200, 6, 40
@@ -49,7 +42,7 @@ def figures(
     """
     meta = meta if meta is not None else getattr(frame, "meta", {})
     shares = [f"time_share.{purpose}" for purpose in PURPOSES if f"time_share.{purpose}" in frame.columns]
-    metrics = _metrics(frame, meta)
+    metrics = shown_metrics(frame, meta)
     pareto = [name for name in ("iops", "write_amplification", *_PARETO_LATENCIES) if name in frame.columns]
     sweep = collect(frame, meta, list(dict.fromkeys([*metrics, *pareto, *shares])))
     if not sweep.metrics:
@@ -62,15 +55,6 @@ def figures(
     charts += _pareto(sweep)
     charts += _compared(sweep, meta, results if results is not None else _results_of(frame))
     return charts
-
-
-def _metrics(frame: "pl.DataFrame", meta: Mapping[str, Any]) -> list[str]:
-    """What the author wants shown and the frame has; else those usual ones that differ between runs."""
-    wanted = [*(meta.get("metrics") or []), *(meta.get("derived") or [])]
-    if meta.get("metrics"):
-        return [name for name in dict.fromkeys(wanted) if name in frame.columns and frame[name].drop_nulls().len()]
-    usual = [name for name in dict.fromkeys([*DEFAULT_METRICS, *wanted]) if name in frame.columns]
-    return [name for name in usual if frame[name].drop_nulls().n_unique() > 1]
 
 
 def _chosen(sweep: Sweep, meta: Mapping[str, Any]) -> tuple[AxisValues, list[str], dict[str, list[str]]] | None:
@@ -172,6 +156,10 @@ def _heat(sweep: Sweep, metric: str) -> list[Chart]:
 
 def _pareto(sweep: Sweep) -> list[Chart]:
     """Which settings no other setting beats in everything: more IOPS, a shorter tail, less write amplification."""
+    import numpy as np
+
+    from flashweir.statistics.pareto import undominated
+
     charts: list[Chart] = []
     means = {
         setting: {metric: sum(values) / len(values) for metric, values in found.items() if values}
@@ -184,7 +172,7 @@ def _pareto(sweep: Sweep) -> list[Chart]:
         settings = [setting for setting, found in means.items() if all(name in found for name in wanted)]
         # Fewer is better in every column.
         costs = [[-means[setting]["iops"], *(means[setting][name] for name in wanted[1:])] for setting in settings]
-        front = set(_front(costs))
+        front = set(np.flatnonzero(undominated(np.asarray(costs))).tolist()) if costs else set()
         rest = [at for at in range(len(settings)) if at not in front]
         kept = spread([costs[at][0] for at in rest], [costs[at][1] for at in rest], _POINTS)
         notes = [f"On the front: no other setting is as good in {_named(wanted)} and better in one of them."]
@@ -220,26 +208,6 @@ def _cloud(
     x = [float(f"{means[setting]['iops']:.6g}") for setting in settings]
     y = [rounded(means[setting][wanted[1]]) for setting in settings]
     return Series(name, x, y, labels=labels, style="points")
-
-
-def _front(costs: Sequence[Sequence[float]]) -> list[int]:
-    """Rows that no other row is as good as everywhere and better than somewhere. Equal rows stay together."""
-    import numpy as np
-
-    if not costs:
-        return []
-    table = np.asarray(costs, dtype=float)
-    order = np.lexsort(table.T[::-1])
-    front: list[int] = []
-    kept = np.empty((0, table.shape[1]))
-    # In this order a row can be beaten only by one before it.
-    for at in order.tolist():
-        row = table[at]
-        beaten = np.all(kept <= row, axis=1) & np.any(kept < row, axis=1)
-        if not beaten.any():
-            front.append(at)
-            kept = np.vstack([kept, row])
-    return front
 
 
 def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) -> list[Chart]:

@@ -9,6 +9,7 @@ from flashweir import statistics
 from flashweir.charts.model import Chart
 from flashweir.report.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
 from flashweir.report.page import said
+from flashweir.sweeps.rows import shown_metrics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,17 +38,6 @@ _LATENCIES = (
     ("p99.9", "p999"),
     ("p99.99", "p9999"),
     ("max", "max"),
-)
-# What a sweep shows where its author named no metrics.
-_METRICS = (
-    "iops",
-    "latency_us.read.mean",
-    "latency_us.read.p99",
-    "latency_us.write.mean",
-    "latency_us.write.p99",
-    "latency_us.write.p999",
-    "write_amplification",
-    "flash.erases",
 )
 # A figure's section, by how its name begins.
 _FIGURES = (
@@ -107,7 +97,7 @@ def report_of_sweep(frame: "pl.DataFrame", meta: Json, charts: Sequence[Chart] |
         charts: the figures, where the caller has made them already.
     """
     failed = frame.filter(frame["error"].is_not_null())
-    metrics = _metrics(frame, meta)
+    metrics = shown_metrics(frame, meta)
     sections = [Section("What was run", _sweep_facts(frame, meta, len(failed)))]
     if len(failed) < len(frame):
         if meta.get("compare"):
@@ -226,7 +216,7 @@ def _sweep_facts(frame: "pl.DataFrame", meta: Json, failed: int) -> list[Block]:
     version = ", ".join([f"flashweir {meta.get('version', '')}", *build, *commit])
     facts: list[tuple[str, str | Sequence[str]]] = [
         ("sweep", str(meta.get("name", ""))),
-        ("runs", f"{done:,} of {meta.get('points', 0):,} settings, {failed:,} failed"),
+        ("runs", f"{done:,} of {meta.get('runs', 0):,}, {failed:,} failed; {meta.get('points', 0):,} settings"),
         ("axes", axes or ["none"]),
         ("seeds", ", ".join(_plain(seed) for seed in meta.get("seeds", ()))),
         ("version", version),
@@ -237,15 +227,10 @@ def _sweep_facts(frame: "pl.DataFrame", meta: Json, failed: int) -> list[Block]:
     return [*blocks, Facts(facts), Details("The sweep as it was specified", spec)]
 
 
-def _metrics(frame: "pl.DataFrame", meta: Json) -> list[str]:
-    """Columns of numbers to show: what the sweep names, else the usual ones, and what it derives."""
-    wanted = [*(meta.get("metrics") or _METRICS), *(meta.get("derived") or ())]
-    kept = dict.fromkeys(name for name in wanted if name in frame.columns and frame[name].null_count() < len(frame))
-    return list(kept)
-
-
 def _summary(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> list[Block]:
-    found = statistics.summarize(frame, metrics)
+    from flashweir.sweeps.frame import SweepFrame
+
+    found = frame.summary(metrics) if isinstance(frame, SweepFrame) else statistics.summarize(frame, metrics)
     axes = meta["axes"]
     rows = [
         [
@@ -332,9 +317,11 @@ def _plain(value: object) -> str:
 
 
 def _setting(axis: Json, value: object) -> Content:
-    """A value of an axis: numbers as they are, texts in the axis's own order."""
+    """A value of an axis as its author wrote it, in the axis's own order; none where it does not act."""
+    if value is None:
+        return "-"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
+        return Cell(_plain(value), float(value))
     values = [_plain(known) for known in axis["values"]]
     text = _plain(value)
     return Cell(text, float(values.index(text)) if text in values else None)

@@ -45,13 +45,20 @@ def pareto(frame: "pl.DataFrame", objectives: Mapping[str, Literal["min", "max"]
     if len(present) == len(objectives) and frame.height:
         columns = [frame[metric].cast(pl.Float64).to_numpy() for metric in objectives]
         signs = [1.0 if direction == "min" else -1.0 for direction in objectives.values()]
-        # Adding 0 makes -0 the same as 0.
-        costs = np.column_stack([sign * column + 0.0 for sign, column in zip(signs, columns, strict=True)])
-        whole = np.flatnonzero(~np.isnan(costs).any(axis=1))
-        # Equal rows stand or fall together, and sorted ones can be dominated by earlier ones only.
-        points, members = np.unique(costs[whole], axis=0, return_inverse=True)
-        keep[whole] = _front(points)[members.reshape(-1)]
+        keep = undominated(np.column_stack([sign * column for sign, column in zip(signs, columns, strict=True)]))
     return frame.filter(pl.Series(keep, dtype=pl.Boolean))
+
+
+def undominated(costs: "Floats") -> "NDArray[np.bool_]":
+    """Which rows of `costs`, shape (rows, objectives), no other one dominates; less is better. None with NaN is one."""
+    import numpy as np
+
+    keep = np.zeros(len(costs), dtype=bool)
+    whole = np.flatnonzero(~np.isnan(costs).any(axis=1))
+    # Equal rows stand or fall together, and sorted ones can be dominated by earlier ones only. Adding 0 makes -0 0.
+    points, members = np.unique(costs[whole] + 0.0, axis=0, return_inverse=True)
+    keep[whole] = _front(points)[members.reshape(-1)]
+    return keep
 
 
 def _front(points: "Floats") -> "NDArray[np.bool_]":

@@ -101,7 +101,7 @@ def _pooled(
     estimates = {}
     for operation, quantiles in wanted.items():
         # Runs that share a seed are one replication.
-        replications = [[pair for run in runs for pair in run.get(operation) or ()] for runs in by_seed]
+        replications = [[pair for run in runs for pair in run.get(operation, ())] for runs in by_seed]
         found_all = pooled_quantiles(replications, [share for _, share in quantiles], confidence, resamples, seed)
         for (name, _), estimate in zip(quantiles, found_all, strict=True):
             low, high = (None if end is None else end * _US for end in (estimate.low, estimate.high))

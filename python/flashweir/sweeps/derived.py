@@ -68,6 +68,14 @@ class Expression:
             return None
         return float(found) if isinstance(found, (bool, int, float)) and math.isfinite(found) else None
 
+    def names(self) -> list[str]:
+        """The columns that it takes, by dotted name."""
+        nodes = [node for node in ast.walk(self._tree) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))]
+        # Of nested paths, the outermost is the column; the name of a function is none.
+        inner = {id(node.value) for node in nodes if not isinstance(node, ast.Name)}
+        inner |= {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        return [".".join(self._path(node)) for node in nodes if id(node) not in inner]
+
     def _check(self, node: ast.expr, depth: int) -> None:
         parts: list[ast.expr] = []
         match node:

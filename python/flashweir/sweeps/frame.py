@@ -1,14 +1,23 @@
 """What a sweep gives back: a polars frame that knows the directory it came from."""
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from flashweir._native import ConfigError
 from flashweir.sweeps import store
+from flashweir.sweeps.rows import shown_metrics
+
+if TYPE_CHECKING:
+    from flashweir.charts.model import Chart
+
+
+# Histograms of more runs take too much memory: some 30 KB each.
+MOST_POOLED = 5000
 
 
 class SweepFrame(pl.DataFrame):
@@ -19,6 +28,7 @@ class SweepFrame(pl.DataFrame):
 
     directory: Path | None = None
     meta: dict[str, Any] | None = None
+    _found: dict[str, Any] | None = None
 
     @property
     def axes(self) -> list[str]:
@@ -39,6 +49,77 @@ class SweepFrame(pl.DataFrame):
             text = row.pop("result")
             if text is not None:
                 yield row, json.loads(text)
+
+    def summary(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
+        """A row a setting: how many runs, and mean, `low` and `high` of each metric over the seeds.
+
+        Latency quantiles are those of all seeds' requests together (docs/concepts/statistics.md); of sweeps with over
+        5,000 runs they are means of the seeds' quantiles, for which the histograms need not be in memory.
+
+        Args:
+            metrics: columns; those that the spec names, or the usual ones, if not given.
+        """
+        from flashweir import statistics
+
+        pooled = self._histograms if self.height <= MOST_POOLED else None
+        return statistics.summarize(self, self._metrics(metrics), histograms=pooled)
+
+    def compare(
+        self, axis: str | None = None, metrics: Sequence[str] | None = None, baseline: object = None
+    ) -> pl.DataFrame:
+        """Each value of an axis against the baseline, runs of the same seed and setting paired.
+
+        Args:
+            axis: what is compared; the spec's `compare` if not given.
+            metrics: columns; those that the spec names, or the usual ones, if not given.
+            baseline: the value that the others are compared with; the spec's, or the first one.
+
+        Raises:
+            ConfigError: no axis is given and the spec names none, or there is no such axis, metric or value.
+        """
+        from flashweir import statistics
+
+        meta = self._described()
+        axis = axis or meta["compare"]
+        if axis is None:
+            raise ConfigError(
+                f"compare: expected an axis: one of {', '.join(self.axes) or 'none, this sweep has none'}"
+            )
+        if baseline is None and axis == meta["compare"]:
+            baseline = meta["baseline"]
+        return statistics.compare(self, axis, self._metrics(metrics), baseline)
+
+    def figures(self) -> "list[Chart]":
+        """All figures that the sweep has the data for (docs/reference/figures.md)."""
+        from flashweir import charts
+
+        return charts.figures(self)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report of the sweep as one HTML file (docs/reference/report.md)."""
+        from flashweir.report import build, page
+
+        meta = self._described()
+        page.write(Path(path), f"Sweep {meta['name']}", build.report_of_sweep(self, meta))
+
+    def _described(self) -> dict[str, Any]:
+        if self.meta is None:
+            raise ConfigError("this frame is no sweep: take what sweep() or read_sweep() returned")
+        return self.meta
+
+    def _metrics(self, given: Sequence[str] | None) -> list[str]:
+        return shown_metrics(self, self._described()) if given is None else list(given)
+
+    def _histograms(self, keys: Sequence[str]) -> list[dict[str, Any]]:
+        """Latency histograms of runs, by their keys: read once, since a setting's runs may lie in any file."""
+        import numpy as np
+
+        if self._found is None:
+            self._found = {}
+            for row, result in self.results():
+                histograms = result["latency_histogram_ns"].items()
+                self._found[row["key"]] = {op: np.asarray(pairs, dtype=np.int64) for op, pairs in histograms}
+        return [self._found[key] for key in keys]
 
     def _repr_html_(self, **options: bool) -> str:
         """What a notebook shows: what was swept, then the table."""

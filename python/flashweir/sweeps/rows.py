@@ -1,33 +1,39 @@
 """A run's row: where it stands in the grid, the numbers of its result as columns, and the result as JSON text."""
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
+from flashweir.sweeps.numbers import numbers
 from flashweir.sweeps.points import Run
 from flashweir.sweeps.spec import SweepSpec
 
-# Parts of a result that are no single numbers, or repeat what the row says already.
-NOT_METRICS = ("config", "streams", "channels", "latency_histogram_ns", "workloads", "series", "activity", "seed")
+if TYPE_CHECKING:
+    import polars as pl
+
+# What is shown of a sweep whose author named nothing.
+USUAL_METRICS = (
+    "iops",
+    "latency_us.read.mean",
+    "latency_us.read.p99",
+    "latency_us.write.mean",
+    "latency_us.write.p99",
+    "write_amplification",
+)
 # Columns before the axes.
 FIRST = ("key", "point", "seed", "workload")
 LAST = ("error", "result")
 
 
-def metrics(result: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
-    """The numbers of a result by dotted name."""
-    for name, value in result.items():
-        if name not in NOT_METRICS:
-            yield from _numbers(name, value)
-
-
-def _numbers(name: str, value: object) -> Iterator[tuple[str, float | None]]:
-    if isinstance(value, Mapping):
-        for part, inner in value.items():
-            yield from _numbers(f"{name}.{part}", inner)
-    elif value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
-        yield name, value
+def shown_metrics(frame: "pl.DataFrame", meta: Mapping[str, Any]) -> list[str]:
+    """Columns to show of a sweep: what its author named, else the usual ones that differ; and what it derives."""
+    named = list(meta.get("metrics") or ())
+    there = [name for name in named or USUAL_METRICS if name in frame.columns and frame[name].drop_nulls().len()]
+    if not named:
+        there = [name for name in there if frame[name].drop_nulls().n_unique() > 1] or there
+    derived = [name for name in meta.get("derived") or () if name in frame.columns and frame[name].drop_nulls().len()]
+    return list(dict.fromkeys([*there, *derived]))
 
 
 def finished(spec: SweepSpec, run: Run, key: str | None, text: str) -> dict[str, Any]:
@@ -40,7 +46,7 @@ def finished(spec: SweepSpec, run: Run, key: str | None, text: str) -> dict[str,
             row[name] = columns[name] = expression.value(columns)
     except ConfigError as error:
         return failed(spec, run, key, error)
-    for name, value in metrics(result):
+    for name, value in numbers(result):
         row.setdefault(name, value)
     return {**row, "error": None, "result": text}
 

@@ -120,6 +120,7 @@ def _run_rest(spec: SweepSpec, store: Store, planner: Planner, make_backend: Mak
     todo = _todo(spec, store, planner)
     backend: Backend | None = None
     under_way, more = 0, True
+    reporter.tell()
     try:
         while more or under_way:
             finished: list[dict[str, Any]] = []

@@ -1,6 +1,7 @@
 """What a sweep is: a spec in TOML or as a mapping, read and checked. docs/reference/sweep.md describes the language."""
 
 import difflib
+import functools
 import json
 import re
 import tomllib
@@ -13,6 +14,7 @@ from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.sweeps.axes import Axis, axis, flat
 from flashweir.sweeps.derived import Expression
+from flashweir.sweeps.numbers import numbers
 
 KEYS = ("name", "workloads", "device", "set", "axes", "zip", "seeds", "derived", "metrics", "compare", "baseline",
         "verify", "wrap", "format", "columns", "skip_bad", "warmup", "activity")  # fmt: skip
@@ -106,6 +108,7 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
         source=json.loads(json.dumps(table, default=str)),
     )
     _check_comparison(spec)
+    _check_columns(spec)
     return spec
 
 
@@ -187,6 +190,28 @@ def _check_comparison(spec: SweepSpec) -> None:
     if spec.compare is not None and spec.baseline is not None and spec.baseline not in axes[spec.compare].labels:
         values = ", ".join(str(label) for label in axes[spec.compare].labels)
         raise ConfigError(f"baseline: {spec.baseline!r} is no value of {spec.compare}: expected one of {values}")
+
+
+def _check_columns(spec: SweepSpec) -> None:
+    """Metrics and derived columns have to name what a result has: better found now than after ten thousand runs."""
+    # Parts whose names depend on the run are taken on trust; the run says if they are not there.
+    open_parts = ("streams.", "warmup.")
+    known = [*_result_columns(), *(axis.name for axis in spec.axes), "seed", "point"]
+    for column, expression in spec.derived.items():
+        for name in expression.names():
+            if name not in known and not name.startswith(open_parts):
+                raise ConfigError(f"derived.{column}: {name} is no column{_nearest(name, known)}")
+        known.append(column)
+    for name in spec.metrics:
+        if name not in known and not name.startswith(open_parts):
+            raise ConfigError(f"metrics: {name} is no column{_nearest(name, known)}")
+
+
+@functools.cache
+def _result_columns() -> list[str]:
+    """Numbers of a result by dotted name, from the shortest run there is."""
+    text = _native.simulate(json.dumps({"workloads": [{"name": None, "spec": "random:count=1"}]}))
+    return [name for name, _ in numbers(json.loads(text))]
 
 
 def _seeds(given: object) -> list[int]:

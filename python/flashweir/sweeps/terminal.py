@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # Between two lines of progress where there is no terminal.
 LINE_S = 60.0
+# Nobody reads more rows than these on a terminal.
+MOST_SETTINGS = 60
 _KINDS = (("least", "at least"), ("median", "median"), ("most", "at most"))
 
 
@@ -125,9 +127,17 @@ def print_estimate(estimate: Mapping[str, Any], console: "Console") -> None:
 
 
 def print_frame(frame: "SweepFrame", console: "Console") -> None:
-    """Prints what came out of a sweep: how many runs, and where they are."""
+    """Prints what came out of a sweep: a row a setting, the comparison that was asked for, and where it all is."""
+    from flashweir.tables import print_comparison, print_summary
+
+    meta = frame.meta or {}
     failed = frame["error"].is_not_null().sum()
-    name = (frame.meta or {}).get("name", "sweep")
-    console.print(
-        f"{name}: {frame.height:,} runs, {failed:,} failed, in {frame.directory}", highlight=False, markup=False
-    )
+    settings = meta.get("points", 0)
+    if failed < frame.height and settings <= MOST_SETTINGS:
+        print_summary(frame.summary(), console)
+        if meta.get("compare"):
+            print_comparison(frame.compare(), console)
+    text = f"{meta.get('name', 'sweep')}: {frame.height:,} runs, {failed:,} failed, in {frame.directory}"
+    if settings > MOST_SETTINGS:
+        text += f"; {settings:,} settings: flashweir report shows them"
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
