@@ -81,10 +81,23 @@ def print_comparison(comparison: "pl.DataFrame", console: Console) -> None:
         if place:
             console.print()
         console.print(f"{metric}{wish}, against {base}", highlight=False, markup=False)
-        console.print(_comparison_table(rows, varying, base, console.width))
+        table = _comparison_table(rows, varying, base, console.width)
+        if table is not None:
+            console.print(table)
+            continue
+        for row in rows:
+            console.print(_sentence(row, varying), highlight=False)
 
 
-def _comparison_table(rows: Sequence[dict[str, Any]], axes: Sequence[str], base: str, width: int) -> Table:
+def _sentence(row: dict[str, Any], axes: Sequence[str]) -> Text:
+    """A row of a comparison that no table of this width has room for."""
+    setting = ", ".join(f"{name}={_plain_value(row[name])}" for name in axes if row[name] is not None)
+    numbers = f"{_plain_value(row['alternative'])} {_number(row['mean'])} against {_number(row['mean_baseline'])}"
+    return Text(f"{setting}: {numbers}, ") + _verdict(row)
+
+
+def _comparison_table(rows: Sequence[dict[str, Any]], axes: Sequence[str], base: str, width: int) -> Table | None:
+    """The rows as a table; none where that would leave too little room for the verdict."""
     names = [*axes, "alternative", "seeds", base, "mean"]
     cells = [
         [*(_plain_value(row[name]) for name in [*axes, "alternative"]),
@@ -94,6 +107,8 @@ def _comparison_table(rows: Sequence[dict[str, Any]], axes: Sequence[str], base:
     widths = [max(len(text) for text in column) for column in zip(names, *cells, strict=True)]
     # A table shrinks its widest column first, which would be the verdict.
     left = width - _VERDICT_WIDTH - sum(widths[len(axes) :]) - 2 * len(names)
+    if left < _NARROWEST * len(axes):
+        return None
     widths[: len(axes)] = _shared(widths[: len(axes)], left)
     table = _table()
     for place, (name, most) in enumerate(zip(names, widths, strict=True)):
