@@ -9,6 +9,7 @@ import io
 import logging
 import math
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".svg")
 _WIDTHS_IN = (2.0, 60.0)
 _PIXELS = 32_000
+
+
+_SVG_SETTINGS = threading.Lock()
 
 
 def write(
@@ -62,6 +66,14 @@ def write(
             part.unlink()
 
 
+def svg(chart: Chart, *, width_in: float = 7.0) -> str:
+    """A figure as the text of an SVG, for a notebook or a page."""
+    _quiet()
+    from flashweir.charts.layout import lay_out
+
+    return _svg(lay_out(chart, width_in, None, 72), chart).decode()
+
+
 def _check(target: Path, width_in: float, height_in: float | None, dpi: float) -> None:
     if target.suffix.lower() not in SUFFIXES:
         raise ConfigError(f"{target}: a figure is written as .png or .svg, expected a name that ends so")
@@ -93,32 +105,16 @@ def _png(figure: "Figure") -> bytes:
 
 
 def _svg(figure: "Figure", chart: Chart) -> bytes:
-    """SVG whose texts are texts, so that they can be searched and edited, and whose ids depend on the figure alone.
-
-    Both are process-wide settings of matplotlib otherwise (svg.fonttype, svg.hashsalt).
-    """
-    import hashlib
-
-    from matplotlib.backends import backend_mixed, backend_svg
+    """SVG whose texts are texts, so that they can be searched and edited, and whose ids depend on the figure alone."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     from flashweir.charts.lettering import plain
 
-    base: Any = backend_svg.RendererSVG
-    mixed: Any = backend_mixed.MixedModeRenderer
-
-    class Renderer(base):  # type: ignore[misc]
-        def _make_id(self, type: str, content: object) -> str:
-            return f"{type}{hashlib.sha256(str(content).encode()).hexdigest()[:10]}"
-
-        def draw_text(self, *texts: object, ismath: bool = False, mtext: object = None) -> None:
-            self._draw_text_as_text(*texts[:6], ismath, mtext)
-
-    stream = io.StringIO()
-    dpi, figure.dpi = figure.dpi, 72
-    width, height = figure.get_size_inches()
+    stream = io.BytesIO()
+    canvas: Any = FigureCanvasSVG(figure)
     about = {"Date": None, "Creator": "flashweir", "Title": plain(chart.title)}
-    svg = Renderer(width * 72, height * 72, stream, image_dpi=dpi, metadata=about)
-    renderer = mixed(figure, width, height, dpi, svg)
-    figure.draw(renderer)
-    renderer.finalize()
-    return stream.getvalue().encode()
+    # Matplotlib has these two settings for the whole process only.
+    with _SVG_SETTINGS, rc_context({"svg.fonttype": "none", "svg.hashsalt": "flashweir"}):
+        canvas.print_svg(stream, metadata=about)
+    return stream.getvalue()

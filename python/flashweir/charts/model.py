@@ -28,6 +28,12 @@ class Chart:
     title: str
     note: str = field(default="", kw_only=True)
 
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        from flashweir.charts.matplotlib import svg
+
+        return svg(self)
+
 
 @dataclass(frozen=True)
 class Series:
