@@ -66,6 +66,7 @@ sweep.group_by("gc.victim", "op_ratio", maintain_order=True).agg(pl.col("moved p
 sweep.summary()
 
 # %%
+pl.Config.set_fmt_str_lengths(100)
 sweep.compare().select("op_ratio", "alternative", "metric", "verdict")
 
 # %% [markdown]
