@@ -124,7 +124,6 @@ def _batch_system(on: str, kind: str, jobs: int) -> Deployment:
     if shutil.which(submit) is None:
         raise ConfigError(f"--on {on}: {submit} is not on PATH: expected to run where jobs can be submitted")
     failures: list[str] = []
-
     base: Any = make.job_cls
 
     class Job(base):  # type: ignore[misc]
@@ -140,6 +139,9 @@ def _batch_system(on: str, kind: str, jobs: int) -> Deployment:
     def setting(name: str) -> Any:  # noqa: ANN401 - whatever the file holds
         return dask.config.get(f"jobqueue.{kind}.{name}", None)
 
+    if setting("cores") is None or setting("memory") is None:
+        where = f"expected jobqueue.{kind}.cores and jobqueue.{kind}.memory in ~/.config/dask/jobqueue.yaml"
+        raise ConfigError(f"--on {on}: {where} (docs/guide/cluster.md)")
     # A user who wants the dashboard names its port; without, it must not clash with that of another sweep.
     options = {"dashboard_address": ":0", **(setting("scheduler-options") or {})}
     # The engine releases the GIL, and the runs of one process share traces: processes are of no use.
@@ -147,11 +149,6 @@ def _batch_system(on: str, kind: str, jobs: int) -> Deployment:
     try:
         with _no_warnings():
             cluster = make(job_cls=Job, processes=processes, scheduler_options=options, silence_logs=logging.CRITICAL)
-    except ValueError as error:
-        if setting("cores") is None or setting("memory") is None:
-            where = f"expected jobqueue.{kind}.cores and .memory in ~/.config/dask/jobqueue.yaml"
-            raise ConfigError(f"--on {on}: {where} (docs/guide/cluster.md)") from error
-        raise ConfigError(f"--on {on}: {_line(error)}") from error
     except Exception as error:
         raise FlashweirError(f"--on {on}: no Dask scheduler could be started here: {_line(error)}") from error
 
