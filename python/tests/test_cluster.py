@@ -115,7 +115,7 @@ def is_clean(cluster: Any, client: Any) -> bool:
     def left(dask_worker: Any) -> int:
         from flashweir.sweeps import worker
 
-        held = 0 if worker._process is None else len(worker._process.traces)
+        held = len(worker.process(dask_worker).traces)
         return held + len(dask_worker.state.tasks) + len([*Path(dask_worker.local_directory).glob("flashweir-*")])
 
     return not cluster.scheduler.tasks and not any(everywhere(client, left))
@@ -218,19 +218,42 @@ def test_a_run_that_kills_its_workers_fails_alone(cluster: Any, client: Any) -> 
     assert "with 1.0 GiB of memory: the run needs about" in failed["error"][0]
 
 
-def test_a_trace_that_workers_do_not_see_arrives_by_content(
-    cluster: Any, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Here the path leads to one folder, on the workers to another, where another file has the name.
+@pytest.fixture
+def elsewhere(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that is current here and not on the workers: paths through /proc/self/cwd lead to different files."""
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    lines = "".join(f"{n},0,{n * 4096 % (1 << 24)},4096,W\n" for n in range(500))
-    for folder, text in ((ours, lines), (theirs, lines.replace("W", "R"))):
-        folder.mkdir()
-        (folder / "hidden.csv").write_text(text)
+    ours.mkdir()
+    theirs.mkdir()
+    folder = str(theirs)
+
+    def moving() -> Any:
+        class Moving(distributed.WorkerPlugin):
+            name = "moving"
+
+            def setup(self, worker: Any) -> None:  # noqa: ARG002
+                os.chdir(folder)
+
+        return Moving()
+
     monkeypatch.chdir(ours)
-    everywhere(client, os.chdir, str(theirs))
-    columns = "time=0:us,lba=2:bytes,size=3:bytes,op=4"
-    given = spec({"hidden": "/proc/self/cwd/hidden.csv"}, columns=columns, axes={"channels": [1, 2]}, seeds=6)
+    client.register_plugin(moving())
+    yield ours
+    client.unregister_worker_plugin("moving")
+
+
+HIDDEN = "/proc/self/cwd/hidden.csv"
+COLUMNS = "time=0:us,lba=2:bytes,size=3:bytes,op=4"
+
+
+def rows(count: int) -> str:
+    return "".join(f"{n},0,{n * 4096 % (1 << 24)},4096,W\n" for n in range(count))
+
+
+def test_a_trace_that_workers_do_not_see_arrives_by_content(cluster: Any, client: Any, elsewhere: Path) -> None:
+    (elsewhere / "hidden.csv").write_text(rows(500))
+    # Another file, of the same size.
+    (elsewhere.parent / "theirs" / "hidden.csv").write_text(rows(500).replace("W", "R"))
+    given = spec({"hidden": HIDDEN}, columns=COLUMNS, axes={"channels": [1, 2]}, seeds=6)
     here = sweep(given)
     there = sweep(given, on=cluster.scheduler_address)
     assert here["error"].null_count() == here.height == 12
@@ -239,18 +262,31 @@ def test_a_trace_that_workers_do_not_see_arrives_by_content(
     eventually(lambda: is_clean(cluster, client))
 
 
-def test_a_run_that_fails_is_a_failed_row(
-    cluster: Any, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    everywhere(client, os.chdir, "/")
-    (tmp_path / "bad.csv").write_text("1,0,0,4096,W\nnonsense\n")
-    bad = "/proc/self/cwd/bad.csv"
-    given = spec({"seen": "bad.csv", "hidden": bad}, columns="time=0:us,lba=2:bytes,size=3:bytes,op=4")
+def test_traces_are_sent_again_to_workers_that_come_back(cluster: Any, client: Any, elsewhere: Path) -> None:
+    (elsewhere / "hidden.csv").write_text(rows(200_000))
+    killed: list[int] = []
+
+    def kill(state: Any) -> None:
+        if len(killed) < 2 and state.done > 8 * len(killed):
+            for pid in set(everywhere(client, os.getpid)) - set(killed):
+                killed.append(pid)
+                os.kill(pid, signal.SIGKILL)
+
+    given = spec({"hidden": HIDDEN}, columns=COLUMNS, seeds=40)
+    frame = sweep(given, on=cluster.scheduler_address, progress=kill)
+    assert len(killed) >= 2
+    assert places(frame) == [(0, seed) for seed in range(1, 41)]
+    assert frame["error"].null_count() == 40
+    eventually(lambda: is_clean(cluster, client))
+
+
+def test_a_run_that_fails_is_a_failed_row(cluster: Any, elsewhere: Path) -> None:
+    (elsewhere / "hidden.csv").write_text("1,0,0,4096,W\nnonsense\n")
+    given = spec({"seen": str(elsewhere / "hidden.csv"), "hidden": HIDDEN}, columns=COLUMNS)
     here, there = sweep(given), sweep(given, on=cluster.scheduler_address)
     assert here["error"].null_count() == 0
     assert there["error"].to_list() == here["error"].to_list()
-    assert there["error"][1].startswith(f"{bad}, line 2: ")
+    assert there["error"][1].startswith(f"{HIDDEN}, line 2: ")
 
 
 def test_a_trace_that_goes_or_changes_is_said(cluster: Any, tmp_path: Path) -> None:
@@ -336,6 +372,16 @@ def test_nothing_is_said_on_stderr(cluster: Any) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "5\n", "")
 
 
+def test_ctrl_c_says_nothing_on_stderr(cluster: Any, client: Any) -> None:
+    command = script(cluster.scheduler_address, ENDLESS, 5)
+    command[-1] = f"try:\n    exec({command[-1]!r})\nexcept KeyboardInterrupt:\n    print('interrupted')"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        eventually(lambda: any(everywhere(client, lambda dask_worker: dask_worker.state.executing_count)))
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("interrupted\n", "")
+    eventually(lambda: is_clean(cluster, client))
+
+
 def test_runs_of_a_killed_client_stop(cluster: Any, client: Any) -> None:
     command = script(cluster.scheduler_address, ENDLESS, 5)
     with subprocess.Popen(command) as process:
@@ -369,7 +415,9 @@ def test_workers_may_come_late(capfd: pytest.CaptureFixture[str]) -> None:
 def test_a_lost_scheduler_is_one_line_and_finished_runs_are_kept(tmp_path: Path) -> None:
     file = tmp_path / "scheduler.json"
     common = ["--no-dashboard", "--scheduler-file", str(file)]
-    start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", *common]
+    # The scheduler need not have flashweir.
+    bare = "import sys; sys.modules['flashweir'] = None; from distributed.cli.dask_scheduler import main; main()"
+    start = [sys.executable, "-c", bare, "--host", "127.0.0.1", "--port", "0", *common]
     work = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", *common]
     work += ["--death-timeout", "20", "--local-directory", str(tmp_path)]
     with subprocess.Popen(start, stderr=subprocess.DEVNULL, cwd=tmp_path) as scheduler:

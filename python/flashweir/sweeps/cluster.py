@@ -57,6 +57,10 @@ def cluster_backend(on: str) -> Callable[[], Backend]:
     return lambda: ClusterBackend(deploy)
 
 
+class _Unreadable(FlashweirError):
+    """A trace of some runs is not what it was: they fail, the others go on."""
+
+
 @dataclass
 class _Batch:
     """Runs that are on the cluster together."""
@@ -180,8 +184,6 @@ class ClusterBackend:
         if self._client.status != "running":
             raise self._lost()
         self._on.keep_up()
-        if self._on.failures:
-            raise FlashweirError(f"--on {self._on.name}: {self._on.failures[0]}")
         try:
             workers = self._client.nthreads()
         except Exception as error:
@@ -192,6 +194,9 @@ class ClusterBackend:
         stranded = [batch for batch in self._batches.values() if batch.only_there and not {*batch.workers} & {*workers}]
         if stranded:
             self._client.cancel([batch.future for batch in stranded])
+        if self._threads == 0 and self._on.failures:
+            # Where there are workers, a few less will do.
+            raise FlashweirError(f"--on {self._on.name}: {self._on.failures[-1]}")
         if self._threads == 0 and not self._said:
             print(f"flashweir: {self._on.name} has no workers yet: waiting for them", file=sys.stderr)
         self._said = self._threads == 0
@@ -202,7 +207,8 @@ class ClusterBackend:
     def _send(self, *, rest: bool) -> None:
         """Fills the cluster up; with `rest`, also with what makes no whole batch, if there are idle threads."""
         threads = max(self._threads, 1)
-        while self._again:
+        # A trace can't be put where no worker is.
+        while self._again and (self._threads or not self._again[0].needs):
             self._start(self._again.popleft())
         if self._suspects and not any(batch.suspect for batch in self._batches.values()):
             self._start(self._suspects.popleft())
@@ -233,7 +239,12 @@ class ClusterBackend:
         traces = {path: self._traces[path] for planned in batch.runs for path in planned.traces}
         try:
             contents = [self._content(trace) for trace in traces.values() if trace.digest in batch.needs]
-        except (FlashweirError, OSError) as error:
+        except TimeoutError:
+            # The workers went meanwhile: later.
+            self._again.append(batch)
+            self._threads = 0
+            return
+        except _Unreadable as error:
             self._outcomes += [Outcome(planned, None, str(error)) for planned in batch.runs]
             return
         self._number += 1
@@ -268,12 +279,19 @@ class ClusterBackend:
         """A trace's content on the cluster: put there once, for as long as a batch needs it."""
         held = self._contents.get(trace.digest)
         if held is None or held.status != "finished":
-            content = Path(trace.given).read_bytes()
+            try:
+                content = Path(trace.given).read_bytes()
+            except OSError as error:
+                raise _Unreadable(f"{trace.given}: {error.strerror}") from error
             if hashlib.blake2b(content).hexdigest()[: len(trace.digest)] != trace.digest:
-                raise FlashweirError(f"{trace.given}: changed while the sweep ran")
-            key = f"flashweir-trace-{trace.digest}"
+                raise _Unreadable(f"{trace.given}: changed while the sweep ran")
+            # A name of its own each time: the scheduler may hear late that an earlier one is not needed any more.
+            self._number += 1
+            key = f"flashweir-{self._sweep}-{self._number}-{trace.digest}"
             try:
                 held = self._client.scatter({key: content})[key]
+            except TimeoutError:
+                raise
             except Exception as error:
                 raise self._lost() from error
             self._contents[trace.digest] = held

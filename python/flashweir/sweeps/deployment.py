@@ -65,7 +65,7 @@ def deployment(on: str) -> Deploy:
         scheme, _, place = on.partition("://")
         from distributed.comm import registry
 
-        known = [name for name in registry.backends if name != "inproc"]
+        known = sorted(registry.backends)
         if scheme not in known or not place:
             raise ConfigError(f"--on {on}: expected an address that starts with one of {', '.join(known)}, and a place")
         return lambda: Deployment(on, connect(on))

@@ -8,6 +8,7 @@ import os
 import tempfile
 import threading
 import time
+import weakref
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -153,24 +154,22 @@ class Released(threading.Event):
         return super().is_set()
 
 
-_process: Process | None = None
-_process_lock = threading.Lock()
+# By worker: a process that outlives one, or has several, keeps them apart.
+_processes: "weakref.WeakKeyDictionary[Worker, Process]" = weakref.WeakKeyDictionary()
+_processes_lock = threading.Lock()
 
 
 def process(worker: "Worker") -> Process:
-    """The one of this process."""
-    global _process  # noqa: PLW0603 - one for all threads
-    with _process_lock:
-        if _process is None:
-            _process = Process(worker)
-        return _process
+    """What the batches on this worker share."""
+    with _processes_lock:
+        if worker not in _processes:
+            _processes[worker] = Process(worker)
+        return _processes[worker]
 
 
-def forget() -> None:
+def forget(dask_worker: "Worker") -> None:
     """Lets go of the traces of sweeps that have ended."""
-    with _process_lock:
-        if _process is not None:
-            _process.forget()
+    process(dask_worker).forget()
 
 
 def pack(traces: Sequence[Trace], runs: Sequence[tuple[Mapping[str, Any], int]]) -> bytes:
