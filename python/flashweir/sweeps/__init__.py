@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from flashweir._native import ConfigError
 from flashweir.sweeps import runner
 from flashweir.sweeps.backend import Backend
+from flashweir.sweeps.cluster import cluster_backend
 from flashweir.sweeps.local import LocalBackend
 from flashweir.sweeps.runner import Progress, State
 from flashweir.sweeps.spec import load
@@ -43,7 +44,8 @@ def sweep(
     Args:
         spec: a TOML file or a mapping (docs/reference/sweep.md).
         directory: where the results go and stay. Without one they are kept for as long as the frame is.
-        on: `local`, the address of a Dask scheduler such as `tcp://10.0.0.1:8786`, or a batch system such as `slurm`.
+        on: `local`, the address of a Dask scheduler such as `tcp://10.0.0.1:8786`, `file:` and a scheduler file, or a
+            batch system and how many jobs to ask it for, such as `slurm:8`.
         resume: go on in a directory that holds a sweep already; failed runs are tried again.
         reuse: directories of other sweeps, whose results are taken where they are the same run.
         threads: how many runs at a time on this machine; one a core if not given.
@@ -106,4 +108,6 @@ def backend_for(on: str, *, threads: int | None = None, memory_bytes: int | None
 
     if on == "local":
         return local
-    raise ConfigError(f"--on {on}: expected local")
+    if threads is not None or memory_bytes is not None:
+        raise ConfigError(f"--on {on}: its workers have threads and memory of their own: set them there")
+    return cluster_backend(on)

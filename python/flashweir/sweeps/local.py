@@ -5,8 +5,9 @@ import os
 import queue
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from flashweir import _native
 from flashweir._native import FlashweirError
@@ -117,13 +118,17 @@ class LocalBackend:
 
 def simulate(planned: Planned, traces: _native.Traces, stop: threading.Event) -> Outcome:
     """Runs one; every failure becomes an outcome."""
+    return Outcome(planned, *attempt(resolved(planned), traces, stop))
+
+
+def attempt(spec: Mapping[str, Any], traces: _native.Traces, stop: threading.Event) -> tuple[str | None, str | None]:
+    """Runs one: its result as JSON text, or why there is none."""
     try:
-        text = _native.simulate(json.dumps(resolved(planned)), lambda _: not stop.is_set(), traces)
+        return _native.simulate(json.dumps(spec), lambda _: not stop.is_set(), traces), None
     except FlashweirError as error:
-        return Outcome(planned, None, str(error))
+        return None, str(error)
     except Exception as error:  # noqa: BLE001 - one run's failure is not the sweep's
-        return Outcome(planned, None, f"internal error, please report it: {type(error).__name__}: {error}")
-    return Outcome(planned, text, None)
+        return None, f"internal error, please report it: {type(error).__name__}: {error}"
 
 
 def free_memory_bytes() -> int:
