@@ -62,6 +62,14 @@ bench:
     cargo bench --package flashweir-run --bench speed
     cargo bench --package flashweir-trace --bench parse
 
+# Cost of a sweep over its runs, as a ratio to processes of their own (benches/HISTORY.md)
+bench-sweep: build-release
+    python benches/sweep.py
+
+# 100,000 small runs in one sweep: every row once, within 1 GiB (minutes)
+sweep-many runs="100000": build-release
+    python benches/sweep_many.py {{ runs }}
+
 # Closed forms at full size, to 0.5% (minutes; `just test-rust` has them small, to 1%)
 theory:
     FLASHWEIR_FULL=1 cargo test --release --package flashweir-run --test theory
