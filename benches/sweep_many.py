@@ -36,7 +36,8 @@ def main() -> None:
     failed = frame["error"].is_not_null().sum()
     print(
         f"{frame.height:,} runs, {failed:,} failed, {distinct:,} distinct, in {seconds:.0f} s: "
-        f"{1000 * seconds / frame.height:.2f} ms a run; peak {peak / (1 << 20):,.0f} MiB, on disk {taken / (1 << 20):,.0f} MiB"
+        f"{1000 * seconds / frame.height:.2f} ms a run; "
+        f"peak {peak / (1 << 20):,.0f} MiB, on disk {taken / (1 << 20):,.0f} MiB"
     )
     expected = POINTS * (runs // POINTS)
     sys.exit(not (frame.height == distinct == expected and failed == 0 and peak < LIMIT_BYTES))
