@@ -463,3 +463,22 @@ def test_an_axis_that_does_not_act_on_a_workload_stands_for_every_value() -> Non
         assert isinstance(curve, Plot)
         # Along eight values of theta, a workload without one has no place.
         assert any(series.name == "workload=random" for series in curve.series) == (len(theta) < 8), theta
+
+
+def test_a_sweep_with_activity_shows_what_channels_did() -> None:
+    spec = {
+        "workloads": {"random": "random:span=32MiB,count=3000"},
+        "set": {"channels": 2, "capacity": "64MiB", "pages_per_block": 64, "precondition": "full"},
+        "axes": {"gc.victim": ["fifo", "greedy"], "buffer.bytes": ["0B", "64KiB"]},
+        "seeds": 2,
+        "compare": "buffer.bytes",
+        "activity": "all",
+        "warmup": "requests=500",
+    }
+    charts = {chart.name: chart for chart in figures_of(flashweir.sweep(spec))}
+    for name in ("channel-activity-1", "channel-activity-2", "dirty-pages-total", "over-time-iops"):
+        assert "One run of each setting. At gc.victim=fifo" in charts[name].note, name
+    strips = charts["channel-activity-2"]
+    assert isinstance(strips, Strips)
+    assert "64KiB" in strips.title
+    assert list(strips.rows) == ["channel 0", "channel 1"]

@@ -45,8 +45,8 @@ def figures(results: Named) -> list[Chart]:
     charts += latency_figures([(name, result.get("latency_histogram_ns") or {}) for name, result in results])
     charts += _by_stream(results)
     charts += _channel_time(results)
-    charts += _activity(results)
-    charts += _over_time(results)
+    charts += activity_figures(results)
+    charts += over_time_figures(results)
     return charts
 
 
@@ -103,7 +103,8 @@ def time_bars(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str, note: s
     return Bars("channel-time", title, Axis("share of die time"), [name for name, _ in rows], parts, note=note)
 
 
-def _activity(results: Named) -> list[Chart]:
+def activity_figures(results: Named) -> list[Chart]:
+    """What channels did over time, and dirty pages: of the results that have `activity`."""
     charts: list[Chart] = []
     totals = []
     recorded = [(name, result["activity"]) for name, result in results if result.get("activity")]
@@ -156,7 +157,8 @@ def _dirty_pages(channels: Sequence[Mapping[str, Any]], middles: Sequence[float]
     return Plot(f"dirty-pages{suffix}", title, Axis("simulated time, s"), Axis("pages"), series, note=note)
 
 
-def _over_time(results: Named) -> list[Chart]:
+def over_time_figures(results: Named) -> list[Chart]:
+    """IOPS, latency and write amplification over the run: of the results that have `series`."""
     charts: list[Chart] = []
     recorded = [(name, result) for name, result in results if result.get("series")]
     for path, name, title, label in _OVER_TIME:

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flashweir.charts.distributions import MAX_CURVES, latency_figures
-from flashweir.charts.from_result import PURPOSES, scale_for, time_bars
+from flashweir.charts.from_result import PURPOSES, activity_figures, over_time_figures, scale_for, time_bars
 from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
 from flashweir.charts.order import log_spaced
 from flashweir.charts.palette import DOMINATED, FRONT
@@ -25,6 +26,8 @@ Results = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
 _PARETO_LATENCIES = ("latency_us.read.p99", "latency_us.write.p99")
 _UNITS = {"bandwidth_mib_s": "MiB/s", "iops": "requests a simulated second", "simulated_s": "s", "wall_s": "s"}
 _POINTS, _CELLS, _COMPARED, _ALONG, _LEGIBLE, _RANGES = 2000, 60, 8, 200, 6, 40
+# Parts of a result that are about its time; the activity of channels is drawn for the first few settings only.
+_OVER_TIME, _SAMPLES = ("warmup", "series", "activity"), 4
 # Up to so many values, each has its tick.
 _TICKS = 12
 
@@ -236,15 +239,24 @@ def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) ->
         charts.append(time_bars(rows, f"What the dies did{of}", note))
     if results is not None:
         wanted = {setting: key for key in keys for setting in part.settings[key]}
-        charts += latency_figures(_histograms(sweep, wanted, names, results), of=of, note=note)
+        histograms, samples = _read(sweep, wanted, names, results)
+        charts += latency_figures(histograms, of=of, note=note)
+        one = f"One run of each setting. {part.note}".strip()
+        charts += [replace(chart, note=f"{chart.note} {one}".strip()) for chart in over_time_figures(samples)]
+        charts += [replace(chart, note=f"{chart.note} {one}".strip()) for chart in activity_figures(samples[:_SAMPLES])]
     return charts
 
 
-def _histograms(
+Pooled = list[tuple[str, dict[str, list[list[int]]]]]
+Samples = list[tuple[str, dict[str, Any]]]
+
+
+def _read(
     sweep: Sweep, wanted: Mapping[Setting, Setting], names: Mapping[Setting, str], results: Results
-) -> list[tuple[str, dict[str, list[list[int]]]]]:
-    """The pooled histograms of each figure's curve, read run by run."""
+) -> tuple[Pooled, Samples]:
+    """Pooled histograms for each curve, and what the run with the smallest seed says about time; read run by run."""
     pooled: dict[Setting, dict[str, Counter[int]]] = {key: {} for key in names}
+    samples: dict[Setting, tuple[tuple[Any, ...], dict[str, Any]]] = {}
     left = sum(sweep.seeds[setting] for setting in wanted)
     for row, result in results:
         key = wanted.get(tuple(text(row.get(axis.name)) for axis in sweep.axes))
@@ -254,16 +266,20 @@ def _histograms(
             counts = pooled[key].setdefault(operation, Counter())
             for edge, count in histogram:
                 counts[edge] += count
+        place = (row.get("point", 0), row.get("seed", 0))
+        if any(name in result for name in _OVER_TIME) and (key not in samples or place < samples[key][0]):
+            samples[key] = place, {name: result[name] for name in _OVER_TIME if name in result}
         left -= 1
         if left == 0:
             break
-    return [
+    sorted_counts = [
         (
             names[key],
             {operation: [[edge, counts[edge]] for edge in sorted(counts)] for operation, counts in found.items()},
         )
         for key, found in pooled.items()
     ]
+    return sorted_counts, [(names[key], samples[key][1]) for key in names if key in samples]
 
 
 def _results_of(frame: "pl.DataFrame") -> Results | None:
