@@ -17,6 +17,9 @@ use crate::error::Error;
 use parts::{Cuts, Parts};
 use windows::Windows;
 
+/// Requests served at a time: few enough for their completions to stay in the cache.
+const MOST_SERVED: usize = 512;
+
 /// How the cut is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
@@ -115,7 +118,8 @@ impl Warmup {
             self.begin(simulation, next)?;
             let size = self.windows.size();
             let end = ((self.served / size + 1) * size).min(self.parts.cuts.next_after(self.served));
-            let count = left.len().min(usize::try_from(end - self.served).unwrap_or(usize::MAX));
+            let count =
+                left.len().min(MOST_SERVED).min(usize::try_from(end - self.served).unwrap_or(usize::MAX));
             simulation.serve(&left[..count])?;
             self.served += count as u64;
             left = &left[count..];
@@ -158,15 +162,14 @@ impl Warmup {
             self.windows.book(completion);
             self.parts.book(completion);
         }
-        self.parts.sort_in();
     }
 
     /// Finds the cut of a run that is finished.
     pub(crate) fn finish(mut self, simulation: &mut Simulation) -> Result<Outcome, Error> {
         self.method.check(self.served)?;
         self.book(simulation);
-        self.parts.end();
-        let stats = simulation.stats();
+        self.parts.finish();
+        let mut stats = simulation.stats();
         let windows = match self.method {
             Method::Mser5 => self.windows.mser5(),
             Method::Steady => self.windows.steady(stats.simulated_ns),
@@ -178,6 +181,9 @@ impl Warmup {
         };
         let requests = found.unwrap_or(0);
         let start_ns = if requests == 0 { 0 } else { self.parts.start_ns(requests) };
+        if requests == 0 {
+            stats.latencies = self.parts.latencies(0);
+        }
         Ok(Outcome {
             series: self.windows.series(&stats, simulation.geometry().page_sectors),
             removed: Removed {

@@ -1,11 +1,15 @@
 //! A run in parts between the points at which it can be cut, with all that makes the statistics of what lies behind a cut.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use flashweir_ssd::{Completion, Counters, Stats, Times};
+use flashweir_ssd::{Completion, Counters, Latencies, Stats, Times};
 use flashweir_trace::Op;
 
 use super::histogram::{Dense, Sparse, bucket};
+
+/// Completions of earlier parts that wait to be sorted in together; few in tests, so that some are.
+const MOST_LATE: usize = if cfg!(test) { 16 } else { 4096 };
 
 /// Where parts begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,17 +64,20 @@ struct Part {
 }
 
 impl Part {
-    fn add(&mut self, (stream, op): Series, latencies: &Sparse) {
-        self.latencies.entry((stream, op as u8)).or_default().add(latencies);
+    fn add(&mut self, (stream, op): Series, latencies: Sparse) {
+        match self.latencies.entry((stream, op as u8)) {
+            Entry::Vacant(place) => _ = place.insert(latencies),
+            Entry::Occupied(mut place) => place.get_mut().add(&latencies),
+        }
     }
 
-    fn join(&mut self, next: &Self) {
+    fn join(&mut self, next: Self) {
         for op in 0..Op::ALL.len() {
             self.requests[op] += next.requests[op];
             self.bytes[op] += next.bytes[op];
         }
-        for ((stream, op), latencies) in &next.latencies {
-            self.add((*stream, Op::ALL[usize::from(*op)]), latencies);
+        for ((stream, op), latencies) in next.latencies {
+            self.add((stream, Op::ALL[usize::from(op)]), latencies);
         }
     }
 }
@@ -93,13 +100,19 @@ impl Parts {
         Self { cuts, last: 0, all: Vec::new(), growing: Vec::new(), late: Vec::new() }
     }
 
+    /// The run is over: from now on the statistics are there.
+    pub(super) fn finish(&mut self) {
+        self.end();
+        self.sort_in();
+    }
+
     /// Ends the last part.
     pub(super) fn end(&mut self) {
         let Some(last) = self.all.last_mut() else { return };
         for (at, dense) in self.growing.iter_mut().enumerate() {
             let latencies = dense.take();
             if latencies != Sparse::default() {
-                last.add(((at / Op::ALL.len()) as u16, Op::ALL[at % Op::ALL.len()]), &latencies);
+                last.add(((at / Op::ALL.len()) as u16, Op::ALL[at % Op::ALL.len()]), latencies);
             }
         }
     }
@@ -112,7 +125,7 @@ impl Parts {
         let mut parts = std::mem::take(&mut self.all).into_iter();
         while let Some(mut part) = parts.next() {
             if let Some(next) = parts.next() {
-                part.join(&next);
+                part.join(next);
             }
             self.all.push(part);
         }
@@ -141,6 +154,9 @@ impl Parts {
         part.bytes[completion.op as usize] += completion.bytes();
         if late {
             self.late.push(*completion);
+            if self.late.len() == MOST_LATE {
+                self.sort_in();
+            }
             return;
         }
         let series = usize::from(completion.stream) * Op::ALL.len() + completion.op as usize;
@@ -151,14 +167,14 @@ impl Parts {
     }
 
     /// Sorts in what ended after its part.
-    pub(super) fn sort_in(&mut self) {
+    fn sort_in(&mut self) {
         let cuts = self.cuts;
         let place = |late: &Completion| (cuts.part_of(late.number), late.stream, late.op as u8);
         self.late.sort_unstable_by_key(|late| (place(late), bucket(late.latency_ns)));
         for same in self.late.chunk_by(|a, b| place(a) == place(b)) {
             let latencies = Sparse::of_sorted(same.iter().map(|late| late.latency_ns));
             let Completion { number, stream, op, .. } = same[0];
-            self.all[cuts.part_of(number)].add((stream, op), &latencies);
+            self.all[cuts.part_of(number)].add((stream, op), latencies);
         }
         self.late.clear();
     }
@@ -168,13 +184,24 @@ impl Parts {
         self.all[self.cuts.part_of(number)].start_ns
     }
 
+    /// Latencies from request `number` on, with which a part begins.
+    pub(super) fn latencies(&self, number: u64) -> Latencies {
+        let mut latencies = Latencies::default();
+        for part in self.all.iter().skip(self.cuts.part_of(number)) {
+            for ((stream, op), counts) in &part.latencies {
+                counts.add_to(&mut latencies, *stream, Op::ALL[usize::from(*op)]);
+            }
+        }
+        latencies
+    }
+
     /// The statistics of what begins with request `number`, of a run that left `whole` behind.
     pub(super) fn rest(&self, number: u64, whole: &Stats) -> Stats {
         let rest = &self.all[self.cuts.part_of(number)..];
         let (counters, times) = &rest[0].before;
         let mut stats = Stats {
             counters: whole.counters.since(counters),
-            latencies: flashweir_ssd::Latencies::default(),
+            latencies: self.latencies(number),
             dies: whole.dies.iter().zip(&times.dies).map(|(all, before)| all.since(before)).collect(),
             buses: whole.buses.iter().zip(&times.buses).map(|(all, before)| all.since(before)).collect(),
             simulated_ns: whole.simulated_ns - rest[0].start_ns,
@@ -184,9 +211,6 @@ impl Parts {
             for op in 0..Op::ALL.len() {
                 stats.counters.requests[op] += part.requests[op];
                 stats.counters.bytes[op] += part.bytes[op];
-            }
-            for ((stream, op), latencies) in &part.latencies {
-                latencies.add_to(&mut stats.latencies, *stream, Op::ALL[usize::from(*op)]);
             }
         }
         stats

@@ -19,7 +19,7 @@ pub(super) struct Ledger {
     pub(super) taken: u64,
     /// The latest end of a request, ns.
     pub(super) end_ns: u64,
-    /// Requests that ended since they were last taken, if they are kept.
+    /// Requests that ended since they were last taken, if they are kept: their latencies are then the caller's to count.
     pub(super) completions: Option<Vec<Completion>>,
     capacity_sectors: u64,
     /// Factor on the times of the workload; `None` in a closed loop.
@@ -81,10 +81,10 @@ impl Ledger {
         counters.requests[request.op as usize] += 1;
         counters.bytes[request.op as usize] += request.bytes();
         let latency_ns = completion_ns - issue_ns;
-        self.latencies.record(request.stream, request.op, latency_ns);
-        if let Some(completions) = &mut self.completions {
-            let Request { sectors, stream, op, .. } = *request;
-            completions.push(Completion { number, latency_ns, sectors, stream, op });
+        let Request { sectors, stream, op, .. } = *request;
+        match &mut self.completions {
+            None => self.latencies.record(stream, op, latency_ns),
+            Some(completions) => completions.push(Completion { number, latency_ns, sectors, stream, op }),
         }
         self.end_ns = self.end_ns.max(completion_ns);
         if P::ON {

@@ -108,7 +108,8 @@ impl Simulation {
         self.drive.times()
     }
 
-    /// Keeps completions from now on for [`Simulation::take_completions`].
+    /// Keeps completions from now on for [`Simulation::take_completions`]. Their latencies are the caller's to count, and not
+    /// in the statistics.
     pub fn keep_completions(&mut self) {
         self.drive.ledger_mut().completions.get_or_insert_default();
     }

@@ -49,19 +49,14 @@ pub struct LatencySummary {
 }
 
 impl Latencies {
+    /// One more request.
     #[inline]
-    fn series_mut(&mut self, stream: u16, op: Op) -> &mut Series {
+    pub(crate) fn record(&mut self, stream: u16, op: Op, latency_ns: u64) {
         let at = usize::from(stream) * Op::ALL.len() + op as usize;
         if at >= self.series.len() {
             self.series.resize(at + 1, None);
         }
-        self.series[at].get_or_insert_with(|| Box::new(Series::new()))
-    }
-
-    /// One more request.
-    #[inline]
-    pub(crate) fn record(&mut self, stream: u16, op: Op, latency_ns: u64) {
-        let series = self.series_mut(stream, op);
+        let series = self.series[at].get_or_insert_with(|| Box::new(Series::new()));
         // The histogram grows to any value, so recording can't fail; `saturating_record` would not let it grow.
         let _ = series.histogram.record(latency_ns);
         series.sum_ns += u128::from(latency_ns);
@@ -78,7 +73,11 @@ impl Latencies {
         sum_ns: u128,
         max_ns: u64,
     ) {
-        let series = self.series_mut(stream, op);
+        let at = usize::from(stream) * Op::ALL.len() + op as usize;
+        if at >= self.series.len() {
+            self.series.resize(at + 1, None);
+        }
+        let series = self.series[at].get_or_insert_with(|| Box::new(Series::new()));
         for (latency_ns, count) in counts {
             let _ = series.histogram.record_n(latency_ns, count);
         }
