@@ -165,7 +165,9 @@ def test_the_grid_is_not_held_in_memory(cluster: Any, backends: list[Any], monke
 def test_killed_workers_cost_no_result(cluster: Any, client: Any, tmp_path: Path) -> None:
     killed: list[int] = []
 
+    # Dask gives a worker up that takes long to come back: `scale` starts another.
     def kill(state: Any) -> None:
+        cluster.scale(2)
         if len(killed) < 3 and state.done >= 4 * (len(killed) + 1):
             pids = everywhere(client, os.getpid)
             if new := sorted(set(pids) - set(killed)):
@@ -184,6 +186,8 @@ def test_killed_workers_cost_no_result(cluster: Any, client: Any, tmp_path: Path
 def test_a_run_that_kills_its_workers_fails_alone(cluster: Any, client: Any) -> None:
     def killing() -> Any:
         # Within a function, so that it goes to the workers by value.
+        import time
+
         class Killing(distributed.WorkerPlugin):
             name = "killing"
 
@@ -194,6 +198,8 @@ def test_a_run_that_kills_its_workers_fails_alone(cluster: Any, client: Any) -> 
 
                 def attempt(spec: Any, *rest: Any) -> Any:
                     if spec["seed"] == 3:
+                        # A worker that dies while its nanny still starts it is not started again.
+                        time.sleep(1)
                         os.kill(os.getpid(), signal.SIGKILL)
                     return whole(spec, *rest)
 
@@ -208,7 +214,7 @@ def test_a_run_that_kills_its_workers_fails_alone(cluster: Any, client: Any) -> 
 
     client.register_plugin(killing())
     try:
-        frame = sweep(spec(seeds=12), on=cluster.scheduler_address)
+        frame = sweep(spec(seeds=12), on=cluster.scheduler_address, progress=lambda _: cluster.scale(2))
     finally:
         client.unregister_worker_plugin("killing")
     failed = frame.filter(pl.col("error").is_not_null())
@@ -267,6 +273,7 @@ def test_traces_are_sent_again_to_workers_that_come_back(cluster: Any, client: A
     killed: list[int] = []
 
     def kill(state: Any) -> None:
+        cluster.scale(2)
         if len(killed) < 2 and state.done > 8 * len(killed):
             for pid in set(everywhere(client, os.getpid)) - set(killed):
                 killed.append(pid)
