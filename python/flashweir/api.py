@@ -12,6 +12,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.result import Result, Section
+from flashweir.settings import flat
 
 AnyPath = str | os.PathLike[str]
 Workload = AnyPath | Mapping[str, AnyPath] | Sequence[AnyPath]
@@ -81,7 +82,7 @@ def simulate(
         spec = {
             "workloads": _workloads(workload),
             "device": _device(device, scratch),
-            "overrides": {**_flat(set or {}), **_flat({k.replace("__", "."): v for k, v in overrides.items()})},
+            "overrides": {**flat(set or {}), **flat({k.replace("__", "."): v for k, v in overrides.items()})},
             "seed": seed,
             "verify": verify,
             "requests": str(log) if log else None,
@@ -198,17 +199,6 @@ def _device(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> str | 
     file = scratch / "device.json"
     file.write_text(_dump(device.to_dict() if isinstance(device, Section) else device), encoding="utf-8")
     return str(file)
-
-
-def _flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """Dotted keys from nested mappings; None leaves a key as it is."""
-    flat: dict[str, object] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            flat.update(_flat(value, f"{prefix}{name}."))
-        elif value is not None:
-            flat[prefix + name] = os.fspath(value) if isinstance(value, os.PathLike) else value
-    return flat
 
 
 def _dump(value: object) -> str:

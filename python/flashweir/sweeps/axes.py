@@ -7,6 +7,7 @@ from typing import Any
 
 from flashweir._native import ConfigError
 from flashweir.quantity import number_of, write_like
+from flashweir.settings import flat
 
 Label = bool | int | float | str
 
@@ -59,17 +60,6 @@ def _of_one_kind(labels: Sequence[Label]) -> tuple[Label, ...]:
     """Labels make a column: texts, if they are not all booleans or all numbers."""
     kinds = {bool if isinstance(label, bool) else str if isinstance(label, str) else float for label in labels}
     return tuple(labels) if len(kinds) == 1 else tuple(str(label) for label in labels)
-
-
-def flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """Dotted keys from nested mappings; None leaves a key as it is."""
-    found: dict[str, object] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            found.update(flat(value, f"{prefix}{name}."))
-        elif value is not None:
-            found[prefix + str(name)] = value
-    return found
 
 
 def _range(name: str, given: Mapping[str, Any]) -> list[Label]:

@@ -11,7 +11,8 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import FlashweirError
-from flashweir.sweeps.axes import Label, flat
+from flashweir.settings import flat
+from flashweir.sweeps.axes import Label
 from flashweir.sweeps.spec import PLACEHOLDER, SweepSpec
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError
-from flashweir.sweeps.axes import Axis, axis, flat
+from flashweir.settings import flat
+from flashweir.sweeps.axes import Axis, axis
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.numbers import numbers
 

@@ -1,0 +1,15 @@
+"""Settings of a drive as mappings: nested, or by dotted key."""
+
+import os
+from collections.abc import Mapping
+
+
+def flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Dotted keys from nested mappings; None leaves a key as it is, a path becomes text."""
+    found: dict[str, object] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            found.update(flat(value, f"{prefix}{name}."))
+        elif value is not None:
+            found[f"{prefix}{name}"] = os.fspath(value) if isinstance(value, os.PathLike) else value
+    return found
