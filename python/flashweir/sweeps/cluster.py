@@ -108,6 +108,7 @@ class ClusterBackend:
         self._threads = 0
         self._looked = float("-inf")
         self._said = False
+        self._fault: FlashweirError | None = None
         self.tasks = 0
 
     @property
@@ -141,18 +142,33 @@ class ClusterBackend:
         Raises:
             FlashweirError: the scheduler is lost, the batch system refuses jobs, or a worker has another engine.
         """
+        try:
+            if self._fault is None:
+                self._advance(timeout_s)
+        except FlashweirError as error:
+            # What has come until now is handed over first.
+            self._fault = error
+        found, self._outcomes = self._outcomes, []
+        if self._fault is not None and not found:
+            raise self._fault
+        return found
+
+    def _advance(self, timeout_s: float) -> None:
+        self._take_all()
         self._look()
         self._send(rest=True)
+        if not self._outcomes:
+            self._take_all(timeout_s)
+        self._send(rest=False)
+
+    def _take_all(self, timeout_s: float = 0) -> None:
+        """Takes the answers that are there; waits for the first of them, but not beyond `timeout_s`."""
         try:
-            if not self._outcomes:
-                self._take(*self._answers.get(timeout=timeout_s))
+            self._take(*self._answers.get(block=timeout_s > 0, timeout=timeout_s))
             while True:
                 self._take(*self._answers.get_nowait())
         except queue.Empty:
             pass
-        self._send(rest=False)
-        found, self._outcomes = self._outcomes, []
-        return found
 
     def close(self) -> None:
         """Takes everything of this sweep off the cluster; runs under way stop within a second."""
@@ -236,6 +252,8 @@ class ClusterBackend:
         return runs, False
 
     def _start(self, batch: _Batch) -> None:
+        from distributed.utils import import_term
+
         traces = {path: self._traces[path] for planned in batch.runs for path in planned.traces}
         try:
             contents = [self._content(trace) for trace in traces.values() if trace.digest in batch.needs]
@@ -252,7 +270,7 @@ class ClusterBackend:
         key = f"flashweir-{self._sweep}-{self._number}"
         runs = [(resolved(planned), int(planned.plan["memory_bytes"])) for planned in batch.runs]
         digests = [content.key.rpartition("-")[2] for content in contents]
-        task = (operator.call, (_import_term(), _RUN), engine(), pack(list(traces.values()), runs), digests, contents)
+        task = (operator.call, (import_term, _RUN), engine(), pack(list(traces.values()), runs), digests, contents)
         try:
             batch.future = self._client.get(
                 {key: task},
@@ -380,12 +398,6 @@ class ClusterBackend:
         # Its data or its worker went: try again, wherever there is a place.
         batch.workers, batch.only_there = (), False
         self._again.append(batch)
-
-
-def _import_term() -> Any:  # noqa: ANN401 - a function
-    from distributed.utils import import_term
-
-    return import_term
 
 
 def _size(count: int) -> str:

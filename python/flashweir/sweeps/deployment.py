@@ -118,6 +118,7 @@ def _batch_system(on: str, kind: str, jobs: int) -> Deployment:
     with _no_warnings():
         import dask
         import dask_jobqueue
+        from distributed.core import Status
 
     make = getattr(dask_jobqueue, BATCH_SYSTEMS[kind])
     submit = make.job_cls.submit_command.split()[0]
@@ -127,14 +128,18 @@ def _batch_system(on: str, kind: str, jobs: int) -> Deployment:
     base: Any = make.job_cls
 
     class Job(base):  # type: ignore[misc]
-        """A job that says so if it is refused: the cluster would only log it."""
+        """A job that says so if it is refused, where the cluster would only log it, and does not upset its closing."""
 
         async def start(self) -> None:
             try:
                 await super().start()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - told by who looks at `failures`
                 failures.append(_refusal(submit, error))
-                raise
+                self.status = Status.running
+
+        async def close(self) -> None:
+            await super().close()
+            self.status = Status.closed
 
     def setting(name: str) -> Any:  # noqa: ANN401 - whatever the file holds
         return dask.config.get(f"jobqueue.{kind}.{name}", None)
