@@ -222,12 +222,33 @@ def test_every_request_has_a_slice_and_leads_to_its_commands(timeline: Timeline)
     requests = timeline.on("host")
     assert len(requests) == COUNT
     assert {event.name for event in requests} == {"read", "write"}
+    # Slices of one flow make a chain, so a flow leads from one request to one command.
     flows = [flow for event in requests for flow in event.flows]
-    assert len(set(flows)) == COUNT
-    begun = {flow: event.time for event in requests for flow in event.flows}
+    assert len(set(flows)) == len(flows)
+    requested = {flow: event for event in requests for flow in event.flows}
     commands = [event for event in timeline.on("die") if event.flows]
-    assert {flow for event in commands for flow in event.flows} == set(flows)
-    assert all(event.time >= begun[flow] for event in commands for flow in event.flows)
+    taken = [flow for event in commands for flow in event.flows]
+    assert len(set(taken)) == len(taken) == len(commands)
+    assert all(event.time >= requested[flow].time for event in commands for flow in event.flows)
+    assert {requested[flow].time for flow in taken} == {event.time for event in requests}
+
+
+def test_a_request_of_many_pages_leads_to_each_of_its_commands(tmp_path: Path) -> None:
+    path = tmp_path / "many.perfetto"
+    workload = "random:span=16MiB,size=32KiB,align=512,count=200,write=0.5"
+    flashweir("simulate", workload, "--set", "capacity=64MiB", "--set", "channels=4", "--timeline", str(path))
+    found = decode(path)
+    requests = {flow: one for one in found.slices("host") for flow in one.flows}
+    joined: Counter[int] = Counter()
+    for one in found.slices("die"):
+        assert len(one.flows) == (0 if "gc" in one.name else 1)
+        for flow in one.flows:
+            joined[id(requests[flow])] += 1
+            assert requests[flow].name == {"read host": "read", "program host": "write"}.get(one.name, "write")
+    # 32 KiB at any sector are eight pages or nine.
+    assert len(joined) > 100
+    assert set(joined.values()) <= set(range(1, 10))
+    assert max(joined.values()) == 9
 
 
 def test_commands_are_named_by_operation_and_cause(timeline: Timeline) -> None:
@@ -281,7 +302,7 @@ def test_the_buffer_track_shows_when_writes_find_no_room(timeline: Timeline, buf
     assert len(full) > 100
     assert {one.name for one in full} == {"full"}
     assert all(before.end <= after.start for before, after in pairwise(full))
-    requests = {one.flows[0]: one for one in buffered.slices("host")}
+    requests = {flow: one for one in buffered.slices("host") for flow in one.flows}
     dirty = buffered.levels("dirty pages")
     for one in full:
         request = requests[one.flows[0]]
@@ -305,7 +326,7 @@ def test_dirty_pages_are_those_of_the_channels(timeline: Timeline, buffered: Tim
 
 
 def test_a_buffered_page_is_programmed_for_the_write_that_brought_it(buffered: Timeline) -> None:
-    requests = {one.flows[0]: one for one in buffered.slices("host")}
+    requests = {flow: one for one in buffered.slices("host") for flow in one.flows}
     programs = [one for one in buffered.slices("die") if one.name == "program host"]
     assert programs
     assert all(requests[flow].name == "write" for one in programs for flow in one.flows)

@@ -110,14 +110,15 @@ impl TimelineWriter {
         Ok(writer)
     }
 
-    /// Opens a slice. `args` are numbers for the details panel; all slices of one `flow` are joined by arrows.
+    /// Opens a slice. `args` are numbers for the details panel; slices that share one of their `flows` are joined by an
+    /// arrow, each to the one before.
     pub fn begin(
         &mut self,
         track: TrackId,
         name: &str,
         start_ns: u64,
         args: &[(&'static str, u64)],
-        flow: Option<u64>,
+        flows: &[u64],
     ) -> Result<OpenSlice, OutputError> {
         let lane = self.free_lane(track.0, start_ns)?;
         let mut interned = InternedData::default();
@@ -133,7 +134,7 @@ impl TimelineWriter {
             name_iid,
             name: name_iid.is_none().then(|| name.to_owned()),
             debug_annotations,
-            flow_ids: flow.into_iter().collect(),
+            flow_ids: flows.to_vec(),
             counter_value: None,
         };
         let interned = (interned != InternedData::default()).then_some(interned);
@@ -161,9 +162,9 @@ impl TimelineWriter {
         name: &str,
         span_ns: Range<u64>,
         args: &[(&'static str, u64)],
-        flow: Option<u64>,
+        flows: &[u64],
     ) -> Result<(), OutputError> {
-        let slice = self.begin(track, name, span_ns.start, args, flow)?;
+        let slice = self.begin(track, name, span_ns.start, args, flows)?;
         self.end(slice, span_ns.end)
     }
 

@@ -1,5 +1,6 @@
 //! What is told of a run beside its result: the log of requests, the timeline, and the activity of channels.
 
+mod arrows;
 mod levels;
 mod picture;
 

@@ -70,13 +70,12 @@ fn tracks_are_unique_and_nest() {
 #[test]
 fn slices_keep_name_time_arguments_and_flow() {
     let trace = written(|writer, tracks| {
-        let request =
-            writer.begin(tracks.host, "write", 100, &[("lba", 8), ("sectors", 16)], Some(7)).unwrap();
-        writer.slice(tracks.buses[1], "data in host", 100..150, &[], Some(7)).unwrap();
-        writer.slice(tracks.dies[2], "program host", 150..950, &[("lpn", 1)], Some(7)).unwrap();
+        let request = writer.begin(tracks.host, "write", 100, &[("lba", 8), ("sectors", 16)], &[7]).unwrap();
+        writer.slice(tracks.buses[1], "data in host", 100..150, &[], &[7]).unwrap();
+        writer.slice(tracks.dies[2], "program host", 150..950, &[("lpn", 1)], &[7]).unwrap();
         writer.end(request, 950).unwrap();
-        writer.slice(tracks.dies[2], "copy gc x17", 950..9_000, &[], None).unwrap();
-        writer.slice(tracks.dies[2], "program host", 9_000..9_800, &[], None).unwrap();
+        writer.slice(tracks.dies[2], "copy gc x17", 950..9_000, &[], &[]).unwrap();
+        writer.slice(tracks.dies[2], "program host", 9_000..9_800, &[], &[]).unwrap();
     });
     let slices = ["write", "data in host", "program host", "copy gc x17", "program host"];
     assert_eq!(names_of_slices(&trace), slices);
@@ -113,7 +112,7 @@ fn what_overlaps_takes_lanes_and_lanes_are_used_again() {
     let trace = written(|writer, tracks| {
         for index in 0..100 {
             let start = index * 10;
-            writer.slice(tracks.host, "read", start..start + 35, &[], None).unwrap();
+            writer.slice(tracks.host, "read", start..start + 35, &[], &[]).unwrap();
         }
     });
     let lanes: Vec<_> = trace
@@ -151,7 +150,7 @@ fn names_without_number_are_written_in_full() {
     let distinct = 20_000;
     let trace = written(|writer, tracks| {
         for index in 0..distinct {
-            writer.slice(tracks.dies[0], &format!("copy gc x{index}"), index..index, &[], None).unwrap();
+            writer.slice(tracks.dies[0], &format!("copy gc x{index}"), index..index, &[], &[]).unwrap();
         }
     });
     let names = names_of_slices(&trace);

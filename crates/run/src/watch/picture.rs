@@ -9,6 +9,7 @@ use flashweir_ssd::{
 };
 use flashweir_trace::output::OutputError;
 
+use super::arrows::Arrows;
 use super::levels::Levels;
 use crate::timeline::{DriveTracks, OpenSlice, TimelineWriter, TrackId};
 
@@ -17,6 +18,7 @@ pub(super) struct Picture {
     writer: TimelineWriter,
     tracks: DriveTracks,
     dies_per_channel: u32,
+    arrows: Arrows,
     /// Requests whose end is not written.
     open: BTreeMap<u64, OpenSlice>,
     /// Ends of those that are known: time in ns, request.
@@ -34,6 +36,7 @@ impl Picture {
         Ok(Self {
             writer: TimelineWriter::create(path, tracks.list())?,
             dies_per_channel: geometry.dies_per_channel(),
+            arrows: Arrows::new(geometry.page_sectors),
             open: BTreeMap::new(),
             ends: BinaryHeap::new(),
             dirty: Levels::new(vec![0; levels]),
@@ -62,7 +65,8 @@ impl Picture {
         for full in &recorded.full {
             let args = [("request", full.request)];
             let span = full.start_ns..full.end_ns;
-            self.writer.slice(self.tracks.buffer, "full", span, &args, Some(full.request + 1))?;
+            let flow = self.arrows.take(full.request);
+            self.writer.slice(self.tracks.buffer, "full", span, &args, flow.as_slice())?;
         }
         let mut commands: Vec<_> = recorded.commands.iter().collect();
         commands.sort_by_key(|command| (command.start_ns, command.die));
@@ -72,7 +76,7 @@ impl Picture {
         for transfer in &recorded.transfers {
             let bus = self.tracks.buses[(transfer.die / self.dies_per_channel) as usize];
             let name = name(transfer.kind, transfer.purpose, transfer.pages);
-            self.writer.slice(bus, &name, transfer.start_ns..transfer.end_ns, &[], None)?;
+            self.writer.slice(bus, &name, transfer.start_ns..transfer.end_ns, &[], &[])?;
         }
         for dirty in &recorded.dirty_pages {
             self.dirty.change(dirty.time_ns, 0, dirty.change.into());
@@ -106,8 +110,9 @@ impl Picture {
                 ("sectors", u64::from(request.sectors)),
                 ("stream", u64::from(request.stream)),
             ];
-            let (name, flow) = (request.op.name(), Some(issue.number + 1));
-            let slice = self.writer.begin(self.tracks.host, name, issue.issue_ns, &args, flow)?;
+            let flows = self.arrows.reserve(issue.number, request);
+            let name = request.op.name();
+            let slice = self.writer.begin(self.tracks.host, name, issue.issue_ns, &args, &flows)?;
             self.open.insert(issue.number, slice);
             if let Some(completion) = completions.get(&issue.number) {
                 self.ends.push(Reverse((*completion, issue.number)));
@@ -130,11 +135,11 @@ impl Picture {
     }
 
     fn command(&mut self, command: &CommandRecord) -> Result<(), OutputError> {
-        let flow = command.request.map(|number| number + 1);
+        let flow = command.request.and_then(|number| self.arrows.take(number));
         let args = [("pages", u64::from(command.pages)), ("bus_ns", command.bus_ns)];
         let span = command.start_ns..command.end_ns;
         let name = name(command.kind, command.purpose, command.pages);
-        self.writer.slice(self.tracks.dies[command.die as usize], &name, span, &args, flow)?;
+        self.writer.slice(self.tracks.dies[command.die as usize], &name, span, &args, flow.as_slice())?;
         // A block is free until the first command that writes to it starts, and again when its erase is done.
         let channel = (command.die / self.dies_per_channel) as usize + 1;
         for level in [0, channel] {
