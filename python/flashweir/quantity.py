@@ -33,6 +33,11 @@ def unit_of(value: object) -> str:
     return found["unit"] if found is not None and found["unit"] in _SCALES else ""
 
 
+def kind_of(unit: str) -> str:
+    """Whether a unit is one of sizes or of times; empty if it is none."""
+    return "time" if unit in _NANOSECONDS else "size" if unit in _SCALES else ""
+
+
 def write_like(number: float, example: str) -> str:
     """A number as text, of the kind that `example` is: a size, a time, or a plain number.
 

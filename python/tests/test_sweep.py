@@ -439,3 +439,129 @@ def test_progress_is_a_bar_on_a_terminal_and_a_line_a_minute_elsewhere() -> None
 )
 def test_durations_in_words(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_trace_that_changes_while_the_sweep_runs_is_never_taken_for_the_other(tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    lines = ["128166372003061629,h,0,Write,4096,4096,1\n"] * 7
+    trace.write_text("".join(lines[:3]))
+    other = tmp_path / "other.csv"
+    other.write_text("".join(lines))
+    spec = {**GRID, "workloads": {"t": str(trace)}, "seeds": 60}
+
+    def change(state: State) -> None:
+        if state.done >= 20 and other.exists():
+            other.replace(trace)
+
+    frame = sweep(spec, tmp_path / "s", threads=2, progress=change)
+    errors = set(frame["error"].drop_nulls())
+    assert errors <= {f"{trace}: changed while the sweep ran: --resume runs it again"}
+    by_requests = dict(frame.filter(pl.col("error").is_null()).group_by("requests").len().iter_rows())
+    assert set(by_requests) == {3, 7}
+    # Whoever wants the trace as it is now gets nothing of the other.
+    ran, state = run_counted(spec, tmp_path / "again", reuse=(tmp_path / "s",))
+    assert (ran, state.ready) == (240 - by_requests[7], by_requests[7])
+    assert set(store.frame(tmp_path / "again")["requests"]) == {7}
+    assert run_counted(spec, tmp_path / "s", resume=True)[0] > 0
+    assert set(store.frame(tmp_path / "s")["requests"]) == {7}
+
+
+def test_what_can_not_be_written_whole_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = store._append
+
+    class Full(io.FileIO):
+        room = 30_000
+
+        def write(self, data: Any) -> int:
+            if not Full.room:
+                raise OSError(28, "No space left on device")
+            taken = super().write(bytes(data)[: Full.room])
+            Full.room -= taken
+            return taken
+
+    def append(_: Any, lines: bytes, path: Path) -> None:
+        with Full(path, "ab") as full:
+            plain(full, lines, path)
+
+    monkeypatch.setattr(store, "_append", append)
+    with pytest.raises(FlashweirError, match=r"runs\.jsonl: No space left on device: runs before are kept"):
+        sweep(GRID, tmp_path / "s")
+    monkeypatch.undo()
+    kept = store.frame(tmp_path / "s").height
+    assert 0 < kept < 12
+    ran, state = run_counted(GRID, tmp_path / "s", resume=True)
+    assert (ran, state.ready) == (12 - kept, kept)
+
+
+def test_rows_without_their_description_are_no_rows_of_another_sweep(tmp_path: Path) -> None:
+    sweep(GRID, tmp_path)
+    (tmp_path / "sweep.json").unlink()
+    other = {**GRID, "workloads": {"random": "random:span=32MiB,size=4KiB,count=30"}}
+    with pytest.raises(ConfigError, match="holds a sweep already"):
+        sweep(other, tmp_path)
+    assert set(sweep(other, tmp_path, resume=True)["requests"]) == {30}
+    assert store.frame(tmp_path / "earlier-1").height == 12
+
+
+def test_a_workload_of_another_name_is_another_row_of_the_same_result(tmp_path: Path) -> None:
+    sweep(GRID, tmp_path)
+    renamed = {**GRID, "workloads": {"other": GRID["workloads"]["random"]}}
+    assert run_counted(renamed, tmp_path, resume=True)[0] == 0
+    assert set(store.frame(tmp_path)["workload"]) == {"other"}
+
+
+def test_a_sweep_that_never_began_is_in_nobodys_way(tmp_path: Path) -> None:
+    with pytest.raises(FlashweirError, match="stopped: 0 of 12"):
+        sweep(GRID, tmp_path, progress=lambda _: False)
+    assert sweep(GRID, tmp_path).height == 12
+
+
+def test_parts_have_the_same_columns_and_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "PART_ROWS", 6)
+    spec = {
+        **GRID,
+        "workloads": {"fails": str(tmp_path / "absent.csv"), "random": "random:count=10,span=1MiB,align={align}"},
+        "axes": {"align": ["512B", "4KiB"], "op_ratio": [0.1, 1]},
+        "seeds": 6,
+    }
+    sweep(spec, tmp_path / "s")
+    schemas = [pl.read_parquet_schema(part) for part in store.parts(tmp_path / "s")]
+    assert len(schemas) > 2
+    assert all(schema == schemas[0] for schema in schemas)
+    assert schemas[0]["align"] == pl.String
+    assert schemas[0]["requests"] == pl.Int64
+    whole = pl.read_parquet(tmp_path / "s" / "runs-*.parquet")
+    assert whole.filter(pl.col("error").is_null())["iops"].null_count() == 0
+
+
+def test_axes_that_advance_together_are_compared_as_one() -> None:
+    spec = {
+        **GRID,
+        "axes": {"channels": [2, 4], "chips": [2, 1]},
+        "zip": [["channels", "chips"]],
+        "compare": "channels",
+    }
+    found = sweep(spec).compare(metrics=["iops"])
+    assert found.height == 1
+    assert found["n"].to_list() == [3]
+
+
+def test_rubbish_in_the_directory_is_one_clear_line(tmp_path: Path) -> None:
+    sweep(GRID, tmp_path)
+    row = json.loads((tmp_path / "runs.jsonl").read_text().splitlines()[0])
+    for change in ({"point": [1]}, {"result": "text"}, {"error": 3}, {"iops": [1]}, {"seed": None}):
+        (tmp_path / "runs.jsonl").write_text(json.dumps({**row, **change}) + "\n")
+        with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 1: damaged"):
+            store.frame(tmp_path)
+    for text in ("nonsense\n", "[" * 5000 + "\n", "{}\n", "3\n"):
+        (tmp_path / "runs.jsonl").write_text(text)
+        with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 1: damaged"):
+            store.frame(tmp_path)
+    (tmp_path / "runs.jsonl").unlink()
+    (tmp_path / "runs.jsonl").mkdir()
+    with pytest.raises(FlashweirError, match=r"runs\.jsonl: Is a directory"):
+        store.frame(tmp_path)
+    (tmp_path / "runs.jsonl").rmdir()
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "runs-00000.parquet")
+    with pytest.raises(FlashweirError, match=r"runs-00000\.parquet: damaged: expected a column key"):
+        sweep(GRID, tmp_path / "other", reuse=[tmp_path])

@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,7 +156,27 @@ def test_paths_are_relative_to_the_spec(tmp_path: Path) -> None:
         ({"workloads": {"w": 3}}, "workloads.w"),
         ({"workloads": {"w": "random:count={n}"}}, "{n} has no value"),
         ({"axes": {"op_ration": [1]}}, "did you mean op_ratio?"),
-        ({"axes": {"seed": [1]}}, "column of every sweep"),
+        ({"axes": {"seed": [1]}}, "axes.seed: that is a column already"),
+        ({"axes": {"n": [1]}}, "axes.n: that is a column already"),
+        ({"axes": {"iops": {"a": {}, "b": {}}}}, "axes.iops: that is a column already"),
+        ({"axes": {"gc": {"victim": "fifo"}}}, "axes.gc.victim: 'fifo': expected a list"),
+        ({"axes": {"gc": {"victim": ["fifo"]}, "policy": {"a": {"gc": {"victim": "greedy"}}}}}, "sets gc.victim, as"),
+        ({"axes": {"channels": [2**63]}}, "expected at most"),
+        ({"axes": {"op_ratio": {"from": 0, "to": 1e300, "step": 1e-300}}}, "values"),
+        ({"axes": {"buffer.bytes": {"from": "64KiB", "to": "4us", "step": 1}}}, "not a mixture"),
+        ({"axes": {"buffer.bytes": {"from": "64KiB", "to": "1MiB", "factor": "4KiB"}}}, "plain number"),
+        ({"compare": ["channels"]}, "compare: ['channels']: expected the name of an axis"),
+        ({"zip": [[["channels"]]]}, "no axis"),
+        ({"set": {"capacity": object()}}, "set.capacity"),
+        ({1: 2}, "expected names as texts"),
+        ({"derived": {"iops": "iops * 2"}}, "column already"),
+        ({"derived": {"iops low": "iops"}}, "column already"),
+        ({"axes": {"channels": [1, 2]}, "metrics": ["channels"]}, "no number of a result"),
+        ({"workloads": ["random:count=5", "random:count=5"]}, "listed twice"),
+        ({"device": "nosuch.toml"}, "nosuch.toml"),
+        ({"axes": {"device": ["femu", "nosuch"]}}, "nosuch"),
+        ({"warmup": "mser"}, "mser"),
+        ({"activity": "10ms"}, "10ms"),
         ({"axes": {"policy": {"a": {"gc.victm": "fifo"}}}}, "gc.victm"),
         ({"set": {"chanels": 3}}, "did you mean channels?"),
         ({"seeds": 0}, "seeds"),
@@ -170,7 +191,7 @@ def test_paths_are_relative_to_the_spec(tmp_path: Path) -> None:
         ({"derived": {"a": "iops +"}}, "derived.a"),
         ({"derived": {"error": "iops"}}, "column already"),
         ({"metrics": "iops"}, "metrics"),
-        ({"metrics": ["iosp"]}, "iosp is no column; did you mean iops?"),
+        ({"metrics": ["iosp"]}, "iosp is no number of a result; did you mean iops?"),
         ({"derived": {"a": "flash.gc.programs / flash.program"}}, "did you mean flash.programs?"),
         ({"derived": {"a": "iops * b", "b": "iops"}}, "derived.a: b is no column"),
         ({"verify": "yes"}, "true or false"),
@@ -183,6 +204,31 @@ def test_bad_specs_are_one_clear_line(change: dict[str, Any], message: str) -> N
         load({**MINIMAL, **change})
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_values_of_python_are_taken() -> None:
+    spec = load(
+        {
+            "workloads": [Path("random:count=5"), "random:count=6"],
+            "seeds": np.arange(1, 4),
+            "axes": {"op_ratio": np.array([0.1, 0.2]), "channels": (np.int64(2), 4)},
+        }
+    )
+    assert spec.seeds == [1, 2, 3]
+    assert [list(axis.labels) for axis in spec.axes] == [["random:count=5", "random:count=6"], [0.1, 0.2], [2, 4]]
+    last = load({**MINIMAL, "seeds": {"first": 2**64 - 1, "count": 1}})
+    assert last.seeds == [2**64 - 1]
+
+
+def test_traces_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "t.csv").write_text("0,h,0,Write,0,4096,0\n")
+    path = tmp_path / "s.toml"
+    path.write_text('workloads = ["x/t.csv", "y/t.csv"]\n')
+    assert list(load(path).workloads) == ["x/t.csv", "y/t.csv"]
+    path.write_text('workloads = ["x/t.csv", "random:count=5"]\n')
+    assert list(load(path).workloads) == ["t.csv", "random:count=5"]
 
 
 def test_bad_files_name_the_file_and_line(tmp_path: Path) -> None:

@@ -54,6 +54,8 @@ pub struct WorkloadSpec {
     pub name: Option<String>,
     /// A trace file or a generator spec.
     pub spec: String,
+    /// Which content of the file is meant, in any words: runs that share traces share only what has the same.
+    pub content: Option<String>,
 }
 
 /// How to read a trace, as text.

@@ -12,8 +12,8 @@ use crate::spec::TraceOptions;
 /// Requests read at a time.
 const BATCH: usize = 1 << 16;
 
-/// What tells one reading of a file from another: its name, and the reader's options as text.
-type Key = (String, String);
+/// What tells one reading of a file from another: its name, which content is meant, and the reader's options as text.
+type Key = (String, Option<String>, String);
 
 /// A trace that has been read, or not yet. The lock keeps others waiting while one reads.
 type Slot = Arc<Mutex<Option<Arc<Parsed>>>>;
@@ -35,8 +35,13 @@ pub struct Traces {
 
 impl Traces {
     /// The trace at `path`: read now, by whoever asks first.
-    pub(crate) fn open(&self, path: &Path, options: &TraceOptions) -> Result<Shared, TraceError> {
-        let key = (path.to_string_lossy().into_owned(), format!("{options:?}"));
+    pub(crate) fn open(
+        &self,
+        path: &Path,
+        content: Option<&str>,
+        options: &TraceOptions,
+    ) -> Result<Shared, TraceError> {
+        let key = (path.to_string_lossy().into_owned(), content.map(str::to_owned), format!("{options:?}"));
         // A panic while a slot was locked left it as it was before.
         let slot =
             Arc::clone(self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
@@ -50,7 +55,7 @@ impl Traces {
 
     /// Lets go of the trace at `path`; runs that use it keep it until they end.
     pub fn forget(&self, path: &str) {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _), _| known != path);
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, ..), _| known != path);
     }
 
     /// How many traces are kept.

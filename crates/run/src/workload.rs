@@ -10,7 +10,7 @@ use flashweir_trace::{Request, SECTOR_BYTES, Source, TraceError};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::spec::{RunSpec, TraceOptions};
+use crate::spec::{RunSpec, TraceOptions, WorkloadSpec};
 use crate::traces::{Shared, Traces};
 
 /// Distance between the seed of a generator and that of its preconditioning: any odd constant does.
@@ -49,9 +49,9 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn open(&self, path: &Path) -> Result<Opened, TraceError> {
+    fn open(&self, path: &Path, content: Option<&str>) -> Result<Opened, TraceError> {
         Ok(match self.shared {
-            Some(traces) => Opened::Shared(traces.open(path, &self.options)?),
+            Some(traces) => Opened::Shared(traces.open(path, content, &self.options)?),
             None => Opened::Trace(Box::new(Trace::open(path, &self.parsed)?)),
         })
     }
@@ -105,7 +105,7 @@ impl Workloads {
                 let expected = "expected a name of its own for each workload".into();
                 return Err(Error::Setting { what: format!("workload name {name:?}"), expected });
             }
-            all.add(name, &workload.spec, &reading, run.seed.map(|seed| seed.wrapping_add(stream)))?;
+            all.add(name, workload, &reading, run.seed.map(|seed| seed.wrapping_add(stream)))?;
         }
         if all.specs.iter().all(Option::is_some)
             && (run.format.is_some() || run.columns.is_some() || run.skip_bad > 0)
@@ -119,16 +119,17 @@ impl Workloads {
     fn add(
         &mut self,
         name: String,
-        text: &str,
+        workload: &WorkloadSpec,
         reading: &Reading<'_>,
         seed: Option<u64>,
     ) -> Result<(), TraceError> {
+        let text = workload.spec.as_str();
         let path = Path::new(text);
         let description = |workload: String| Description { name, workload, trace: None };
         if path.exists() || !Spec::is_spec(text) {
             let file =
                 path.file_name().map_or_else(|| text.into(), |file| file.to_string_lossy().into_owned());
-            self.sources.push(reading.open(path)?);
+            self.sources.push(reading.open(path, workload.content.as_deref())?);
             self.specs.push(None);
             self.descriptions.push(description(file));
             return Ok(());

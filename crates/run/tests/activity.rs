@@ -15,7 +15,7 @@ const SHARES: [&str; 5] = ["host", "gc", "mapping", "waiting", "idle"];
 
 fn spec(settings: &[(&str, String)], workload: &str, activity: Option<Value>) -> RunSpec {
     RunSpec {
-        workloads: vec![WorkloadSpec { name: None, spec: workload.into() }],
+        workloads: vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }],
         overrides: settings
             .iter()
             .map(|(key, value)| ((*key).into(), Value::String(value.clone())))

@@ -8,7 +8,7 @@ const DRIVE: [(&str, &str); 3] = [("capacity", "32MiB"), ("pages_per_block", "32
 
 fn spec(workload: &str, settings: &[(&str, &str)], warmup: Option<&str>) -> RunSpec {
     RunSpec {
-        workloads: vec![WorkloadSpec { name: None, spec: workload.into() }],
+        workloads: vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }],
         overrides: DRIVE.iter().chain(settings).map(|(key, value)| ((*key).into(), json!(value))).collect(),
         warmup: warmup.map(Into::into),
         ..RunSpec::default()

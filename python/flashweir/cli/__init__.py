@@ -51,6 +51,9 @@ def main() -> NoReturn:
     """Runs the command line; the only way out is an exit code."""
     try:
         code = app(standalone_mode=False) or 0
+        if code == INTERRUPTED:
+            # Ctrl-C between what we watch: the library makes a code of it, and no words.
+            code = fail("stopped by Ctrl-C", INTERRUPTED)
         sys.stdout.flush()
     except typer.TyperException as error:
         code = fail(error.format_message(), BAD_INPUT)

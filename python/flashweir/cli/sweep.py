@@ -48,6 +48,7 @@ def sweep(
     if memory is not None and (memory_bytes is None or memory_bytes < 1):
         raise ConfigError(f"--memory {memory}: expected a size such as 8GiB")
     if dry_run:
+        sweeps.backend_for(on)
         _estimate(spec, threads, json_to)
         return
     directory = output or Path(f"{spec.stem}.sweep")

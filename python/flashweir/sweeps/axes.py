@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashweir._native import ConfigError
-from flashweir.quantity import number_of, write_like
+from flashweir.quantity import kind_of, number_of, unit_of, write_like
 from flashweir.settings import flat
 
 Label = bool | int | float | str
 
 # More than anyone waits for; a slip in a range is found before it fills the memory.
 MOST_VALUES = 1_000_000
+# What a column of whole numbers holds.
+MOST_INTEGER = 2**63 - 1
 _RANGE_KEYS = {"from", "to", "step", "factor", "count", "scale"}
 
 
@@ -37,6 +39,7 @@ def axis(name: str, given: object) -> Axis:
         ConfigError: no values, or values that are no numbers, texts or booleans.
     """
     if isinstance(given, Mapping):
+        _check_leaves(name, given)
         if given and all(isinstance(value, Mapping) for value in given.values()):
             return Axis(name, tuple(given), tuple(flat(value) for value in given.values()))
         labels = _range(name, given)
@@ -50,10 +53,23 @@ def axis(name: str, given: object) -> Axis:
     for label in labels:
         if not isinstance(label, (bool, int, float, str)) or (isinstance(label, float) and not math.isfinite(label)):
             raise ConfigError(f"axes.{name}: {label!r}: expected numbers, texts or booleans")
+        if isinstance(label, int) and not -MOST_INTEGER <= label <= MOST_INTEGER:
+            raise ConfigError(
+                f"axes.{name}: {label}: expected at most {MOST_INTEGER} as a number; as a text it may be more"
+            )
     if len({(type(label) is bool, label) for label in labels}) < len(labels):
         twice = next(label for rank, label in enumerate(labels) if label in labels[:rank])
         raise ConfigError(f"axes.{name}: {twice!r} is listed twice")
     return Axis(name, _of_one_kind(labels), tuple({name: label} for label in labels))
+
+
+def _check_leaves(name: str, given: Mapping[str, Any]) -> None:
+    """Says of `gc.victim = "fifo"` that a list is expected: it is neither a range nor a group of settings."""
+    if _RANGE_KEYS & set(given):
+        return
+    for part, value in given.items():
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"axes.{name}.{part}: {value!r}: expected a list, a range with from and to, or tables")
 
 
 def _of_one_kind(labels: Sequence[Label]) -> tuple[Label, ...]:
@@ -71,6 +87,11 @@ def _range(name: str, given: Mapping[str, Any]) -> list[Label]:
         raise ConfigError(f"{where}: a range needs from, to, and one of step, factor, or count (with scale)")
     first, last = given["from"], given["to"]
     start, end = _number(where, "from", first), _number(where, "to", last)
+    kinds = {kind_of(unit_of(value)) for value in (first, last, given.get("step", first))}
+    if len(kinds) > 1:
+        raise ConfigError(f"{where}: {first!r} to {last!r}: expected sizes, times or plain numbers, not a mixture")
+    if unit_of(given.get("factor", 2)):
+        raise ConfigError(f"{where}.factor: {given['factor']!r}: expected a plain number")
     if ways == ["count"]:
         values = _counted(where, start, end, given["count"], given.get("scale", "linear"))
     else:
@@ -89,10 +110,10 @@ def _stepped(where: str, start: float, end: float, way: str, by: object) -> list
         limits = "a factor above 1 and from above 0" if way == "factor" else "a step above 0"
         raise ConfigError(f"{where}: expected {limits}, and from not above to")
     count = math.log(end / start, amount) if way == "factor" else (end - start) / amount
+    if not count < MOST_VALUES:
+        raise ConfigError(f"{where}: that is {count + 1:,.0f} values: expected at most {MOST_VALUES:,}")
     # The last value is meant even if rounding puts it a hair beyond the end.
     steps = math.floor(count + 1e-9)
-    if steps >= MOST_VALUES:
-        raise ConfigError(f"{where}: that is {steps + 1:,} values: expected at most {MOST_VALUES:,}")
     return [start * amount**step if way == "factor" else start + step * amount for step in range(steps + 1)]
 
 

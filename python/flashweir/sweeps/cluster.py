@@ -18,7 +18,7 @@ from flashweir._native import FlashweirError
 from flashweir.sweeps.backend import Backend, Outcome
 from flashweir.sweeps.deployment import Deploy, Deployment, Quiet, deployment
 from flashweir.sweeps.local import MEMORY_SHARE
-from flashweir.sweeps.points import Planned, Planner, resolved
+from flashweir.sweeps.points import Planned, resolved
 from flashweir.sweeps.worker import Trace, engine, forget, pack, unpack
 
 # A `distributed.Future`: what it takes and gives is not typed there.
@@ -95,7 +95,6 @@ class ClusterBackend:
         self._client = self._on.client
         self._sweep = uuid.uuid4().hex
         self._number = 0
-        self._planner = Planner()
         self._traces: dict[str, Trace] = {}
         self._contents: dict[str, Future] = {}
         self._todo: deque[Planned] = deque()
@@ -127,7 +126,7 @@ class ClusterBackend:
             try:
                 for path in planned.traces:
                     absolute = Path(path).absolute()
-                    digest = self._planner.digest(path)
+                    digest = planned.contents[path].digest
                     self._traces[path] = Trace(path, str(absolute), absolute.stat().st_size, digest)
             except (FlashweirError, OSError) as error:
                 self._outcomes.append(Outcome(planned, None, str(error)))

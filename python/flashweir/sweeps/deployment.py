@@ -65,7 +65,7 @@ def deployment(on: str) -> Deploy:
         scheme, _, place = on.partition("://")
         from distributed.comm import registry
 
-        known = sorted(registry.backends)
+        known = [name for name in SCHEMES if name in registry.backends]
         if scheme not in known or not place:
             raise ConfigError(f"--on {on}: expected an address that starts with one of {', '.join(known)}, and a place")
         return lambda: Deployment(on, connect(on))
@@ -188,11 +188,18 @@ def _no_warnings() -> Iterator[None]:
         yield
 
 
+# What leads to a scheduler of another process.
+SCHEMES = ("tcp", "tls", "ws", "wss")
+
+
 class Quiet:
     """Keeps the loggers of Dask off the user's screen until `end`: what matters of it comes as an error."""
 
     def __init__(self) -> None:
         """Raises their levels."""
+        # Its import sets the levels, so it has to come first.
+        import distributed  # noqa: F401
+
         names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _NOISY]
         loggers = [logging.getLogger(name) for name in {*names, *_NOISY}]
         self._levels = [(logger, logger.level) for logger in loggers]

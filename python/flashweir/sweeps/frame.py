@@ -87,7 +87,11 @@ class SweepFrame(pl.DataFrame):
             )
         if baseline is None and axis == meta["compare"]:
             baseline = meta["baseline"]
-        return statistics.compare(self, axis, self._metrics(metrics), baseline)
+        # Axes that advance with this one don't stay the same; and where it does not act, nothing differs.
+        together = {name for group in meta.get("zipped", []) if axis in group for name in group}
+        others = [name for name in self.axes if name == axis or name not in together]
+        acting = self.filter(self[axis].is_not_null()) if axis in self.columns else self
+        return statistics.compare(acting, axis, self._metrics(metrics), baseline, by=others)
 
     def figures(self) -> "list[Chart]":
         """All figures that the sweep has the data for (docs/reference/figures.md)."""

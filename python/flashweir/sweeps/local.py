@@ -12,7 +12,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import FlashweirError
 from flashweir.sweeps.backend import Outcome
-from flashweir.sweeps.points import Planned, resolved
+from flashweir.sweeps.points import Content, Planned, file_state, resolved
 
 # Of the memory that is free when a sweep starts.
 MEMORY_SHARE = 0.8
@@ -117,8 +117,19 @@ class LocalBackend:
 
 
 def simulate(planned: Planned, traces: _native.Traces, stop: threading.Event) -> Outcome:
-    """Runs one; every failure becomes an outcome."""
-    return Outcome(planned, *attempt(resolved(planned), traces, stop))
+    """Runs one; every failure becomes an outcome, and so does a trace that is no longer the one that was planned."""
+    text, error = attempt(resolved(planned), traces, stop)
+    for path, content in planned.contents.items():
+        if error is None and not _is_still(path, content):
+            return Outcome(planned, None, f"{path}: changed while the sweep ran: --resume runs it again")
+    return Outcome(planned, text, error)
+
+
+def _is_still(path: str, content: Content) -> bool:
+    try:
+        return file_state(path) == content.state
+    except FlashweirError:
+        return False
 
 
 def attempt(spec: Mapping[str, Any], traces: _native.Traces, stop: threading.Event) -> tuple[str | None, str | None]:

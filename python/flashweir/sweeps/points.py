@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from flashweir import _native
 from flashweir._native import FlashweirError
@@ -32,6 +32,13 @@ class Run:
         return self.point, self.seed
 
 
+class Content(NamedTuple):
+    """A file as it was when it was read: what the system says of it, and a hash."""
+
+    state: tuple[int, int, int]
+    digest: str
+
+
 @dataclass(frozen=True)
 class Planned:
     """A run that is known to make a drive: its identity, resolved settings, and what it takes."""
@@ -39,11 +46,12 @@ class Planned:
     run: Run
     key: str
     plan: Mapping[str, Any]
+    contents: Mapping[str, "Content"]
 
     @property
     def traces(self) -> list[str]:
         """Paths of the traces among its workloads."""
-        return [workload["path"] for workload in self.plan["workloads"] if "path" in workload]
+        return list(self.contents)
 
 
 def count_points(spec: SweepSpec) -> int:
@@ -93,7 +101,7 @@ class Planner:
     """Plans runs, and remembers what the traces hold that they read."""
 
     def __init__(self) -> None:
-        self._digests: dict[tuple[str, int, int], str] = {}
+        self._contents: dict[str, Content] = {}
 
     def plan(self, run: Run) -> Planned:
         """Resolves a run's settings and identifies it by what they are, not by how they were given.
@@ -105,9 +113,10 @@ class Planner:
             FlashweirError: the run makes no drive, or its workload can't be read.
         """
         plan = json.loads(_native.plan(json.dumps(run.spec)))
+        contents = {one["path"]: self.content(one["path"]) for one in plan["workloads"] if "path" in one}
         workloads = []
         for stream in plan["workloads"]:
-            content = self.digest(stream["path"]) if "path" in stream else stream["workload"]
+            content = contents[stream["path"]].digest if "path" in stream else stream["workload"]
             workloads.append({"name": stream["name"], "content": content})
         identity = {
             "engine": f"{_native.__version__}+{_native.__build__}",
@@ -118,25 +127,53 @@ class Planner:
                                                               "warmup", "activity") if run.spec.get(name)},
         }  # fmt: skip
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
-        return Planned(run, hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), plan)
+        return Planned(run, hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), plan, contents)
 
     def digest(self, path: str) -> str:
-        """The content of a file, as a hash; read once for as long as the file does not change.
+        """The content of a file, as a hash."""
+        return self.content(path).digest
+
+    def content(self, path: str) -> Content:
+        """A file's state and hash; read once for as long as the file does not change.
 
         Raises:
-            FlashweirError: it can't be read.
+            FlashweirError: it can't be read, or changes while it is read.
         """
-        try:
-            status = Path(path).stat()
-            known = (path, status.st_size, status.st_mtime_ns)
-            if known not in self._digests:
+        state = file_state(path)
+        known = self._contents.get(path)
+        if known is None or known.state != state:
+            try:
                 with open(path, "rb") as file:  # noqa: PTH123 - file_digest takes what open gives
-                    self._digests[known] = hashlib.file_digest(file, "blake2b").hexdigest()[:32]
-        except OSError as error:
-            raise FlashweirError(f"{path}: {error.strerror}") from error
-        return self._digests[known]
+                    known = Content(state, hashlib.file_digest(file, "blake2b").hexdigest()[:32])
+            except OSError as error:
+                raise FlashweirError(f"{path}: {error.strerror}") from error
+            if file_state(path) != state:
+                raise FlashweirError(f"{path}: changed while it was read")
+            self._contents[path] = known
+        return known
+
+
+def file_state(path: str) -> tuple[int, int, int]:
+    """What tells a file from another under its name: inode, size and time of change.
+
+    Raises:
+        FlashweirError: there is none.
+    """
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        raise FlashweirError(f"{path}: {error.strerror}") from error
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def resolved(planned: Planned) -> dict[str, Any]:
-    """The run with its drive spelled out: it needs no preset and no device file any more."""
-    return {**planned.run.spec, "device": None, "overrides": flat(planned.plan["config"])}
+    """The run with its drive spelled out, without a preset or a device file, and with the contents that are meant."""
+    streams = planned.run.spec["workloads"]
+    workloads = [{**one, "content": planned.contents[one["spec"]].digest} if one["spec"] in planned.contents else one
+                 for one in streams]  # fmt: skip
+    return {
+        **planned.run.spec,
+        "workloads": workloads,
+        "device": None,
+        "overrides": flat(planned.plan["config"]),
+    }

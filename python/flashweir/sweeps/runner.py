@@ -25,7 +25,7 @@ PATIENCE_S = 0.2
 # Runs taken over from earlier sweeps are written so many at a time.
 BATCH = 500
 # What two sweeps must have in common for the rows of one to be rows of the other.
-LAYOUT = ("axes", "seeds", "derived", "expressions")
+LAYOUT = ("axes", "workloads", "seeds", "derived", "expressions")
 
 
 @dataclass
@@ -77,9 +77,6 @@ def execute(
         ConfigError: the directory holds a sweep and `resume` is not given, or `reuse` names no sweep.
         FlashweirError: another process writes there, or `progress` stopped the sweep.
     """
-    found = (directory / "sweep.json").exists() or bool(parts(directory))
-    if found and not resume:
-        raise ConfigError(f"{directory}: holds a sweep already: --resume goes on with it, -o names another directory")
     if directory.exists() and not directory.is_dir():
         raise ConfigError(f"{directory}: expected a directory for the sweep, or a new name for one")
     for other in reuse:
@@ -87,11 +84,16 @@ def execute(
     began = time.monotonic()
     state = State(total=count_points(spec) * len(spec.seeds))
     planner = Planner()
-    with Store(directory) as store:
+    with Store(directory, spec.columns) as store:
         meta = describe(spec)
-        if found:
-            store.drop_failed()
-            if not _is_same(store, meta, spec, planner):
+        if store.keys:
+            if not resume:
+                raise ConfigError(
+                    f"{directory}: holds a sweep already: --resume goes on with it, -o names another directory"
+                )
+            if _is_same(store, meta, spec, planner):
+                store.drop_failed()
+            else:
                 store.put_aside()
         store.write_meta(meta)
         sources = [*earlier(directory), *reuse]
@@ -180,8 +182,11 @@ def _is_same(store: Store, meta: dict[str, Any], spec: SweepSpec, planner: Plann
         if not left:
             return True
         if run.place in left:
+            key = left.pop(run.place)
+            if run.place in store.failed:
+                continue
             try:
-                if planner.plan(run).key != left.pop(run.place):
+                if planner.plan(run).key != key:
                     return False
             except FlashweirError:
                 return False
@@ -221,6 +226,8 @@ def describe(spec: SweepSpec) -> dict[str, Any]:
         "name": spec.name,
         "spec": spec.source,
         "axes": [{"name": axis.name, "values": list(axis.labels)} for axis in spec.axes],
+        "workloads": list(spec.workloads),
+        "zipped": [[axis.name for axis in group] for group in spec.groups if len(group) > 1],
         "seeds": list(spec.seeds),
         "points": count_points(spec),
         "runs": count_points(spec) * len(spec.seeds),

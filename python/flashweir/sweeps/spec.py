@@ -3,9 +3,10 @@
 import difflib
 import functools
 import json
+import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.settings import flat
-from flashweir.sweeps.axes import Axis, axis
+from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.numbers import numbers
 
@@ -21,6 +22,11 @@ KEYS = ("name", "workloads", "device", "set", "axes", "zip", "seeds", "derived",
         "verify", "wrap", "format", "columns", "skip_bad", "warmup", "activity")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
+# Columns of summaries and comparisons.
+TAKEN = ("runs", "failed", "metric", "alternative", "baseline", "n", "mean", "mean_baseline", "difference", "low",
+         "high", "relative", "relative_low", "relative_high", "p", "p_holm", "significant", "verdict")  # fmt: skip
+# A workload that suits every drive and every warm-up.
+PROBE = {"name": None, "spec": "random:span=4KiB,count=1000000000000"}
 MOST_SEED = 2**64 - 1
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
@@ -44,6 +50,14 @@ class SweepSpec:
     source: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def columns(self) -> dict[str, type]:
+        """The columns of its rows that hold settings or numbers, with their types."""
+        axes = {axis.name: _kind(axis.labels) for axis in self.axes if axis.name != "workload"}
+        metrics = {name: kind for name, kind in _result_columns().items() if self.run.get("warmup") or
+                   not name.startswith("warmup.")}  # fmt: skip
+        return {**axes, **dict.fromkeys(self.derived, float), **metrics}
+
+    @property
     def axes(self) -> list[Axis]:
         """All axes, the workload first where there is more than one."""
         found = [axis for group in self.groups for axis in group]
@@ -62,7 +76,7 @@ def load(given: str | Path | Mapping[str, Any]) -> SweepSpec:
         ConfigError: the file can't be read, a key is unknown, or a value is not what it should be.
     """
     if isinstance(given, Mapping):
-        return _read(dict(given), "sweep", Path())
+        return _read(_plain(given), "sweep", Path())
     path = Path(given)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -72,10 +86,37 @@ def load(given: str | Path | Mapping[str, Any]) -> SweepSpec:
         raise ConfigError(f"{path}: not UTF-8 text: expected a sweep in TOML") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: nested too deeply: expected a sweep in TOML") from error
     try:
-        return _read(table, path.stem, path.parent)
+        return _read(_plain(table), path.stem, path.parent)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def _plain(value: Any, where: str = "") -> Any:  # noqa: ANN401 - any JSON value
+    """A spec in which there is nothing but what JSON has: paths become texts, numbers of numpy numbers.
+
+    Raises:
+        ConfigError: a value of another kind, such as a date.
+    """
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise ConfigError(f"{where or 'sweep'}: {key!r}: expected names as texts")
+        return {key: _plain(inner, f"{where}.{key}" if where else key) for key, inner in value.items()}
+    if isinstance(value, (str, bool, int, float)) or value is None:
+        if isinstance(value, str) and not value.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in value):
+            raise ConfigError(f"{where}: {value!r}: expected a name in UTF-8")
+        return value
+    if isinstance(value, os.PathLike):
+        return _plain(os.fspath(value), where)
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        return [_plain(inner, where) for inner in value]
+    item = getattr(value, "item", None)
+    if callable(item):
+        return _plain(item(), where)
+    raise ConfigError(f"{where}: {value!r}: expected numbers, texts, booleans, lists or tables")
 
 
 def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
@@ -88,7 +129,7 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
     placeholders = _check_names(axes, settings, workloads)
     derived = {str(key): Expression(str(key), text) for key, text in _table(table, "derived").items()}
     for column in derived:
-        if column in RESERVED or column in axes:
+        if column in axes or _is_taken(column):
             raise ConfigError(f"derived.{column}: that is a column already: expected another name")
     device = table.get("device")
     if device is not None and not isinstance(device, str):
@@ -106,10 +147,11 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
         baseline=table.get("baseline"),
         run=_run(table),
         placeholders=placeholders,
-        source=json.loads(json.dumps(table, default=str)),
+        source=table,
     )
     _check_comparison(spec)
     _check_columns(spec)
+    _check_run(spec)
     return spec
 
 
@@ -118,7 +160,7 @@ def _workloads(given: object, folder: Path) -> dict[str, dict[str | None, str]]:
     if isinstance(given, str):
         given = {"workload": given}
     elif isinstance(given, Sequence):
-        given = {Path(str(text)).name if (folder / str(text)).exists() else str(text): text for text in given}
+        given = _named([str(text) for text in given], folder)
     if not isinstance(given, Mapping) or not given:
         raise ConfigError("workloads: expected a table of names and workloads, such as random = 'random:count=100000'")
     found: dict[str, dict[str | None, str]] = {}
@@ -128,6 +170,20 @@ def _workloads(given: object, folder: Path) -> dict[str, dict[str | None, str]]:
             raise ConfigError(f"workloads.{name}: expected a trace file, a generator, or a table of such by stream")
         found[str(name)] = {stream: str(_place(text, folder)) for stream, text in streams.items()}
     return found
+
+
+def _named(texts: Sequence[str], folder: Path) -> dict[str, str]:
+    """Names for a list of workloads: of files their names, where these differ."""
+    if len(set(texts)) < len(texts):
+        twice = next(text for rank, text in enumerate(texts) if text in texts[:rank])
+        raise ConfigError(f"workloads: {twice!r} is listed twice")
+    names = [Path(text).name if (folder / text).is_file() else text for text in texts]
+    return dict(zip(names if len(set(names)) == len(names) else texts, texts, strict=True))
+
+
+def _is_taken(name: str) -> bool:
+    """Whether a name is that of another column, of the rows or of what statistics make of them."""
+    return name in (*RESERVED, *TAKEN, *_result_columns()) or name.endswith((" low", " high"))
 
 
 def _groups(axes: Mapping[str, Axis], zipped: object, folder: Path) -> list[list[Axis]]:
@@ -142,7 +198,7 @@ def _groups(axes: Mapping[str, Axis], zipped: object, folder: Path) -> list[list
     group_of: dict[str, int] = {}
     for rank, group in enumerate(zipped):
         for name in group:
-            if name not in axes:
+            if not isinstance(name, str) or name not in axes:
                 raise ConfigError(f"zip: {name!r} is no axis{_nearest(str(name), list(axes))}")
             if name in group_of:
                 raise ConfigError(f"zip: {name!r} is listed twice")
@@ -174,16 +230,23 @@ def _check_names(
     if unknown := sorted(set(settings) - known):
         raise ConfigError(f"set.{unknown[0]}: no key of a drive{_nearest(unknown[0], sorted(known))}")
     for name, found in axes.items():
-        if name in RESERVED:
-            raise ConfigError(f"axes.{name}: that is a column of every sweep: expected another name")
+        if _is_taken(name):
+            raise ConfigError(f"axes.{name}: that is a column already: expected another name")
         for key in set().union(*found.settings) - known - {"device"}:
             raise ConfigError(f"axes.{name}: {key} is no key of a drive, no placeholder of a workload"
                               f"{_nearest(key, sorted(known))}")  # fmt: skip
+    setters: dict[str, str] = {}
+    for name, found in axes.items():
+        for key in set().union(*found.settings):
+            if setters.setdefault(key, name) != name:
+                raise ConfigError(f"axes.{name}: sets {key}, as axes.{setters[key]} does: expected one axis a key")
     return frozenset(placeholders - keys)
 
 
 def _check_comparison(spec: SweepSpec) -> None:
     axes = {axis.name: axis for axis in spec.axes}
+    if spec.compare is not None and not isinstance(spec.compare, str):
+        raise ConfigError(f"compare: {spec.compare!r}: expected the name of an axis")
     if spec.compare is None and spec.baseline is not None:
         raise ConfigError("baseline: expected compare, the axis that it is a value of")
     if spec.compare is not None and spec.compare not in axes:
@@ -196,23 +259,39 @@ def _check_comparison(spec: SweepSpec) -> None:
 def _check_columns(spec: SweepSpec) -> None:
     """Metrics and derived columns have to name what a result has: better found now than after ten thousand runs."""
     # Parts whose names depend on the run are taken on trust; the run says if they are not there.
-    open_parts = ("streams.", "warmup.")
-    known = [*_result_columns(), *(axis.name for axis in spec.axes), "seed", "point"]
+    open_parts = ("streams.",)
+    columns = list(_result_columns())
+    known = [*columns, *(axis.name for axis in spec.axes), "seed", "point"]
     for column, expression in spec.derived.items():
         for name in expression.names():
             if name not in known and not name.startswith(open_parts):
                 raise ConfigError(f"derived.{column}: {name} is no column{_nearest(name, known)}")
         known.append(column)
     for name in spec.metrics:
-        if name not in known and not name.startswith(open_parts):
-            raise ConfigError(f"metrics: {name} is no column{_nearest(name, known)}")
+        if name not in (*columns, *spec.derived):
+            raise ConfigError(f"metrics: {name} is no number of a result{_nearest(name, [*columns, *spec.derived])}")
 
 
 @functools.cache
-def _result_columns() -> list[str]:
-    """Numbers of a result by dotted name, from the shortest run there is."""
-    text = _native.simulate(json.dumps({"workloads": [{"name": None, "spec": "random:count=1"}]}))
-    return [name for name, _ in numbers(json.loads(text))]
+def _result_columns() -> dict[str, type]:
+    """Numbers of a result by dotted name, and whether they are whole, from the shortest run there is."""
+    run = {"workloads": [{"name": None, "spec": "random:count=1"}], "warmup": "requests=0"}
+    return {name: int if isinstance(value, int) else float for name, value in
+            numbers(json.loads(_native.simulate(json.dumps(run))))}  # fmt: skip
+
+
+def _kind(labels: Sequence[Label]) -> type:
+    """The type of a column of labels, which are of one kind, or whole and other numbers."""
+    return type(labels[0]) if len({type(label) for label in labels}) == 1 else float
+
+
+def _check_run(spec: SweepSpec) -> None:
+    """Refuses a device that is none and options that no run has: better now than in every row."""
+    chosen = [settings["device"] for group in spec.groups for axis in group for settings in axis.settings
+              if "device" in settings]  # fmt: skip
+    options = {name: value for name, value in spec.run.items() if name in ("warmup", "activity")}
+    for device in dict.fromkeys([spec.device, *chosen]):
+        _native.plan(json.dumps({"workloads": [PROBE], "device": device, **options}))
 
 
 def _seeds(given: object) -> list[int]:
@@ -227,8 +306,8 @@ def _seeds(given: object) -> list[int]:
         return seeds
     else:
         raise ConfigError("seeds: expected how many, a list, or {first = 1, count = 10}")
-    if not _is_whole(count, 1, 10_000_000) or not _is_whole(first, 0, MOST_SEED - count):
-        raise ConfigError("seeds: expected how many: a whole number of at least 1")
+    if not _is_whole(count, 1, 10_000_000) or not _is_whole(first, 0, MOST_SEED + 1 - count):
+        raise ConfigError(f"seeds: expected a count of at least 1, and seeds from 0 to {MOST_SEED}")
     return list(range(first, first + count))
 
 

@@ -6,11 +6,13 @@ the directory puts right. So whatever is killed, no finished run is lost and non
 """
 
 import fcntl
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from io import RawIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.sweeps.rows import FIRST, LAST, line
@@ -23,18 +25,26 @@ PART_ROWS = 1000
 # Results with many latencies are large: fewer than a thousand of them then make a part.
 PART_BYTES = 64 << 20
 Place = tuple[int, int]
+# Columns that every part has, and their types.
+_NEEDED = {"key": ("String", "Null"), "point": ("Int64",), "seed": ("UInt64",), "workload": ("String",),
+           "error": ("String", "Null"), "result": ("String", "Null")}  # fmt: skip
 
 
 class Store:
     """A sweep's directory, open for writing by this process alone."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, columns: Mapping[str, type] | None = None) -> None:
         """Opens or makes the directory, and puts right what a killed writer left.
 
+        Args:
+            directory: where the sweep is.
+            columns: names and types of the columns of settings and numbers; every Parquet part has them all.
+
         Raises:
-            FlashweirError: another process writes to it.
+            FlashweirError: another process writes to it, or a file of it is damaged.
         """
         self.directory = directory
+        self._columns = columns or {}
         directory.mkdir(parents=True, exist_ok=True)
         self._lock = (directory / ".lock").open("wb")
         try:
@@ -49,7 +59,7 @@ class Store:
         self.failed: set[Place] = set()
         self._tail: list[dict[str, Any]] = []
         self._tail_bytes = 0
-        self._appended: BinaryIO | None = None
+        self._appended: RawIOBase | None = None
         self._recover()
 
     def __enter__(self) -> Self:
@@ -83,8 +93,7 @@ class Store:
         if self._appended is None:
             self._appended = (self.directory / "runs.jsonl").open("ab", buffering=0)
         lines = b"".join(map(line, rows))
-        self._appended.write(lines)
-        os.fdatasync(self._appended.fileno())
+        _append(self._appended, lines, self.directory / "runs.jsonl")
         for row in rows:
             self._know(row)
         self._tail.extend(rows)
@@ -102,7 +111,7 @@ class Store:
             if not kept:
                 part.unlink()
             elif len(kept) < len(rows):
-                replace(part, _parquet(kept))
+                replace(part, _parquet(kept, self._columns))
         self._tail = [row for row in self._tail if row["error"] is None]
         self._rewrite_tail()
         for place in self.failed:
@@ -126,7 +135,7 @@ class Store:
 
     def _compact(self) -> None:
         numbers = [int(part.stem.partition("-")[2]) for part in parts(self.directory)]
-        replace(self.directory / f"runs-{max(numbers, default=-1) + 1:05}.parquet", _parquet(self._tail))
+        replace(self.directory / f"runs-{max(numbers, default=-1) + 1:05}.parquet", _parquet(self._tail, self._columns))
         self._tail = []
         self._rewrite_tail()
 
@@ -173,26 +182,43 @@ def read_meta(directory: Path) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows of `runs.jsonl`. The last line of a killed writer may be torn: it did not count yet.
+    """Rows of `runs.jsonl`. A killed writer may have left part of a line at the end: it did not count yet.
 
     Raises:
-        FlashweirError: a line before the last is damaged.
+        FlashweirError: the file can't be read, or a line is damaged.
     """
     if not path.exists():
         return
-    with path.open("rb") as file:
-        torn: tuple[int, str] | None = None
-        for number, text in enumerate(file, 1):
-            if torn is not None:
-                raise FlashweirError(f"{path}: line {torn[0]}: damaged: {torn[1]}")
-            try:
-                row = json.loads(text)
-                place_of(row), row["key"], row["error"], row["result"]
-            except (ValueError, TypeError, KeyError) as error:
-                torn = number, " ".join(str(error).split())
-                continue
-            result = row["result"]
-            yield {**row, "result": None if result is None else json.dumps(result, separators=(",", ":"))}
+    try:
+        with path.open("rb") as file:
+            for number, text in enumerate(file, 1):
+                if not text.endswith(b"\n"):
+                    return
+                yield _row(text, f"{path}: line {number}: damaged")
+    except OSError as error:
+        raise FlashweirError(f"{path}: {error.strerror}") from error
+
+
+def _row(text: bytes, where: str) -> dict[str, Any]:
+    """A line as a row; its result as text.
+
+    Raises:
+        FlashweirError: the line is no row of a sweep.
+    """
+    try:
+        row = json.loads(text)
+        right = (
+            all(isinstance(row[name], int) for name in ("point", "seed"))
+            and all(isinstance(row[name], str | None) for name in ("key", "error", "workload"))
+            and isinstance(row["result"], dict | None)
+            and all(isinstance(value, str | int | float | None) for name, value in row.items() if name != "result")
+        )
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise FlashweirError(f"{where}: {' '.join(str(error).split())}") from error
+    if not right:
+        raise FlashweirError(f"{where}: expected a run with key, point, seed, workload, error and result")
+    result = row["result"]
+    return {**row, "result": None if result is None else json.dumps(result, separators=(",", ":"))}
 
 
 def read_part(path: Path) -> Iterator[dict[str, Any]]:
@@ -202,24 +228,25 @@ def read_part(path: Path) -> Iterator[dict[str, Any]]:
 
 def rows(directory: Path) -> Iterator[dict[str, Any]]:
     """All rows of a sweep with their results as JSON text, a thousand of them in memory at a time."""
+    # The lines first, as in `frame`.
+    tail = list(read_lines(directory / "runs.jsonl"))
     seen: set[Place] = set()
-    for part in parts(directory):
-        for row in read_part(part):
-            seen.add(place_of(row))
-            yield row
-    for row in read_lines(directory / "runs.jsonl"):
-        if place_of(row) not in seen:
-            yield row
+    for found in (*map(read_part, parts(directory)), tail):
+        for row in found:
+            if place_of(row) not in seen:
+                seen.add(place_of(row))
+                yield row
 
 
 def frame(directory: Path) -> "pl.DataFrame":
     """The rows of a sweep without their results, in the order of the grid."""
     import polars as pl
 
-    frames = [_read_parquet(part, without=["result"]) for part in parts(directory)]
+    # The lines first: a part that is written meanwhile then holds rows twice at worst, and each counts once.
     tail = list(read_lines(directory / "runs.jsonl"))
+    frames = [_read_parquet(part, without=["result"]) for part in parts(directory)]
     if tail:
-        frames.append(_frame(tail).drop("result"))
+        frames.append(_frame(tail, {}).drop("result"))
     if not frames:
         return pl.DataFrame(schema={"key": pl.String, "point": pl.Int64, "seed": pl.UInt64, "workload": pl.String,
                                     "error": pl.String})  # fmt: skip
@@ -228,19 +255,44 @@ def frame(directory: Path) -> "pl.DataFrame":
     return whole.select([name for name in whole.columns if name != "error"] + ["error"])
 
 
-def replace(path: Path, content: bytes) -> None:
-    """Writes a file under a temporary name, syncs it, and gives it its name."""
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
+def _append(file: RawIOBase, lines: bytes, path: Path) -> None:
+    """Appends and syncs; what can't be written whole is taken back.
+
+    Raises:
+        FlashweirError: it can't be written.
+    """
+    end = file.seek(0, os.SEEK_END)
+    left = memoryview(lines)
     try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        while left:
+            left = left[file.write(left) or 0 :]
+        os.fdatasync(file.fileno())
+    except OSError as error:
+        file.truncate(end)
+        raise FlashweirError(f"{path}: {error.strerror}: runs before are kept, --resume goes on") from error
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Writes a file under a temporary name, syncs it, and gives it its name.
+
+    Raises:
+        FlashweirError: it can't be written.
+    """
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise FlashweirError(f"{path}: {error.strerror}: runs that are done are kept, --resume goes on") from error
 
 
 def _read_parquet(part: Path, *, columns: Sequence[str] | None = None, without: Sequence[str] = ()) -> "pl.DataFrame":
@@ -248,31 +300,35 @@ def _read_parquet(part: Path, *, columns: Sequence[str] | None = None, without: 
 
     try:
         found = pl.scan_parquet(part)
+        schema = found.collect_schema()
+        for name, kinds in _NEEDED.items():
+            if str(schema.get(name)) not in kinds:
+                raise FlashweirError(f"{part}: damaged: expected a column {name} of type {kinds[0]}")
         return (found.select(columns) if columns else found.drop(without)).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise FlashweirError(f"{part}: damaged: {error}") from error
 
 
-def _frame(rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
-    """Rows as a frame. A column is of integers only if every value is one: null metrics are floats elsewhere."""
+def _frame(rows: Sequence[Mapping[str, Any]], known: Mapping[str, type]) -> "pl.DataFrame":
+    """Rows as a frame, with all known columns; others have the type of what is in them."""
     import polars as pl
 
-    names = dict.fromkeys(name for row in rows for name in row if name not in LAST)
+    names = dict.fromkeys([*FIRST, *known, *(name for row in rows for name in row if name not in LAST)])
     columns: dict[str, pl.Series] = {}
     for name in names:
         values = [row.get(name) for row in rows]
-        columns[name] = pl.Series(name, values, dtype=_type(name, values), strict=False)
+        columns[name] = pl.Series(name, values, dtype=_type(name, values, known), strict=False)
     columns["error"] = pl.Series("error", [row["error"] for row in rows], dtype=pl.String)
     columns["result"] = pl.Series("result", [row["result"] for row in rows], dtype=pl.String)
     return pl.DataFrame(columns)
 
 
-def _type(name: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a polars type
+def _type(name: str, values: Sequence[object], known: Mapping[str, type]) -> Any:  # noqa: ANN401 - a polars type
     import polars as pl
 
     if name in FIRST:
         return {"key": pl.String, "point": pl.Int64, "seed": pl.UInt64, "workload": pl.String}[name]
-    kinds = {type(value) for value in values} - {type(None)}
+    kinds = {known[name]} if name in known else {type(value) for value in values} - {type(None)}
     if kinds == {bool}:
         return pl.Boolean
     if str in kinds or bool in kinds:
@@ -280,9 +336,7 @@ def _type(name: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a polar
     return pl.Int64 if kinds == {int} else pl.Float64
 
 
-def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    import io
-
+def _parquet(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, type]) -> bytes:
     buffer = io.BytesIO()
-    _frame(rows).write_parquet(buffer, compression="zstd")
+    _frame(rows, columns).write_parquet(buffer, compression="zstd")
     return buffer.getvalue()

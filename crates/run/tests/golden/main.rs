@@ -45,7 +45,7 @@ fn counts(changes: &[(&str, &str)]) -> String {
     let base = [("capacity", "4GiB"), ("op_ratio", "0.07"), ("precondition", "full")];
     let overrides =
         base.iter().chain(changes).map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
-    let workloads = vec![WorkloadSpec { name: None, spec: trace.into() }];
+    let workloads = vec![WorkloadSpec { spec: trace.into(), ..WorkloadSpec::default() }];
     let run = RunSpec { workloads, overrides, verify: true, ..RunSpec::default() };
     let result = simulate(&run, &mut |_| true).unwrap_or_else(|error| panic!("{changes:?}: {error}"));
     let (flash, counters) = (&result["flash"], &result["counters"]);

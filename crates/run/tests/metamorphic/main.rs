@@ -22,7 +22,7 @@ const SMALL: [Setting; 3] = [("capacity", "4MiB"), ("pages_per_block", "8"), ("p
 /// The result of a run without what depends on the machine, repeats the input or is the drive's shape; and the engine.
 fn result_and_engine(settings: &[Setting], workload: &str) -> Result<(Value, Value), Error> {
     let run = RunSpec {
-        workloads: vec![WorkloadSpec { name: None, spec: workload.into() }],
+        workloads: vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }],
         overrides: settings
             .iter()
             .map(|(key, value)| ((*key).into(), Value::String((*value).into())))

@@ -20,7 +20,7 @@ type Setting<'a> = (&'a str, &'a str);
 /// A verified run of one workload.
 fn spec(device: Option<&str>, settings: &[Setting<'_>], workload: &str) -> RunSpec {
     RunSpec {
-        workloads: vec![WorkloadSpec { name: None, spec: workload.into() }],
+        workloads: vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }],
         device: device.map(Into::into),
         overrides: settings
             .iter()

@@ -21,7 +21,7 @@ fn quiet(run: &RunSpec, traces: Option<&Traces>) -> Result<Value, String> {
 fn mixed(path: &std::path::Path) -> RunSpec {
     let mut run = spec(None, &DRIVE, &path.to_string_lossy());
     let generated = "random:span=1MiB,count=500,write=0.5,rate=1000".into();
-    run.workloads.push(WorkloadSpec { name: Some("generated".into()), spec: generated });
+    run.workloads.push(WorkloadSpec { name: Some("generated".into()), spec: generated, content: None });
     run
 }
 
@@ -39,6 +39,10 @@ fn a_shared_trace_gives_the_same_result_and_is_kept_until_forgotten() {
     // The file is not read again, not even if it has gone.
     std::fs::write(&path, "nonsense").expect("written");
     assert_eq!(quiet(&run, Some(&traces)).expect("a result"), alone);
+    // Another content is another trace.
+    let mut other = run.clone();
+    other.workloads[0].content = Some("another".into());
+    assert_eq!(quiet(&other, Some(&traces)), quiet(&run, None));
     traces.forget(&path.to_string_lossy());
     assert!(traces.is_empty());
     assert_eq!(quiet(&run, Some(&traces)), quiet(&run, None));
