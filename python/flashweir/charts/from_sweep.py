@@ -47,7 +47,9 @@ def figures(
     shares = [f"time_share.{purpose}" for purpose in PURPOSES if f"time_share.{purpose}" in frame.columns]
     metrics = shown_metrics(frame, meta)
     pareto = [name for name in ("iops", "write_amplification", *_PARETO_LATENCIES) if name in frame.columns]
-    sweep = collect(frame, meta, list(dict.fromkeys([*metrics, *pareto, *shares])))
+    # The report's table asks for the summary of the same metrics.
+    rest = [name for name in pareto if name not in metrics]
+    sweep = collect(frame, meta, list(dict.fromkeys([*metrics, *pareto, *shares])), [metrics, rest])
     if not sweep.metrics:
         return []
     shown = _chosen(sweep, meta)
@@ -117,7 +119,7 @@ def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[
     cut_up = (
         f"{along.name} is cut into {len(ranges)} ranges." if len(ranges) < len(along.values) and part.averaged else ""
     )
-    note = _note(sweep, [_intervals(series, part), part.note, cut_up])
+    note = _note(sweep, [_intervals(sweep, metric, series, part), part.note, cut_up])
     axes = _axis(along), Axis(_label(metric), scale_for(values))
     title = f"{_heading(metric)} over {along.name}"
     return [Plot(f"{kind}-{_safe(metric)}", title, *axes, series, note=note)]
@@ -151,7 +153,7 @@ def _heat(sweep: Sweep, metric: str) -> list[Chart]:
     values = [[_mean(sweep, part, (column, row), metric) for column in columns] for row in rows]
     if not any(value is not None for row in values for value in row):
         return []
-    note = _note(sweep, ["Mean over seeds.", part.note])
+    note = _note(sweep, [f"{_kind(sweep, metric, part)}.", part.note])
     axes = Axis(x.name, "category"), Axis(y.name, "category")
     title = f"{_heading(metric)} over {x.name} and {y.name}"
     return [Heat(f"heat-{_safe(metric)}", title, *axes, columns, rows, values, _label(metric), note=note)]
@@ -164,8 +166,9 @@ def _pareto(sweep: Sweep) -> list[Chart]:
     from flashweir.statistics.pareto import undominated
 
     charts: list[Chart] = []
+    single = Cut({setting: [setting] for setting in sweep.metrics}, "", averaged=False)
     means = {
-        setting: {metric: sum(values) / len(values) for metric, values in found.items() if values}
+        setting: {metric: one.value for metric in found if (one := sweep.estimate([setting], metric)) is not None}
         for setting, found in sweep.metrics.items()
     }
     for latency in (*_PARETO_LATENCIES, "write_amplification"):
@@ -179,7 +182,8 @@ def _pareto(sweep: Sweep) -> list[Chart]:
         rest = [at for at in range(len(settings)) if at not in front]
         kept = spread([costs[at][0] for at in rest], [costs[at][1] for at in rest], _POINTS)
         notes = [f"On the front: no other setting is as good in {_named(wanted)} and better in one of them."]
-        notes.append("Means over seeds.")
+        pooled = [metric for metric in wanted if _kind(sweep, metric, single).startswith("Quantile")]
+        notes.append(f"Means over seeds{', of p99 that of all their requests' if pooled else ''}.")
         if len(kept) < len(rest):
             notes.append(f"Draws {len(kept):,} of the {len(rest):,} settings behind the front, spread over the plane.")
         series = [
@@ -287,20 +291,24 @@ def _results_of(frame: "pl.DataFrame") -> Results | None:
     return stream() if callable(stream) else None
 
 
-def _values(sweep: Sweep, part: Cut, key: Setting, metric: str) -> list[float]:
-    return [value for setting in part.settings.get(key, ()) for value in sweep.metrics[setting].get(metric, ())]
-
-
 def _estimate(sweep: Sweep, part: Cut, keys: Sequence[Setting], metric: str) -> "Estimate | None":
-    from flashweir.statistics import mean_interval
-
-    values = [value for key in keys for value in _values(sweep, part, key, metric)]
-    return mean_interval(values) if values else None
+    return sweep.estimate([setting for key in keys for setting in part.settings.get(key, ())], metric)
 
 
 def _mean(sweep: Sweep, part: Cut, key: Setting, metric: str) -> float | None:
-    values = _values(sweep, part, key, metric)
-    return rounded(sum(values) / len(values)) if values else None
+    found = _estimate(sweep, part, [key], metric)
+    return rounded(found.value) if found else None
+
+
+def _kind(sweep: Sweep, metric: str, part: Cut) -> str:
+    """What a value of a figure is."""
+    from flashweir.statistics.summary import QUANTILE
+
+    if not QUANTILE.fullmatch(metric):
+        return "Means over seeds"
+    if sweep.pooled and all(len(settings) == 1 for settings in part.settings.values()) and not part.averaged:
+        return "Quantiles of all requests of all seeds"
+    return "Means over seeds of the runs' quantiles"
 
 
 def _with_interval(name: str, points: Sequence[tuple[float | str, "Estimate"]], *, points_only: bool) -> Series:
@@ -316,10 +324,11 @@ def _with_interval(name: str, points: Sequence[tuple[float | str, "Estimate"]], 
     )
 
 
-def _intervals(series: Sequence[Series], part: Cut) -> str:
+def _intervals(sweep: Sweep, metric: str, series: Sequence[Series], part: Cut) -> str:
     if not any(one.low for one in series):
         return "" if part.averaged else "One run a setting."
-    return f"Means with 95% confidence intervals over seeds{' and settings' if part.averaged else ''}."
+    kind = _kind(sweep, metric, part)
+    return f"{kind}{' and settings' if part.averaged else ''}, with 95% confidence intervals."
 
 
 def _note(sweep: Sweep, parts: Sequence[str]) -> str:

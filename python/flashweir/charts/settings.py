@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ from flashweir.quantity import number_of
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from flashweir.statistics import Estimate
 
 Setting = tuple[str, ...]
 # The value of an axis that does not act on a workload: such a setting stands for every value.
@@ -43,6 +45,19 @@ class Sweep:
     seeds: Mapping[Setting, int]
     failed: int
     runs: int
+    # What the sweep's summary says of a setting: the same in tables and figures.
+    estimates: Mapping[Setting, Mapping[str, "Estimate"]]
+    # Whether its latency quantiles are those of all requests of all seeds.
+    pooled: bool
+
+    def estimate(self, settings: Sequence[Setting], metric: str) -> "Estimate | None":
+        """A metric with its interval: as the summary has it of one setting, the mean of the runs of several."""
+        from flashweir.statistics.summary import mean_of
+
+        if len(settings) == 1 and (found := self.estimates.get(settings[0], {}).get(metric)):
+            return found
+        values = [value for setting in settings for value in self.metrics[setting].get(metric, ())]
+        return mean_of(metric, values) if values else None
 
     def position(self, name: str) -> int:
         """Where an axis stands in a setting."""
@@ -75,8 +90,17 @@ class Cut:
     averaged: bool
 
 
-def collect(frame: "pl.DataFrame", meta: Mapping[str, Any], metrics: Sequence[str]) -> Sweep:
-    """Groups the runs of a frame that did not fail by setting."""
+def collect(
+    frame: "pl.DataFrame", meta: Mapping[str, Any], metrics: Sequence[str], estimated: Sequence[Sequence[str]] = ()
+) -> Sweep:
+    """Groups the runs of a frame that did not fail by setting.
+
+    Args:
+        frame: a row a run.
+        meta: what the sweep was made of.
+        metrics: those to gather.
+        estimated: those of which a summary is made, by the summary they belong to.
+    """
     names = [axis["name"] for axis in meta.get("axes", []) if axis["name"] in frame.columns]
     ok = frame.filter(frame["error"].is_null()) if "error" in frame.columns else frame
     columns = [ok[name].to_list() for name in names]
@@ -101,7 +125,34 @@ def collect(frame: "pl.DataFrame", meta: Mapping[str, Any], metrics: Sequence[st
             kept.append(position)
     reduced = {tuple(setting[at] for at in kept): found for setting, found in grouped.items()}
     seeds = Counter(tuple(setting[at] for at in kept) for setting in settings)
-    return Sweep(tuple(axes), reduced, seeds, frame.height - ok.height, frame.height)
+    estimates: dict[Setting, dict[str, Estimate]] = {}
+    for row, found in _summarized(frame, ok, names, estimated if grouped else ()):
+        setting = tuple(text(row[names[at]]) for at in kept)
+        estimates.setdefault(setting, {}).update(found)
+    pooled = bool(getattr(frame, "pooled", False))
+    return Sweep(tuple(axes), reduced, seeds, frame.height - ok.height, frame.height, estimates, pooled)
+
+
+def _summarized(
+    frame: "pl.DataFrame", ok: "pl.DataFrame", names: Sequence[str], estimated: Sequence[Sequence[str]]
+) -> Iterator[tuple[Mapping[str, Any], dict[str, "Estimate"]]]:
+    """Settings as they stand in summaries, with their estimates: of the sweep itself where the frame is one."""
+    from flashweir.statistics import Estimate, summarize
+
+    summary = getattr(frame, "summary", None)
+    for metrics in estimated:
+        if not metrics:
+            continue
+        for row in (summary(metrics) if callable(summary) else summarize(ok, metrics, by=names)).iter_rows(named=True):
+            count = row["runs"] - row["failed"]
+            yield (
+                row,
+                {
+                    name: Estimate(row[name], row[f"{name} low"], row[f"{name} high"], count)
+                    for name in metrics
+                    if row[name] is not None
+                },
+            )
 
 
 def text(value: object) -> str:
