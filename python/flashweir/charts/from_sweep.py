@@ -11,7 +11,7 @@ from flashweir.charts.from_result import PURPOSES, activity_figures, over_time_f
 from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
 from flashweir.charts.order import log_spaced
 from flashweir.charts.palette import DOMINATED, FRONT
-from flashweir.charts.settings import NONE, AxisValues, Cut, Setting, Sweep, collect, cut, evenly, short, text
+from flashweir.charts.settings import NONE, AxisValues, Cut, Setting, Sweep, collect, cut, evenly, short
 from flashweir.charts.thin import rounded, spread
 from flashweir.quantity import unit_of
 from flashweir.sweeps.rows import shown_metrics
@@ -30,6 +30,8 @@ _POINTS, _CELLS, _COMPARED, _ALONG, _LEGIBLE, _RANGES = 2000, 60, 8, 200, 6, 40
 _OVER_TIME, _SAMPLES = ("warmup", "series", "activity"), 4
 # Up to so many values, each has its tick.
 _TICKS = 12
+# The part of a heat map's cells that have been run.
+_MOST = 0.5
 
 
 def figures(
@@ -69,7 +71,7 @@ def _chosen(sweep: Sweep, meta: Mapping[str, Any]) -> tuple[AxisValues, list[str
     along = max(sweep.axes, key=lambda axis: (axis.numbers is not None, len(axis.values)))
     rest = [axis for axis in sweep.axes if axis is not along]
     # First what the author compares, then words, then short axes: those make curves that can be told apart.
-    rest.sort(key=lambda axis: (axis.name != meta.get("compare"), axis.numbers is not None, len(axis.values)))
+    rest.sort(key=lambda axis: (meta.get("compare") not in axis.columns, axis.numbers is not None, len(axis.values)))
     curves: list[str] = []
     limits: dict[str, list[str]] = {}
     count = 1
@@ -144,7 +146,7 @@ def _heat(sweep: Sweep, metric: str) -> list[Chart]:
     if len(sweep.axes) < 2:  # noqa: PLR2004 - a matrix has two axes
         return []
     longest = sorted(sweep.axes, key=lambda axis: -len(axis.values))[:2]
-    if sweep.sparse(axis.name for axis in longest):
+    if sweep.sparse((axis.name for axis in longest), below=_MOST):
         return []
     x, y = longest
     limits = {axis.name: evenly(axis.values, _CELLS) for axis in longest if len(axis.values) > _CELLS}
@@ -219,7 +221,7 @@ def _cloud(
 
 def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) -> list[Chart]:
     """Latency distributions and the split of die time for up to eight settings side by side."""
-    axis = next((axis for axis in sweep.axes if axis.name == meta.get("compare")), None)
+    axis = next((axis for axis in sweep.axes if meta.get("compare") in axis.columns), None)
     if axis is None and sweep.axes:
         axis = max(sweep.axes, key=lambda axis: (axis.numbers is None, len(axis.values) <= _COMPARED, len(axis.values)))
     if axis is None:
@@ -263,7 +265,7 @@ def _read(
     samples: dict[Setting, tuple[tuple[Any, ...], dict[str, Any]]] = {}
     left = sum(sweep.seeds[setting] for setting in wanted)
     for row, result in results:
-        key = wanted.get(tuple(text(row.get(axis.name)) for axis in sweep.axes))
+        key = wanted.get(tuple(axis.of(row) for axis in sweep.axes))
         if key is None or not result:
             continue
         for operation, histogram in (result.get("latency_histogram_ns") or {}).items():
@@ -341,7 +343,7 @@ def _axis(along: AxisValues) -> Axis:
     if along.numbers is None:
         return Axis(along.name, "category")
     scale = log_spaced(along.numbers)
-    named = any(unit_of(value) for value in along.values)
+    named = len(along.columns) > 1 or any(unit_of(value) for value in along.values)
     ticks: list[tuple[float, str]] = []
     if named or len(along.values) <= _TICKS:
         every = list(zip(along.numbers, along.values, strict=True))
