@@ -249,7 +249,7 @@ def test_a_report_of_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("flashweir.sweeps.read_sweep", lambda _: found)
     write_report([sweep], tmp_path / "report.html", None, None)
     assert "<title>Sweep victims</title>" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    with pytest.raises(flashweir.ConfigError, match=r"runs\.jsonl is read already"):
+    with pytest.raises(flashweir.ConfigError, match="belongs to the sweep"):
         write_report([sweep], sweep / "runs.jsonl", None, None)
     with pytest.raises(flashweir.ConfigError, match="one folder of a sweep"):
         write_report([sweep, sweep], tmp_path / "report.html", None, None)
@@ -297,6 +297,7 @@ def test_refusals_of_the_command(tmp_path: Path) -> None:
         (["run.json", "-o", "link.html"], "-o link.html: expected a file of its own: run.json is read already"),
         (["run.json", "-o", "none/r.html"], "-o none/r.html: there is no folder none"),
         (["run.json", "-o", "."], "-o .: that is a folder"),
+        (["run.json", "-o", "new/"], "-o new/: that is a folder: expected the name of a file, such as report.html"),
         (["run.json", "-o", page_, "--format", "png"], "--format goes with --figures DIR"),
         (["run.json", "--figures", "f", "--format", "gif"], "--format gif: expected png or svg"),
         (["run.json", "--figures", "run.json"], "--figures run.json: expected a folder"),
@@ -304,6 +305,71 @@ def test_refusals_of_the_command(tmp_path: Path) -> None:
     ):
         assert refused("report", *arguments, cwd=tmp_path).startswith(message), arguments
     assert not Path(page_).exists()
+
+
+@pytest.fixture
+def sweep_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with all that a sweep has, and next to it links to it."""
+    folder = tmp_path / "sweep"
+    (folder / "earlier-1").mkdir(parents=True)
+    for name in ("sweep.json", "runs.jsonl", ".lock", "earlier-1/sweep.json"):
+        (folder / name).write_text("its own", encoding="utf-8")
+    (tmp_path / "link.html").symlink_to(folder / ".lock")
+    (tmp_path / "other").symlink_to(folder)
+    found = SweepFrame(frame())
+    found.directory, found.meta = folder, META
+    monkeypatch.setattr("flashweir.sweeps.read_sweep", lambda _: found)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("sweep/sweep.json", "sweep/runs.jsonl", "sweep/.lock", "sweep/earlier-1/sweep.json", "link.html"),
+        *("sweep/runs-00000.parquet", "sweep/earlier-2", "other/.lock", "sweep/earlier-1/report.html"),
+    ],
+)
+def test_what_a_sweep_owns_is_kept(sweep_folder: Path, target: str) -> None:
+    before = {path: path.read_text() for path in sweep_folder.rglob("*") if path.is_file()}
+    with pytest.raises(flashweir.ConfigError, match=f"^-o {target}: expected a file of its own: .* sweep in sweep$"):
+        write_report([Path("sweep")], Path(target), None, None)
+    assert {path: path.read_text() for path in sweep_folder.rglob("*") if path.is_file()} == before
+    write_report([Path("sweep")], Path("sweep/report.html"), None, None)
+
+
+def test_a_report_and_figures_do_not_replace_each_other(tmp_path: Path, result: dict[str, Any]) -> None:
+    run, figures = tmp_path / "run.json", tmp_path / "figures"
+    run.write_text(json.dumps(result), encoding="utf-8")
+    with pytest.raises(flashweir.ConfigError, match="writes it already"):
+        write_report([run], figures, figures, None)
+    assert not figures.exists()
+    figures.mkdir()
+    (tmp_path / "same").symlink_to(figures)
+    for output in (figures / "channel-time.svg", tmp_path / "same" / "channel-time.svg"):
+        with pytest.raises(flashweir.ConfigError, match=r"expected a file of its own: --figures .* writes it already"):
+            write_report([run], output, figures, None)
+        assert not list(figures.iterdir())
+    write_report([run], figures / "report.html", figures, None)
+    assert (figures / "channel-time.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_what_fails_is_said_of_the_target(
+    tmp_path: Path, result: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", str(tmp_path / ".report.html.7.part"))
+
+    run, target = tmp_path / "run.json", tmp_path / "report.html"
+    run.write_text(json.dumps(result), encoding="utf-8")
+    monkeypatch.setattr(page, "write", full)
+    with pytest.raises(flashweir.FlashweirError) as error:
+        write_report([run], target, None, None)
+    assert str(error.value) == f"{target}: can't be written: No space left on device"
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(flashweir.FlashweirError) as error:
+        write_report([run], None, tmp_path / "figures", None)
+    assert str(error.value) == f"--figures {tmp_path / 'figures'}: can't be made: No space left on device"
 
 
 def test_figures_stand_in_the_sections_of_their_names() -> None:

@@ -1,13 +1,15 @@
 """`flashweir report`: results or a sweep in, one HTML file and figures out."""
 
 import json
+import os
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flashweir._native import ConfigError
+from flashweir._native import ConfigError, FlashweirError
 from flashweir.cli.common import check_output
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg")
 _PAIR = 2
+# What sweeps own in their folder: no report may take such a place, whether there is a file yet or not.
+_OF_SWEEPS = ("sweep.json", ".lock", "runs*", "earlier-*", ".*.part")
 
 # What a result has at least (docs/reference/result.md), and what each is.
 _EXPECTED: dict[str, tuple[type, ...]] = {
@@ -39,7 +43,7 @@ def report(
         list[str],
         typer.Argument(metavar="DIR|RUN.json...", help="A sweep's folder, or results written by simulate --json."),
     ],
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.html", help="Write a report.")] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE.html", help="Write a report.")] = None,
     figures: Annotated[
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file of its own.")
     ] = None,
@@ -48,14 +52,18 @@ def report(
     ] = None,
 ) -> None:
     """Write a report that needs no network, from a sweep or from results of simulate."""
-    write_report([Path(name) for name in inputs], output, figures, format)
+    if output is not None and output.endswith(("/", os.sep)):
+        raise ConfigError(f"-o {output}: that is a folder: expected the name of a file, such as report.html")
+    write_report([Path(name) for name in inputs], None if output is None else Path(output), figures, format)
 
 
 def write_report(inputs: Sequence[Path], output: Path | None, figures: Path | None, format: str | None) -> None:
     """Writes the report to `output` and the figures into `figures`.
 
     Raises:
-        ConfigError: an input that is no sweep and no result, or an output that can't be written or would replace one.
+        ConfigError: an input that is no sweep and no result, or an output that has no place to be written, or would
+            replace an input or another output.
+        FlashweirError: writing failed.
     """
     if output is None and figures is None:
         raise ConfigError("nothing to write: give -o FILE.html, --figures DIR or both")
@@ -66,18 +74,33 @@ def write_report(inputs: Sequence[Path], output: Path | None, figures: Path | No
     _check_outputs(inputs, output, figures)
     title, charts, sections = _of_sweep(inputs[0]) if inputs[0].is_dir() else _of_results(inputs)
     if figures is not None:
-        from flashweir.charts.matplotlib import write as write_figure
-
-        targets = [figures / f"{chart.name}.{format or 'svg'}" for chart in charts]
-        for target in targets:
-            _keep("--figures", target, inputs)
-        figures.mkdir(exist_ok=True)
-        for chart, target in zip(charts, targets, strict=True):
-            write_figure(chart, target)
+        _write_figures(charts, figures, format or "svg", inputs, output)
     if output is not None:
         from flashweir.report import page
 
-        page.write(output, title, sections)
+        try:
+            page.write(output, title, sections)
+        except OSError as error:
+            # It would name the temporary file.
+            raise FlashweirError(f"{output}: can't be written: {error.strerror or error}") from error
+
+
+def _write_figures(
+    charts: "Sequence[Chart]", folder: Path, format: str, inputs: Sequence[Path], output: Path | None
+) -> None:
+    from flashweir.charts.matplotlib import write
+
+    targets = [folder / f"{chart.name}.{format}" for chart in charts]
+    for target in targets:
+        _keep("--figures", target, inputs)
+        if output is not None and (_same(target, output) or _same(folder, output)):
+            raise ConfigError(f"-o {output}: expected a file of its own: --figures {folder} writes it already")
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise FlashweirError(f"--figures {folder}: can't be made: {error.strerror or error}") from error
+    for chart, target in zip(charts, targets, strict=True):
+        write(chart, target)
 
 
 def _of_sweep(folder: Path) -> "tuple[str, list[Chart], list[Section]]":
@@ -177,10 +200,24 @@ def _check_outputs(inputs: Sequence[Path], output: Path | None, figures: Path | 
 
 def _keep(option: str, target: Path, inputs: Sequence[Path]) -> None:
     """Refuses a target that is one of the inputs, under whatever name, or a file of the sweep that is read."""
-    if not target.exists():
-        return
+    place = target.resolve()
     for source in inputs:
-        read = [source / "sweep.json", *source.glob("runs*")] if source.is_dir() else [source]
-        for file in read:
-            if file.exists() and file.samefile(target):
-                raise ConfigError(f"{option} {target}: expected a file of its own: {file} is read already")
+        if not source.is_dir():
+            if _same(source, target):
+                raise ConfigError(f"{option} {target}: expected a file of its own: {source} is read already")
+            continue
+        folder = source.resolve()
+        within = place.relative_to(folder).parts[0] if folder in place.parents else ""
+        # Under whatever name: a link from elsewhere is the same file.
+        owned = [file for pattern in _OF_SWEEPS for file in source.glob(pattern)]
+        if any(fnmatchcase(within, pattern) for pattern in _OF_SWEEPS) or any(_same(file, target) for file in owned):
+            raise ConfigError(
+                f"{option} {target}: expected a file of its own: this one belongs to the sweep in {source}"
+            )
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two paths are one place, whether there is a file or not."""
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.resolve() == other.resolve()
