@@ -1,6 +1,7 @@
 """What reports say about results and sweeps, and the command that writes them."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import polars as pl
 import pytest
 from conftest import QUICK, SMALL_DRIVE, refused
 from report_samples import HOSTILE, every_kind
+from test_charts import with_recordings
 
 import flashweir
 from flashweir.cli.report import read_result, write_report
+from flashweir.cli.shape import difference
 from flashweir.report import build, page
 from flashweir.report.model import Block, Cell, Details, Facts, Figure, Section, Table, Text
 from flashweir.sweeps.frame import SweepFrame
@@ -261,9 +264,25 @@ def test_a_report_of_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ({"iops": "many"}, "key iops to be a number or null"),
         ({"latency_us": []}, "key latency_us to be an object"),
         ({"latency_us": {"read": 1}}, "key latency_us to hold objects"),
-        ({"latency_histogram_ns": {"read": [1]}}, "key latency_histogram_ns to hold pairs"),
+        ({"latency_histogram_ns": {"read": [1]}}, "key latency_histogram_ns to hold pairs of numbers from 0 on"),
         ({"channels": [1]}, "key channels to hold objects"),
         ({"requests": True}, "key requests to be a number"),
+        ({"iops": math.inf}, "key iops to be a number or null"),
+        ({"iops": 10**400}, "key iops to be a number or null"),
+        ({"wall_s": "1 s"}, "key wall_s to be a number or null"),
+        ({"channels": [{"host": "half"}]}, "key channels.host to be a number or null"),
+        ({"latency_us": {"read": {"p99": []}}}, "key latency_us.read.p99 to be a number or null"),
+        (
+            {"latency_histogram_ns": {"read": [[1, "two"]]}},
+            "key latency_histogram_ns to hold pairs of numbers from 0 on",
+        ),
+        ({"latency_histogram_ns": {"read": [[-1, 2]]}}, "key latency_histogram_ns to hold pairs of numbers from 0 on"),
+        ({"streams": {"a": {"latency_us": {}}}}, "key streams.a.latency_histogram_ns"),
+        ({"streams": {"a": None}}, "key streams to hold objects"),
+        ({"warmup": {"method": "steady"}}, "key warmup.found"),
+        ({"warmup": [1]}, "key warmup to be an object or null"),
+        ({"series": {}}, "key series.end_s"),
+        ({"activity": {"from_s": None}}, "key activity.from_s to be a number"),
     ],
 )
 def test_what_is_no_result_is_refused(
@@ -275,6 +294,33 @@ def test_what_is_no_result_is_refused(
     with pytest.raises(flashweir.ConfigError) as error:
         read_result(run)
     assert str(error.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("series", "iops"), [1.0], "key series.iops to be a list of 3 numbers or nulls"),
+        (("series", "end_s"), [1.0, None, 3.0], "key series.end_s to be a list of 3 numbers"),
+        (("series", "latency_us", "read"), "no list", "key series.latency_us.read to be a list of 3 numbers or nulls"),
+        (("activity", "channels"), [7], "key activity.channels to hold objects"),
+        (("activity", "channels"), [{}], "key activity.channels[0].host"),
+        (("activity", "channels", 0, "gc"), [0.5] * 2, "key activity.channels[0].gc to be a list of 3 numbers"),
+        (("activity", "channels", 0, "idle"), [None] * 3, "key activity.channels[0].idle to be a list of 3 numbers"),
+        (("activity", "dirty_pages"), None, "key activity.dirty_pages to be a list"),
+        (("warmup", "requests"), "5", "key warmup.requests to be a number"),
+    ],
+)
+def test_recordings_that_are_damaged_are_refused(
+    result: dict[str, Any], path: tuple[Any, ...], value: object, message: str
+) -> None:
+    recorded = json.loads(json.dumps(with_recordings(result, channels=1, bins=3)))
+    assert not difference(recorded)
+    *parents, last = path
+    part = recorded
+    for key in parents:
+        part = part[key]
+    part[last] = value
+    assert difference(recorded) == message
 
 
 def test_refusals_of_the_command(tmp_path: Path) -> None:

@@ -11,31 +11,15 @@ import typer
 
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.cli.common import check_output
+from flashweir.cli.shape import difference
 
 if TYPE_CHECKING:
     from flashweir.charts.model import Chart
     from flashweir.report.model import Section
 
 FORMATS = ("png", "svg")
-_PAIR = 2
 # What sweeps own in their folder: no report may take such a place, whether there is a file yet or not.
 _OF_SWEEPS = ("sweep.json", ".lock", "runs*", "earlier-*", ".*.part")
-
-# What a result has at least (docs/reference/result.md), and what each is.
-_EXPECTED: dict[str, tuple[type, ...]] = {
-    "version": (str,),
-    "requests": (int,),
-    "simulated_s": (int, float),
-    "iops": (int, float, type(None)),
-    "latency_us": (dict,),
-    "latency_histogram_ns": (dict,),
-    "write_amplification": (int, float, type(None)),
-    "flash": (dict,),
-    "time_share": (dict,),
-    "channels": (list,),
-    "workloads": (list,),
-    "config": (dict,),
-}
 
 
 def report(
@@ -135,34 +119,10 @@ def read_result(file: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: not a result of flashweir simulate --json: not JSON ({error})") from error
-    if wrong := _difference(result):
+    if wrong := difference(result):
         raise ConfigError(f"{file}: not a result of flashweir simulate --json: expected {wrong}")
     found: dict[str, Any] = result
     return found
-
-
-def _difference(result: object) -> str:
-    """What a result would have that `result` has not; empty if it is one."""
-    if not isinstance(result, dict):
-        return "an object"
-    for key, types in _EXPECTED.items():
-        if key not in result:
-            return f"key {key}"
-        if not isinstance(result[key], types) or isinstance(result[key], bool):
-            return f"key {key} to be {_kind(types)}"
-    for key in ("latency_us", "channels"):
-        parts = result[key].values() if isinstance(result[key], dict) else result[key]
-        if not all(isinstance(part, dict) for part in parts):
-            return f"key {key} to hold objects"
-    for pairs in result["latency_histogram_ns"].values():
-        if not (isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == _PAIR for pair in pairs)):
-            return "key latency_histogram_ns to hold pairs"
-    return ""
-
-
-def _kind(types: Sequence[type]) -> str:
-    names = {str: "a text", int: "a number", float: "a number", dict: "an object", list: "a list", type(None): "null"}
-    return " or ".join(dict.fromkeys(names[kind] for kind in types))
 
 
 def _names(files: Sequence[Path]) -> list[str]:
