@@ -339,6 +339,70 @@ def test_a_heat_map_is_over_the_two_longest_axes() -> None:
     assert chart.rows == ["1", "2", "4"]
 
 
+def test_a_heat_map_of_half_its_cells_is_none() -> None:
+    frame, meta = sweep({"a": [1, 2, 3, 4], "b": [1, 2, 3, 4]})
+    half = named(from_sweep.figures(frame.filter(pl.col("point") < 8), meta))["heat-iops"]
+    assert isinstance(half, Heat)
+    drawn = (pl.col("a") + pl.col("b")) % 4 == 1
+    few = named(from_sweep.figures(frame.filter(drawn | (pl.col("point") < 4)), meta))
+    assert frame.filter(drawn | (pl.col("point") < 4)).height == 7 * 3
+    assert "curve-iops" in few
+    assert "heat-iops" not in few
+
+
+def zipped(**more: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Queue depth and channels varied together, for two victims."""
+    axes = {"gc.victim": ["greedy", "fifo"], "host.queue_depth": [4, 16, 1, 64], "channels": [2, 2, 1, 4]}
+    frame, meta = sweep(axes)
+    pairs = [
+        (pl.col("host.queue_depth") == depth) & (pl.col("channels") == count)
+        for depth, count in zip(axes["host.queue_depth"], axes["channels"], strict=True)
+    ]
+    # The grid has a channel count twice.
+    kept = frame.filter(pl.any_horizontal(pairs)).unique(["gc.victim", "host.queue_depth", "seed"], maintain_order=True)
+    return kept, {**meta, "spec": {"zip": [["host.queue_depth", "channels"]]}, **more}
+
+
+def test_axes_varied_together_are_one_axis() -> None:
+    frame, meta = zipped(compare="channels")
+    assert frame.height == 2 * 4 * 3
+    charts = named(from_sweep.figures(frame, meta, results_of(frame, [])))
+    curve = charts["curve-iops"]
+    assert isinstance(curve, Plot)
+    assert [one.name for one in curve.series] == ["gc.victim=greedy", "gc.victim=fifo"]
+    assert [list(one.x) for one in curve.series] == [[1.0, 4.0, 16.0, 64.0]] * 2
+    assert curve.x.label == "host.queue_depth / channels"
+    assert list(curve.x.ticks) == [(1.0, "1 / 1"), (4.0, "4 / 2"), (16.0, "16 / 2"), (64.0, "64 / 4")]
+    assert curve.note == "Means over seeds, with 95% confidence intervals."
+    heat = charts["heat-iops"]
+    assert isinstance(heat, Heat)
+    assert heat.columns == ["1 / 1", "4 / 2", "16 / 2", "64 / 4"]
+    assert all(value is not None for row in heat.values for value in row)
+    # What is compared is the pair, and results find their places.
+    distributions = charts["latency-cdf-read"]
+    assert [one.name for one in distributions.series] == [
+        f"host.queue_depth / channels={value}" for value in ("1 / 1", "4 / 2", "16 / 2", "64 / 4")
+    ]
+
+
+def test_words_varied_together_keep_their_order() -> None:
+    rows = [
+        {"seed": seed, "sched": a, "map": b, "gc": "x", "error": None, "iops": 100.0 * rank + seed}
+        for rank, (a, b) in enumerate([("read", None), ("fifo", "page"), ("fifo", "block")])
+        for seed in (1, 2)
+    ]
+    axes = [("sched", ["read", "fifo", "fifo"]), ("map", ["none", "page", "block"]), ("gc", ["x", "x", "x"])]
+    meta = {
+        "axes": [{"name": name, "values": values} for name, values in axes],
+        "spec": {"zip": [["sched", "map", "gc"], "no group"]},
+    }
+    points = named(from_sweep.figures(pl.DataFrame(rows), meta))["points-iops"]
+    assert isinstance(points, Plot)
+    assert points.x.label == "sched / map"
+    assert sorted(points.series[0].x) == ["fifo / block", "fifo / page", "read / -"]
+    assert list(points.series[0].x)[:2] == ["fifo / page", "fifo / block"]
+
+
 def test_the_pareto_front_is_what_nothing_beats() -> None:
     frame, meta = sweep(GRID)
     chart = named(from_sweep.figures(frame, meta))["pareto-iops-write_amplification"]

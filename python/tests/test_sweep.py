@@ -372,6 +372,32 @@ def test_damaged_files_are_one_clear_line(tmp_path: Path) -> None:
         store.read_meta(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": None}, "key name to be a text"),
+        ({"axes": None}, "key axes to be a list of objects with name and values"),
+        ({"axes": [{"name": "a"}]}, "key axes to be a list of objects with name and values"),
+        ({"seeds": 3}, "key seeds to be a list of numbers"),
+        ({"points": "4"}, "key points to be a number"),
+        ({"runs": None}, "key runs to be a number"),
+        ({"metrics": "iops"}, "key metrics to be a list of texts"),
+        ({"compare": 7}, "key compare to be a text or null"),
+    ],
+)
+def test_a_damaged_description_is_one_clear_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    meta = runner.describe(load(GRID))
+    path = tmp_path / "sweep.json"
+    path.write_text(json.dumps(meta))
+    assert store.read_meta(tmp_path) == meta
+    key = next(iter(change))
+    for damaged in ({**meta, **change}, {name: value for name, value in meta.items() if name != key}):
+        path.write_text(json.dumps(damaged))
+        with pytest.raises(ConfigError) as error:
+            store.read_meta(tmp_path)
+        assert str(error.value) == f"{path}: expected what a sweep writes: {message}"
+
+
 def test_parts_hold_the_same_columns_as_lines(tmp_path: Path) -> None:
     with_lines = sweep(GRID, tmp_path / "a")
     with store.Store(tmp_path / "a") as open_store:

@@ -11,7 +11,7 @@ from flashweir.charts.from_result import PURPOSES, activity_figures, over_time_f
 from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
 from flashweir.charts.order import log_spaced
 from flashweir.charts.palette import DOMINATED, FRONT
-from flashweir.charts.settings import NONE, AxisValues, Cut, Setting, Sweep, collect, cut, evenly, short, text
+from flashweir.charts.settings import NONE, AxisValues, Cut, Setting, Sweep, collect, cut, evenly, short
 from flashweir.charts.thin import rounded, spread
 from flashweir.quantity import unit_of
 from flashweir.sweeps.rows import shown_metrics
@@ -30,6 +30,8 @@ _POINTS, _CELLS, _COMPARED, _ALONG, _LEGIBLE, _RANGES = 2000, 60, 8, 200, 6, 40
 _OVER_TIME, _SAMPLES = ("warmup", "series", "activity"), 4
 # Up to so many values, each has its tick.
 _TICKS = 12
+# The part of a heat map's cells that have been run.
+_MOST = 0.5
 
 
 def figures(
@@ -47,7 +49,9 @@ def figures(
     shares = [f"time_share.{purpose}" for purpose in PURPOSES if f"time_share.{purpose}" in frame.columns]
     metrics = shown_metrics(frame, meta)
     pareto = [name for name in ("iops", "write_amplification", *_PARETO_LATENCIES) if name in frame.columns]
-    sweep = collect(frame, meta, list(dict.fromkeys([*metrics, *pareto, *shares])))
+    # The report's table asks for the summary of the same metrics.
+    rest = [name for name in pareto if name not in metrics]
+    sweep = collect(frame, meta, list(dict.fromkeys([*metrics, *pareto, *shares])), [metrics, rest])
     if not sweep.metrics:
         return []
     shown = _chosen(sweep, meta)
@@ -67,7 +71,7 @@ def _chosen(sweep: Sweep, meta: Mapping[str, Any]) -> tuple[AxisValues, list[str
     along = max(sweep.axes, key=lambda axis: (axis.numbers is not None, len(axis.values)))
     rest = [axis for axis in sweep.axes if axis is not along]
     # First what the author compares, then words, then short axes: those make curves that can be told apart.
-    rest.sort(key=lambda axis: (axis.name != meta.get("compare"), axis.numbers is not None, len(axis.values)))
+    rest.sort(key=lambda axis: (meta.get("compare") not in axis.columns, axis.numbers is not None, len(axis.values)))
     curves: list[str] = []
     limits: dict[str, list[str]] = {}
     count = 1
@@ -117,7 +121,7 @@ def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[
     cut_up = (
         f"{along.name} is cut into {len(ranges)} ranges." if len(ranges) < len(along.values) and part.averaged else ""
     )
-    note = _note(sweep, [_intervals(series, part), part.note, cut_up])
+    note = _note(sweep, [_intervals(sweep, metric, series, part), part.note, cut_up])
     axes = _axis(along), Axis(_label(metric), scale_for(values))
     title = f"{_heading(metric)} over {along.name}"
     return [Plot(f"{kind}-{_safe(metric)}", title, *axes, series, note=note)]
@@ -142,7 +146,7 @@ def _heat(sweep: Sweep, metric: str) -> list[Chart]:
     if len(sweep.axes) < 2:  # noqa: PLR2004 - a matrix has two axes
         return []
     longest = sorted(sweep.axes, key=lambda axis: -len(axis.values))[:2]
-    if sweep.sparse(axis.name for axis in longest):
+    if sweep.sparse((axis.name for axis in longest), below=_MOST):
         return []
     x, y = longest
     limits = {axis.name: evenly(axis.values, _CELLS) for axis in longest if len(axis.values) > _CELLS}
@@ -151,7 +155,7 @@ def _heat(sweep: Sweep, metric: str) -> list[Chart]:
     values = [[_mean(sweep, part, (column, row), metric) for column in columns] for row in rows]
     if not any(value is not None for row in values for value in row):
         return []
-    note = _note(sweep, ["Mean over seeds.", part.note])
+    note = _note(sweep, [f"{_kind(sweep, metric, part)}.", part.note])
     axes = Axis(x.name, "category"), Axis(y.name, "category")
     title = f"{_heading(metric)} over {x.name} and {y.name}"
     return [Heat(f"heat-{_safe(metric)}", title, *axes, columns, rows, values, _label(metric), note=note)]
@@ -164,8 +168,9 @@ def _pareto(sweep: Sweep) -> list[Chart]:
     from flashweir.statistics.pareto import undominated
 
     charts: list[Chart] = []
+    single = Cut({setting: [setting] for setting in sweep.metrics}, "", averaged=False)
     means = {
-        setting: {metric: sum(values) / len(values) for metric, values in found.items() if values}
+        setting: {metric: one.value for metric in found if (one := sweep.estimate([setting], metric)) is not None}
         for setting, found in sweep.metrics.items()
     }
     for latency in (*_PARETO_LATENCIES, "write_amplification"):
@@ -179,7 +184,8 @@ def _pareto(sweep: Sweep) -> list[Chart]:
         rest = [at for at in range(len(settings)) if at not in front]
         kept = spread([costs[at][0] for at in rest], [costs[at][1] for at in rest], _POINTS)
         notes = [f"On the front: no other setting is as good in {_named(wanted)} and better in one of them."]
-        notes.append("Means over seeds.")
+        pooled = [metric for metric in wanted if _kind(sweep, metric, single).startswith("Quantile")]
+        notes.append(f"Means over seeds{', of p99 that of all their requests' if pooled else ''}.")
         if len(kept) < len(rest):
             notes.append(f"Draws {len(kept):,} of the {len(rest):,} settings behind the front, spread over the plane.")
         series = [
@@ -215,7 +221,7 @@ def _cloud(
 
 def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) -> list[Chart]:
     """Latency distributions and the split of die time for up to eight settings side by side."""
-    axis = next((axis for axis in sweep.axes if axis.name == meta.get("compare")), None)
+    axis = next((axis for axis in sweep.axes if meta.get("compare") in axis.columns), None)
     if axis is None and sweep.axes:
         axis = max(sweep.axes, key=lambda axis: (axis.numbers is None, len(axis.values) <= _COMPARED, len(axis.values)))
     if axis is None:
@@ -259,7 +265,7 @@ def _read(
     samples: dict[Setting, tuple[tuple[Any, ...], dict[str, Any]]] = {}
     left = sum(sweep.seeds[setting] for setting in wanted)
     for row, result in results:
-        key = wanted.get(tuple(text(row.get(axis.name)) for axis in sweep.axes))
+        key = wanted.get(tuple(axis.of(row) for axis in sweep.axes))
         if key is None or not result:
             continue
         for operation, histogram in (result.get("latency_histogram_ns") or {}).items():
@@ -287,20 +293,24 @@ def _results_of(frame: "pl.DataFrame") -> Results | None:
     return stream() if callable(stream) else None
 
 
-def _values(sweep: Sweep, part: Cut, key: Setting, metric: str) -> list[float]:
-    return [value for setting in part.settings.get(key, ()) for value in sweep.metrics[setting].get(metric, ())]
-
-
 def _estimate(sweep: Sweep, part: Cut, keys: Sequence[Setting], metric: str) -> "Estimate | None":
-    from flashweir.statistics import mean_interval
-
-    values = [value for key in keys for value in _values(sweep, part, key, metric)]
-    return mean_interval(values) if values else None
+    return sweep.estimate([setting for key in keys for setting in part.settings.get(key, ())], metric)
 
 
 def _mean(sweep: Sweep, part: Cut, key: Setting, metric: str) -> float | None:
-    values = _values(sweep, part, key, metric)
-    return rounded(sum(values) / len(values)) if values else None
+    found = _estimate(sweep, part, [key], metric)
+    return rounded(found.value) if found else None
+
+
+def _kind(sweep: Sweep, metric: str, part: Cut) -> str:
+    """What a value of a figure is."""
+    from flashweir.statistics.summary import QUANTILE
+
+    if not QUANTILE.fullmatch(metric):
+        return "Means over seeds"
+    if sweep.pooled and all(len(settings) == 1 for settings in part.settings.values()) and not part.averaged:
+        return "Quantiles of all requests of all seeds"
+    return "Means over seeds of the runs' quantiles"
 
 
 def _with_interval(name: str, points: Sequence[tuple[float | str, "Estimate"]], *, points_only: bool) -> Series:
@@ -316,10 +326,11 @@ def _with_interval(name: str, points: Sequence[tuple[float | str, "Estimate"]], 
     )
 
 
-def _intervals(series: Sequence[Series], part: Cut) -> str:
+def _intervals(sweep: Sweep, metric: str, series: Sequence[Series], part: Cut) -> str:
     if not any(one.low for one in series):
         return "" if part.averaged else "One run a setting."
-    return f"Means with 95% confidence intervals over seeds{' and settings' if part.averaged else ''}."
+    kind = _kind(sweep, metric, part)
+    return f"{kind}{' and settings' if part.averaged else ''}, with 95% confidence intervals."
 
 
 def _note(sweep: Sweep, parts: Sequence[str]) -> str:
@@ -332,7 +343,7 @@ def _axis(along: AxisValues) -> Axis:
     if along.numbers is None:
         return Axis(along.name, "category")
     scale = log_spaced(along.numbers)
-    named = any(unit_of(value) for value in along.values)
+    named = len(along.columns) > 1 or any(unit_of(value) for value in along.values)
     ticks: list[tuple[float, str]] = []
     if named or len(along.values) <= _TICKS:
         every = list(zip(along.numbers, along.values, strict=True))

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,23 +12,36 @@ from flashweir.quantity import number_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from flashweir.statistics import Estimate
+
 Setting = tuple[str, ...]
 # The value of an axis that does not act on a workload: such a setting stands for every value.
 NONE = "-"
 # A cut through the settings that leaves less than this part of a figure's places is no use: then the rest is averaged.
 _ENOUGH = 0.5
 _SPARSE = 0.2
+# Between the values of axes that are varied together.
+_WITH = " / "
 _USUAL = 0.8
 _NAMED = 4
 
 
 @dataclass(frozen=True)
 class AxisValues:
-    """An axis of a sweep that has at least two values: each as text, in order, and as a number if all are numbers."""
+    """An axis of a sweep that has at least two values: each as text, in order, and as a number if all are numbers.
+
+    Axes that the sweep varies together (`zip`) are one, in several columns of the frame: its values are theirs, joined,
+    and its numbers those of the first that has a number of its own for each.
+    """
 
     name: str
     values: tuple[str, ...]
     numbers: tuple[float, ...] | None
+    columns: tuple[str, ...]
+
+    def of(self, row: Mapping[str, Any]) -> str:
+        """The axis's value in a row of the frame."""
+        return joined([text(row.get(name)) for name in self.columns])
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,19 @@ class Sweep:
     seeds: Mapping[Setting, int]
     failed: int
     runs: int
+    # What the sweep's summary says of a setting: the same in tables and figures.
+    estimates: Mapping[Setting, Mapping[str, "Estimate"]]
+    # Whether its latency quantiles are those of all requests of all seeds.
+    pooled: bool
+
+    def estimate(self, settings: Sequence[Setting], metric: str) -> "Estimate | None":
+        """A metric with its interval: as the summary has it of one setting, the mean of the runs of several."""
+        from flashweir.statistics.summary import mean_of
+
+        if len(settings) == 1 and (found := self.estimates.get(settings[0], {}).get(metric)):
+            return found
+        values = [value for setting in settings for value in self.metrics[setting].get(metric, ())]
+        return mean_of(metric, values) if values else None
 
     def position(self, name: str) -> int:
         """Where an axis stands in a setting."""
@@ -52,11 +78,11 @@ class Sweep:
         """Where a value stands among those of its axis."""
         return -1 if value == NONE else self.axes[position].values.index(value)
 
-    def sparse(self, names: Iterable[str]) -> bool:
+    def sparse(self, names: Iterable[str], below: float = _SPARSE) -> bool:
         """Whether most combinations of these axes' values were never run: settings drawn at random, not a grid."""
         positions = [self.position(name) for name in names]
         there = {tuple(setting[at] for at in positions) for setting in self.metrics}
-        return len(there) < _SPARSE * math.prod(len(self.axes[at].values) for at in positions)
+        return len(there) < below * math.prod(len(self.axes[at].values) for at in positions)
 
     def label(self, setting: Setting, without: Iterable[str] = ()) -> str:
         """A setting as text: `gc.victim=fifo, workload=web`."""
@@ -75,8 +101,17 @@ class Cut:
     averaged: bool
 
 
-def collect(frame: "pl.DataFrame", meta: Mapping[str, Any], metrics: Sequence[str]) -> Sweep:
-    """Groups the runs of a frame that did not fail by setting."""
+def collect(
+    frame: "pl.DataFrame", meta: Mapping[str, Any], metrics: Sequence[str], estimated: Sequence[Sequence[str]] = ()
+) -> Sweep:
+    """Groups the runs of a frame that did not fail by setting.
+
+    Args:
+        frame: a row a run.
+        meta: what the sweep was made of.
+        metrics: those to gather.
+        estimated: those of which a summary is made, by the summary they belong to.
+    """
     names = [axis["name"] for axis in meta.get("axes", []) if axis["name"] in frame.columns]
     ok = frame.filter(frame["error"].is_null()) if "error" in frame.columns else frame
     columns = [ok[name].to_list() for name in names]
@@ -89,19 +124,81 @@ def collect(frame: "pl.DataFrame", meta: Mapping[str, Any], metrics: Sequence[st
         for setting, value in zip(settings, ok[metric].to_list(), strict=True):
             if value is not None:
                 grouped[setting].setdefault(metric, []).append(float(value))
+    given = {axis["name"]: [text(value) for value in axis["values"]] for axis in meta.get("axes", [])}
+    varied = [name for at, name in enumerate(names) if len({setting[at] for setting in grouped} - {NONE}) > 1]
     axes, kept = [], []
-    for position, name in enumerate(names):
-        given = next(axis["values"] for axis in meta["axes"] if axis["name"] == name)
-        present = {setting[position] for setting in grouped} - {NONE}
-        values = ordered([*(text(value) for value in given), *sorted(present)])
-        values = [value for value in values if value in present]
-        if len(values) > 1:
-            numbers = [number for value in values if (number := number_of(value)) is not None]
-            axes.append(AxisValues(name, tuple(values), tuple(numbers) if len(numbers) == len(values) else None))
-            kept.append(position)
-    reduced = {tuple(setting[at] for at in kept): found for setting, found in grouped.items()}
-    seeds = Counter(tuple(setting[at] for at in kept) for setting in settings)
-    return Sweep(tuple(axes), reduced, seeds, frame.height - ok.height, frame.height)
+    for group in _together(varied, meta):
+        positions = [names.index(name) for name in group]
+        present = {tuple(setting[at] for at in positions) for setting in grouped}
+        axes.append(_axis([given[name] for name in group], present, group))
+        kept.append(positions)
+    reduced = {_reduced(setting, kept): found for setting, found in grouped.items()}
+    seeds = Counter(_reduced(setting, kept) for setting in settings)
+    estimates: dict[Setting, dict[str, Estimate]] = {}
+    for row, found in _summarized(frame, ok, names, estimated if grouped else ()):
+        setting = tuple(axis.of(row) for axis in axes)
+        estimates.setdefault(setting, {}).update(found)
+    pooled = bool(getattr(frame, "pooled", False))
+    return Sweep(tuple(axes), reduced, seeds, frame.height - ok.height, frame.height, estimates, pooled)
+
+
+def _together(names: Sequence[str], meta: Mapping[str, Any]) -> list[list[str]]:
+    """The axes by those that the sweep varies together, in the order of their first."""
+    spec = meta.get("spec")
+    zipped = spec.get("zip") if isinstance(spec, Mapping) else None
+    # A spec is as its author wrote it; by now it has been accepted, or comes from elsewhere.
+    lists = [group for group in zipped if isinstance(group, list | tuple)] if isinstance(zipped, list | tuple) else []
+    first = {name: group[0] for group in lists for name in group if isinstance(name, str)}
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(first.get(name, name), []).append(name)
+    return list(groups.values())
+
+
+def _axis(given: Sequence[Sequence[str]], present: set[Setting], names: Sequence[str]) -> AxisValues:
+    """An axis of one or more columns, of which `given` are the values in the order of the sweep."""
+    there = {values for values in present if set(values) != {NONE}}
+    listed = [values for values in zip(*given, strict=False) if values in there]
+    values = list(dict.fromkeys([*listed, *sorted(there)]))
+    name = _WITH.join(names)
+    for place in range(len(names)):
+        by_place = {one[place]: one for one in values}
+        column = ordered(by_place)
+        numbers = tuple(number for value in column if (number := number_of(value)) is not None)
+        if len(column) == len(values) == len(numbers):
+            return AxisValues(name, tuple(joined(by_place[value]) for value in column), numbers, tuple(names))
+    return AxisValues(name, tuple(map(joined, values)), None, tuple(names))
+
+
+def joined(values: Sequence[str]) -> str:
+    """The values of axes that are varied together as one; none where no axis acts."""
+    return NONE if set(values) == {NONE} else _WITH.join(values)
+
+
+def _reduced(setting: Setting, kept: Sequence[Sequence[int]]) -> Setting:
+    return tuple(joined([setting[at] for at in positions]) for positions in kept)
+
+
+def _summarized(
+    frame: "pl.DataFrame", ok: "pl.DataFrame", names: Sequence[str], estimated: Sequence[Sequence[str]]
+) -> Iterator[tuple[Mapping[str, Any], dict[str, "Estimate"]]]:
+    """Settings as they stand in summaries, with their estimates: of the sweep itself where the frame is one."""
+    from flashweir.statistics import Estimate, summarize
+
+    summary = getattr(frame, "summary", None)
+    for metrics in estimated:
+        if not metrics:
+            continue
+        for row in (summary(metrics) if callable(summary) else summarize(ok, metrics, by=names)).iter_rows(named=True):
+            count = row["runs"] - row["failed"]
+            yield (
+                row,
+                {
+                    name: Estimate(row[name], row[f"{name} low"], row[f"{name} high"], count)
+                    for name in metrics
+                    if row[name] is not None
+                },
+            )
 
 
 def text(value: object) -> str:
@@ -115,6 +212,8 @@ def text(value: object) -> str:
 
 def short(value: str) -> str:
     """A value without digits that nobody reads: 0.333333 for a third."""
+    if _WITH in value:
+        return _WITH.join(short(part) for part in value.split(_WITH))
     number = number_of(value)
     return f"{number:.6g}" if number is not None and "." in value and value[-1].isdigit() else value
 

@@ -1,37 +1,25 @@
 """`flashweir report`: results or a sweep in, one HTML file and figures out."""
 
 import json
+import os
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flashweir._native import ConfigError
+from flashweir._native import ConfigError, FlashweirError
 from flashweir.cli.common import check_output
+from flashweir.cli.shape import difference
 
 if TYPE_CHECKING:
     from flashweir.charts.model import Chart
     from flashweir.report.model import Section
 
 FORMATS = ("png", "svg")
-_PAIR = 2
-
-# What a result has at least (docs/reference/result.md), and what each is.
-_EXPECTED: dict[str, tuple[type, ...]] = {
-    "version": (str,),
-    "requests": (int,),
-    "simulated_s": (int, float),
-    "iops": (int, float, type(None)),
-    "latency_us": (dict,),
-    "latency_histogram_ns": (dict,),
-    "write_amplification": (int, float, type(None)),
-    "flash": (dict,),
-    "time_share": (dict,),
-    "channels": (list,),
-    "workloads": (list,),
-    "config": (dict,),
-}
+# What sweeps own in their folder: no report may take such a place, whether there is a file yet or not.
+_OF_SWEEPS = ("sweep.json", ".lock", "runs*", "earlier-*", ".*.part")
 
 
 def report(
@@ -39,7 +27,7 @@ def report(
         list[str],
         typer.Argument(metavar="DIR|RUN.json...", help="A sweep's folder, or results written by simulate --json."),
     ],
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.html", help="Write a report.")] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE.html", help="Write a report.")] = None,
     figures: Annotated[
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file of its own.")
     ] = None,
@@ -48,14 +36,18 @@ def report(
     ] = None,
 ) -> None:
     """Write a report that needs no network, from a sweep or from results of simulate."""
-    write_report([Path(name) for name in inputs], output, figures, format)
+    if output is not None and output.endswith(("/", os.sep)):
+        raise ConfigError(f"-o {output}: that is a folder: expected the name of a file, such as report.html")
+    write_report([Path(name) for name in inputs], None if output is None else Path(output), figures, format)
 
 
 def write_report(inputs: Sequence[Path], output: Path | None, figures: Path | None, format: str | None) -> None:
     """Writes the report to `output` and the figures into `figures`.
 
     Raises:
-        ConfigError: an input that is no sweep and no result, or an output that can't be written or would replace one.
+        ConfigError: an input that is no sweep and no result, or an output that has no place to be written, or would
+            replace an input or another output.
+        FlashweirError: writing failed.
     """
     if output is None and figures is None:
         raise ConfigError("nothing to write: give -o FILE.html, --figures DIR or both")
@@ -66,18 +58,33 @@ def write_report(inputs: Sequence[Path], output: Path | None, figures: Path | No
     _check_outputs(inputs, output, figures)
     title, charts, sections = _of_sweep(inputs[0]) if inputs[0].is_dir() else _of_results(inputs)
     if figures is not None:
-        from flashweir.charts.matplotlib import write as write_figure
-
-        targets = [figures / f"{chart.name}.{format or 'svg'}" for chart in charts]
-        for target in targets:
-            _keep("--figures", target, inputs)
-        figures.mkdir(exist_ok=True)
-        for chart, target in zip(charts, targets, strict=True):
-            write_figure(chart, target)
+        _write_figures(charts, figures, format or "svg", inputs, output)
     if output is not None:
         from flashweir.report import page
 
-        page.write(output, title, sections)
+        try:
+            page.write(output, title, sections)
+        except OSError as error:
+            # It would name the temporary file.
+            raise FlashweirError(f"{output}: can't be written: {error.strerror or error}") from error
+
+
+def _write_figures(
+    charts: "Sequence[Chart]", folder: Path, format: str, inputs: Sequence[Path], output: Path | None
+) -> None:
+    from flashweir.charts.matplotlib import write
+
+    targets = [folder / f"{chart.name}.{format}" for chart in charts]
+    for target in targets:
+        _keep("--figures", target, inputs)
+        if output is not None and (_same(target, output) or _same(folder, output)):
+            raise ConfigError(f"-o {output}: expected a file of its own: --figures {folder} writes it already")
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise FlashweirError(f"--figures {folder}: can't be made: {error.strerror or error}") from error
+    for chart, target in zip(charts, targets, strict=True):
+        write(chart, target)
 
 
 def _of_sweep(folder: Path) -> "tuple[str, list[Chart], list[Section]]":
@@ -112,34 +119,10 @@ def read_result(file: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: not a result of flashweir simulate --json: not JSON ({error})") from error
-    if wrong := _difference(result):
+    if wrong := difference(result):
         raise ConfigError(f"{file}: not a result of flashweir simulate --json: expected {wrong}")
     found: dict[str, Any] = result
     return found
-
-
-def _difference(result: object) -> str:
-    """What a result would have that `result` has not; empty if it is one."""
-    if not isinstance(result, dict):
-        return "an object"
-    for key, types in _EXPECTED.items():
-        if key not in result:
-            return f"key {key}"
-        if not isinstance(result[key], types) or isinstance(result[key], bool):
-            return f"key {key} to be {_kind(types)}"
-    for key in ("latency_us", "channels"):
-        parts = result[key].values() if isinstance(result[key], dict) else result[key]
-        if not all(isinstance(part, dict) for part in parts):
-            return f"key {key} to hold objects"
-    for pairs in result["latency_histogram_ns"].values():
-        if not (isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == _PAIR for pair in pairs)):
-            return "key latency_histogram_ns to hold pairs"
-    return ""
-
-
-def _kind(types: Sequence[type]) -> str:
-    names = {str: "a text", int: "a number", float: "a number", dict: "an object", list: "a list", type(None): "null"}
-    return " or ".join(dict.fromkeys(names[kind] for kind in types))
 
 
 def _names(files: Sequence[Path]) -> list[str]:
@@ -177,10 +160,24 @@ def _check_outputs(inputs: Sequence[Path], output: Path | None, figures: Path | 
 
 def _keep(option: str, target: Path, inputs: Sequence[Path]) -> None:
     """Refuses a target that is one of the inputs, under whatever name, or a file of the sweep that is read."""
-    if not target.exists():
-        return
+    place = target.resolve()
     for source in inputs:
-        read = [source / "sweep.json", *source.glob("runs*")] if source.is_dir() else [source]
-        for file in read:
-            if file.exists() and file.samefile(target):
-                raise ConfigError(f"{option} {target}: expected a file of its own: {file} is read already")
+        if not source.is_dir():
+            if _same(source, target):
+                raise ConfigError(f"{option} {target}: expected a file of its own: {source} is read already")
+            continue
+        folder = source.resolve()
+        within = place.relative_to(folder).parts[0] if folder in place.parents else ""
+        # Under whatever name: a link from elsewhere is the same file.
+        owned = [file for pattern in _OF_SWEEPS for file in source.glob(pattern)]
+        if any(fnmatchcase(within, pattern) for pattern in _OF_SWEEPS) or any(_same(file, target) for file in owned):
+            raise ConfigError(
+                f"{option} {target}: expected a file of its own: this one belongs to the sweep in {source}"
+            )
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two paths are one place, whether there is a file or not."""
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.resolve() == other.resolve()

@@ -9,6 +9,7 @@ from flashweir import statistics
 from flashweir.charts.model import Chart
 from flashweir.report.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
 from flashweir.report.page import said
+from flashweir.statistics.summary import QUANTILE
 from flashweir.sweeps.rows import shown_metrics
 
 if TYPE_CHECKING:
@@ -242,7 +243,14 @@ def _summary(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> list[
         for row in found.iter_rows(named=True)
     ]
     columns = [*(axis["name"] for axis in axes), "runs", "failed", *metrics]
-    text = "Means over the seeds of a setting; after ±, or in brackets, the 95 % interval where there is more than one."
+    quantiles = [name for name in metrics if QUANTILE.fullmatch(name)]
+    if not quantiles:
+        text = "Means over the seeds of a setting"
+    elif isinstance(frame, SweepFrame) and frame.pooled:
+        text = f"{', '.join(quantiles)}: of all requests of all seeds of a setting. Others are means over its seeds"
+    else:
+        text = "Means over the seeds of a setting, also of the runs' latency quantiles"
+    text += "; after ±, or in brackets, the 95 % interval where there is more than one seed."
     return [Text(text), Table("Settings", columns, rows, rest=_IN_SWEEP)]
 
 
@@ -276,6 +284,11 @@ def _comparison(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> li
         f"{meta['compare']}: each value against the baseline, runs of the same seed and setting paired. "
         f"{significant:,} of {len(rows):,} differences are significant at 5 % after Holm's correction for their number."
     )
+    if any(QUANTILE.fullmatch(name) for name in metrics):
+        text += (
+            " Latency quantiles are compared run by run: their means here are those of the runs' quantiles, and not the"
+            " quantile of all requests."
+        )
     return [Text(text), Table(f"Differences by {meta['compare']}", columns, rows, rest=_IN_SWEEP)]
 
 
@@ -332,8 +345,10 @@ def _estimate(value: float | None, low: float | None, high: float | None) -> Con
     if value is None or low is None or high is None or not math.isfinite(value):
         return value
     half = (high - low) / 2
-    if half <= 0 or not math.isfinite(half):
+    if not math.isfinite(half):
         return Cell(said(value), value)
+    if half <= 0:
+        return Cell(f"{said(value)}\u00a0±\u00a00", value)
     digits = min(9, max(0, 1 - math.floor(math.log10(half))))
     if abs(value - (high + low) / 2) < half / 50:
         return Cell(f"{value:,.{digits}f}\u00a0±\u00a0{half:,.{digits}f}", value)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Pairs of a bucket's upper edge (ns) and its number of requests, as in `latency_histogram_ns` of a result.
 Histogram = Sequence[Sequence[float]]
 
+# A run's histogram has three significant digits: 2048 buckets of 1 ns, and then 1024 for each doubling.
+_EXACT_NS, _BUCKETS = 2048, 1024
 # The largest exponent that `math.exp` takes.
 _MAX_EXPONENT = 700.0
 
@@ -71,15 +73,29 @@ def pooled_quantiles(
     if n == 1:
         return [Estimate(float(value), None, None, 1) for value in values]
     drawn = _quantiles(edges, cumulative, _weights(n, resamples, seed), shares)
-    return [_estimate(float(value), drawn[:, place], n, confidence) for place, value in enumerate(values)]
+    return [
+        _estimate(float(value), drawn[:, place], n, confidence, bucket_width(float(value)))
+        for place, value in enumerate(values)
+    ]
+
+
+def bucket_width(latency_ns: float) -> float:
+    """The width (ns) of a run's histogram bucket at a latency; 0 where it holds one whole number and loses nothing."""
+    return 2.0 ** math.floor(math.log2(latency_ns)) / _BUCKETS if latency_ns >= _EXACT_NS else 0.0
 
 
 def bootstrap_mean(
-    values: Iterable[float | None], confidence: float = 0.95, resamples: int = 1000, seed: int = 1
+    values: Iterable[float | None],
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 1,
+    *,
+    unit_ns: float | None = None,
 ) -> Estimate:
     """The mean of one value a replication, for values that are skewed, such as the p99.9 of each run.
 
-    None, NaN and infinities are left out; arguments and errors are those of `pooled_quantile`.
+    None, NaN and infinities are left out; arguments and errors are those of `pooled_quantile`. Where the values come
+    from a run's histogram, `unit_ns` is their unit in ns, and the standard error is at least a bucket's width.
     """
     import numpy as np
 
@@ -94,20 +110,24 @@ def bootstrap_mean(
     if n == 1:
         return Estimate(mean, None, None, 1)
     drawn = np.full(1, mean) if found.min() == found.max() else _weights(n, resamples, seed) @ found / n
-    return _estimate(mean, drawn, n, confidence)
+    return _estimate(mean, drawn, n, confidence, 0.0 if unit_ns is None else bucket_width(mean * unit_ns) / unit_ns)
 
 
-def _estimate(value: float, drawn: "Floats", n: int, confidence: float) -> Estimate:
-    """The interval of `value` from what the resamples gave: on the scale of the logarithm where all are positive."""
+def _estimate(value: float, drawn: "Floats", n: int, confidence: float, least: float) -> Estimate:
+    """The interval of `value` from what the resamples gave: on the scale of the logarithm where all are positive.
+
+    Its standard error is `least` or more. Resamples of a discrete distribution may all be in one bucket.
+    """
     import numpy as np
 
-    if drawn.min() == drawn.max():
+    if drawn.min() == drawn.max() and not least:
         return Estimate(value, value, value, n)
-    reach = t_quantile(confidence, n) * math.sqrt(n / (n - 1))
+    reach, more = t_quantile(confidence, n), math.sqrt(n / (n - 1))
     if value > 0 and drawn.min() > 0:
-        exponent = min(reach * float(np.log(drawn).std()), _MAX_EXPONENT)
+        spread = 0.0 if drawn.min() == drawn.max() else float(np.log(drawn).std())
+        exponent = min(reach * max(more * spread, least / value), _MAX_EXPONENT)
         return Estimate(value, value * math.exp(-exponent), value * math.exp(exponent), n)
-    half = reach * float(drawn.std())
+    half = reach * max(more * float(drawn.std()), least)
     # What is never negative in any resample is so by its nature.
     return Estimate(value, max(value - half, 0.0) if drawn.min() >= 0 else value - half, value + half, n)
 

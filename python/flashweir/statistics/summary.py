@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
@@ -19,6 +19,7 @@ Histograms = Mapping[str, Mapping[str, Histogram]] | Callable[[Sequence[str]], S
 QUANTILE = re.compile(r"latency_us\.(?P<operation>.+)\.(?P<quantile>p50|p95|p99|p999|p9999)")
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 _US = 1e-3
+_US_NS = 1000.0
 
 
 def summarize(
@@ -70,16 +71,23 @@ def summarize(
         for name in names:
             if name in pooled:
                 estimate = pooled[name]
-            elif QUANTILE.fullmatch(name):
-                estimate = bootstrap_mean(group.by_seed(name).values(), confidence, resamples, seed)
             else:
-                estimate = mean_interval(group.by_seed(name).values(), confidence)
+                estimate = mean_of(name, group.by_seed(name).values(), confidence, resamples, seed)
             row += [None if math.isnan(estimate.value) else estimate.value, estimate.low, estimate.high]
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
     types: dict[str, Any] = {name: frame.schema.get(name, pl.String()) for name in axes}
     types |= {name: pl.Int64() if name in ("runs", "failed") else pl.Float64() for name in columns if name not in axes}
     return pl.DataFrame(columns, schema=types)
+
+
+def mean_of(
+    metric: str, values: Iterable[float], confidence: float = 0.95, resamples: int = 1000, seed: int = 1
+) -> Estimate:
+    """The mean of a metric's values, one a replication: with a bootstrap interval for a latency quantile, else t's."""
+    if QUANTILE.fullmatch(metric):
+        return bootstrap_mean(values, confidence, resamples, seed, unit_ns=_US_NS)
+    return mean_interval(values, confidence)
 
 
 def _columns(axes: Sequence[str], metrics: Sequence[str]) -> list[str]:

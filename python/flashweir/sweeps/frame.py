@@ -29,11 +29,18 @@ class SweepFrame(pl.DataFrame):
     directory: Path | None = None
     meta: dict[str, Any] | None = None
     _found: dict[str, Any] | None = None
+    # A summary by its metrics, with the frame it was made of: the bootstrap takes its time, and report and figures ask.
+    _summaries: dict[tuple[str, ...], tuple[pl.DataFrame, pl.DataFrame]] | None = None
 
     @property
     def axes(self) -> list[str]:
         """Names of the axes, in the order of the spec."""
         return [axis["name"] for axis in (self.meta or {}).get("axes", [])]
+
+    @property
+    def pooled(self) -> bool:
+        """Whether latency quantiles of `summary` are those of all requests: not so of very many runs."""
+        return self.height <= MOST_POOLED
 
     def results(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Every run that gave a result: its row, and the whole result as `Result.to_dict()` has it.
@@ -61,8 +68,13 @@ class SweepFrame(pl.DataFrame):
         """
         from flashweir import statistics
 
-        pooled = self._histograms if self.height <= MOST_POOLED else None
-        return statistics.summarize(self, self._metrics(metrics), histograms=pooled)
+        wanted = self._metrics(metrics)
+        self._summaries = self._summaries or {}
+        of, found = self._summaries.get(tuple(wanted), (None, None))
+        if found is None or of is None or not of.equals(self):
+            found = statistics.summarize(self, wanted, histograms=self._histograms if self.pooled else None)
+            self._summaries[tuple(wanted)] = pl.DataFrame(self), found
+        return found.clone()
 
     def compare(
         self, axis: str | None = None, metrics: Sequence[str] | None = None, baseline: object = None

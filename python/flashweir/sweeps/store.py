@@ -9,7 +9,7 @@ import fcntl
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -167,18 +167,57 @@ def read_meta(directory: Path) -> dict[str, Any]:
     """`sweep.json`.
 
     Raises:
-        ConfigError: there is none, or it is of another kind.
+        ConfigError: there is none, or it is of another kind or damaged.
     """
     path = directory / "sweep.json"
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{directory}: no sweep: expected sweep.json in it ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}: expected what a sweep writes") from error
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise ConfigError(f"{path}: expected what a sweep writes, in format {FORMAT}")
+    for key, (said, right) in _META.items():
+        if key not in meta or not right(meta[key]):
+            raise ConfigError(f"{path}: expected what a sweep writes: key {key} to be {said}")
     return meta
+
+
+def _count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _text_or_null(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _all(right: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, list) and all(map(right, value))
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _axis(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("name"), str) and isinstance(value.get("values"), list)
+
+
+# What is read of a sweep's description: what it has to be, in words, and whether it is.
+_META: Mapping[str, tuple[str, Callable[[object], bool]]] = {
+    "name": ("a text", _text),
+    "spec": ("an object", lambda value: isinstance(value, dict)),
+    "axes": ("a list of objects with name and values", _all(_axis)),
+    "seeds": ("a list of numbers", _all(_count)),
+    "points": ("a number", _count),
+    "runs": ("a number", _count),
+    "derived": ("a list of texts", _all(_text)),
+    "metrics": ("a list of texts", _all(_text)),
+    "compare": ("a text or null", _text_or_null),
+    "baseline": ("a value or null", lambda value: not isinstance(value, list | dict)),
+    "machine": ("an object", lambda value: isinstance(value, dict)),
+}
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,162 @@
+"""What a result has at least (docs/reference/result.md): checked before a report is made of a file from anywhere."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_PAIR = 2
+_NUMBER = (int, float)
+_NUMBER_OR_NULL = (int, float, type(None))
+_KINDS: dict[type, str] = {
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+    type(None): "null",
+}
+
+_EXPECTED: dict[str, tuple[type, ...]] = {
+    "version": (str,),
+    "requests": (int,),
+    "simulated_s": _NUMBER,
+    "iops": _NUMBER_OR_NULL,
+    "latency_us": (dict,),
+    "latency_histogram_ns": (dict,),
+    "write_amplification": _NUMBER_OR_NULL,
+    "flash": (dict,),
+    "time_share": (dict,),
+    "channels": (list,),
+    "workloads": (list,),
+    "config": (dict,),
+}
+# Those that a result may lack, and what they hold.
+_OPTIONAL: dict[str, tuple[type, ...]] = {
+    "wall_s": _NUMBER_OR_NULL,
+    "preconditioning_capacities": _NUMBER_OR_NULL,
+    **dict.fromkeys(("streams", "warmup", "series", "activity"), (dict, type(None))),
+}
+_WARMUP: dict[str, tuple[type, ...]] = {
+    "method": (str,),
+    "found": (bool,),
+    "requests": (int,),
+    "of_requests": (int,),
+    "simulated_s": _NUMBER,
+}
+_SERIES: dict[str, tuple[type, ...]] = {
+    "end_s": (list,),
+    "requests": (list,),
+    "iops": (list,),
+    "latency_us": (dict,),
+    "write_amplification": (list,),
+}
+_ACTIVITY: dict[str, tuple[type, ...]] = {
+    "from_s": _NUMBER,
+    "to_s": _NUMBER,
+    "bin_s": _NUMBER,
+    "channels": (list,),
+    "dirty_pages": (list,),
+}
+_BINS: dict[str, tuple[type, ...]] = dict.fromkeys(("host", "gc", "mapping", "waiting", "idle", "dirty_pages"), (list,))
+
+
+def difference(result: object) -> str:
+    """What a result would have that `result` has not; empty if it is one."""
+    if not isinstance(result, dict):
+        return "an object"
+    return next(_differences(result), "")
+
+
+def _differences(result: Mapping[str, Any]) -> Iterator[str]:
+    """One after the other; what comes later relies on what came before being right."""
+    yield from _keys(result, _EXPECTED)
+    yield from _keys(result, {key: kinds for key, kinds in _OPTIONAL.items() if key in result})
+    yield from _numbers(result["time_share"], "time_share")
+    yield from _objects(result["channels"], "channels")
+    for channel in result["channels"]:
+        yield from _numbers(channel, "channels")
+    yield from _latencies(result, "")
+    streams = result.get("streams") or {}
+    yield from _objects(list(streams.values()), "streams")
+    for name, stream in streams.items():
+        both = dict.fromkeys(("latency_us", "latency_histogram_ns"), (dict,))
+        yield from _keys(stream, both, f"streams.{name}.")
+        yield from _latencies(stream, f"streams.{name}.")
+    if result.get("warmup") is not None:
+        yield from _keys(result["warmup"], _WARMUP, "warmup.")
+    if result.get("series") is not None:
+        yield from _series(result["series"])
+    if result.get("activity") is not None:
+        yield from _activity(result["activity"])
+
+
+def _keys(part: Mapping[str, Any], expected: Mapping[str, tuple[type, ...]], where: str = "") -> Iterator[str]:
+    for key, kinds in expected.items():
+        if key not in part:
+            yield f"key {where}{key}"
+        elif not _is(part[key], kinds):
+            yield f"key {where}{key} to be {' or '.join(dict.fromkeys(_KINDS[kind] for kind in kinds))}"
+
+
+def _objects(parts: Sequence[object], where: str) -> Iterator[str]:
+    if not all(isinstance(part, dict) for part in parts):
+        yield f"key {where} to hold objects"
+
+
+def _numbers(part: Mapping[str, Any], where: str) -> Iterator[str]:
+    for key, value in part.items():
+        if not _is(value, _NUMBER_OR_NULL):
+            yield f"key {where}.{key} to be a number or null"
+
+
+def _latencies(part: Mapping[str, Any], where: str) -> Iterator[str]:
+    yield from _objects(list(part["latency_us"].values()), f"{where}latency_us")
+    for operation, latencies in part["latency_us"].items():
+        yield from _numbers(latencies, f"{where}latency_us.{operation}")
+    for pairs in part["latency_histogram_ns"].values():
+        if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
+            yield f"key {where}latency_histogram_ns to hold pairs of numbers from 0 on"
+
+
+def _series(series: Mapping[str, Any]) -> Iterator[str]:
+    yield from _keys(series, _SERIES, "series.")
+    windows = len(series["end_s"])
+    yield from _list(series["end_s"], _NUMBER, windows, "series.end_s")
+    for key in ("requests", "iops", "write_amplification"):
+        yield from _list(series[key], _NUMBER_OR_NULL, windows, f"series.{key}")
+    for operation, values in series["latency_us"].items():
+        yield from _list(values, _NUMBER_OR_NULL, windows, f"series.latency_us.{operation}")
+
+
+def _activity(activity: Mapping[str, Any]) -> Iterator[str]:
+    yield from _keys(activity, _ACTIVITY, "activity.")
+    bins = len(activity["dirty_pages"])
+    yield from _list(activity["dirty_pages"], _NUMBER, bins, "activity.dirty_pages")
+    yield from _objects(activity["channels"], "activity.channels")
+    for number, channel in enumerate(activity["channels"]):
+        where = f"activity.channels[{number}]."
+        yield from _keys(channel, _BINS, where)
+        for key in _BINS:
+            yield from _list(channel[key], _NUMBER, bins, f"{where}{key}")
+
+
+def _list(values: object, kinds: tuple[type, ...], length: int, where: str) -> Iterator[str]:
+    if not isinstance(values, list) or len(values) != length or not all(_is(value, kinds) for value in values):
+        yield f"key {where} to be a list of {length} numbers{' or nulls' if type(None) in kinds else ''}"
+
+
+def _is_pair(pair: object) -> bool:
+    return isinstance(pair, list) and len(pair) == _PAIR and all(_is(part, _NUMBER) and part >= 0 for part in pair)
+
+
+def _is(value: object, kinds: tuple[type, ...]) -> bool:
+    """Whether a value is of these kinds: true is no number, and neither is what is infinite as a float."""
+    if isinstance(value, bool):
+        return bool in kinds
+    if isinstance(value, int | float):
+        try:
+            return isinstance(value, kinds) and math.isfinite(value)
+        except OverflowError:
+            return False
+    return isinstance(value, kinds)
