@@ -1,6 +1,7 @@
 """Reports without a browser: what is escaped, how large pages are, that they hold all they need, what they say."""
 
 import json
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,7 +22,7 @@ from report_samples import (
     strips,
 )
 
-from flashweir.charts.model import Axis, Chart, Plot, Series
+from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
 from flashweir.charts.palette import SERIES, STATES
 from flashweir.charts.plotly import figure
 from flashweir.charts.plotly.texts import number, short, text
@@ -309,3 +310,42 @@ def test_digits_of_a_column_are_alike_unless_that_hides_small_numbers() -> None:
     assert rendered(Table("t", ["n"], [[810.4321], [5.0], [0.0]])).in_("td") == ["810.43", "5.00", "0"]
     assert rendered(Table("t", ["n"], [[81000.4], [0.00321]])).in_("td") == ["81,000", "0.00321"]
     assert rendered(Table("t", ["n"], [[float("nan")], [1.0]])).in_("td") == ["-", "1.0000"]
+
+
+def below_zero(style: str = "line", points: int = 30) -> Plot:
+    """A curve over a log axis with intervals that reach below zero, and one that nearly does."""
+    x, y = [float(at) for at in range(points)], [100.0 * 1.2**at for at in range(points)]
+    low = [-50.0 if at in (3, 4, 9) else 1e-9 if at == 6 else value / 2 for at, value in enumerate(y)]
+    series = Series("s", x, y, low, [2 * value for value in y], style="points" if style == "points" else "line")
+    return Plot("below-zero", "p", Axis("x"), Axis("y", "log"), [series])
+
+
+@pytest.mark.parametrize(("style", "points"), [("line", 30), ("line", 10), ("points", 30)])
+def test_intervals_that_reach_below_a_log_axis_end_below_it(style: str, points: int) -> None:
+    chart = below_zero(style, points)
+    drawn = figure(chart)
+    bottom, top = drawn["layout"]["yaxis"]["range"]
+    assert 30 < 10**bottom < 50, "the smallest end that is not far below"
+    assert 10**top > 2 * 100 * 1.2 ** (points - 1)
+    first = drawn["data"][0]
+    if "error_y" in first:
+        ends = [value - gap for value, gap in zip(first["y"], first["error_y"]["arrayminus"], strict=True)]
+    else:
+        assert len(first["y"]) == 2 * points
+        ends = first["y"][:points:-1]
+    assert min(ends) > 0
+    assert all(math.log10(end) < bottom for end in (ends[3], ends[4], ends[6]))
+    assert "range" not in figure(banded())["layout"]["yaxis"], "where nothing is below, the axis fits the data"
+
+
+def test_matrices_of_values_far_apart_are_coloured_by_logarithms() -> None:
+    axis = Axis("x", "category")
+    values = [[1.0, 10.0], [None, 1000.0]]
+    drawn = figure(Heat("h", "h", axis, axis, ["a", "b"], ["c", "d"], values, "us"))["data"]
+    assert drawn[0]["z"] == [[0, 1], [None, 3]]
+    assert drawn[0]["customdata"][0] == [["a", "c", 1], ["b", "c", 10]]
+    assert "%{customdata[2]" in drawn[0]["hovertemplate"]
+    assert dict(zip(drawn[0]["colorbar"]["tickvals"], drawn[0]["colorbar"]["ticktext"], strict=True))[2] == "100"
+    assert drawn[1]["text"] == ["1", "10", "1000"]
+    near = figure(Heat("h", "h", axis, axis, ["a", "b"], ["c", "d"], [[1.0, 10.0], [None, 99.0]], "us"))["data"]
+    assert near[0]["z"] == [[1, 10], [None, 99]]

@@ -3,6 +3,7 @@
 These tests need Chromium, as `chromium`, `chromium-browser` or `google-chrome` on the path, and fail without it.
 """
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 from report_samples import HOSTILE, banded, curves, every_kind, hostile_charts, hostile_sections, sections
 
+from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
 from flashweir.report import page as report
 from flashweir.report.model import Figure, Section
 
@@ -402,3 +404,42 @@ def test_a_figure_that_fails_keeps_no_other_from_being_drawn(
     wait(opened, f"!!{plot('over-time-iops')}.querySelector('.main-svg')")
     assert "could not be drawn" in (opened.locator("#curve-iops-plot").text_content() or "")
     opened.close()
+
+
+def report_of(tmp_path: Path, *charts: Chart) -> Path:
+    file = tmp_path / "report.html"
+    report.write(file, "Some figures", [Section("Figures", [Figure(chart) for chart in charts])])
+    return file
+
+
+def test_a_band_that_reaches_below_a_log_axis_has_its_shape(page: Page, tmp_path: Path) -> None:
+    x = [float(at) for at in range(30)]
+    low = [-50.0 if at in (3, 9) else 60.0 for at in range(30)]
+    series = Series("s", x, [100.0] * 30, low, [200.0] * 30)
+    show(page, report_of(tmp_path, Plot("band", "Band", Axis("x"), Axis("y", "log"), [series])))
+    path = page.locator("#band .fills path").first.get_attribute("d") or ""
+    heights = [float(y) for y in re.findall(r",([\d.]+)", path)]
+    below = [y for y in heights if y > page.evaluate(f"{plot('band')}._fullLayout._size.h")]
+    assert len(below) == 2, "two ends lie below the axis"
+    assert len(set(heights) - set(below)) == 2, "all others lie on two lines"
+    bottom, top = axis_range(page, "band", "yaxis")
+    assert 50 < 10**bottom < 60
+    assert 200 < 10**top < 300
+    assert page.evaluate(f"{plot('band')}.layout.yaxis.tickmode") == "array"
+    page.evaluate(f"Plotly.relayout({plot('band')}, {{'yaxis.range': [2, 2.1]}})")
+    wait(page, f"{plot('band')}.layout.yaxis.tickmode === 'auto'")
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_the_bar_of_colours_is_in_the_window(page: Page, tmp_path: Path, width: int) -> None:
+    axis = Axis("an axis", "category")
+    names = [f"{at}KiB" for at in range(8)]
+    values = [[10.0 ** (x / 2) + y for x in range(8)] for y in range(8)]
+    show(page, report_of(tmp_path, Heat("heat", "Heat", axis, axis, names, names, values, "us")), width)
+    for part in (".cbfills", ".cbaxis"):
+        box = page.locator(f"#heat {part}").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width, part
+    marks = page.locator("#heat .cbaxis text").all_text_contents()
+    assert {"10", "100", "1,000"} <= {mark.replace("1k", "1,000") for mark in marks}

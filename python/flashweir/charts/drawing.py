@@ -9,6 +9,7 @@ from flashweir.charts.layout import SMALL, Body, Sheet
 from flashweir.charts.lettering import number, plain, ticks
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series, Strips
 from flashweir.charts.palette import FRONT, GRID, HEAT, INK, MUTED, PAPER, Look, looks, states
+from flashweir.charts.scales import log_floor, wide
 from flashweir.charts.thin import thin
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ _POINTS = 4000
 _MOST_CELL_TEXTS = 150
 _DARK = 0.45
 _VECTOR_CELLS = 4000
-# A matrix of positive values this far apart is coloured by their logarithm.
-_WIDE = 100.0
 
 
 def draw(chart: Chart, sheet: Sheet) -> Body:
@@ -57,6 +56,9 @@ def _plot(chart: Plot, sheet: Sheet) -> Body:
     if low < 0 <= min((value for series in chart.series for value in series.y if value is not None), default=-1):
         # Only ends of intervals are below zero, where the values themselves can't be.
         low = -0.012 * high
+    floor = log_floor(chart)
+    if log_y and floor is not None:
+        low = floor
     if log_x:
         axes.set_xscale("log")
     if log_y:
@@ -237,7 +239,7 @@ def _heat(chart: Heat, sheet: Sheet) -> Body:
         _nothing(sheet)
         return body
     low, high = min(there), max(there)
-    log = low > 0 and high / low >= _WIDE
+    log = wide(there)
     if high <= low:
         low, high = low - max(abs(low) * 0.05, 0.5), high + max(abs(high) * 0.05, 0.5)
     norm = LogNorm(low, high) if log else Normalize(low, high)

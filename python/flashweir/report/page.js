@@ -79,7 +79,8 @@
       if ((width - 150) / columns < 40) data.splice(1);
       if (narrow) {
         layout.xaxis.title.text += `<br>colour: ${shortened(heat.colorbar.title.text, (width - 120) / 7)}`;
-        Object.assign(heat.colorbar, { orientation: "h", yref: "container", y: 0, yanchor: "bottom", title: { text: "" } });
+        Object.assign(heat.colorbar, { orientation: "h", x: 0.5, xanchor: "center", len: 1, xpad: 0,
+          yref: "container", y: 0, yanchor: "bottom", title: { text: "" } });
       }
     }
     return { data, layout, title };
@@ -143,7 +144,10 @@
   // Marks that were chosen for all of a log axis are wrong for a part of it: plotly chooses them there.
   function marks(plot) {
     for (const name of (plot.layout.meta || {}).log || []) {
-      const mode = plot.layout[name].autorange === false ? "auto" : "array";
+      const { autorange, range } = plot.layout[name];
+      const ends = (plot.layout.meta.whole || {})[name];
+      const whole = ends ? ends.every((end, at) => Math.abs(end - range[at]) < 1e-6) : autorange !== false;
+      const mode = whole ? "array" : "auto";
       if (plot.layout[name].tickmode !== mode) Plotly.relayout(plot, { [`${name}.tickmode`]: mode, [`${name}.dtick`]: null });
     }
   }
