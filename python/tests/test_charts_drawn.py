@@ -288,3 +288,10 @@ def test_importing_the_figures_costs_little() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
     )
     assert done.stdout == "set()\n"
+
+
+def test_long_names_in_the_legend_of_a_file_stay_different(tmp_path: Path) -> None:
+    names = [f"workload={'w' * 60}, allocation.mode={mode}, mapping.cache={'m' * 60}" for mode in (0, 1, 2)]
+    write(plot(*(Series(name, [1, 2], [1, 2]) for name in names)), tmp_path / "a.svg", width_in=5)
+    source = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert all(f"allocation.mode={mode}" in source for mode in (0, 1, 2))

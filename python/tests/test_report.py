@@ -23,6 +23,7 @@ from report_samples import (
 )
 
 from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
+from flashweir.charts.names import apart
 from flashweir.charts.palette import SERIES, STATES
 from flashweir.charts.plotly import figure
 from flashweir.charts.plotly.texts import number, short, text
@@ -349,3 +350,38 @@ def test_matrices_of_values_far_apart_are_coloured_by_logarithms() -> None:
     assert drawn[1]["text"] == ["1", "10", "1000"]
     near = figure(Heat("h", "h", axis, axis, ["a", "b"], ["c", "d"], [[1.0, 10.0], [None, 99.0]], "us"))["data"]
     assert near[0]["z"] == [[1, 10], [None, 99]]
+
+
+LONG_NAMES = [
+    f"workload=/data/traces/enterprise/{kind}/2026-01-01-to-2026-03-31.csv.zst, gc.victim=greedy, "
+    f"allocation.mode={mode}, mapping.cache=4MiB-with-a-long-description"
+    for kind in ("mail", "web")
+    for mode in (0, 1, 2)
+]
+
+
+def test_names_that_differ_stay_different_when_they_are_shortened() -> None:
+    short = apart(LONG_NAMES, 60)
+    assert len(set(short)) == 6
+    assert max(map(len, short)) <= 60
+    assert all("gc.victim" not in name for name in short), "what all share says nothing"
+    assert all(f"allocation.mode={mode}" in name for name, mode in zip(short, [0, 1, 2] * 2, strict=True))
+    middles = [f"{'a' * 80}{at}{'b' * 80}" for at in range(12)]
+    assert len(set(apart(middles, 24))) == 12
+    assert all(str(at) in name for at, name in enumerate(apart(middles, 24)))
+    nested = ["a" * 90, "a" * 80, "a" * 70, "a" * 90]
+    assert len(set(apart(nested, 24))) == 3
+    assert apart(["short", "names"], 24) == ["short", "names"]
+    assert apart(["x" * 30], 10) == ["xxxxx…xxxx"]
+
+
+def test_a_figure_of_long_names_says_them_apart_and_in_full() -> None:
+    series = [Series(name, [1.0, 2.0], [at, at]) for at, name in enumerate(LONG_NAMES)]
+    drawn = figure(Plot("p", "p", Axis("x"), Axis("y"), series))["data"]
+    assert len({trace["name"] for trace in drawn}) == 6
+    for trace, name in zip(drawn, LONG_NAMES, strict=True):
+        bold = trace["hovertemplate"].partition("</b>")[0].removeprefix("<b>")
+        assert bold.replace("<br>", "").replace(" ", "") == name.replace(" ", "")
+        assert max(map(len, bold.split("<br>"))) <= 44
+    rows = figure(bars(rows=tuple(LONG_NAMES)))
+    assert len(set(rows["layout"]["yaxis"]["ticktext"])) == 6

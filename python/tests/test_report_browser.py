@@ -3,6 +3,7 @@
 These tests need Chromium, as `chromium`, `chromium-browser` or `google-chrome` on the path, and fail without it.
 """
 
+import itertools
 import re
 import shutil
 from collections.abc import Iterator
@@ -443,3 +444,20 @@ def test_the_bar_of_colours_is_in_the_window(page: Page, tmp_path: Path, width: 
         assert box["x"] + box["width"] <= width, part
     marks = page.locator("#heat .cbaxis text").all_text_contents()
     assert {"10", "100", "1,000"} <= {mark.replace("1k", "1,000") for mark in marks}
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_names_in_a_legend_differ_and_are_in_the_window(page: Page, tmp_path: Path, width: int) -> None:
+    names = tuple(
+        f"gc.victim=greedy, allocation.mode={mode}, mapping.cache={size}MiB" for mode in (0, 1) for size in (4, 8)
+    )
+    show(page, report_of(tmp_path, curves(names=names)), width)
+    shown = [" ".join(text.split()) for text in page.locator("#curve-iops .legendtext").all_text_contents()]
+    assert len(set(shown)) == 4
+    for entry in page.locator("#curve-iops .legendtext").all():
+        box = entry.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
+    boxes = [entry.bounding_box() for entry in page.locator("#curve-iops .legendtext").all()]
+    tops = sorted((box["x"], box["y"], box["y"] + box["height"]) for box in boxes if box)
+    assert all(one[0] != two[0] or one[2] <= two[1] + 1 for one, two in itertools.pairwise(tops))

@@ -7,7 +7,7 @@ from flashweir.charts.lettering import ticks
 from flashweir.charts.model import Axis, Bars, Heat, Strips
 from flashweir.charts.palette import states
 from flashweir.charts.plotly.axes import measured, named
-from flashweir.charts.plotly.texts import LONGEST_NAME, NUMBER, Json, number, short, text
+from flashweir.charts.plotly.texts import NUMBER, Json, names, number, short, text, wrapped
 from flashweir.charts.scales import wide
 
 # Cells of a heat map up to which each shows its value, and of strips up to which bins are not merged.
@@ -25,8 +25,8 @@ _CIVIDIS = ("#00224e", "#123570", "#3b496c", "#575d6d", "#707173",
 def bars(chart: Bars) -> Json:
     """Stacked bars, the first row on top; parts that add up to a whole fill the axis."""
     traces: list[Json] = []
-    for index, (name, values) in enumerate(chart.parts):
-        label = text(name, LONGEST_NAME)
+    labels = names([name for name, _ in chart.parts])
+    for index, (label, (_, values)) in enumerate(zip(labels, chart.parts, strict=True)):
         traces.append(
             {
                 "type": "bar",
@@ -34,7 +34,7 @@ def bars(chart: Bars) -> Json:
                 "name": label,
                 "x": [number(value) for value in values],
                 "y": list(range(len(values))),
-                "customdata": [text(category, LONGEST_NAME) for category in chart.categories],
+                "customdata": [wrapped(category) for category in chart.categories],
                 "hovertemplate": f"<b>%{{customdata}}</b><br>{label}: %{{x:{NUMBER}}}<extra></extra>",
                 "marker": {"color": states([name for name, _ in chart.parts])[index]},
             }
@@ -58,7 +58,7 @@ def heat(chart: Heat) -> Json:
 
     Values far apart are coloured by their logarithms; colour bar and pointer say the values themselves.
     """
-    columns, rows = ([text(name, LONGEST_NAME) for name in names] for names in (chart.columns, chart.rows))
+    columns, rows = ([wrapped(name) for name in called] for called in (chart.columns, chart.rows))
     unit = text(chart.unit)
     known = [number(value) for row in chart.values for value in row]
     log = wide(known)
@@ -151,7 +151,7 @@ def strips(chart: Strips) -> Json:
         "y": list(range(len(chart.rows))),
         "z": dominant,
         "customdata": said,
-        "text": [[text(name, LONGEST_NAME)] * (len(edges) - 1) for name in chart.rows],
+        "text": [[wrapped(name)] * (len(edges) - 1) for name in chart.rows],
         "zmin": 0,
         "zmax": last,
         "colorscale": steps,

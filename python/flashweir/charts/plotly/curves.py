@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from flashweir.charts.model import Plot, Series
 from flashweir.charts.palette import Look, looks
 from flashweir.charts.plotly.axes import measured, named
-from flashweir.charts.plotly.texts import LONGEST_NAME, NUMBER, Json, number, text
+from flashweir.charts.plotly.texts import NUMBER, Json, names, number, text, wrapped
 from flashweir.charts.scales import log_floor, log_top
 
 # A curve with more points has no markers, and a band in place of error bars.
@@ -18,7 +18,8 @@ _DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
 def plot(chart: Plot) -> Json:
     """Curves in their order, told apart by colour, mark and, from the ninth on, dashes."""
     categories = _categories(chart)
-    names = dict(chart.x.ticks)
+    ticks = dict(chart.x.ticks)
+    called = names([series.name for series in chart.series])
     traces: list[Json] = []
     styles = looks([series.name for series in chart.series])
     floor = log_floor(chart)
@@ -29,9 +30,10 @@ def plot(chart: Plot) -> Json:
             x = [categories[label] + _dodge(index, chart) for label in labels]
         else:
             x = [float(value) for value in series.x]
-            if names:
-                labels = [names.get(value, "") or f"{value:,.6g}" for value in x]
-        traces += _curve(chart, index, x, labels, styles[index], floor)
+            if ticks:
+                labels = [ticks.get(value, "") or f"{value:,.6g}" for value in x]
+        drawn = _curve(chart, index, x, labels, styles[index], floor)
+        traces += [{**trace, "name": called[index]} for trace in drawn]
     layout: Json = {"height": 380, "showlegend": len(chart.series) > 1, "legend": {"tracegroupgap": 0}}
     layout["meta"] = {"ticks": []}
     ys = [value for series in chart.series for value in series.y]
@@ -79,7 +81,6 @@ def _curve(
     few = len(x) <= _FEW_POINTS and not look.mark
     trace: Json = {
         "type": "scatter",
-        "name": text(series.name, LONGEST_NAME),
         "legendgroup": f"g{index}",
         "x": [number(value) for value in x],
         "y": [number(value) for value in series.y],
@@ -109,7 +110,6 @@ def _curve(
     outline = _outline(x, lows, series)
     band = {
         "type": "scatter",
-        "name": trace["name"],
         "legendgroup": trace["legendgroup"],
         "showlegend": False,
         "hoverinfo": "skip",
@@ -131,10 +131,10 @@ def _hover(trace: Json, chart: Plot, series: Series, labels: list[str] | None) -
         columns.append(values)
         return f"%{{customdata[{len(columns) - 1}]}}"
 
-    lines = [f"<b>{text(series.name, LONGEST_NAME)}</b>"] if series.name else []
+    lines = [f"<b>{wrapped(series.name)}</b>"] if series.name else []
     if series.labels is not None:
-        lines.append(column([text(label, 2 * LONGEST_NAME) for label in series.labels]))
-    x = f"%{{x:{NUMBER}}}" if labels is None else column([text(label, LONGEST_NAME) for label in labels])
+        lines.append(column([wrapped(label) for label in series.labels]))
+    x = f"%{{x:{NUMBER}}}" if labels is None else column([wrapped(label) for label in labels])
     lines.append(f"{text(chart.x.label)}: {x}")
     lines.append(f"{text(chart.y.label)}: %{{y:{NUMBER}}}")
     if series.low is not None and series.high is not None:
