@@ -385,3 +385,25 @@ def test_a_figure_of_long_names_says_them_apart_and_in_full() -> None:
         assert max(map(len, bold.split("<br>"))) <= 44
     rows = figure(bars(rows=tuple(LONG_NAMES)))
     assert len(set(rows["layout"]["yaxis"]["ticktext"])) == 6
+
+
+def test_a_figure_has_the_name_of_its_file_in_the_page() -> None:
+    chart = curves("curve-latency_us.read.p99")
+    parsed = Page(
+        page.render("t", [Section("Curve-iops", [Figure(chart)]), Section("s", [Figure(curves("curve-iops"))])])
+    )
+    assert [figure["id"] for figure in parsed.of("figure")] == ["curve-latency_us.read.p99", "curve-iops"]
+    assert [section["id"] for section in parsed.of("section")] == ["curve-iops-2", "s"]
+
+
+def test_an_axis_from_zero_begins_there() -> None:
+    def mode(values: list[float], *, from_zero: bool = False) -> str | None:
+        axis = Axis("y", from_zero=from_zero)
+        drawn = figure(Plot("p", "p", Axis("x"), axis, [Series("s", [1.0, 2.0], values)]))
+        found: str | None = drawn["layout"]["yaxis"].get("rangemode")
+        return found
+
+    assert mode([500.0, 510.0]) is None
+    assert mode([500.0, 510.0], from_zero=True) == "tozero"
+    assert mode([0.0, 0.0]) == "tozero"
+    assert mode([-1.0, 1.0]) is None

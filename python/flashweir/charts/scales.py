@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 from flashweir.charts.model import Plot
 
+# A curve with more points has no markers, and a band in place of error bars.
+FEW_POINTS = 24
 # A matrix of positive values this far apart is coloured by their logarithm.
 _WIDE = 100.0
 # A log axis reaches so far below the smallest value for the sake of an interval.
@@ -33,3 +35,10 @@ def log_top(chart: Plot) -> float:
     """The largest value of such an axis, ends of intervals included."""
     rows = [values for series in chart.series for values in (series.y, series.high or ())]
     return max(value for row in rows for value in row if value is not None and math.isfinite(value) and value > 0)
+
+
+def starts_at_zero(values: Iterable[float | None], lows: Iterable[float]) -> bool:
+    """Whether an axis begins at zero: it is near in terms of the values, and nothing lies below."""
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    least = min([*known, *lows], default=-1.0)
+    return least >= 0 and (max(known, default=0.0) == 0 or least < max(known) / 2)

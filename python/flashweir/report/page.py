@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib import resources
@@ -59,6 +60,9 @@ def write(path: str | os.PathLike[str], title: str, sections: Sequence[Section])
 def render(title: str, sections: Sequence[Section]) -> str:
     """The whole page as HTML. The same input gives the same text."""
     names = _Names()
+    # Figures first: theirs are names of files too.
+    charts = [block.chart for section in sections for block in section.blocks if isinstance(block, Figure)]
+    named = deque(names.of_file(chart.name) for chart in charts)
     contents: list[str] = []
     content: list[str] = []
     figures: list[str] = []
@@ -66,17 +70,17 @@ def render(title: str, sections: Sequence[Section]) -> str:
         anchor = names.of(section.title)
         inner: list[str] = []
         listed: list[str] = []
-        for figured, blocks in _runs(section.blocks):
+        for beside, blocks in _runs(section.blocks):
             drawn = []
             for block in blocks:
                 if isinstance(block, Figure):
-                    name = names.of(block.chart.name)
+                    name = named.popleft()
                     listed.append(f'<li><a href="#{name}">{_text(block.chart.title)}</a></li>')
                     figures.append(_data(name, block.chart))
                     drawn.append(_figure(name, block.chart))
                 else:
                     drawn.append(_block(block, names))
-            inner.append(f'<div class="figures">\n{_lines(drawn)}\n</div>' if figured else _lines(drawn))
+            inner.append(f'<div class="figures">\n{_lines(drawn)}\n</div>' if beside else _lines(drawn))
         below = f"<ol>{''.join(listed)}</ol>" if listed else ""
         contents.append(f'<li><a href="#{anchor}">{_text(section.title)}</a>{below}</li>')
         content.append(
@@ -100,13 +104,18 @@ def render(title: str, sections: Sequence[Section]) -> str:
 
 
 class _Names:
-    """Anchors: letters, digits, dots and dashes, each once."""
+    """Anchors: letters, digits, dots and dashes, each once; a figure's is its file's name."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def of(self, text: str) -> str:
-        base = re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.") or "part"
+        return self._once(re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.") or "part")
+
+    def of_file(self, text: str) -> str:
+        return self._once(re.sub(r"[^A-Za-z0-9_.]+", "-", text).strip("-.") or "figure")
+
+    def _once(self, base: str) -> str:
         name, count = base, 1
         while name in self._taken:
             count += 1

@@ -7,10 +7,8 @@ from flashweir.charts.model import Plot, Series
 from flashweir.charts.palette import Look, looks
 from flashweir.charts.plotly.axes import measured, named
 from flashweir.charts.plotly.texts import NUMBER, Json, names, number, text, wrapped
-from flashweir.charts.scales import log_floor, log_top
+from flashweir.charts.scales import FEW_POINTS, log_floor, log_top, starts_at_zero
 
-# A curve with more points has no markers, and a band in place of error bars.
-_FEW_POINTS = 24
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "triangle-down", "star", "hexagram")
 _DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
 
@@ -38,6 +36,9 @@ def plot(chart: Plot) -> Json:
     layout["meta"] = {"ticks": []}
     ys = [value for series in chart.series for value in series.y]
     layout["yaxis"] = measured(chart.y, ys)
+    lows = [low for series in chart.series for low in (series.low or ()) if low is not None]
+    if chart.y.from_zero or (chart.y.scale == "linear" and starts_at_zero(ys, lows)):
+        layout["yaxis"]["rangemode"] = "tozero"
     if floor is not None:
         ends = [number(math.log10(floor)), number(math.log10(log_top(chart) * 1.2))]
         layout["yaxis"]["range"] = ends
@@ -78,7 +79,7 @@ def _curve(
     An end of an interval below `floor`, where the axis ends, is drawn below it: a log axis has no place for zero.
     """
     series, colour, dash = chart.series[index], look.colour, _DASHES[look.dash]
-    few = len(x) <= _FEW_POINTS and not look.mark
+    few = len(x) <= FEW_POINTS and not look.mark
     trace: Json = {
         "type": "scatter",
         "legendgroup": f"g{index}",
