@@ -22,7 +22,7 @@ from report_samples import (
     strips,
 )
 
-from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
+from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series
 from flashweir.charts.names import apart
 from flashweir.charts.palette import SERIES, STATES
 from flashweir.charts.plotly import figure
@@ -45,7 +45,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        if tag not in {"meta", "link", "br"}:
+        if tag not in {"meta", "link", "br", "wbr"}:
             self._open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -407,3 +407,19 @@ def test_an_axis_from_zero_begins_there() -> None:
     assert mode([500.0, 510.0], from_zero=True) == "tozero"
     assert mode([0.0, 0.0]) == "tozero"
     assert mode([-1.0, 1.0]) is None
+
+
+def test_bars_of_one_part_have_their_values_and_no_legend() -> None:
+    drawn = figure(Bars("compare-iops", "IOPS", Axis("requests/s"), ["a", "b"], [("IOPS", [1234.5, 43_400.0])]))
+    assert drawn["data"][0]["text"] == ["1234", "43.4k"]
+    assert drawn["layout"]["showlegend"] is False
+    assert drawn["layout"]["xaxis"]["range"] == [0, 48608]
+    stacked = figure(bars())
+    assert stacked["layout"]["showlegend"] is True
+    assert "text" not in stacked["data"][0]
+
+
+def test_headings_of_metrics_break_behind_dots() -> None:
+    source = page.render("t", [Section("s", [Table("t", ["latency_us.read.p99", "p99.9"], [[1.0, 2.0]])])])
+    assert "latency_us.<wbr>read.<wbr>p99<" in source
+    assert "p99.9<" in source

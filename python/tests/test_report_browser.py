@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 from report_samples import HOSTILE, banded, curves, every_kind, hostile_charts, hostile_sections, sections
 
-from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
+from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series
 from flashweir.report import page as report
 from flashweir.report.model import Figure, Section
 
@@ -461,3 +461,27 @@ def test_names_in_a_legend_differ_and_are_in_the_window(page: Page, tmp_path: Pa
     boxes = [entry.bounding_box() for entry in page.locator("#curve-iops .legendtext").all()]
     tops = sorted((box["x"], box["y"], box["y"] + box["height"]) for box in boxes if box)
     assert all(one[0] != two[0] or one[2] <= two[1] + 1 for one, two in itertools.pairwise(tops))
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_long_title_of_an_axis_is_whole(page: Page, tmp_path: Path, width: int) -> None:
+    title = "a long title of an axis that says what is on it, how it was measured and in which unit, us"
+    series = [Series("s", [1.0, 2.0], [1.0, 2.0])]
+    compared = Bars("compare-iops", "IOPS", Axis("requests/s"), ["a", "b"], [("IOPS", [1234.5, 43_400.0])])
+    show(page, report_of(tmp_path, Plot("plot", "p", Axis(title), Axis(title), series), compared), width)
+    for part in (".xtitle", ".ytitle"):
+        found = page.locator(f"#plot {part}")
+        assert "".join((found.text_content() or "").split()) == title.replace(" ", "")
+        box, svg = found.bounding_box(), page.locator("#plot .main-svg").first.bounding_box()
+        assert box is not None
+        assert svg is not None
+        assert svg["x"] - 1 <= box["x"]
+        assert box["x"] + box["width"] <= svg["x"] + svg["width"] + 1
+        assert svg["y"] - 1 <= box["y"]
+        assert box["y"] + box["height"] <= svg["y"] + svg["height"] + 1
+    assert page.locator("#compare-iops .legendtext").count() == 0
+    assert page.locator("#compare-iops .bartext").all_text_contents() == ["1234", "43.4k"]
+    for value in page.locator("#compare-iops .bartext").all():
+        box = value.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width

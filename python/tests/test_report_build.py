@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import QUICK, SMALL_DRIVE, refused
-from report_samples import HOSTILE, every_kind
+from report_samples import HOSTILE, bars, every_kind
 
 import flashweir
 from flashweir.cli.report import read_result, write_report
@@ -339,3 +339,6 @@ def test_figures_stand_in_the_sections_of_their_names() -> None:
     assert names["Latency"] == ["latency-cdf-read"]
     assert names["What channels did"] == ["channel-time", "channel-activity"]
     assert names["Curves"] == ["curve-iops", "curve-victim"]
+    more = build._figures([bars("compare-iops"), *every_kind(), bars("points-iops")])
+    assert more[0].title == "Comparison of runs"
+    assert not any(section.title == "More figures" for section in more)

@@ -41,10 +41,11 @@ _LATENCIES = (
 )
 # A figure's section, by how its name begins.
 _FIGURES = (
+    ("Comparison of runs", ("compare-",)),
     ("Latency", ("latency-",)),
     ("What channels did", ("channel-", "dirty-")),
     ("Over time", ("over-time-",)),
-    ("Curves", ("curve-",)),
+    ("Curves", ("curve-", "points-")),
     ("Two axes at a time", ("heat-",)),
     ("Trade-offs", ("pareto-",)),
     ("More figures", ("",)),

@@ -72,15 +72,15 @@
       const texts = axis.ticktext.map((text) => shortened(text, 16));
       if (new Set(texts).size === new Set(axis.ticktext).size) axis.ticktext = texts;
     }
-    layout.xaxis.title.text = shortened(layout.xaxis.title.text, (width - 60) / 7);
-    layout.yaxis.title.text = shortened(layout.yaxis.title.text, (layout.height - 60) / 7);
+    layout.xaxis.title.text = broken(layout.xaxis.title.text, Math.floor((width - 90) / 7), " ");
+    layout.yaxis.title.text = broken(layout.yaxis.title.text, Math.floor((layout.height - 90) / 7), " ");
     for (const trace of data) if (trace.name) trace.name = broken(trace.name, Math.floor((width - 80) / 8));
     const heat = data.find((trace) => trace.colorbar);
     if (heat) {
       const columns = heat.z.length ? heat.z[0].length : 1;
       if ((width - 150) / columns < 40) data.splice(1);
       if (narrow) {
-        layout.xaxis.title.text += `<br>colour: ${shortened(heat.colorbar.title.text, (width - 120) / 7)}`;
+        layout.xaxis.title.text += `<br>${broken(`colour: ${heat.colorbar.title.text}`, Math.floor((width - 90) / 7), " ")}`;
         Object.assign(heat.colorbar, { orientation: "h", x: 0.5, xanchor: "center", len: 1, xpad: 0,
           yref: "container", y: 0, yanchor: "bottom", title: { text: "" } });
       }
@@ -91,9 +91,9 @@
   const characters = (text) => text.match(/&(?:#\d+|\w+);|[^]/gu) || [];
 
   // The whole name in lines, broken behind commas where there are any: a part of it might be another one's too.
-  function broken(text, longest) {
+  function broken(text, longest, separator = ", ") {
     const lines = [[]];
-    for (const part of text.match(/[^]*?, |[^]+/gu) || []) {
+    for (const part of text.split(separator).map((part, at, all) => part + (at < all.length - 1 ? separator : ""))) {
       let rest = characters(part);
       if (lines.at(-1).length + rest.length > longest + 1 && lines.at(-1).length) lines.push([]);
       for (; rest.length > longest + 1; rest = rest.slice(longest)) lines.splice(-1, 1, rest.slice(0, longest), []);

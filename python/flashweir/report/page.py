@@ -31,6 +31,7 @@ _LONG = 25
 _NOTHING = "-"
 _NUMBER_STARTS = tuple("0123456789+-")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_DOT = re.compile(r"(?<=\w)\.(?=[A-Za-z])", re.ASCII)
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 # From here on, more digits than the number's own say nothing.
 _LARGE = 10_000
@@ -158,7 +159,7 @@ def _table(table: Table, names: _Names) -> str:
     kept = table.rows if count * len(table.columns) <= _MOST_CELLS else table.rows[:SHOWN_ROWS]
     numeric = [_is_numeric([row[at] for row in kept]) for at in range(len(table.columns))]
     heads = "".join(
-        f'<th scope="col"{_right(right)} aria-sort="none"><button type="button">{_isolated(name)}</button></th>'
+        f'<th scope="col"{_right(right)} aria-sort="none"><button type="button">{_breakable(name)}</button></th>'
         for name, right in zip(table.columns, numeric, strict=True)
     )
     anchor = names.of(f"table-{table.caption}")
@@ -291,6 +292,11 @@ def _text(plain: str) -> str:
 def _isolated(plain: str) -> str:
     """The same for names of others, whose direction of writing must not turn round what stands beside them."""
     return f"<bdi>{_text(plain)}</bdi>" if not plain.isascii() else _text(plain)
+
+
+def _breakable(name: str) -> str:
+    """A heading that may be broken behind the dots of a metric's name, where a page has no room for it."""
+    return _DOT.sub(".<wbr>", _isolated(name))
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - JSON holds anything

@@ -23,7 +23,7 @@ _CIVIDIS = ("#00224e", "#123570", "#3b496c", "#575d6d", "#707173",
 
 
 def bars(chart: Bars) -> Json:
-    """Stacked bars, the first row on top; parts that add up to a whole fill the axis."""
+    """Stacked bars, the first row on top; parts that add up to a whole fill the axis. A part alone has its values."""
     traces: list[Json] = []
     labels = names([name for name, _ in chart.parts])
     for index, (label, (_, values)) in enumerate(zip(labels, chart.parts, strict=True)):
@@ -39,15 +39,26 @@ def bars(chart: Bars) -> Json:
                 "marker": {"color": states([name for name, _ in chart.parts])[index]},
             }
         )
+    alone = len(chart.parts) == 1
+    if alone:
+        traces[0].update(
+            text=[short(value) for value in chart.parts[0][1]],
+            textposition="outside",
+            cliponaxis=False,
+            constraintext="none",
+        )
     whole = [sum(row) for row in zip(*(values for _, values in chart.parts), strict=True)]
     x = measured(chart.x, whole)
     for full in (1.0, 100.0):
         if whole and all(abs(total - full) < full / 100 for total in whole):
             x["range"] = [0, full]
+    if alone and max(whole, default=0.0) > 0 and min(whole) >= 0:
+        # Room for the values beside the bars.
+        x["range"] = [0, number(1.12 * max(whole))]
     rows = named(Axis(""), chart.categories)
     rows["range"] = [len(chart.categories) - 0.5, -0.5]
     height = min(900, 110 + 30 * max(2, len(chart.categories)))
-    layout = {"height": height, "barmode": "stack", "bargap": 0.25, "showlegend": True, "xaxis": x, "yaxis": rows}
+    layout = {"height": height, "barmode": "stack", "bargap": 0.25, "showlegend": not alone, "xaxis": x, "yaxis": rows}
     layout["legend"] = {"traceorder": "normal"}
     layout["meta"] = {"ticks": ["yaxis"]}
     return {"data": traces, "layout": layout}
