@@ -170,8 +170,18 @@ def test_requests_that_took_no_time_have_a_place_on_the_log_axis() -> None:
     assert "run 70.0%" in charts["latency-cdf-read"].note
     (curve,) = charts["latency-percentiles-read"].series
     assert min(curve.y) == 1.0
-    instant = named(from_result.figures([("run", {"latency_histogram_ns": {"trim": [[0, 5]]}})]))
-    assert list(instant["latency-percentiles-trim"].series[0].x) == []
+
+
+def test_operations_that_took_no_time_have_no_figures() -> None:
+    alone = {"latency_histogram_ns": {"trim": [[0, 5]]}}
+    assert from_result.figures([("run", alone)]) == []
+    both = {"latency_histogram_ns": {"read": [[1000, 200]], "flush": [[0, 5]], "trim": [[0, 5]]}}
+    charts = named(from_result.figures([("run", both)]))
+    assert list(charts) == ["latency-cdf-read", "latency-percentiles-read"]
+    assert charts["latency-cdf-read"].note == "Took no time at all, and has no figure: trim, flush."
+    some = {"latency_histogram_ns": {"trim": [[1000, 5]]}}
+    shown = named(from_result.figures([("none", alone), ("some", some)]))
+    assert [one.name for one in shown["latency-percentiles-trim"].series] == ["some"]
 
 
 def test_each_stream_has_a_curve() -> None:
@@ -202,8 +212,15 @@ def test_recordings_of_a_run(result: dict[str, Any]) -> None:
     assert len(strips.edges) == 51
     assert strips.edges[-1] == 9.7
     assert strips.shares[strips.states.index("waiting")][1] == [0.1] * 50
-    assert [one.name for one in charts["dirty-pages"].series] == ["channel 0", "channel 1"]
-    assert len(charts["dirty-pages-total"].series) == 1
+    assert [one.name for one in charts["dirty-pages"].series] == ["channel 0", "channel 1", palette.WARM_UP]
+    assert charts["dirty-pages"].note.endswith("With the warm-up.")
+    assert charts["dirty-pages"].y.from_zero
+    assert "With the warm-up, which ends at 5 s." in strips.note
+    assert charts["channel-time"].note == "Without the warm-up."
+    total, mark = charts["dirty-pages-total"].series
+    assert mark == Series(palette.WARM_UP, [5.0, 5.0], [0.0, 1.0])
+    assert total.y[0] == 1.0
+    assert charts["dirty-pages-total"].note == "With the warm-up."
     rate, mark = charts["over-time-iops"].series
     assert rate.y[0] == 100.0
     assert mark == Series(palette.WARM_UP, [5.0, 5.0], [100.0, 149.0])
@@ -212,8 +229,31 @@ def test_recordings_of_a_run(result: dict[str, Any]) -> None:
     both = named(from_result.figures([("a", with_recordings(result)), ("b", with_recordings(result, channels=20))]))
     assert [one.name for one in both["over-time-iops"].series] == ["a", "b", "a: warm-up ends", "b: warm-up ends"]
     assert len(both["channel-activity-2"].rows) == 20
-    assert len(both["dirty-pages-2"].series) == 3
+    assert len(both["dirty-pages-2"].series) == 4
     assert "20 channels are too many" in both["dirty-pages-2"].note
+
+
+def test_a_run_without_warm_up_is_not_marked(result: dict[str, Any]) -> None:
+    recorded = {**with_recordings(result), "warmup": None}
+    charts = named(from_result.figures([("run", recorded)]))
+    assert not any("warm-up" in chart.note for chart in charts.values())
+    assert [one.name for one in charts["dirty-pages-total"].series] == ["run"]
+
+
+def test_pages_without_a_channel_are_said(result: dict[str, Any]) -> None:
+    recorded = with_recordings(result)
+    assert "no channel" not in named(from_result.figures([("run", recorded)]))["dirty-pages"].note
+    recorded["activity"]["dirty_pages"][3] = 2.5
+    assert "no channel" in named(from_result.figures([("run", recorded)]))["dirty-pages"].note
+
+
+def test_what_channels_of_many_runs_did_is_limited(result: dict[str, Any]) -> None:
+    charts = named(from_result.figures([(f"run {number}", with_recordings(result)) for number in range(40)]))
+    shown = [name for name in charts if name.startswith(("channel-activity", "dirty-pages-"))]
+    assert len(shown) == 2 * 4 + 1
+    assert "Shows the first 4 of 40 runs." in charts["channel-activity-1"].note
+    empty = {**with_recordings(result), "activity": {**with_recordings(result, bins=0)["activity"]}}
+    assert not any("dirty" in chart.name for chart in from_result.figures([("run", empty)]))
 
 
 def test_a_warm_up_without_end_is_said(result: dict[str, Any]) -> None:

@@ -16,6 +16,8 @@ from conftest import ROOT
 
 from flashweir import ConfigError, FlashweirError
 from flashweir.charts import lettering
+from flashweir.charts.drawing import _limits, draw
+from flashweir.charts.layout import Sheet
 from flashweir.charts.lettering import kept, number, plain, ticks
 from flashweir.charts.matplotlib import write
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series, Strips
@@ -288,3 +290,17 @@ def test_importing_the_figures_costs_little() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
     )
     assert done.stdout == "set()\n"
+
+
+def test_long_names_in_the_legend_of_a_file_stay_different(tmp_path: Path) -> None:
+    names = [f"workload={'w' * 60}, allocation.mode={mode}, mapping.cache={'m' * 60}" for mode in (0, 1, 2)]
+    write(plot(*(Series(name, [1, 2], [1, 2]) for name in names)), tmp_path / "a.svg", width_in=5)
+    source = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert all(f"allocation.mode={mode}" in source for mode in (0, 1, 2))
+
+
+def test_axes_from_zero_begin_there() -> None:
+    assert _limits([0.0, 0.0], log=False, floor=True)[0] == pytest.approx(0.0, abs=0.02)
+    sheet = Sheet(KINDS["lines"], 5, 100)
+    draw(plot(Series("a", [1, 2], [500, 510]), y=Axis("pages", from_zero=True)), sheet)
+    assert -20 < sheet.axes.get_ylim()[0] <= 0

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import QUICK, SMALL_DRIVE, refused
-from report_samples import HOSTILE, every_kind
+from report_samples import HOSTILE, bars, every_kind
 from test_charts import with_recordings
 
 import flashweir
@@ -156,9 +156,33 @@ def test_streams_and_warm_up() -> None:
     two = flashweir.simulate({"x": QUICK, "y": QUICK}, SMALL_DRIVE).to_dict()
     two["warmup"] = {"method": "mser-5", "found": True, "requests": 1200, "of_requests": 40000, "simulated_s": 0.5}
     sections = build.report_of_results([("two", two)])
-    assert facts(sections)["warm-up"] == "1,200 of 40,000 requests left out (mser-5)"
+    share = 100 * 0.5 / (0.5 + two["simulated_s"])
+    assert (
+        facts(sections)["warm-up"] == f"1,200 of 40,000 requests left out (mser-5), {share:.2g} % of the simulated time"
+    )
+    keys, latency, streams = (table(sections, "Key figures", at).caption for at in range(3))
+    assert keys == "Runs, without warm-up"
+    assert latency.endswith("completion, without warm-up")
+    assert streams == "Latency by stream, us, without warm-up"
+    assert not any(isinstance(block, Text) for block in blocks(sections, "What was run"))
     assert [row[1] for row in table(sections, "Key figures", 2).rows] == ["x", "y"]
     assert facts(sections)["workload"][0].startswith("x: random:")
+
+
+def test_a_warm_up_of_more_than_half_the_time_is_a_warning(result: dict[str, Any]) -> None:
+    warmup = {"method": "mser-5", "found": True, "requests": 9, "of_requests": 10}
+    long = {**result, "warmup": {**warmup, "simulated_s": 3 * result["simulated_s"]}}
+    sections = build.report_of_results([("long", long), ("whole", result)])
+    first = blocks(sections, "What was run")[0]
+    assert first == Text("long: the warm-up took 75 % of the simulated time, and is left out.", alert=True)
+    assert table(build.report_of_results([("whole", result)]), "Key figures").caption == "Runs"
+
+
+def test_operations_that_took_no_time_are_said(result: dict[str, Any]) -> None:
+    none = dict.fromkeys(("mean", "p50", "p95", "p99", "p999", "p9999", "max"), 0.0)
+    flushed = {**result, "latency_us": {**result["latency_us"], "flush": {"count": 5, **none}}}
+    said = blocks(build.report_of_results([("run", flushed)]), "Key figures")[-1]
+    assert said == Text("Took no time at all, and have no latency figures: flush.")
 
 
 def test_a_sweep_with_failures_and_a_comparison() -> None:
@@ -427,3 +451,6 @@ def test_figures_stand_in_the_sections_of_their_names() -> None:
     assert names["Latency"] == ["latency-cdf-read"]
     assert names["What channels did"] == ["channel-time", "channel-activity"]
     assert names["Curves"] == ["curve-iops", "curve-victim"]
+    more = build._figures([bars("compare-iops"), *every_kind(), bars("points-iops")])
+    assert more[0].title == "Comparison of runs"
+    assert not any(section.title == "More figures" for section in more)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from flashweir.charts.model import Axis, Chart, Plot, Series
@@ -22,7 +23,7 @@ _LEAST_US = 1e-3
 def latency_figures(
     named: Sequence[tuple[str, Mapping[str, Any]]], suffix: str = "", of: str = "", note: str = ""
 ) -> list[Chart]:
-    """For each operation that occurs: the distribution of its latency, and its high percentiles.
+    """For each operation that occurs and takes time: the distribution of its latency, and its high percentiles.
 
     Args:
         named: curves' names, each with histograms by operation (`latency_histogram_ns` of a result).
@@ -31,9 +32,13 @@ def latency_figures(
         note: a sentence that goes before the figures' own.
     """
     charts: list[Chart] = []
+    nothing: list[str] = []
     for operation in OPERATIONS:
         curves = [(name, histograms[operation]) for name, histograms in named if histograms.get(operation)]
         if not curves:
+            continue
+        if not any(edge > 0 for _, histogram in curves for edge, _ in histogram):
+            nothing.append(operation)
             continue
         limited = [note] if note else []
         if len(curves) > MAX_CURVES:
@@ -54,10 +59,13 @@ def latency_figures(
                 f"{operation.capitalize()} latency at high percentiles{of}",
                 Axis("percentile", ticks=_percentile_ticks(max(_total(histogram) for _, histogram in shown))),
                 Axis(LATENCY, "log"),
-                [_percentiles(name, histogram) for name, histogram in shown],
+                [one for one in (_percentiles(name, histogram) for name, histogram in shown) if one.x],
                 note=" ".join([*instant, "Each curve ends at its slowest request."]),
             ),
         ]
+    if charts and nothing:
+        left_out = f"Took no time at all, and has no figure: {', '.join(nothing)}."
+        charts[0] = replace(charts[0], note=f"{charts[0].note} {left_out}".strip())
     return charts
 
 

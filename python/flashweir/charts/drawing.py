@@ -9,14 +9,13 @@ from flashweir.charts.layout import SMALL, Body, Sheet
 from flashweir.charts.lettering import number, plain, ticks
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series, Strips
 from flashweir.charts.palette import FRONT, GRID, HEAT, INK, MUTED, PAPER, Look, looks, states
+from flashweir.charts.scales import FEW_POINTS, log_floor, wide
 from flashweir.charts.thin import thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _PLOT, _ROW_IN, _MOST_IN = 0.5, 0.24, 20.0
-# From so many points on, markers and error bars become a line and a band.
-_MARKED = 40
 _KEYED = 12
 _MARKERS = "osD^vP"
 # More points than this and a curve is thinned before it is drawn.
@@ -24,8 +23,6 @@ _POINTS = 4000
 _MOST_CELL_TEXTS = 150
 _DARK = 0.45
 _VECTOR_CELLS = 4000
-# A matrix of positive values this far apart is coloured by their logarithm.
-_WIDE = 100.0
 
 
 def draw(chart: Chart, sheet: Sheet) -> Body:
@@ -53,10 +50,13 @@ def _plot(chart: Plot, sheet: Sheet) -> Body:
     log_x = chart.x.scale == "log" and any(x > 0 for x in xs)
     log_y = chart.y.scale == "log" and any(y > 0 for y in ys)
     left, right = (-0.6, len(categories) - 0.4) if categories else _limits(xs, log=log_x, floor=False)
-    low, high = _limits(ys, log=log_y, floor=True)
+    low, high = _limits([*ys, 0.0] if chart.y.from_zero else ys, log=log_y, floor=True)
     if low < 0 <= min((value for series in chart.series for value in series.y if value is not None), default=-1):
         # Only ends of intervals are below zero, where the values themselves can't be.
         low = -0.012 * high
+    floor = log_floor(chart)
+    if log_y and floor is not None:
+        low = floor
     if log_x:
         axes.set_xscale("log")
     if log_y:
@@ -98,7 +98,7 @@ def _curve(axes: "Axes", series: Series, x: Sequence[float], look: Look, turn: i
     if look.mark:
         return axes.plot(xs, ys, color=look.colour, linestyle="--", linewidth=1.0, marker="None", zorder=1.5)[0]
     present = sum(not (math.isnan(a) or math.isnan(b)) for a, b in zip(xs, ys, strict=True))
-    few = present <= (1 if series.style == "steps" else _MARKED)
+    few = present <= (1 if series.style == "steps" else FEW_POINTS)
     marker = _MARKERS[turn % len(_MARKERS)] if series.style == "points" or few else "None"
     dash = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}[look.dash]
     return axes.plot(
@@ -126,7 +126,7 @@ def _interval(axes: "Axes", series: Series, x: Sequence[float], y: Sequence[floa
         # An end below zero is as low as the axis goes.
         bottom = axes.get_ylim()[0]
         low = [max(value, bottom) for value in low]
-    if len(x) > _MARKED and series.style != "points":
+    if len(x) > FEW_POINTS and series.style != "points":
         axes.fill_between(x, low, high, color=look.colour, alpha=0.18, linewidth=0)
         return
     there = [at for at in range(len(x)) if not any(math.isnan(value) for value in (x[at], y[at], low[at], high[at]))]
@@ -237,7 +237,7 @@ def _heat(chart: Heat, sheet: Sheet) -> Body:
         _nothing(sheet)
         return body
     low, high = min(there), max(there)
-    log = low > 0 and high / low >= _WIDE
+    log = wide(there)
     if high <= low:
         low, high = low - max(abs(low) * 0.05, 0.5), high + max(abs(high) * 0.05, 0.5)
     norm = LogNorm(low, high) if log else Normalize(low, high)
@@ -368,7 +368,7 @@ def _limits(values: Sequence[float], *, log: bool, floor: bool) -> tuple[float, 
         return low / room, high * room
     if high - low <= 1e-9 * max(abs(high), abs(low)):
         half = abs(high) * 0.1 or 1.0
-        return low - half, high + half
+        return (-0.012, half) if floor and not high else (low - half, high + half)
     room = 0.04 * (high - low)
     near = floor and 0 <= low < 0.5 * high
     return (-0.3 * room if near else low - room), high + room

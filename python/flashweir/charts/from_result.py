@@ -30,6 +30,9 @@ _OVER_TIME = (
     (("write_amplification",), "write-amplification", "Write amplification over time", "write amplification"),
 )
 _POINTS = 400
+# Runs whose channels are drawn over time: each is as large as all other figures together.
+_ACTIVITIES = 4
+_WITH_WARM_UP = "With the warm-up."
 # Values this far apart need a log axis.
 WIDE = 100.0
 
@@ -94,7 +97,8 @@ def _channel_time(results: Named) -> list[Chart]:
         title = "What the dies did, all channels together"
     if not rows:
         return []
-    return [time_bars(rows, title)]
+    note = "Without the warm-up." if any(_warm_up_end(result) for _, result in results) else ""
+    return [time_bars(rows, title, note)]
 
 
 def time_bars(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str, note: str = "") -> Bars:
@@ -104,11 +108,12 @@ def time_bars(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str, note: s
 
 
 def activity_figures(results: Named) -> list[Chart]:
-    """What channels did over time, and dirty pages: of the results that have `activity`."""
+    """What channels did over time, and dirty pages: of the results that have `activity`, warm-up included."""
     charts: list[Chart] = []
-    totals = []
-    recorded = [(name, result["activity"]) for name, result in results if result.get("activity")]
-    for number, (run, activity) in enumerate(recorded, start=1):
+    totals: list[tuple[Series, float]] = []
+    recorded = [(name, result) for name, result in results if (result.get("activity") or {}).get("dirty_pages")]
+    for number, (run, result) in enumerate(recorded, start=1):
+        activity = result["activity"]
         suffix = "" if len(recorded) == 1 else f"-{number}"
         of = "" if len(recorded) == 1 else f": {run}"
         channels = activity["channels"]
@@ -116,8 +121,17 @@ def activity_figures(results: Named) -> list[Chart]:
         edges = [activity["from_s"] + position * activity["bin_s"] for position in range(bins + 1)]
         # The last bin ends with the run.
         edges = [float(f"{min(edge, max(activity['to_s'], activity['from_s'])):.9g}") for edge in edges]
+        middles = [(left + right) / 2 for left, right in pairwise(edges)]
+        end = _warm_up_end(result)
+        end = end if end > edges[0] else 0.0
+        totals.append((_curve(run, middles, activity["dirty_pages"]), min(end, edges[-1])))
+        if number > _ACTIVITIES:
+            continue
         rows = [f"channel {channel}" for channel in range(len(channels))]
         shares = [[[_share(value) for value in channel[state]] for channel in channels] for state in STATES]
+        notes = ["waiting: the dies rest although a request waits for room in the write buffer."]
+        notes += [f"With the warm-up, which ends at {end:.4g} s."] if end else []
+        notes += [f"Shows the first {_ACTIVITIES} of {len(recorded)} runs."] if len(recorded) > _ACTIVITIES else []
         charts.append(
             Strips(
                 f"channel-activity{suffix}",
@@ -127,34 +141,57 @@ def activity_figures(results: Named) -> list[Chart]:
                 edges,
                 STATES,
                 shares,
-                note="waiting: the dies rest although a request waits for room in the write buffer.",
+                note=" ".join(notes),
             )
         )
-        middles = [(left + right) / 2 for left, right in pairwise(edges)]
-        charts.append(_dirty_pages(channels, middles, suffix, of))
-        totals.append(_curve(run, middles, activity["dirty_pages"]))
+        charts.append(_dirty_pages(activity, middles, min(end, edges[-1]), suffix, of))
     if totals:
-        note = f"Shows the first {MAX_CURVES} of {len(totals)}." if len(totals) > MAX_CURVES else ""
-        axes = Axis("simulated time, s"), Axis("pages")
+        note = [f"Shows the first {MAX_CURVES} of {len(totals)}."] if len(totals) > MAX_CURVES else []
+        axes = Axis("simulated time, s"), Axis("pages", from_zero=True)
         title = "Dirty pages in the write buffer, all channels"
-        charts.append(Plot("dirty-pages-total", title, *axes, totals[:MAX_CURVES], note=note))
+        shown = totals[:MAX_CURVES]
+        note += [_WITH_WARM_UP] if any(end for _, end in shown) else []
+        series = [one for one, _ in shown] + [mark for one, end in shown if end for mark in _mark(one, end, len(shown))]
+        charts.append(Plot("dirty-pages-total", title, *axes, series, note=" ".join(note)))
     return charts
 
 
-def _dirty_pages(channels: Sequence[Mapping[str, Any]], middles: Sequence[float], suffix: str, of: str) -> Plot:
-    pages = [channel["dirty_pages"] for channel in channels]
-    note = "Mean of each stretch of time."
+def _mark(series: Series, end: float, runs: int) -> list[Series]:
+    """A line from zero to a curve's largest value where its warm-up ends."""
+    highest = max((value for value in series.y if value is not None), default=0.0)
+    return (
+        [Series(WARM_UP if runs == 1 else f"{series.name}: {WARM_UP}", [end, end], [0.0, highest])] if highest else []
+    )
+
+
+def _warm_up_end(result: Mapping[str, Any]) -> float:
+    """When the warm-up that was removed ends, in s of simulated time; 0 if none was."""
+    return float((result.get("warmup") or {}).get("simulated_s") or 0.0)
+
+
+def _dirty_pages(
+    activity: Mapping[str, Any], middles: Sequence[float], warm_up_end: float, suffix: str, of: str
+) -> Plot:
+    pages = [channel["dirty_pages"] for channel in activity["channels"]]
+    note = ["Mean of each stretch of time."]
     if len(pages) <= MAX_CURVES:
         series = [_curve(f"channel {number}", middles, values) for number, values in enumerate(pages)]
     else:
         ranked = [sorted(values) for values in zip(*pages, strict=True)]
         picks = (("most", -1), ("median", len(pages) // 2), ("least", 0))
         series = [_curve(f"{name} of any channel", middles, [values[at] for values in ranked]) for name, at in picks]
-        note += (
-            f" {len(pages)} channels are too many to tell apart: shows the fullest, median and emptiest at each time."
+        note.append(
+            f"{len(pages)} channels are too many to tell apart: shows the fullest, median and emptiest at each time."
         )
+    together = [sum(values) for values in zip(*pages, strict=True)]
+    if any(total > some * (1 + 1e-6) + 1e-6 for total, some in zip(activity["dirty_pages"], together, strict=False)):
+        note.append("Pages that have no channel before they are programmed are in the total alone.")
+    if warm_up_end:
+        note.append(_WITH_WARM_UP)
+        series += _mark(max(series, key=lambda one: max(one.y, key=lambda y: y or 0.0) or 0.0), warm_up_end, 1)
     title = f"Dirty pages in the write buffer, by channel{of}"
-    return Plot(f"dirty-pages{suffix}", title, Axis("simulated time, s"), Axis("pages"), series, note=note)
+    axes = Axis("simulated time, s"), Axis("pages", from_zero=True)
+    return Plot(f"dirty-pages{suffix}", title, *axes, series, note=" ".join(note))
 
 
 def over_time_figures(results: Named) -> list[Chart]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from flashweir.charts.lettering import Tick, families, kept, plain, stride
 from flashweir.charts.model import Chart
+from flashweir.charts.names import apart
 from flashweir.charts.palette import INK, MUTED, PAPER
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _ROTATION = 35.0
 _SHORT_IN = 0.45
 # The largest part of the width that the names of rows may take.
 _NAMES = 0.38
+# Characters that a name in a legend keeps in any case.
+_LEAST_NAME = 12
 
 
 @dataclass
@@ -213,7 +216,13 @@ def _legend(sheet: Sheet, body: Body, inner_in: float) -> Any:  # noqa: ANN401 -
     if not body.legend:
         return None
     handles = [handle for handle, _ in body.legend]
-    names = [sheet.clipped(name, inner_in - 0.6) for _, name in body.legend]
+    names = [plain(name) for _, name in body.legend]
+    room_in = inner_in - 0.6
+    longest = max(map(len, names))
+    while longest > _LEAST_NAME and max(sheet.size_in(name)[0] for name in names) > room_in:
+        longest -= 4
+        names = apart([plain(name) for _, name in body.legend], longest)
+    names = [sheet.clipped(name, room_in) for name in names]
     for columns in range(min(len(names), _COLUMNS), 0, -1):
         legend = sheet.figure.legend(
             handles,

@@ -13,11 +13,15 @@ Value = float | str
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its label with the unit in it, its scale, and ticks where they are not the renderer's to choose."""
+    """An axis: its label with the unit in it, its scale, and ticks where they are not the renderer's to choose.
+
+    `from_zero` is for values whose size matters, not only how they differ.
+    """
 
     label: str
     scale: Scale = "linear"
     ticks: Sequence[tuple[float, str]] = ()
+    from_zero: bool = False
 
 
 @dataclass(frozen=True)

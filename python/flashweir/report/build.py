@@ -42,15 +42,18 @@ _LATENCIES = (
 )
 # A figure's section, by how its name begins.
 _FIGURES = (
+    ("Comparison of runs", ("compare-",)),
     ("Latency", ("latency-",)),
     ("What channels did", ("channel-", "dirty-")),
     ("Over time", ("over-time-",)),
-    ("Curves", ("curve-",)),
+    ("Curves", ("curve-", "points-")),
     ("Two axes at a time", ("heat-",)),
     ("Trade-offs", ("pareto-",)),
     ("More figures", ("",)),
 )
 _EXAMPLES = 3
+# The part of the simulated time from which on a warm-up is worth a warning, and from which on it has more digits.
+_MOST_WARM_UP, _NEARLY_ALL = 0.5, 0.99
 _IN_SWEEP = "All of them are in the sweep's directory."
 
 
@@ -76,14 +79,15 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
         charts: the figures, where the caller has made them already.
     """
     charts = charts_of_results(results) if charts is None else charts
+    without = ", without warm-up" if any(_warm_up_share(result) for _, result in results) else ""
     keys = Table(
-        "Whole runs",
+        f"Runs{without}",
         ["run", *(label for label, _ in _KEY_FIGURES)],
         [[name, *(_at(result, path) for _, path in _KEY_FIGURES)] for name, result in results],
     )
     return [
         Section("What was run", _what_was_run(results)),
-        Section("Key figures", [keys, *_latencies(results)]),
+        Section("Key figures", [keys, *_latencies(results, without)]),
         *_figures(charts),
         Section("Configuration", _configurations(results)),
     ]
@@ -111,6 +115,17 @@ def report_of_sweep(frame: "pl.DataFrame", meta: Json, charts: Sequence[Chart] |
 
 
 def _what_was_run(results: Results) -> list[Block]:
+    shares = [(name, share) for name, result in results if (share := _warm_up_share(result)) > _MOST_WARM_UP]
+    alerts: list[Block] = [
+        Text(f"{name}: the warm-up took {_said(share)} of the simulated time, and is left out.", alert=True)
+        for name, share in shares[:_EXAMPLES]
+    ]
+    if len(shares) > _EXAMPLES:
+        alerts.append(Text(f"So it is with {len(shares) - _EXAMPLES:,} more runs.", alert=True))
+    return [*alerts, *_runs(results)]
+
+
+def _runs(results: Results) -> list[Block]:
     if len(results) == 1:
         name, result = results[0]
         facts: list[tuple[str, str | Sequence[str]]] = [("run", name), ("workload", _workloads(result))]
@@ -137,6 +152,8 @@ def _circumstances(result: Json) -> list[tuple[str, str]]:
     removed = ""
     if warmup:
         removed = f"{warmup['requests']:,} of {warmup['of_requests']:,} requests left out ({warmup['method']})"
+        share = _warm_up_share(result)
+        removed += f", {_said(share)} of the simulated time" if share else ""
         removed = removed if warmup.get("found", True) else f"no end found ({warmup['method']}); {removed}"
     preconditioned = result.get("preconditioning_capacities")
     return [
@@ -150,7 +167,18 @@ def _circumstances(result: Json) -> list[tuple[str, str]]:
     ]
 
 
-def _latencies(results: Results) -> list[Block]:
+def _warm_up_share(result: Json) -> float:
+    """The part of the simulated time that was left out; 0 where nothing was."""
+    removed = (result.get("warmup") or {}).get("simulated_s") or 0.0
+    whole = removed + (result.get("simulated_s") or 0.0)
+    return removed / whole if whole > 0 else 0.0
+
+
+def _said(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < _NEARLY_ALL else f"{100 * share:.4g} %"
+
+
+def _latencies(results: Results, without: str) -> list[Block]:
     """A table of latencies by run and operation, and one by stream where a run has several."""
     columns = ["operation", "requests", *(label for label, _ in _LATENCIES)]
 
@@ -161,7 +189,7 @@ def _latencies(results: Results) -> list[Block]:
         return ((name, found) for name, found in result.get("latency_us", {}).items() if found and found.get("count"))
 
     rows = [[name, *row(operation, found)] for name, result in results for operation, found in served(result)]
-    tables: list[Block] = [Table("Latency, us, from the host's issue to completion", ["run", *columns], rows)]
+    tables: list[Block] = [Table(f"Latency, us, from the host's issue to completion{without}", ["run", *columns], rows)]
     streams = [
         [name, stream, *row(operation, found)]
         for name, result in results
@@ -169,8 +197,15 @@ def _latencies(results: Results) -> list[Block]:
         for stream, part in result["streams"].items()
         for operation, found in served(part)
     ]
+    slowest: dict[str, float] = {}
+    for _, result in results:
+        for operation, found in served(result):
+            slowest[operation] = max(slowest.get(operation, 0.0), found.get("max") or 0.0)
+    instant = [operation for operation, longest in slowest.items() if longest <= 0]
+    if instant:
+        tables.append(Text(f"Took no time at all, and have no latency figures: {', '.join(instant)}."))
     if streams:
-        tables.append(Table("Latency by stream, us", ["run", "stream", *columns], streams))
+        tables.append(Table(f"Latency by stream, us{without}", ["run", "stream", *columns], streams))
     return tables
 
 

@@ -68,29 +68,46 @@
       else thin(layout.yaxis, layout.height - 110, 15);
     }
     for (const axis of [layout.xaxis, layout.yaxis]) {
-      if (narrow && axis.ticktext) axis.ticktext = axis.ticktext.map((text) => shortened(text, 16));
+      if (!narrow || !axis.ticktext) continue;
+      const texts = axis.ticktext.map((text) => shortened(text, 16));
+      if (new Set(texts).size === new Set(axis.ticktext).size) axis.ticktext = texts;
     }
-    layout.xaxis.title.text = shortened(layout.xaxis.title.text, (width - 60) / 7);
-    layout.yaxis.title.text = shortened(layout.yaxis.title.text, (layout.height - 60) / 7);
-    for (const trace of data) if (trace.name) trace.name = shortened(trace.name, (width - 80) / 8);
+    layout.xaxis.title.text = broken(layout.xaxis.title.text, Math.floor((width - 90) / 7), " ");
+    layout.yaxis.title.text = broken(layout.yaxis.title.text, Math.floor((layout.height - 90) / 7), " ");
+    for (const trace of data) if (trace.name) trace.name = broken(trace.name, Math.floor((width - 80) / 8));
     const heat = data.find((trace) => trace.colorbar);
     if (heat) {
       const columns = heat.z.length ? heat.z[0].length : 1;
       if ((width - 150) / columns < 40) data.splice(1);
       if (narrow) {
-        layout.xaxis.title.text += `<br>colour: ${shortened(heat.colorbar.title.text, (width - 120) / 7)}`;
-        Object.assign(heat.colorbar, { orientation: "h", yref: "container", y: 0, yanchor: "bottom", title: { text: "" } });
+        layout.xaxis.title.text += `<br>${broken(`colour: ${heat.colorbar.title.text}`, Math.floor((width - 90) / 7), " ")}`;
+        Object.assign(heat.colorbar, { orientation: "h", x: 0.5, xanchor: "center", len: 1, xpad: 0,
+          yref: "container", y: 0, yanchor: "bottom", title: { text: "" } });
       }
     }
     return { data, layout, title };
   }
 
+  const characters = (text) => text.match(/&(?:#\d+|\w+);|[^]/gu) || [];
+
+  // The whole name in lines, broken behind commas where there are any: a part of it might be another one's too.
+  function broken(text, longest, separator = ", ") {
+    const lines = [[]];
+    for (const part of text.split(separator).map((part, at, all) => part + (at < all.length - 1 ? separator : ""))) {
+      let rest = characters(part);
+      if (lines.at(-1).length + rest.length > longest + 1 && lines.at(-1).length) lines.push([]);
+      for (; rest.length > longest + 1; rest = rest.slice(longest)) lines.splice(-1, 1, rest.slice(0, longest), []);
+      lines.at(-1).push(...rest);
+    }
+    return lines.map((line) => line.join("")).join("<br>");
+  }
+
   // Leaves out what comes before the last characters; an entity counts as the one character that it stands for.
   function shortened(text, longest) {
-    const characters = text.match(/&(?:#\d+|\w+);|[^]/gu) || [];
-    if (characters.length <= longest) return text;
+    const all = characters(text);
+    if (all.length <= longest) return text;
     const end = Math.floor(longest / 3);
-    return `${characters.slice(0, Math.max(1, Math.floor(longest) - end - 1)).join("")}…${characters.slice(-end).join("")}`;
+    return `${all.slice(0, Math.max(1, Math.floor(longest) - end - 1)).join("")}…${all.slice(-end).join("")}`;
   }
 
   function save(plot, format) {
@@ -143,7 +160,10 @@
   // Marks that were chosen for all of a log axis are wrong for a part of it: plotly chooses them there.
   function marks(plot) {
     for (const name of (plot.layout.meta || {}).log || []) {
-      const mode = plot.layout[name].autorange === false ? "auto" : "array";
+      const { autorange, range } = plot.layout[name];
+      const ends = (plot.layout.meta.whole || {})[name];
+      const whole = ends ? ends.every((end, at) => Math.abs(end - range[at]) < 1e-6) : autorange !== false;
+      const mode = whole ? "array" : "auto";
       if (plot.layout[name].tickmode !== mode) Plotly.relayout(plot, { [`${name}.tickmode`]: mode, [`${name}.dtick`]: null });
     }
   }
@@ -154,8 +174,9 @@
     let [rows, used] = [1, 0];
     for (const trace of data) {
       if (trace.showlegend === false || !trace.name) continue;
-      const room = 60 + 9 * trace.name.length;
-      if (used + room > width - 24) [rows, used] = [rows + 1, 0];
+      const lines = trace.name.split("<br>");
+      const room = 60 + 9 * Math.max(...lines.map((line) => line.length));
+      if (used + room > width - 24) [rows, used] = [rows + lines.length, 0];
       used += room;
     }
     return 24 * rows;

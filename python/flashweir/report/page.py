@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib import resources
@@ -30,6 +31,7 @@ _LONG = 25
 _NOTHING = "-"
 _NUMBER_STARTS = tuple("0123456789+-")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_DOT = re.compile(r"(?<=\w)\.(?=[A-Za-z])", re.ASCII)
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 # From here on, more digits than the number's own say nothing.
 _LARGE = 10_000
@@ -59,6 +61,9 @@ def write(path: str | os.PathLike[str], title: str, sections: Sequence[Section])
 def render(title: str, sections: Sequence[Section]) -> str:
     """The whole page as HTML. The same input gives the same text."""
     names = _Names()
+    # Figures first: theirs are names of files too.
+    charts = [block.chart for section in sections for block in section.blocks if isinstance(block, Figure)]
+    named = deque(names.of_file(chart.name) for chart in charts)
     contents: list[str] = []
     content: list[str] = []
     figures: list[str] = []
@@ -66,17 +71,17 @@ def render(title: str, sections: Sequence[Section]) -> str:
         anchor = names.of(section.title)
         inner: list[str] = []
         listed: list[str] = []
-        for figured, blocks in _runs(section.blocks):
+        for beside, blocks in _runs(section.blocks):
             drawn = []
             for block in blocks:
                 if isinstance(block, Figure):
-                    name = names.of(block.chart.name)
+                    name = named.popleft()
                     listed.append(f'<li><a href="#{name}">{_text(block.chart.title)}</a></li>')
                     figures.append(_data(name, block.chart))
                     drawn.append(_figure(name, block.chart))
                 else:
                     drawn.append(_block(block, names))
-            inner.append(f'<div class="figures">\n{_lines(drawn)}\n</div>' if figured else _lines(drawn))
+            inner.append(f'<div class="figures">\n{_lines(drawn)}\n</div>' if beside else _lines(drawn))
         below = f"<ol>{''.join(listed)}</ol>" if listed else ""
         contents.append(f'<li><a href="#{anchor}">{_text(section.title)}</a>{below}</li>')
         content.append(
@@ -100,13 +105,18 @@ def render(title: str, sections: Sequence[Section]) -> str:
 
 
 class _Names:
-    """Anchors: letters, digits, dots and dashes, each once."""
+    """Anchors: letters, digits, dots and dashes, each once; a figure's is its file's name."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def of(self, text: str) -> str:
-        base = re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.") or "part"
+        return self._once(re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.") or "part")
+
+    def of_file(self, text: str) -> str:
+        return self._once(re.sub(r"[^A-Za-z0-9_.]+", "-", text).strip("-.") or "figure")
+
+    def _once(self, base: str) -> str:
         name, count = base, 1
         while name in self._taken:
             count += 1
@@ -149,7 +159,7 @@ def _table(table: Table, names: _Names) -> str:
     kept = table.rows if count * len(table.columns) <= _MOST_CELLS else table.rows[:SHOWN_ROWS]
     numeric = [_is_numeric([row[at] for row in kept]) for at in range(len(table.columns))]
     heads = "".join(
-        f'<th scope="col"{_right(right)} aria-sort="none"><button type="button">{_isolated(name)}</button></th>'
+        f'<th scope="col"{_right(right)} aria-sort="none"><button type="button">{_breakable(name)}</button></th>'
         for name, right in zip(table.columns, numeric, strict=True)
     )
     anchor = names.of(f"table-{table.caption}")
@@ -282,6 +292,11 @@ def _text(plain: str) -> str:
 def _isolated(plain: str) -> str:
     """The same for names of others, whose direction of writing must not turn round what stands beside them."""
     return f"<bdi>{_text(plain)}</bdi>" if not plain.isascii() else _text(plain)
+
+
+def _breakable(name: str) -> str:
+    """A heading that may be broken behind the dots of a metric's name, where a page has no room for it."""
+    return _DOT.sub(".<wbr>", _isolated(name))
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - JSON holds anything

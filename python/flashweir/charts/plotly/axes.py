@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from flashweir.charts.model import Axis
-from flashweir.charts.plotly.texts import LONGEST_TICK, Json, number, short, text
+from flashweir.charts.plotly.texts import LONGEST_TICK, Json, names, number, short, text
 
 # From here on, marks of a log axis are short.
 _LARGE = 1e6
@@ -20,7 +20,7 @@ def measured(axis: Axis, values: Sequence[float | str | None]) -> Json:
             tickmode="array",
             ticklabeloverflow="allow",
             tickvals=[number(value) for value, _ in axis.ticks],
-            ticktext=[text(label, LONGEST_TICK) for _, label in axis.ticks],
+            ticktext=names([label for _, label in axis.ticks], LONGEST_TICK),
         )
     elif axis.scale == "log":
         known = [value for value in values if isinstance(value, (int, float)) and math.isfinite(value) and value > 0]
@@ -50,15 +50,15 @@ def _log_ticks(low: float, high: float) -> Json:
     return {"tickmode": "array", "tickvals": [number(value) for value in values], "ticktext": texts}
 
 
-def named(axis: Axis, names: Sequence[str]) -> Json:
+def named(axis: Axis, values: Sequence[str]) -> Json:
     """An axis with a name at every integer from 0 on."""
     return {
         "title": {"text": text(axis.label)},
         "type": "linear",
         "tickmode": "array",
-        "tickvals": list(range(len(names))),
-        "ticktext": [text(name, LONGEST_TICK) for name in names],
-        "range": [-0.5, len(names) - 0.5],
+        "tickvals": list(range(len(values))),
+        "ticktext": names(values, LONGEST_TICK),
+        "range": [-0.5, len(values) - 0.5],
         "autotickangles": [0, -40, -90],
         "ticklabeloverflow": "allow",
         "zeroline": False,

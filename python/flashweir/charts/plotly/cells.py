@@ -3,10 +3,12 @@
 import math
 from collections.abc import Sequence
 
+from flashweir.charts.lettering import ticks
 from flashweir.charts.model import Axis, Bars, Heat, Strips
 from flashweir.charts.palette import states
 from flashweir.charts.plotly.axes import measured, named
-from flashweir.charts.plotly.texts import LONGEST_NAME, NUMBER, Json, number, short, text
+from flashweir.charts.plotly.texts import NUMBER, Json, names, number, short, text, wrapped
+from flashweir.charts.scales import wide
 
 # Cells of a heat map up to which each shows its value, and of strips up to which bins are not merged.
 _LABELLED_CELLS = 160
@@ -21,10 +23,10 @@ _CIVIDIS = ("#00224e", "#123570", "#3b496c", "#575d6d", "#707173",
 
 
 def bars(chart: Bars) -> Json:
-    """Stacked bars, the first row on top; parts that add up to a whole fill the axis."""
+    """Stacked bars, the first row on top; parts that add up to a whole fill the axis. A part alone has its values."""
     traces: list[Json] = []
-    for index, (name, values) in enumerate(chart.parts):
-        label = text(name, LONGEST_NAME)
+    labels = names([name for name, _ in chart.parts])
+    for index, (label, (_, values)) in enumerate(zip(labels, chart.parts, strict=True)):
         traces.append(
             {
                 "type": "bar",
@@ -32,41 +34,67 @@ def bars(chart: Bars) -> Json:
                 "name": label,
                 "x": [number(value) for value in values],
                 "y": list(range(len(values))),
-                "customdata": [text(category, LONGEST_NAME) for category in chart.categories],
+                "customdata": [wrapped(category) for category in chart.categories],
                 "hovertemplate": f"<b>%{{customdata}}</b><br>{label}: %{{x:{NUMBER}}}<extra></extra>",
                 "marker": {"color": states([name for name, _ in chart.parts])[index]},
             }
+        )
+    alone = len(chart.parts) == 1
+    if alone:
+        traces[0].update(
+            text=[short(value) for value in chart.parts[0][1]],
+            textposition="outside",
+            cliponaxis=False,
+            constraintext="none",
         )
     whole = [sum(row) for row in zip(*(values for _, values in chart.parts), strict=True)]
     x = measured(chart.x, whole)
     for full in (1.0, 100.0):
         if whole and all(abs(total - full) < full / 100 for total in whole):
             x["range"] = [0, full]
+    if alone and max(whole, default=0.0) > 0 and min(whole) >= 0:
+        # Room for the values beside the bars.
+        x["range"] = [0, number(1.12 * max(whole))]
     rows = named(Axis(""), chart.categories)
     rows["range"] = [len(chart.categories) - 0.5, -0.5]
     height = min(900, 110 + 30 * max(2, len(chart.categories)))
-    layout = {"height": height, "barmode": "stack", "bargap": 0.25, "showlegend": True, "xaxis": x, "yaxis": rows}
+    layout = {"height": height, "barmode": "stack", "bargap": 0.25, "showlegend": not alone, "xaxis": x, "yaxis": rows}
     layout["legend"] = {"traceorder": "normal"}
     layout["meta"] = {"ticks": ["yaxis"]}
     return {"data": traces, "layout": layout}
 
 
 def heat(chart: Heat) -> Json:
-    """A heat map, the first row at the bottom as axes go, with its values in the cells where they are few."""
-    columns, rows = ([text(name, LONGEST_NAME) for name in names] for names in (chart.columns, chart.rows))
+    """A heat map, the first row at the bottom as axes go, with its values in the cells where they are few.
+
+    Values far apart are coloured by their logarithms; colour bar and pointer say the values themselves.
+    """
+    columns, rows = ([wrapped(name) for name in called] for called in (chart.columns, chart.rows))
     unit = text(chart.unit)
+    known = [number(value) for row in chart.values for value in row]
+    log = wide(known)
+    said = [
+        [[column, row, number(value)] for column, value in zip(columns, values, strict=True)]
+        for row, values in zip(rows, chart.values, strict=True)
+    ]
+    bar: Json = {"title": {"text": unit, "side": "right"}, "thickness": 14, "x": 1.03, "xpad": 6}
+    if log:
+        there = [value for value in known if value is not None]
+        marks = ticks(min(there), max(there), log=True)
+        bar["tickvals"] = [number(math.log10(place)) for place, _ in marks]
+        bar["ticktext"] = [label for _, label in marks]
     trace: Json = {
         "type": "heatmap",
-        "z": [[number(value) for value in row] for row in chart.values],
-        "customdata": [[[column, row] for column in columns] for row in rows],
+        "z": [[_coloured(value, log=log) for value in row] for row in chart.values],
+        "customdata": said if log else [[cell[:2] for cell in row] for row in said],
         "colorscale": [[round(at / (len(_CIVIDIS) - 1), 4), colour] for at, colour in enumerate(_CIVIDIS)],
-        "colorbar": {"title": {"text": unit, "side": "right"}, "thickness": 14, "x": 1.03, "xpad": 6},
+        "colorbar": bar,
         "hoverongaps": False,
         "xgap": int(len(columns) <= _GAPS),
         "ygap": int(len(rows) <= _GAPS),
         "hovertemplate": (
             f"{text(chart.x.label)}: %{{customdata[0]}}<br>{text(chart.y.label)}: %{{customdata[1]}}<br>"
-            f"<b>%{{z:{NUMBER}}}</b> {unit}<extra></extra>"
+            f"<b>%{{{'customdata[2]' if log else 'z'}:{NUMBER}}}</b> {unit}<extra></extra>"
         ),
     }
     layout = {
@@ -76,21 +104,28 @@ def heat(chart: Heat) -> Json:
         "meta": {"ticks": ["xaxis", "yaxis"]},
     }
     few = len(columns) * len(rows) <= _LABELLED_CELLS
-    return {"data": [trace, _cell_labels(chart)] if few else [trace], "layout": layout}
+    return {"data": [trace, _cell_labels(chart, log=log)] if few else [trace], "layout": layout}
 
 
-def _cell_labels(chart: Heat) -> Json:
+def _coloured(value: float | None, *, log: bool) -> float | None:
+    """What the colour of a cell stands for: its value, or the logarithm of that."""
+    known = number(value)
+    return number(math.log10(known)) if log and known is not None else known
+
+
+def _cell_labels(chart: Heat, *, log: bool) -> Json:
     """Each cell's value in it, black or white, whichever stands out."""
     cells = [(x, y, number(value)) for y, row in enumerate(chart.values) for x, value in enumerate(row)]
     known = [(x, y, value) for x, y, value in cells if value is not None]
-    low, high = (end((value for _, _, value in known), default=0.0) for end in (min, max))
+    places = [_coloured(value, log=log) or 0.0 for _, _, value in known]
+    low, high = min(places, default=0.0), max(places, default=0.0)
     return {
         "type": "scatter",
         "mode": "text",
         "x": [x for x, _, _ in known],
         "y": [y for _, y, _ in known],
         "text": [short(value) for _, _, value in known],
-        "textfont": {"size": 12, "color": [_contrast((v - low) / (high - low or 1.0)) for _, _, v in known]},
+        "textfont": {"size": 12, "color": [_contrast((at - low) / (high - low or 1.0)) for at in places]},
         "hoverinfo": "skip",
         "showlegend": False,
     }
@@ -127,7 +162,7 @@ def strips(chart: Strips) -> Json:
         "y": list(range(len(chart.rows))),
         "z": dominant,
         "customdata": said,
-        "text": [[text(name, LONGEST_NAME)] * (len(edges) - 1) for name in chart.rows],
+        "text": [[wrapped(name)] * (len(edges) - 1) for name in chart.rows],
         "zmin": 0,
         "zmax": last,
         "colorscale": steps,

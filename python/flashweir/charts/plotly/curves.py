@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from flashweir.charts.model import Plot, Series
 from flashweir.charts.palette import Look, looks
 from flashweir.charts.plotly.axes import measured, named
-from flashweir.charts.plotly.texts import LONGEST_NAME, NUMBER, Json, number, text
+from flashweir.charts.plotly.texts import NUMBER, Json, names, number, text, wrapped
+from flashweir.charts.scales import FEW_POINTS, log_floor, log_top, starts_at_zero
 
-# A curve with more points has no markers, and a band in place of error bars.
-_FEW_POINTS = 24
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "triangle-down", "star", "hexagram")
 _DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
 
@@ -17,9 +16,11 @@ _DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
 def plot(chart: Plot) -> Json:
     """Curves in their order, told apart by colour, mark and, from the ninth on, dashes."""
     categories = _categories(chart)
-    names = dict(chart.x.ticks)
+    ticks = dict(chart.x.ticks)
+    called = names([series.name for series in chart.series])
     traces: list[Json] = []
     styles = looks([series.name for series in chart.series])
+    floor = log_floor(chart)
     for index, series in enumerate(chart.series):
         labels: list[str] | None = None
         if categories is not None:
@@ -27,13 +28,21 @@ def plot(chart: Plot) -> Json:
             x = [categories[label] + _dodge(index, chart) for label in labels]
         else:
             x = [float(value) for value in series.x]
-            if names:
-                labels = [names.get(value, "") or f"{value:,.6g}" for value in x]
-        traces += _curve(chart, index, x, labels, styles[index])
+            if ticks:
+                labels = [ticks.get(value, "") or f"{value:,.6g}" for value in x]
+        drawn = _curve(chart, index, x, labels, styles[index], floor)
+        traces += [{**trace, "name": called[index]} for trace in drawn]
     layout: Json = {"height": 380, "showlegend": len(chart.series) > 1, "legend": {"tracegroupgap": 0}}
     layout["meta"] = {"ticks": []}
     ys = [value for series in chart.series for value in series.y]
     layout["yaxis"] = measured(chart.y, ys)
+    lows = [low for series in chart.series for low in (series.low or ()) if low is not None]
+    if chart.y.from_zero or (chart.y.scale == "linear" and starts_at_zero(ys, lows)):
+        layout["yaxis"]["rangemode"] = "tozero"
+    if floor is not None:
+        ends = [number(math.log10(floor)), number(math.log10(log_top(chart) * 1.2))]
+        layout["yaxis"]["range"] = ends
+        layout["meta"]["whole"] = {"yaxis": ends}
     if categories is None:
         layout["xaxis"] = measured(chart.x, [value for series in chart.series for value in series.x])
     else:
@@ -62,13 +71,17 @@ def _dodge(index: int, chart: Plot) -> float:
     return round((index - (len(chart.series) - 1) / 2) * step, 4)
 
 
-def _curve(chart: Plot, index: int, x: list[float], labels: list[str] | None, look: Look) -> list[Json]:
-    """A series: the trace, behind it its band where it has many points and intervals."""
+def _curve(
+    chart: Plot, index: int, x: list[float], labels: list[str] | None, look: Look, floor: float | None
+) -> list[Json]:
+    """A series: the trace, behind it its band where it has many points and intervals.
+
+    An end of an interval below `floor`, where the axis ends, is drawn below it: a log axis has no place for zero.
+    """
     series, colour, dash = chart.series[index], look.colour, _DASHES[look.dash]
-    few = len(x) <= _FEW_POINTS and not look.mark
+    few = len(x) <= FEW_POINTS and not look.mark
     trace: Json = {
         "type": "scatter",
-        "name": text(series.name, LONGEST_NAME),
         "legendgroup": f"g{index}",
         "x": [number(value) for value in x],
         "y": [number(value) for value in series.y],
@@ -83,21 +96,21 @@ def _curve(chart: Plot, index: int, x: list[float], labels: list[str] | None, lo
     _hover(trace, chart, series, labels)
     if series.low is None or series.high is None:
         return [trace]
+    lows = [low if low is None or floor is None else max(low, floor / 10) for low in series.low]
     if few or series.style == "points":
         trace["error_y"] = {
             "type": "data",
             "symmetric": False,
             "array": [_gap(high, y) for high, y in zip(series.high, series.y, strict=True)],
-            "arrayminus": [_gap(y, low) for low, y in zip(series.low, series.y, strict=True)],
+            "arrayminus": [_gap(y, low) for low, y in zip(lows, series.y, strict=True)],
             "color": colour,
             "thickness": 1.5,
             "width": 4,
         }
         return [trace]
-    outline = _outline(x, series)
+    outline = _outline(x, lows, series)
     band = {
         "type": "scatter",
-        "name": trace["name"],
         "legendgroup": trace["legendgroup"],
         "showlegend": False,
         "hoverinfo": "skip",
@@ -119,10 +132,10 @@ def _hover(trace: Json, chart: Plot, series: Series, labels: list[str] | None) -
         columns.append(values)
         return f"%{{customdata[{len(columns) - 1}]}}"
 
-    lines = [f"<b>{text(series.name, LONGEST_NAME)}</b>"] if series.name else []
+    lines = [f"<b>{wrapped(series.name)}</b>"] if series.name else []
     if series.labels is not None:
-        lines.append(column([text(label, 2 * LONGEST_NAME) for label in series.labels]))
-    x = f"%{{x:{NUMBER}}}" if labels is None else column([text(label, LONGEST_NAME) for label in labels])
+        lines.append(column([wrapped(label) for label in series.labels]))
+    x = f"%{{x:{NUMBER}}}" if labels is None else column([wrapped(label) for label in labels])
     lines.append(f"{text(chart.x.label)}: {x}")
     lines.append(f"{text(chart.y.label)}: %{{y:{NUMBER}}}")
     if series.low is not None and series.high is not None:
@@ -145,7 +158,7 @@ def _gap(upper: float | None, lower: float | None) -> float | None:
     return number(max(0.0, upper - lower))
 
 
-def _outline(x: list[float], series: Series) -> list[tuple[float | None, float | None]]:
+def _outline(x: list[float], lows: Sequence[float | None], series: Series) -> list[tuple[float | None, float | None]]:
     """The interval's area as closed outlines with a gap after each: there and back, with the corners of steps."""
     outline: list[tuple[float | None, float | None]] = []
     there: list[tuple[float, float]] = []
@@ -157,7 +170,7 @@ def _outline(x: list[float], series: Series) -> list[tuple[float | None, float |
         there.clear()
         back.clear()
 
-    for at, low, high in zip(x, series.low or (), series.high or (), strict=True):
+    for at, low, high in zip(x, lows, series.high or (), strict=True):
         if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
             close()
             continue

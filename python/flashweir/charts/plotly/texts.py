@@ -6,12 +6,17 @@ shown as it stands.
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
+
+from flashweir.charts.names import apart
 
 Json = dict[str, Any]
 
 LONGEST_NAME = 60
 LONGEST_TICK = 24
+# Characters of a line of a hover text, and how many lines a name has there.
+_LINE, _LINES = 44, 6
 # How hover texts show numbers, for d3-format.
 NUMBER = ",.6~r"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -25,6 +30,27 @@ def text(plain: str, longest: int | None = None) -> str:
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;"), ("%", "&#37;")):
         plain = plain.replace(character, entity)
     return plain
+
+
+def names(plain: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:
+    """Names as plotly has to get them, short enough for a legend and different where they differ."""
+    return [text(name) for name in apart(plain, longest)]
+
+
+def wrapped(plain: str) -> str:
+    """A whole name for a hover text, which has no other way to break lines; one of more than six lines is cut."""
+    lines: list[str] = [""]
+    for part in re.findall(r".*?, |.+", _CONTROL.sub(" ", plain)):
+        rest = part
+        while len(lines[-1]) + len(rest.rstrip()) > _LINE:
+            room = _LINE - len(lines[-1]) if len(rest) > _LINE and not lines[-1] else 0
+            lines[-1] += rest[:room]
+            rest = rest[room:]
+            lines.append("")
+        lines[-1] += rest
+    if len(lines) > _LINES:
+        lines = [*lines[: _LINES // 2], "…", *lines[-_LINES // 2 :]]
+    return "<br>".join(text(line.rstrip()) for line in lines if line)
 
 
 def number(value: float | None, digits: int = 6) -> float | None:
