@@ -454,3 +454,9 @@ def test_figures_stand_in_the_sections_of_their_names() -> None:
     more = build._figures([bars("compare-iops"), *every_kind(), bars("points-iops")])
     assert more[0].title == "Comparison of runs"
     assert not any(section.title == "More figures" for section in more)
+
+
+def test_the_name_of_a_workload_is_isolated_from_what_it_is(result: dict[str, Any]) -> None:
+    work = [{"name": name, "workload": "zipf"} for name in ("שלום", "web")]
+    said = facts(build.report_of_results([("run", {**result, "workloads": work})]))["workload"]
+    assert said == ["\u2068שלום\u2069: zipf", "web: zipf"]  # noqa: RUF001

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from flashweir.charts.model import Axis, Chart, Plot, Series
+from flashweir.charts.names import isolated
 from flashweir.charts.thin import rounded, thin
 
 Histogram = Sequence[Sequence[int]]
@@ -119,7 +120,7 @@ def _instant(curves: Sequence[tuple[str, Histogram]]) -> list[str]:
     for name, histogram in curves:
         count = sum(count for edge, count in histogram if edge <= 0)
         if count:
-            parts.append(f"{name} {count / _total(histogram):.1%}")
+            parts.append(f"{isolated(name)} {count / _total(histogram):.1%}")
     return [f"Took no time, and so lie off the log axis: {', '.join(parts)}."] if parts else []
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from flashweir.charts.distributions import LATENCY, MAX_CURVES, latency_figures
 from flashweir.charts.model import Axis, Bars, Chart, Plot, Scale, Series, Strips
+from flashweir.charts.names import isolated
 from flashweir.charts.palette import WARM_UP
 from flashweir.charts.thin import rounded, thin
 
@@ -82,7 +83,7 @@ def _by_stream(results: Named) -> list[Chart]:
         streams = result.get("streams") or {}
         if len(streams) > 1:
             for stream, entry in streams.items():
-                name = stream if len(results) == 1 else f"{run}: {stream}"
+                name = stream if len(results) == 1 else f"{isolated(run)}: {isolated(stream)}"
                 curves.append((name, entry.get("latency_histogram_ns") or {}))
     return latency_figures(curves, "-by-stream", ", by stream") if curves else []
 
@@ -115,7 +116,7 @@ def activity_figures(results: Named) -> list[Chart]:
     for number, (run, result) in enumerate(recorded, start=1):
         activity = result["activity"]
         suffix = "" if len(recorded) == 1 else f"-{number}"
-        of = "" if len(recorded) == 1 else f": {run}"
+        of = "" if len(recorded) == 1 else f": {isolated(run)}"
         channels = activity["channels"]
         bins = len(activity["dirty_pages"])
         edges = [activity["from_s"] + position * activity["bin_s"] for position in range(bins + 1)]
@@ -216,7 +217,7 @@ def over_time_figures(results: Named) -> list[Chart]:
             if not warmup:
                 continue
             if not warmup.get("found", True):
-                note.append(f"{series.name}: no end of the warm-up was found ({warmup.get('method')}).")
+                note.append(f"{isolated(series.name)}: no end of the warm-up was found ({warmup.get('method')}).")
             elif warmup.get("simulated_s"):
                 end = warmup["simulated_s"]
                 who = WARM_UP if len(shown) == 1 else f"{series.name}: {WARM_UP}"

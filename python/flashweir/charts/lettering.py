@@ -26,6 +26,8 @@ _FALLBACKS = (
     "Arial Unicode MS",
     "Unifont",
 )
+# Marks of the direction of writing have no shape, and here no effect.
+_DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 _THOUSANDS = 10_000.0
 _SUFFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _DECADES_AT_MOST, _DECADES_ALONE = 8, 4
@@ -35,7 +37,7 @@ def plain(text: str) -> str:
     """A text of which every character can be drawn, in one line; what no font has becomes its code, `U+79DF`."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_drawable(character) for character in " ".join(text.split()))
+    return "".join(_drawable(character) for character in " ".join(text.split()) if character not in _DIRECTIONS)
 
 
 def families(texts: Iterable[str]) -> list[str]:

@@ -1,7 +1,11 @@
 """Names short enough for a legend, and still different where the names differ."""
 
+import re
 from collections.abc import Sequence
 
+# Overrides and embeddings of bidirectional text, and what ends them: a name that opens one need not close it.
+_DIRECTED = re.compile("[\u202a-\u202e\u2066\u2067]")
+_ISOLATES = re.compile("[\u2068\u2069]")
 # What a value of a setting keeps of its characters where a name is too long.
 _VALUE = 20
 
@@ -20,6 +24,16 @@ def apart(names: Sequence[str], longest: int) -> list[str]:
             parts = [[part for part in row if part not in shared] for row in parts]
         parts = _shortened_values(parts)
     return _cut([", ".join(row) for row in parts], longest)
+
+
+def isolated(name: object) -> str:
+    """A name for a sentence or beside another one: its direction of writing turns nothing round but itself."""
+    return str(name) if str(name).isascii() else f"\u2068{_ISOLATES.sub('', undirected(str(name)))}\u2069"
+
+
+def undirected(text: str) -> str:
+    """Without marks that turn round what stands behind them; those around a whole name are well closed, and stay."""
+    return _DIRECTED.sub("", text)
 
 
 def _shortened_values(parts: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashweir import statistics
 from flashweir.charts.model import Chart
+from flashweir.charts.names import isolated
 from flashweir.report.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
 from flashweir.report.page import said
 from flashweir.statistics.summary import QUANTILE
@@ -117,7 +118,7 @@ def report_of_sweep(frame: "pl.DataFrame", meta: Json, charts: Sequence[Chart] |
 def _what_was_run(results: Results) -> list[Block]:
     shares = [(name, share) for name, result in results if (share := _warm_up_share(result)) > _MOST_WARM_UP]
     alerts: list[Block] = [
-        Text(f"{name}: the warm-up took {_said(share)} of the simulated time, and is left out.", alert=True)
+        Text(f"{isolated(name)}: the warm-up took {_said(share)} of the simulated time, and is left out.", alert=True)
         for name, share in shares[:_EXAMPLES]
     ]
     if len(shares) > _EXAMPLES:
@@ -143,7 +144,10 @@ def _runs(results: Results) -> list[Block]:
 def _workloads(result: Json) -> list[str]:
     found = [workload for workload in result.get("workloads", ()) if isinstance(workload, Mapping)]
     named = len(found) > 1
-    return [f"{work.get('name')}: {work.get('workload')}" if named else str(work.get("workload")) for work in found]
+    return [
+        f"{isolated(work.get('name'))}: {isolated(work.get('workload'))}" if named else str(work.get("workload"))
+        for work in found
+    ]
 
 
 def _circumstances(result: Json) -> list[tuple[str, str]]:
@@ -224,7 +228,8 @@ def _configurations(results: Results) -> list[Block]:
     for name, config in configs:
         distinct.setdefault(json.dumps(config, indent=2, ensure_ascii=False), []).append(name)
     for text, names in distinct.items():
-        whose = "" if len(configs) == 1 else " of every run" if len(distinct) == 1 else f": {', '.join(names)}"
+        called = ", ".join(isolated(name) for name in names)
+        whose = "" if len(configs) == 1 else " of every run" if len(distinct) == 1 else f": {called}"
         blocks.append(Details(f"Complete configuration{whose}", text))
     return blocks
 
@@ -332,7 +337,7 @@ def _failures(failed: "pl.DataFrame", meta: Json) -> list[Block]:
     names = [axis["name"] for axis in meta["axes"]]
     groups: dict[str, list[str]] = {}
     for row in failed.iter_rows(named=True):
-        setting = ", ".join(f"{name}={_plain(row[name])}" for name in [*names, "seed"] if name in row)
+        setting = ", ".join(f"{name}={isolated(_plain(row[name]))}" for name in [*names, "seed"] if name in row)
         groups.setdefault(row["error"], []).append(setting)
     rows: list[list[Content]] = []
     for error, settings in sorted(groups.items(), key=lambda item: -len(item[1])):

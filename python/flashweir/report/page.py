@@ -19,6 +19,7 @@ from typing import Any
 
 from flashweir._native import __version__
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Strips
+from flashweir.charts.names import undirected
 from flashweir.charts.palette import STATES
 from flashweir.charts.plotly import figure
 from flashweir.report.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
@@ -286,7 +287,7 @@ def _listed(kind: str, names: Sequence[str], most: int = 12) -> str:
 
 def _text(plain: str) -> str:
     """Escaped for HTML, between tags and in quoted attributes; what no page can hold becomes a mark."""
-    return escape(_CONTROL.sub("\ufffd", plain).encode("utf-8", "replace").decode("utf-8"))
+    return escape(undirected(_CONTROL.sub("\ufffd", plain)).encode("utf-8", "replace").decode("utf-8"))
 
 
 def _isolated(plain: str) -> str:

@@ -43,7 +43,8 @@ def _log_ticks(low: float, high: float) -> Json:
         step = power * next(nice for nice in (1, 2, 5, 10) if nice * power >= span / 6)
         values = [step * at for at in range(max(1, int((low - span) / step)), int((high + span) / step) + 2)]
     else:
-        steps = (1, 2, 5) if decades > 1 else (1, 1.5, 2, 3, 4, 5, 6, 8)
+        # Around a single value plotly draws two decades.
+        steps = (1, 2, 5) if decades > 1 or not decades else (1, 1.5, 2, 3, 4, 5, 6, 8)
         first, last = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
         values = [step * 10.0**power for power in range(first, last) for step in steps]
     texts = [f"{value:,.6g}" if value < _LARGE else short(value) for value in values]

@@ -35,14 +35,15 @@ def plot(chart: Plot) -> Json:
     layout: Json = {"height": 380, "showlegend": len(chart.series) > 1, "legend": {"tracegroupgap": 0}}
     layout["meta"] = {"ticks": []}
     ys = [value for series in chart.series for value in series.y]
-    layout["yaxis"] = measured(chart.y, ys)
+    ends = [end for series in chart.series for end in (*(series.low or ()), *(series.high or ())) if end is not None]
+    layout["yaxis"] = measured(chart.y, [*ys, *(end for end in ends if floor is None or end >= floor)])
     lows = [low for series in chart.series for low in (series.low or ()) if low is not None]
     if chart.y.from_zero or (chart.y.scale == "linear" and starts_at_zero(ys, lows)):
         layout["yaxis"]["rangemode"] = "tozero"
     if floor is not None:
-        ends = [number(math.log10(floor)), number(math.log10(log_top(chart) * 1.2))]
-        layout["yaxis"]["range"] = ends
-        layout["meta"]["whole"] = {"yaxis": ends}
+        whole = [number(math.log10(floor)), number(math.log10(log_top(chart) * 1.2))]
+        layout["yaxis"]["range"] = whole
+        layout["meta"]["whole"] = {"yaxis": whole}
     if categories is None:
         layout["xaxis"] = measured(chart.x, [value for series in chart.series for value in series.x])
     else:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from flashweir.charts.names import apart
+from flashweir.charts.names import apart, undirected
 
 Json = dict[str, Any]
 
@@ -24,7 +24,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 def text(plain: str, longest: int | None = None) -> str:
     """`plain` as plotly has to get it to show it as it stands; of a longer one the middle is left out."""
-    plain = _CONTROL.sub(" ", plain).encode("utf-8", "replace").decode("utf-8")
+    plain = undirected(_CONTROL.sub(" ", plain)).encode("utf-8", "replace").decode("utf-8")
     if longest and len(plain) > longest:
         plain = f"{plain[: longest - longest // 2]}…{plain[len(plain) - longest // 2 + 1 :]}"
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;"), ("%", "&#37;")):
