@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from flashweir.statistics.summary import QUANTILE
 from flashweir.statistics.verdict import BETTER, decimals, judgement
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ def print_comparison(comparison: "pl.DataFrame", console: Console) -> None:
         wish = f" ({BETTER[metric]} is better)" if metric in BETTER else ""
         if place:
             console.print()
-        console.print(f"{metric}{wish}, against {base}", highlight=False, markup=False)
+        # The summary above has the quantile of all requests.
+        means = "; means of the runs' quantiles" if QUANTILE.fullmatch(metric) else ""
+        console.print(f"{metric}{wish}, against {base}{means}", highlight=False, markup=False)
         table = _comparison_table(rows, varying, base, console.width)
         if table is not None:
             console.print(table)

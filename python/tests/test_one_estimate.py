@@ -87,6 +87,8 @@ def test_the_terminal_and_the_comparison_say_which(swept: SweepFrame) -> None:
     stream = io.StringIO()
     print_frame(swept, Console(file=stream, width=200))
     assert f"{swept.summary([P99])[P99][0]:,.0f}" in stream.getvalue()
+    assert f"{P99} (lower is better), against fifo; means of the runs' quantiles\n" in stream.getvalue()
+    assert "iops (higher is better), against fifo\n" in stream.getvalue()
     text = build._comparison(swept, swept.meta or {}, [P99])[0]
     assert isinstance(text, Text)
     assert "those of the runs' quantiles, and not the quantile of all requests" in text.text
