@@ -295,8 +295,13 @@ def _summary(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> list[
 
 
 def _comparison(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> list[Block]:
-    found = statistics.compare(frame, meta["compare"], metrics, baseline=meta.get("baseline"))
-    others = [axis for axis in meta["axes"] if axis["name"] != meta["compare"]]
+    from flashweir.sweeps.frame import SweepFrame
+
+    if isinstance(frame, SweepFrame):
+        found = frame.compare(metrics=metrics)
+    else:
+        found = statistics.compare(frame, meta["compare"], metrics, baseline=meta.get("baseline"))
+    others = [axis for axis in meta["axes"] if axis["name"] != meta["compare"] and axis["name"] in found.columns]
     rows: list[list[Content]] = []
     significant = 0
     for row in found.iter_rows(named=True):
