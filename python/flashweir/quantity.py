@@ -7,6 +7,8 @@ _BYTES = {"PiB": 1 << 50, "TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB":
 _DECIMAL_BYTES = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3}
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _SCALES = _BYTES | _DECIMAL_BYTES | _NANOSECONDS
+# A quantity with more digits is written with fewer where people read it.
+_MANY_DIGITS = 5
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _QUANTITY = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?P<unit>[A-Za-z]+)\s*", re.ASCII)
 
@@ -50,3 +52,16 @@ def write_like(number: float, example: str) -> str:
     whole = round(number)
     name = next((name for name, scale in scales.items() if whole >= scale and whole % scale == 0), list(scales)[-1])
     return f"{whole // scales[name]}{name}"
+
+
+def shortened(text: str) -> str:
+    """A size or time of many digits in four of them and the unit that suits: `52983169ns` is `52.98ms`.
+
+    Any other text stays as it is.
+    """
+    number, unit = number_of(text), unit_of(text)
+    if number is None or not unit or sum(sign.isdigit() for sign in text) <= _MANY_DIGITS:
+        return text
+    scales = _NANOSECONDS if unit in _NANOSECONDS else _BYTES
+    name, scale = next(((name, scale) for name, scale in scales.items() if number >= scale), (unit, _SCALES[unit]))
+    return f"{number / scale:.4g}{name}"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashweir import ConfigError
-from flashweir.quantity import number_of, write_like
+from flashweir.quantity import number_of, shortened, write_like
 from flashweir.sweeps.axes import axis
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.points import Planner, count_points, runs
@@ -90,6 +90,20 @@ def test_quantities_are_those_of_the_engine() -> None:
     assert number_of("greedy") is None
     assert number_of("nan") is None
     assert number_of(True) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("52983169ns", "52.98ms"),
+        ("452035ns", "452us"),
+        ("1234567B", "1.177MiB"),
+        ("64KiB", "64KiB"),
+        ("greedy", "greedy"),
+    ],
+)
+def test_quantities_are_shortened_for_readers(text: str, short: str) -> None:
+    assert shortened(text) == short
 
 
 def test_axes_are_crossed_zipped_and_grouped() -> None:

@@ -233,7 +233,8 @@ def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) ->
         keys = [(value,) for value in limits.get(axis.name, axis.values) if (value,) in part.settings]
     names = {key: f"{axis.name}={short(key[0])}" if axis else "all runs" for key in keys}
     of = f", by {axis.name}" if axis else ""
-    note = _note(sweep, ["All seeds together.", part.note])
+    warmup = "Without the warm-up of each run." if (meta.get("spec") or {}).get("warmup") else ""
+    note = _note(sweep, ["All seeds together.", part.note, warmup])
     charts: list[Chart] = []
     shares = [f"time_share.{purpose}" for purpose in PURPOSES]
     rows = []

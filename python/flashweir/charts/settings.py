@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flashweir.charts.order import ordered
-from flashweir.quantity import number_of
+from flashweir.quantity import number_of, shortened
 
 if TYPE_CHECKING:
     import polars as pl
@@ -211,11 +211,11 @@ def text(value: object) -> str:
 
 
 def short(value: str) -> str:
-    """A value without digits that nobody reads: 0.333333 for a third."""
+    """A value without digits that nobody reads: 0.333333 for a third, 52.98ms for 52983169ns."""
     if _WITH in value:
         return _WITH.join(short(part) for part in value.split(_WITH))
     number = number_of(value)
-    return f"{number:.6g}" if number is not None and "." in value and value[-1].isdigit() else value
+    return f"{number:.6g}" if number is not None and "." in value and value[-1].isdigit() else shortened(value)
 
 
 def cut(sweep: Sweep, shown: Sequence[str], limits: Mapping[str, Sequence[str]] | None = None) -> Cut:
