@@ -1,0 +1,47 @@
+//! The models against what the papers print, at full size: `cargo test --test models -- --ignored --nocapture`.
+
+use crate::lockstep::{Drive, Planner, Times};
+use crate::stream::Striping;
+
+/// The paper's drive: 16 GiB logical, 4 KiB pages, 128 a block.
+fn huang(channels: usize, bound: bool, planner: Planner) -> Drive {
+    let data_blocks = 16 * 2048 / channels as u32;
+    Drive {
+        striping: Striping { channels, bound, page_sectors: 8 },
+        data_blocks,
+        log_blocks: (data_blocks * 25 / 1000).max(3),
+        per_block: 128,
+        times: Times::MLC,
+        planner,
+        throttle: 8,
+        buffer: 8,
+        in_order: false,
+        coalesce: true,
+    }
+}
+
+fn random(count: u64, seed: u64) -> String {
+    format!("random:span=16GiB,size=4KiB,align=512,count={count},write=1,seed={seed}")
+}
+
+#[test]
+#[ignore = "full size"]
+fn huang_ratio() {
+    for count in [600_000, 1_200_000, 2_400_000, 4_541_015, 4_800_000] {
+        let iops = |bound, planner, coalesce, buffer| {
+            let out = Drive { coalesce, buffer, ..huang(8, bound, planner) }.run(&random(count, 11));
+            println!(
+                "{count} bound {bound} {planner:?} coalesce {coalesce} buffer {buffer}: {:.3} serving {:.1} collecting {:.1} cycles {} collections {}",
+                out.iops(), out.serving as f64 / 1e9, out.collecting as f64 / 1e9, out.write_cycles, out.merges.len()
+            );
+            out.iops()
+        };
+        let stealing = iops(false, Planner::CycleStealing, true, 8);
+        let sync = iops(true, Planner::None, true, 8);
+        let sync0 = iops(true, Planner::None, true, 0);
+        let sync_super = iops(true, Planner::None, true, 64);
+        let ratio_keep = iops(false, Planner::CycleStealing, false, 8) / iops(true, Planner::None, false, 8);
+        println!("{count}: ratio {:.3}, keep both entries {ratio_keep:.3}, sync without buffer {:.3}, sync buffer of 64 {:.3}",
+            stealing / sync, stealing / sync0, stealing / sync_super);
+    }
+}
