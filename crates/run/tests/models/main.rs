@@ -1,5 +1,8 @@
 //! Independent models of channel management, and the simulator against them.
 
+mod channels;
+mod fast;
+mod ftl;
 mod lockstep;
 mod log;
 mod printed;

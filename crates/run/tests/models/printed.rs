@@ -1,5 +1,7 @@
 //! The models against what the papers print, at full size: `cargo test --test models -- --ignored --nocapture`.
 
+use crate::channels;
+use crate::fast::{Fast, SwFull};
 use crate::lockstep::{Drive, Planner, Times};
 use crate::stream::Striping;
 
@@ -32,7 +34,11 @@ fn huang_ratio() {
             let out = Drive { coalesce, buffer, ..huang(8, bound, planner) }.run(&random(count, 11));
             println!(
                 "{count} bound {bound} {planner:?} coalesce {coalesce} buffer {buffer}: {:.3} serving {:.1} collecting {:.1} cycles {} collections {}",
-                out.iops(), out.serving as f64 / 1e9, out.collecting as f64 / 1e9, out.write_cycles, out.merges.len()
+                out.iops(),
+                out.serving as f64 / 1e9,
+                out.collecting as f64 / 1e9,
+                out.write_cycles,
+                out.merges.len()
             );
             out.iops()
         };
@@ -41,7 +47,53 @@ fn huang_ratio() {
         let sync0 = iops(true, Planner::None, true, 0);
         let sync_super = iops(true, Planner::None, true, 64);
         let ratio_keep = iops(false, Planner::CycleStealing, false, 8) / iops(true, Planner::None, false, 8);
-        println!("{count}: ratio {:.3}, keep both entries {ratio_keep:.3}, sync without buffer {:.3}, sync buffer of 64 {:.3}",
-            stealing / sync, stealing / sync0, stealing / sync_super);
+        println!(
+            "{count}: ratio {:.3}, keep both entries {ratio_keep:.3}, sync without buffer {:.3}, sync buffer of 64 {:.3}",
+            stealing / sync,
+            stealing / sync0,
+            stealing / sync_super
+        );
+    }
+}
+
+/// The other paper's drive.
+fn wen(
+    channels: usize,
+    bound: bool,
+    method: channels::Method,
+    buffer: usize,
+    sw_full: SwFull,
+    count: u64,
+) -> f64 {
+    let striping = Striping { channels, bound, page_sectors: 8 };
+    let drive =
+        channels::Drive { striping, times: Times::MLC, method, buffer, spare_blocks: 200, coalesce: true };
+    let data_blocks = 16 * 2048 / channels as u32;
+    let out =
+        drive.run(&random(count, 5), || Fast::new(data_blocks, data_blocks / 10, 128, Times::MLC, sw_full));
+    let [host, gc, idle] = out.shares();
+    println!(
+        "{count} {channels} channels bound {bound} {method:?} buffer {buffer} {sw_full:?}: {:.2} IOPS, host {host:.4} gc {gc:.4} idle {idle:.4}, \
+         collections {} steps {} forward {}",
+        out.iops(),
+        out.collections,
+        out.mandatory_steps,
+        out.forward_steps
+    );
+    out.iops()
+}
+
+#[test]
+#[ignore = "full size"]
+fn wen_table_3_and_shares() {
+    use channels::Method::{CycleFilling, Forwarding, None};
+    const N: u64 = 4_541_015;
+    for sw_full in [SwFull::Reuse, SwFull::PartialMerge] {
+        wen(4, true, None, 0, sw_full, N);
+        wen(4, false, CycleFilling, 8, sw_full, N);
+        wen(4, false, Forwarding, 8, sw_full, N);
+        for (bound, method) in [(false, None), (false, Forwarding), (false, CycleFilling), (true, None)] {
+            wen(8, bound, method, 8, sw_full, N);
+        }
     }
 }
