@@ -120,9 +120,13 @@ impl Run {
     }
 
     /// The log of a unit.
-    #[cfg(test)]
     pub(crate) fn log(&mut self, unit: usize) -> &mut Log {
         &mut self.logs[unit]
+    }
+
+    /// Pages in the buffer.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
     /// Takes a request.

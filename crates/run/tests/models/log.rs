@@ -99,6 +99,16 @@ impl Log {
         }
     }
 
+    /// Whether a page is in the log.
+    pub(crate) fn holds(&self, page: u32) -> bool {
+        self.home[page as usize].0 != NONE
+    }
+
+    /// Log blocks that are erased.
+    pub(crate) fn free_blocks(&self) -> usize {
+        self.free.len()
+    }
+
     /// Erases the oldest log block, after moving what is still valid in it to the newest one. Returns how many pages
     /// that were. (The moved pages go to the erased block outside the log, whose place the victim takes: as many free
     /// places as if the victim were erased first.)

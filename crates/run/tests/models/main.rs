@@ -5,5 +5,7 @@ mod fast;
 mod ftl;
 mod lockstep;
 mod log;
+mod page;
 mod printed;
 mod stream;
+mod worked;

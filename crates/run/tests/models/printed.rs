@@ -3,6 +3,7 @@
 use crate::channels;
 use crate::fast::{Fast, SwFull};
 use crate::lockstep::{Drive, Planner, Times};
+use crate::page::PageMap;
 use crate::stream::Striping;
 
 /// The paper's drive: 16 GiB logical, 4 KiB pages, 128 a block.
@@ -94,6 +95,37 @@ fn wen_table_3_and_shares() {
         wen(4, false, Forwarding, 8, sw_full, N);
         for (bound, method) in [(false, None), (false, Forwarding), (false, CycleFilling), (true, None)] {
             wen(8, bound, method, 8, sw_full, N);
+        }
+    }
+}
+
+#[test]
+#[ignore = "full size"]
+fn page_mapping() {
+    use channels::Method::{CycleFilling, Forwarding, None};
+    for (bound, method) in [(true, None), (false, None), (false, Forwarding), (false, CycleFilling)] {
+        for channels in [1, 4, 8] {
+            let striping = Striping { channels, bound, page_sectors: 8 };
+            let drive = channels::Drive {
+                striping,
+                times: Times::MLC,
+                method,
+                buffer: 8,
+                spare_blocks: 200 / 16,
+                coalesce: true,
+            };
+            let data_blocks = 2048 / channels as u32;
+            let spec = "random:span=1GiB,size=4KiB,align=512,count=300000,write=1,seed=7";
+            let out = drive.run(spec, || PageMap::new(data_blocks, data_blocks / 10, 128, Times::MLC));
+            let [host, gc, idle] = out.shares();
+            println!(
+                "{channels} channels bound {bound} {method:?}: {:.2} IOPS, host {host:.4} gc {gc:.4} idle {idle:.4}, \
+                 collections {} steps {} forward {}",
+                out.iops(),
+                out.collections,
+                out.mandatory_steps,
+                out.forward_steps
+            );
         }
     }
 }
