@@ -94,6 +94,12 @@ impl Fast {
         self.free.push(block);
     }
 
+    /// Whether the RW log can have another block. Where SW log blocks are merged, one log block is for them alone.
+    fn can_grow(&self) -> bool {
+        !self.free.is_empty()
+            && (self.sw_full == SwFull::Reuse || self.sequential.is_some() || self.free.len() > 1)
+    }
+
     fn forget(&mut self, data_block: u32) {
         for page in data_block * self.per_block..(data_block + 1) * self.per_block {
             self.invalidate(page);
@@ -152,12 +158,15 @@ impl Fast {
 
 impl Ftl for Fast {
     fn has_room(&self, page: u32) -> bool {
-        let data_block = page / self.per_block;
-        !self.free.is_empty()
+        let (data_block, offset) = (page / self.per_block, page % self.per_block);
+        // The owner of the SW log block appends to it, or makes it a RW log block with room.
+        let goes_on = |(block, owner)| {
+            owner == data_block && (self.sw_full == SwFull::Reuse || self.written(block) == offset)
+        };
+        self.can_grow()
             || self.open().is_some()
-            // The owner of the SW log block appends to it, or makes it a RW log block with room, or merges it.
-            || self.sequential.is_some_and(|(_, owner)| owner == data_block)
-            || (page % self.per_block == 0 && self.can_open())
+            || self.sequential.is_some_and(goes_on)
+            || (offset == 0 && self.can_open())
     }
 
     fn write(&mut self, page: u32) -> Spent {

@@ -1,0 +1,199 @@
+//! The simulator against the model of asynchronous channels, over drives that no paper prints.
+
+use crate::channels::{Drive, Method, Outcome};
+use crate::fast::{Fast, SwFull};
+use crate::lockstep::Times;
+use crate::page::PageMap;
+use crate::simulator::{Allowed, Settings, Table, number, run, set};
+use crate::stream::Striping;
+
+/// A translation layer of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layer {
+    Fast(SwFull),
+    Page,
+}
+
+/// One drive of the grid.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    layer: Layer,
+    slc: bool,
+    mib: u32,
+    channels: usize,
+    /// Thousandths.
+    op: u32,
+    /// `None`: synchronized channels.
+    method: Option<Method>,
+    buffer: usize,
+    spare_blocks: usize,
+    requests: u32,
+}
+
+impl Case {
+    fn model(&self, workload: &str) -> Outcome {
+        let (page_kib, per_block, times) = if self.slc { (2, 64, Times::SLC) } else { (4, 128, Times::MLC) };
+        let data_blocks = self.mib * 1024 / page_kib / per_block / self.channels as u32;
+        let spare = data_blocks * self.op / 1000;
+        let drive = Drive {
+            striping: Striping {
+                channels: self.channels,
+                bound: self.method.is_none(),
+                page_sectors: page_kib * 2,
+            },
+            times,
+            method: self.method.unwrap_or(Method::None),
+            buffer: self.buffer,
+            spare_blocks: self.spare_blocks,
+            coalesce: true,
+        };
+        match self.layer {
+            Layer::Fast(sw_full) => {
+                drive.run(workload, || Fast::new(data_blocks, spare.max(3), per_block, times, sw_full))
+            }
+            Layer::Page => drive.run(workload, || PageMap::new(data_blocks, spare, per_block, times)),
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        let mut settings = vec![
+            set("capacity", format!("{}MiB", self.mib)),
+            set("precondition", "full"),
+            set("clock", "async"),
+            set("channels", self.channels),
+            set("op_ratio", f64::from(self.op) / 1000.0),
+            set("units", if self.method.is_none() { "synchronized" } else { "independent" }),
+            set("buffer.bytes", format!("{}KiB", self.buffer * if self.slc { 2 } else { 4 })),
+        ];
+        match self.layer {
+            Layer::Fast(sw_full) => {
+                let sw_full = if sw_full == SwFull::Reuse { "reuse" } else { "partial-merge" };
+                settings.extend([set("ftl.kind", "fast"), set("ftl.sw_full", sw_full)]);
+            }
+            Layer::Page => settings.push(set("ftl.kind", "page")),
+        }
+        let planner = match self.method {
+            None => None,
+            Some(Method::None) => Some("none"),
+            Some(Method::Forwarding) => Some("forwarding"),
+            Some(Method::CycleFilling) => Some("cycle-filling"),
+        };
+        settings.extend(planner.map(|planner| set("gc.planner", planner)));
+        if matches!(self.method, Some(Method::Forwarding | Method::CycleFilling)) {
+            settings.push(set("gc.spare_blocks", self.spare_blocks));
+        }
+        if self.slc {
+            // The preset's chip is the other one.
+            settings.extend([
+                set("page", "2KiB"),
+                set("pages_per_block", 64),
+                set("timing.read", "25us"),
+                set("timing.program", "200us"),
+                set("timing.bus", 0),
+                set("timing.command", "106us"),
+            ]);
+        }
+        settings
+    }
+
+    fn compare(&self, table: &mut Table) {
+        let workload = format!(
+            "random:span={}MiB,size=4KiB,align=512,count={},write=1,seed=29",
+            self.mib, self.requests
+        );
+        let model = self.model(&workload);
+        let result = run("wen2012", &self.settings(), &workload);
+        let name = format!("{self:?}");
+        table.compare(&name, "IOPS", model.iops(), number(&result, "iops"), Allowed::Relative(0.03));
+        for (share, path) in model.shares().into_iter().zip(["host", "gc", "idle"]) {
+            let found = number(&result, &format!("time_share.{path}"));
+            table.compare(&name, path, share, found, Allowed::Points(0.03));
+        }
+    }
+}
+
+const BASE: Case = Case {
+    layer: Layer::Fast(SwFull::Reuse),
+    slc: false,
+    mib: 768,
+    channels: 4,
+    op: 100,
+    method: Some(Method::CycleFilling),
+    buffer: 8,
+    spare_blocks: 10,
+    requests: 150_000,
+};
+
+const ALL: [Option<Method>; 4] =
+    [None, Some(Method::None), Some(Method::Forwarding), Some(Method::CycleFilling)];
+
+fn check(cases: impl IntoIterator<Item = Case>) {
+    let mut table = Table::default();
+    for case in cases {
+        case.compare(&mut table);
+    }
+    table.finish();
+}
+
+#[test]
+fn methods_over_channels() {
+    let channels = [1, 2, 3, 4, 8].into_iter();
+    check(channels.flat_map(|channels| ALL.map(|method| Case { channels, method, ..BASE })));
+}
+
+#[test]
+fn methods_over_spare_space() {
+    let ops = [45, 72, 120].into_iter();
+    check(ops.flat_map(|op| ALL.map(|method| Case { op, method, channels: 3, ..BASE })));
+}
+
+#[test]
+fn methods_over_buffers() {
+    let sizes = [0, 4, 12, 16, 64].into_iter();
+    check(sizes.flat_map(|buffer| ALL.map(|method| Case { buffer, method, ..BASE })));
+}
+
+#[test]
+fn methods_over_thresholds() {
+    let thresholds = [1, 4, 25, 200].into_iter();
+    check(thresholds.flat_map(|spare_blocks| {
+        [Method::Forwarding, Method::CycleFilling].map(|method| Case {
+            spare_blocks,
+            method: Some(method),
+            ..BASE
+        })
+    }));
+}
+
+#[test]
+fn with_partial_merges() {
+    let layer = Layer::Fast(SwFull::PartialMerge);
+    let channels = [1, 4, 8].into_iter();
+    check(channels.flat_map(|channels| ALL.map(|method| Case { layer, channels, method, ..BASE })));
+}
+
+#[test]
+fn other_chips() {
+    let channels = [2, 8].into_iter();
+    check(
+        channels
+            .flat_map(|channels| ALL.map(|method| Case { slc: true, mib: 256, channels, method, ..BASE })),
+    );
+}
+
+#[test]
+fn page_mapping_over_channels() {
+    let channels = [1, 2, 3, 4, 8].into_iter();
+    check(
+        channels.flat_map(|channels| ALL.map(|method| Case { layer: Layer::Page, channels, method, ..BASE })),
+    );
+}
+
+#[test]
+fn page_mapping_over_buffers() {
+    let sizes = [0, 16, 64].into_iter();
+    check(
+        sizes
+            .flat_map(|buffer| ALL.map(|method| Case { layer: Layer::Page, buffer, method, op: 70, ..BASE })),
+    );
+}
