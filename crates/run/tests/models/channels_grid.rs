@@ -1,17 +1,23 @@
 //! The simulator against the model of asynchronous channels, over drives that no paper prints.
 
 use crate::channels::{Drive, Method, Outcome};
+use crate::dftl::{Dftl, Shape};
 use crate::fast::{Fast, SwFull};
 use crate::lockstep::Times;
 use crate::page::PageMap;
 use crate::simulator::{Allowed, Settings, Table, number, run, set};
 use crate::stream::Striping;
 
+/// A cached entry: logical and physical page, 4 bytes each.
+const ENTRY_BYTES: usize = 8;
+
 /// A translation layer of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
     Fast(SwFull),
     Page,
+    /// Cache of the whole drive, KiB.
+    Dftl(u32),
 }
 
 /// One drive of the grid.
@@ -52,6 +58,17 @@ impl Case {
                 drive.run(workload, || Fast::new(data_blocks, spare.max(3), per_block, times, sw_full))
             }
             Layer::Page => drive.run(workload, || PageMap::new(data_blocks, spare, per_block, times)),
+            Layer::Dftl(cache_kib) => {
+                let units = drive.striping.units();
+                let shape = Shape {
+                    data_blocks,
+                    spare_blocks: spare,
+                    per_block,
+                    page_bytes: page_kib * 1024 * (self.channels / units) as u32,
+                    cached: cache_kib as usize * 1024 / ENTRY_BYTES / units,
+                };
+                drive.run(workload, || Dftl::new(shape, times))
+            }
         }
     }
 
@@ -71,6 +88,9 @@ impl Case {
                 settings.extend([set("ftl.kind", "fast"), set("ftl.sw_full", sw_full)]);
             }
             Layer::Page => settings.push(set("ftl.kind", "page")),
+            Layer::Dftl(cache_kib) => {
+                settings.extend([set("ftl.kind", "dftl"), set("ftl.cache_bytes", format!("{cache_kib}KiB"))]);
+            }
         }
         let planner = match self.method {
             None => None,
@@ -196,4 +216,12 @@ fn page_mapping_over_buffers() {
         sizes
             .flat_map(|buffer| ALL.map(|method| Case { layer: Layer::Page, buffer, method, op: 70, ..BASE })),
     );
+}
+
+#[test]
+fn cached_maps() {
+    let caches = [64, 256, 1024].into_iter();
+    check(caches.flat_map(|cache| {
+        ALL.map(|method| Case { layer: Layer::Dftl(cache), method, requests: 60_000, ..BASE })
+    }));
 }

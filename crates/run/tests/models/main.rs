@@ -2,6 +2,7 @@
 
 mod channels;
 mod channels_grid;
+mod dftl;
 mod fast;
 mod ftl;
 mod lockstep;

@@ -1,6 +1,7 @@
 //! The models against what the papers print, at full size: `cargo test --test models -- --ignored --nocapture`.
 
 use crate::channels;
+use crate::dftl::{self, Dftl};
 use crate::fast::{Fast, SwFull};
 use crate::lockstep::{Drive, Planner, Times};
 use crate::page::PageMap;
@@ -105,27 +106,37 @@ fn page_mapping() {
     use channels::Method::{CycleFilling, Forwarding, None};
     for (bound, method) in [(true, None), (false, None), (false, Forwarding), (false, CycleFilling)] {
         for channels in [1, 4, 8] {
-            let striping = Striping { channels, bound, page_sectors: 8 };
             let drive = channels::Drive {
-                striping,
+                striping: Striping { channels, bound, page_sectors: 8 },
                 times: Times::MLC,
                 method,
                 buffer: 8,
                 spare_blocks: 200 / 16,
                 coalesce: true,
             };
+            let units = if bound { 1 } else { channels };
             let data_blocks = 2048 / channels as u32;
-            let spec = "random:span=1GiB,size=4KiB,align=512,count=300000,write=1,seed=7";
-            let out = drive.run(spec, || PageMap::new(data_blocks, data_blocks / 10, 128, Times::MLC));
-            let [host, gc, idle] = out.shares();
-            println!(
-                "{channels} channels bound {bound} {method:?}: {:.2} IOPS, host {host:.4} gc {gc:.4} idle {idle:.4}, \
-                 collections {} steps {} forward {}",
-                out.iops(),
-                out.collections,
-                out.mandatory_steps,
-                out.forward_steps
-            );
+            let shape = dftl::Shape {
+                data_blocks,
+                spare_blocks: data_blocks / 10,
+                per_block: 128,
+                page_bytes: 4096 * (channels / units) as u32,
+                cached: 256 * 1024 / 8 / units,
+            };
+            let spec = "random:span=1GiB,size=4KiB,align=512,count=200000,write=1,seed=7";
+            let full = drive.run(spec, || PageMap::new(data_blocks, shape.spare_blocks, 128, Times::MLC));
+            let cached = drive.run(spec, || Dftl::new(shape, Times::MLC));
+            for (name, out) in [("full map", full), ("DFTL", cached)] {
+                let [host, gc, idle] = out.shares();
+                println!(
+                    "{channels} channels bound {bound} {method:?} {name}: {:.2} IOPS, host {host:.4} gc {gc:.4} \
+                     idle {idle:.4}, collections {} steps {} forward {}",
+                    out.iops(),
+                    out.collections,
+                    out.mandatory_steps,
+                    out.forward_steps
+                );
+            }
         }
     }
 }
