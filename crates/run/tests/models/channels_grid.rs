@@ -170,7 +170,7 @@ fn methods_over_spare_space() {
 #[test]
 fn methods_over_buffers() {
     let sizes = [0, 4, 12, 16, 64].into_iter();
-    check(sizes.flat_map(|buffer| ALL.map(|method| Case { buffer, method, ..BASE })));
+    check(sizes.flat_map(|buffer| ALL.map(|method| Case { method, buffer, ..BASE })));
 }
 
 #[test]

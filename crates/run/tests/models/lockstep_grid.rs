@@ -148,7 +148,7 @@ fn planners_over_spare_space() {
 #[test]
 fn planners_over_throttles() {
     let throttles = [0, 1, 4, 20].into_iter();
-    check(throttles.flat_map(|throttle| ALL.map(|planner| Case { throttle, planner, ..BASE })));
+    check(throttles.flat_map(|throttle| ALL.map(|planner| Case { planner, throttle, ..BASE })));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use serde_json::Value;
 pub(crate) type Settings = Vec<(&'static str, String)>;
 
 /// A setting.
+#[expect(clippy::needless_pass_by_value, reason = "numbers and literals read better without a reference")]
 pub(crate) fn set(key: &'static str, value: impl ToString) -> (&'static str, String) {
     (key, value.to_string())
 }
