@@ -42,7 +42,7 @@ fn huang(count: u64) -> (f64, f64) {
 #[test]
 fn lead_of_cycle_stealing() {
     let counts: &[(u64, f64)] =
-        if full() { &[(600_000, 3.84), (2_400_000, 3.72), (REQUESTS, 3.72)] } else { &[(300_000, 3.91)] };
+        if full() { &[(600_000, 3.84), (2_400_000, 3.72), (REQUESTS, 3.72)] } else { &[(600_000, 3.84)] };
     for &(count, expected) in counts {
         let (stealing, synchronized) = huang(count);
         let ratio = stealing / synchronized;
