@@ -159,9 +159,9 @@ impl Fast {
 impl Ftl for Fast {
     fn has_room(&self, page: u32) -> bool {
         let (data_block, offset) = (page / self.per_block, page % self.per_block);
-        // The owner of the SW log block appends to it, or makes it a RW log block with room.
+        // The SW log block goes on, or becomes a RW log block with room: before anything is collected.
         let goes_on = |(block, owner)| {
-            owner == data_block && (self.sw_full == SwFull::Reuse || self.written(block) == offset)
+            self.sw_full == SwFull::Reuse || (owner == data_block && self.written(block) == offset)
         };
         self.can_grow()
             || self.open().is_some()
@@ -194,6 +194,9 @@ impl Ftl for Fast {
                 return Spent { gc, ..Spent::default() };
             }
             gc += self.close(Some(offset));
+        }
+        if self.sw_full == SwFull::Reuse && self.open().is_none() && self.free.is_empty() {
+            gc += self.close(None);
         }
         let open = self.open().unwrap_or_else(|| {
             let fresh = self.free.pop().expect("the caller collects first");

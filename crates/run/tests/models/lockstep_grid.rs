@@ -103,7 +103,12 @@ impl Case {
             ("merged", "collections.merged", merged),
             ("most", "collections.most", most),
         ] {
-            let allowed = if what == "most" { 0.2 } else { 0.03 };
+            // Few collections, and fewer of the largest size, hang on which channel is served first.
+            let allowed = match what {
+                "most" => 0.2,
+                "collections" => 0.02,
+                _ => 0.005,
+            };
             table.compare(&name, what, model, number(&result, path), Allowed::Relative(allowed));
         }
     }

@@ -3,15 +3,11 @@
 use crate::channels::{self, Method};
 use crate::fast::{Fast, SwFull};
 use crate::lockstep::{Drive, Planner, Times};
+use crate::simulator::full;
 use crate::stream::Striping;
 
 /// 18.6 GB of 4 KiB.
 const REQUESTS: u64 = 4_541_015;
-
-/// Whether the tests run at full size.
-fn full() -> bool {
-    std::env::var_os("FLASHWEIR_FULL").is_some_and(|value| value == "1")
-}
 
 fn random(count: u64, seed: u64) -> String {
     format!("random:span=16GiB,size=4KiB,align=512,count={count},write=1,seed={seed}")

@@ -5,6 +5,11 @@ use std::fmt::Write;
 use flashweir_run::{RunSpec, WorkloadSpec, simulate};
 use serde_json::Value;
 
+/// Whether the tests run at full size: longer runs on the same drives, and what the papers print.
+pub(crate) fn full() -> bool {
+    std::env::var_os("FLASHWEIR_FULL").is_some_and(|value| value == "1")
+}
+
 /// Settings, as on the command line.
 pub(crate) type Settings = Vec<(&'static str, String)>;
 
