@@ -129,13 +129,13 @@ impl Drive {
         let mut run = Run {
             drive: *self,
             now: 0,
-            channels: (0..self.striping.units()).map(channel).collect(),
+            channels: (0..self.striping.units).map(channel).collect(),
             entries: 0,
             pieces: VecDeque::new(),
             stream: Stream::new(spec, self.striping),
             full: false,
             initiator: None,
-            outcome: Outcome { units: self.striping.units(), ..Outcome::default() },
+            outcome: Outcome { units: self.striping.units, ..Outcome::default() },
         };
         while run.advance() {}
         assert!(run.entries == 0 && run.pieces.is_empty(), "stuck: {:?}", run.outcome);
@@ -232,7 +232,7 @@ impl<F: Ftl> Run<F> {
             self.collect(unit);
             return;
         }
-        let (bound, before) = (self.drive.striping.bound, channel.waiting.len());
+        let (bound, before) = (self.drive.striping.bound > 1, channel.waiting.len());
         let mut sectors = 0;
         channel.waiting.retain(|entry| {
             // Of a super page all entries leave together, of a page the oldest.

@@ -8,6 +8,9 @@ use crate::page::PageMap;
 use crate::simulator::{Allowed, Settings, Table, full, number, run, set};
 use crate::stream::Striping;
 
+/// Transfer of a page, nanoseconds.
+const TRANSFER: u64 = 106_000;
+
 /// A cached entry: logical and physical page, 4 bytes each.
 const ENTRY_BYTES: usize = 8;
 
@@ -27,6 +30,8 @@ struct Case {
     slc: bool,
     mib: u32,
     channels: usize,
+    /// Planes of a chip, bound.
+    planes: u32,
     /// Thousandths.
     op: u32,
     /// `None`: synchronized channels.
@@ -38,14 +43,14 @@ struct Case {
 impl Case {
     fn model(&self, workload: &str) -> Outcome {
         let (page_kib, per_block, times) = if self.slc { (2, 64, Times::SLC) } else { (4, 128, Times::MLC) };
-        let data_blocks = self.mib * 1024 / page_kib / per_block / self.channels as u32;
+        let data_blocks = self.mib * 1024 / page_kib / per_block / self.channels as u32 / self.planes;
         let spare = data_blocks * self.op / 1000;
+        // A two-plane command takes one array operation and two transfers.
+        let transfers = u64::from(self.planes - 1) * TRANSFER;
+        let times = Times { read: times.read + transfers, write: times.write + transfers, ..times };
+        let striping = if self.method.is_none() { Striping::synchronized } else { Striping::independent };
         let drive = Drive {
-            striping: Striping {
-                channels: self.channels,
-                bound: self.method.is_none(),
-                page_sectors: page_kib * 2,
-            },
+            striping: striping(self.channels, self.planes, page_kib * 2),
             times,
             method: self.method.unwrap_or(Method::None),
             buffer: self.buffer,
@@ -60,12 +65,12 @@ impl Case {
             }
             Layer::Page => drive.run(workload, || PageMap::new(data_blocks, spare, per_block, times)),
             Layer::Dftl(cache_kib) => {
-                let units = drive.striping.units();
+                let Striping { units, bound, .. } = drive.striping;
                 let shape = Shape {
                     data_blocks,
                     spare_blocks: spare,
                     per_block,
-                    page_bytes: page_kib * 1024 * (self.channels / units) as u32,
+                    page_bytes: page_kib * 1024 * bound,
                     cached: cache_kib as usize * 1024 / ENTRY_BYTES / units,
                 };
                 drive.run(workload, || Dftl::new(shape, times))
@@ -108,6 +113,9 @@ impl Case {
         settings.extend(planner.map(|planner| set("gc.planner", planner)));
         if matches!(self.method, Some(Method::Forwarding | Method::CycleFilling)) {
             settings.push(set("gc.spare_blocks", self.spare_blocks));
+        }
+        if self.planes > 1 {
+            settings.extend([set("planes", self.planes), set("planes_bound", "true")]);
         }
         if self.slc {
             // The preset's chip is the other one.
@@ -159,6 +167,7 @@ const BASE: Case = Case {
     slc: false,
     mib: 768,
     channels: 4,
+    planes: 1,
     op: 100,
     method: Some(Method::CycleFilling),
     buffer: 8,
@@ -249,4 +258,12 @@ fn cached_maps() {
         caches
             .flat_map(|cache| ALL.map(|method| Case { layer: Layer::Dftl(cache), method, op: 125, ..BASE })),
     );
+}
+
+#[test]
+fn bound_planes() {
+    let channels = [2, 4].into_iter();
+    check(channels.flat_map(|channels| {
+        ALL[..3].iter().map(move |&method| Case { planes: 2, channels, method, op: 125, buffer: 16, ..BASE })
+    }));
 }

@@ -113,7 +113,7 @@ impl Run {
         let log = || Log::new(drive.data_blocks, drive.log_blocks, drive.per_block);
         Self {
             drive,
-            logs: (0..drive.striping.units()).map(|_| log()).collect(),
+            logs: (0..drive.striping.units).map(|_| log()).collect(),
             waiting: VecDeque::new(),
             outcome: Outcome::default(),
         }
@@ -178,7 +178,7 @@ impl Run {
             match &mut chosen[entry.unit] {
                 free @ None => *free = Some((entry.page, entry.sectors)),
                 // The pages of one super page leave together.
-                Some((page, sectors)) if self.drive.striping.bound && *page == entry.page => {
+                Some((page, sectors)) if self.drive.striping.bound > 1 && *page == entry.page => {
                     *sectors |= entry.sectors;
                 }
                 Some(_) => {

@@ -35,12 +35,9 @@ impl Case {
             Chip::Slc => (2, 64, Times::SLC),
         };
         let data_blocks = self.mib * 1024 / page_kib / per_block / self.channels as u32;
+        let striping = if self.planner.is_none() { Striping::synchronized } else { Striping::independent };
         let drive = Drive {
-            striping: Striping {
-                channels: self.channels,
-                bound: self.planner.is_none(),
-                page_sectors: page_kib * 2,
-            },
+            striping: striping(self.channels, 1, page_kib * 2),
             data_blocks,
             log_blocks: (data_blocks * self.op / 1000).max(3),
             per_block,

@@ -16,9 +16,9 @@ fn random(count: u64, seed: u64) -> String {
 /// Cycle stealing and synchronized channels: 8 channels, 2.5%, 32 KiB, throttle 8. Requests a second.
 fn huang(count: u64) -> (f64, f64) {
     let data_blocks = 16 * 2048 / 8;
-    let iops = |bound, planner| {
+    let iops = |striping, planner| {
         let drive = Drive {
-            striping: Striping { channels: 8, bound, page_sectors: 8 },
+            striping,
             data_blocks,
             log_blocks: data_blocks * 25 / 1000,
             per_block: 128,
@@ -31,7 +31,10 @@ fn huang(count: u64) -> (f64, f64) {
         };
         drive.run(&random(count, 11)).iops()
     };
-    (iops(false, Planner::CycleStealing), iops(true, Planner::None))
+    (
+        iops(Striping::independent(8, 1, 8), Planner::CycleStealing),
+        iops(Striping::synchronized(8, 1, 8), Planner::None),
+    )
 }
 
 /// Abstract: 3.72 times the IOPS of synchronized channels.
@@ -49,7 +52,7 @@ fn lead_of_cycle_stealing() {
 
 /// Requests a second and the share of channel time that is idle: 10%, random log blocks reused.
 fn wen(channels: usize, bound: bool, method: Method, buffer: usize) -> (f64, f64) {
-    let striping = Striping { channels, bound, page_sectors: 8 };
+    let striping = if bound { Striping::synchronized } else { Striping::independent }(channels, 1, 8);
     let drive =
         channels::Drive { striping, times: Times::MLC, method, buffer, spare_blocks: 200, coalesce: true };
     let blocks = 16 * 2048 / channels as u32;

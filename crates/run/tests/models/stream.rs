@@ -23,27 +23,32 @@ pub(crate) struct Piece {
     pub(crate) sectors: u128,
 }
 
-/// How logical pages lie on parallel units: page p on channel p mod n; bound channels are one unit of super pages.
+/// How logical pages lie on parallel units: super page s, which is as many consecutive pages as a unit binds, on unit s mod
+/// n.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Striping {
-    /// Channels.
-    pub(crate) channels: usize,
-    /// Whether all channels are one unit.
-    pub(crate) bound: bool,
-    /// Sectors of a page of one channel.
+    /// Parallel units.
+    pub(crate) units: usize,
+    /// Pages of a super page, 1 without any.
+    pub(crate) bound: u32,
+    /// Sectors of a page.
     pub(crate) page_sectors: u32,
 }
 
 impl Striping {
-    /// Parallel units.
-    pub(crate) fn units(self) -> usize {
-        if self.bound { 1 } else { self.channels }
+    /// Independent channels of `planes` bound planes each.
+    pub(crate) fn independent(channels: usize, planes: u32, page_sectors: u32) -> Self {
+        Self { units: channels, bound: planes, page_sectors }
+    }
+
+    /// Channels of `planes` bound planes each, synchronized: one unit.
+    pub(crate) fn synchronized(channels: usize, planes: u32, page_sectors: u32) -> Self {
+        Self { units: 1, bound: channels as u32 * planes, page_sectors }
     }
 
     /// All sectors of a unit's page: a write of these needs nothing read first.
     pub(crate) fn whole(self) -> u128 {
-        let pages = if self.bound { self.channels as u32 } else { 1 };
-        u128::MAX >> (128 - pages * self.page_sectors)
+        u128::MAX >> (128 - self.bound * self.page_sectors)
     }
 
     /// What request number `number` writes, in the order of its pages.
@@ -54,12 +59,11 @@ impl Striping {
             let page = start / sectors;
             let end = request.end().min((page + 1) * sectors);
             let mask = (u128::MAX >> (128 - (end - start) as u32)) << (start % sectors);
-            let channel = (page % self.channels as u64) as u32;
-            let (unit, lane) = if self.bound { (0, channel) } else { (channel as usize, 0) };
+            let (lane, super_page) = ((page % u64::from(self.bound)) as u32, page / u64::from(self.bound));
             out.push_back(Piece {
                 request: number,
-                unit,
-                page: (page / self.channels as u64) as u32,
+                unit: (super_page % self.units as u64) as usize,
+                page: (super_page / self.units as u64) as u32,
                 lane,
                 sectors: mask << (lane * self.page_sectors),
             });

@@ -13,7 +13,7 @@ const COUNTING: Times = Times { read: 0, write: 1, erase: 0 };
 /// Pages written for each that the host writes, once the first `requests` of three times as many are over.
 fn amplification<F: Ftl>(pages: u32, requests: u64, ftl: impl Fn() -> F) -> f64 {
     let drive = Drive {
-        striping: Striping { channels: 1, bound: false, page_sectors: 8 },
+        striping: Striping::independent(1, 1, 8),
         times: COUNTING,
         method: Method::None,
         buffer: 0,

@@ -8,7 +8,7 @@ use crate::stream::{Piece, Striping};
 /// Two channels with four pages a block; pages as in figures 11, 13 and 17 are logical pages of the drive.
 fn two_channels(planner: Planner, throttle: u32) -> Run {
     let mut run = Run::new(Drive {
-        striping: Striping { channels: 2, bound: false, page_sectors: 8 },
+        striping: Striping::independent(2, 1, 8),
         data_blocks: 64,
         log_blocks: 3,
         per_block: 4,
@@ -70,7 +70,7 @@ fn a_throttled_collection_moves_the_rest() {
 /// cycles and the pages that wait once all have entered, and the write cycles in total.
 fn gate(in_order: bool) -> (u64, usize, u64) {
     let mut run = Run::new(Drive {
-        striping: Striping { channels: 4, bound: false, page_sectors: 8 },
+        striping: Striping::independent(4, 1, 8),
         data_blocks: 64,
         log_blocks: 3,
         per_block: 4,
