@@ -67,6 +67,9 @@ pub(crate) struct Drive {
 pub(crate) struct Outcome {
     pub(crate) requests: u64,
     pub(crate) write_cycles: u64,
+    /// (Super) pages programmed and (super) blocks erased, of all units.
+    pub(crate) programs: u64,
+    pub(crate) erases: u64,
     pub(crate) serving: u64,
     pub(crate) collecting: u64,
     /// Merges of each collection's initiator, in order.
@@ -204,6 +207,7 @@ impl Run {
             chosen.iter().enumerate().filter_map(|(unit, page)| Some((unit, page.as_ref()?)))
         {
             self.logs[unit].append(page);
+            self.outcome.programs += 1;
             reads |= sectors != self.drive.striping.whole();
         }
         let times = self.drive.times;
@@ -215,6 +219,7 @@ impl Run {
     pub(crate) fn collect(&mut self, initiator: usize) {
         let Drive { planner, throttle, per_block, times, .. } = self.drive;
         let mut merges = 0;
+        let mut everywhere = 0;
         while let Some(page) = self.logs[initiator].oldest_in_victim() {
             if throttle > 0 && merges == throttle {
                 break;
@@ -223,10 +228,12 @@ impl Run {
             for (unit, log) in self.logs.iter_mut().enumerate() {
                 if unit == initiator || planner == Planner::SuperDataBlock {
                     log.merge(block);
+                    everywhere += 1;
                 } else if planner == Planner::CycleStealing
                     && let Some(page) = log.oldest()
                 {
                     log.merge(log.data_block(page));
+                    everywhere += 1;
                 }
             }
             merges += 1;
@@ -236,11 +243,13 @@ impl Run {
         self.outcome.collecting += u64::from(moved) * times.copy() + times.erase;
         if planner == Planner::CycleStealing {
             for (unit, log) in self.logs.iter_mut().enumerate() {
-                if unit != initiator {
-                    log.erase_empty();
+                if unit != initiator && log.erase_empty() {
+                    self.outcome.erases += 1;
                 }
             }
         }
         self.outcome.merges.push(merges);
+        self.outcome.programs += everywhere * u64::from(per_block) + u64::from(moved);
+        self.outcome.erases += everywhere + 1;
     }
 }

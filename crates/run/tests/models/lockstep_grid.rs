@@ -92,6 +92,8 @@ impl Case {
         let merged = model.merges.iter().map(|&merges| u64::from(merges)).sum::<u64>() as f64;
         let most = f64::from(model.merges.iter().copied().max().unwrap_or(0));
         for (what, path, model) in [
+            ("programs", "flash.programs", model.programs as f64),
+            ("erases", "flash.erases", model.erases as f64),
             ("IOPS", "iops", model.iops()),
             ("serving", "clock.serving_s", serving),
             ("collecting", "clock.collecting_s", collecting),
