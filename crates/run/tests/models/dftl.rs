@@ -66,7 +66,8 @@ impl Dftl {
         let logical = shape.data_blocks * shape.per_block;
         let entries = shape.page_bytes / 4;
         let translation = logical.div_ceil(entries);
-        let all = shape.data_blocks + shape.spare_blocks + KEPT_BACK;
+        // One of the blocks kept back lies outside the over-provisioning.
+        let all = shape.data_blocks + shape.spare_blocks + 1;
         let mut ftl = Self {
             per_block: shape.per_block,
             logical,
