@@ -13,7 +13,8 @@ use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::divisor::Divisor;
 use crate::error::{ConfigError, RunError};
-use crate::ftl::{Flash, Ftl};
+use crate::ftl::{Flash, Ftl, MergeKind, Step};
+use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
 use crate::nand::{Command, CommandKind, Executor, NOBODY, Purpose};
@@ -82,7 +83,25 @@ struct Sink<'a, X, C> {
     opened: u8,
 }
 
+impl<X: Executor, C: Content> Sink<'_, X, C> {
+    fn command(&self, unit: u32, kind: CommandKind) -> Command {
+        let die = unit / self.planes;
+        let purpose = Purpose::Gc;
+        Command { die, kind, purpose, opens: 0, pages: 1, read_ns: 0, bus_ns: 0, program_ns: 0, tag: NOBODY }
+    }
+
+    fn submit(&mut self, command: Command) {
+        // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
+        self.pending.flush(self.now_ns, self.executor);
+        self.executor.submit(self.now_ns, command);
+    }
+}
+
 impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
+    fn follows_pages(&self) -> bool {
+        C::ON || !self.timing.uniform || self.executor.listens()
+    }
+
     #[inline]
     fn moved(&mut self, unit: u32, from: u32, to: u32) {
         if !self.timing.uniform {
@@ -100,42 +119,45 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         self.opened += 1;
     }
 
-    fn collected(&mut self, unit: u32, victim: u32, pages: u32) {
-        let die = unit / self.planes;
-        let command = |kind, opens, pages, read_ns, bus_ns, program_ns| Command {
-            die,
-            kind,
-            purpose: Purpose::Gc,
-            opens,
-            pages,
-            read_ns,
-            bus_ns,
-            program_ns,
-            tag: NOBODY,
-        };
-        self.counters.collections += 1;
-        self.counters.gc.reads += u64::from(pages);
-        self.counters.gc.programs += u64::from(pages);
-        self.counters.gc.erases += 1;
-        // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
-        self.pending.flush(self.now_ns, self.executor);
-        if pages > 0 {
-            let count = u64::from(pages);
-            let (mut read_ns, mut program_ns) = (self.read_ns, self.program_ns);
-            if self.timing.uniform {
-                (read_ns, program_ns) = (count * self.timing.read_ns(0), count * self.timing.program_ns(0));
-            }
-            let bus_ns = 2 * count * self.timing.transfer_ns;
-            for to in self.moved_to.drain(..) {
-                self.executor.touches(unit, to);
-            }
-            let opens = std::mem::take(&mut self.opened);
-            self.executor
-                .submit(self.now_ns, command(CommandKind::Copies, opens, pages, read_ns, bus_ns, program_ns));
+    fn copies(&mut self, unit: u32, pages: u32) {
+        if pages == 0 {
+            return;
         }
-        (self.read_ns, self.program_ns) = (0, 0);
-        self.executor.submit(self.now_ns, command(CommandKind::Erase, 0, 1, 0, 0, self.timing.erase_ns));
-        self.content.erase(unit, victim);
+        let count = u64::from(pages);
+        self.counters.gc.reads += count;
+        self.counters.gc.programs += count;
+        let (mut read_ns, mut program_ns) =
+            (std::mem::take(&mut self.read_ns), std::mem::take(&mut self.program_ns));
+        if self.timing.uniform {
+            (read_ns, program_ns) = (count * self.timing.read_ns(0), count * self.timing.program_ns(0));
+        }
+        let bus_ns = 2 * count * self.timing.transfer_ns;
+        let opens = std::mem::take(&mut self.opened);
+        self.pending.flush(self.now_ns, self.executor);
+        for to in self.moved_to.drain(..) {
+            self.executor.touches(unit, to);
+        }
+        let command = self.command(unit, CommandKind::Copies);
+        self.submit(Command { opens, pages, read_ns, bus_ns, program_ns, ..command });
+    }
+
+    fn erased(&mut self, unit: u32, block: u32) {
+        self.counters.gc.erases += 1;
+        let command = self.command(unit, CommandKind::Erase);
+        self.submit(Command { program_ns: self.timing.erase_ns, ..command });
+        self.content.erase(unit, block);
+    }
+
+    fn merged(&mut self, kind: MergeKind) {
+        match kind {
+            MergeKind::Full => self.counters.merges.full += 1,
+            MergeKind::Partial => self.counters.merges.partial += 1,
+            MergeKind::Switch => self.counters.merges.switch += 1,
+        }
+    }
+
+    fn collected(&mut self) {
+        self.counters.collections += 1;
     }
 }
 
@@ -160,6 +182,54 @@ impl<C: Content> Core<C> {
             pending: Pending::new(config.timing.multi_plane && geometry.planes > 1),
             geometry,
         })
+    }
+
+    /// The translation layer, and what hears of all that it does.
+    #[inline]
+    fn sink<'a, X>(&'a mut self, now_ns: u64, executor: &'a mut X) -> (&'a mut Ftl, Sink<'a, X, C>) {
+        let sink = Sink {
+            executor,
+            counters: &mut self.counters,
+            content: &mut self.content,
+            pending: &mut self.pending,
+            timing: &self.timing,
+            pages_per_block: self.pages_per_block,
+            planes: self.planes,
+            now_ns,
+            read_ns: 0,
+            program_ns: 0,
+            moved_to: Vec::new(),
+            opened: 0,
+        };
+        (&mut self.ftl, sink)
+    }
+
+    /// Makes the next step of a unit's collection (see [`Ftl::collect_step`]).
+    pub(crate) fn collect_step(
+        &mut self,
+        now_ns: u64,
+        unit: u32,
+        executor: &mut impl Executor,
+    ) -> Result<Option<Step>, RunError> {
+        let (ftl, mut sink) = self.sink(now_ns, executor);
+        ftl.collect_step(unit, &mut sink)
+    }
+
+    /// Does what a follower does while another unit makes the step (see [`Ftl::follow_copy`]). Returns whether it did anything.
+    pub(crate) fn follow(
+        &mut self,
+        now_ns: u64,
+        unit: u32,
+        action: Action,
+        executor: &mut impl Executor,
+    ) -> Result<bool, RunError> {
+        let (ftl, mut sink) = self.sink(now_ns, executor);
+        match action {
+            Action::Idle => Ok(false),
+            Action::Copy => ftl.follow_copy(unit, &mut sink),
+            Action::Merge { block } => ftl.merge(unit, block, &mut sink),
+            Action::Erase => ftl.follow_erase(unit, &mut sink),
+        }
     }
 
     /// The pages that sectors `lba` to `end` touch, in order.
@@ -230,21 +300,8 @@ impl<C: Content> Core<C> {
         if stage == Stage::Direct {
             self.content.stage(stage, lpn, part.first..part.end);
         }
-        let mut sink = Sink {
-            executor,
-            counters: &mut self.counters,
-            content: &mut self.content,
-            pending: &mut self.pending,
-            timing: &self.timing,
-            pages_per_block: self.pages_per_block,
-            planes: self.planes,
-            now_ns,
-            read_ns: 0,
-            program_ns: 0,
-            moved_to: Vec::new(),
-            opened: 0,
-        };
-        let written = self.ftl.write(home, before, &mut sink)?;
+        let (ftl, mut sink) = self.sink(now_ns, executor);
+        let written = ftl.write(home, before, &mut sink)?;
         let opens = sink.opened;
         self.content.program(stage, home.unit, &written);
         self.counters.host.programs += 1;

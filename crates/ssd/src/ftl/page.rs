@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
-use super::{Flash, Wear, Written};
+use super::{Flash, Step, Wear, Written};
 use crate::alloc::Home;
 use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
@@ -20,6 +20,7 @@ use crate::divisor::Divisor;
 use crate::error::RunError;
 use crate::gc::victim::{Victim, VictimView};
 use crate::geometry::Geometry;
+use steps::Steps;
 
 /// No settings of its own: over-provisioning is `op_ratio`, collection is `gc`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +47,8 @@ struct Unit {
     writes: u64,
     /// No full block had fewer erases than this when it was last looked up.
     fewest_erases: u32,
+    /// A collection made step by step.
+    steps: Steps,
 }
 
 /// The page-mapping FTL of all units.
@@ -90,6 +93,7 @@ impl PageFtl {
                 collected: Frontier { block: 0, next: pages_per_block },
                 writes: 0,
                 fewest_erases: 0,
+                steps: Steps::default(),
             })
             .collect();
         let (maps, map_pages) = if shared_map {
@@ -247,7 +251,9 @@ impl PageFtl {
         if !self.rules.two_frontiers && state.collected.next < pages_per_block {
             state.host = state.collected;
         }
-        flash.collected(unit, victim, moved);
+        flash.copies(unit, moved);
+        flash.erased(unit, victim);
+        flash.collected();
         Some(moved)
     }
 
@@ -381,9 +387,16 @@ impl Unit {
 
     fn snapshot(&mut self) -> Self {
         let owner = self.owner.snapshot();
-        Self { owner, blocks: self.blocks.clone(), valid_bits: self.valid_bits.clone(), ..*self }
+        Self {
+            owner,
+            blocks: self.blocks.clone(),
+            valid_bits: self.valid_bits.clone(),
+            steps: self.steps.clone(),
+            ..*self
+        }
     }
 }
 
+mod steps;
 #[cfg(test)]
 mod tests;

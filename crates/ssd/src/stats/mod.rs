@@ -71,6 +71,32 @@ impl FlashCounts {
     }
 }
 
+/// Merges of data blocks with the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MergeCounts {
+    /// All pages copied to an erased block.
+    pub full: u64,
+    /// The sequential log block completed with copies.
+    pub partial: u64,
+    /// The sequential log block taken as it was.
+    pub switch: u64,
+    /// Full merges, counted in `full` too, that no unit had to make yet: of followers and of forward collection.
+    pub early: u64,
+}
+
+impl MergeCounts {
+    /// What was added to them since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            full: self.full - earlier.full,
+            partial: self.partial - earlier.partial,
+            switch: self.switch - earlier.switch,
+            early: self.early - earlier.early,
+        }
+    }
+}
+
 /// Counters of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
@@ -84,6 +110,8 @@ pub struct Counters {
     pub gc: FlashCounts,
     /// Collections.
     pub collections: u64,
+    /// Merges of data blocks with the log.
+    pub merges: MergeCounts,
     /// Pages that writes of the host touched.
     pub host_pages_written: u64,
     /// Page reads that only served to complete a page written in part.
@@ -109,6 +137,7 @@ impl Counters {
             host: self.host.since(&earlier.host),
             gc: self.gc.since(&earlier.gc),
             collections: self.collections - earlier.collections,
+            merges: self.merges.since(&earlier.merges),
             host_pages_written: self.host_pages_written - earlier.host_pages_written,
             rewrite_reads: self.rewrite_reads - earlier.rewrite_reads,
             unmapped_page_reads: self.unmapped_page_reads - earlier.unmapped_page_reads,

@@ -1,0 +1,8 @@
+//! The plain log-block FTL.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// No settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Config {}
