@@ -25,6 +25,8 @@ pub(crate) trait Content: Clone {
     const ON: bool;
     /// The host writes sectors of a page: a new version, staged.
     fn stage(&mut self, stage: Stage, lpn: u64, sectors: Range<u32>);
+    /// What is staged at `from` is staged at `to` as well, under what comes there.
+    fn inherit(&mut self, from: Stage, to: Stage);
     /// A staged page is programmed; sectors not staged come from its version before.
     fn program(&mut self, stage: Stage, unit: u32, written: &Written);
     /// A page is moved.
@@ -49,6 +51,8 @@ impl Content for Unchecked {
     const ON: bool = false;
     #[inline]
     fn stage(&mut self, _: Stage, _: u64, _: Range<u32>) {}
+    #[inline]
+    fn inherit(&mut self, _: Stage, _: Stage) {}
     #[inline]
     fn program(&mut self, _: Stage, _: u32, _: &Written) {}
     #[inline]
@@ -169,6 +173,10 @@ impl Content for Versions {
         }
     }
 
+    fn inherit(&mut self, from: Stage, to: Stage) {
+        *self.staged(to) = self.staged(from).clone();
+    }
+
     fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
         self.check_order(unit, written.ppn);
         // A page of the buffer can be read from it until it has left it.
@@ -252,6 +260,12 @@ impl Content for Option<Versions> {
     fn stage(&mut self, stage: Stage, lpn: u64, sectors: Range<u32>) {
         if let Some(versions) = self {
             versions.stage(stage, lpn, sectors);
+        }
+    }
+
+    fn inherit(&mut self, from: Stage, to: Stage) {
+        if let Some(versions) = self {
+            versions.inherit(from, to);
         }
     }
 

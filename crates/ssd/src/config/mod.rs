@@ -204,6 +204,15 @@ impl Config {
         }
     }
 
+    /// The run loop that the drive gets: `managed`, `event` or `timeline`.
+    pub fn engine_name(&self) -> &'static str {
+        match (self.is_managed(), self.uses_events()) {
+            (true, _) => "managed",
+            (false, true) => "event",
+            (false, false) => "timeline",
+        }
+    }
+
     /// The JSON Schema of a device file: every key with its type, unit, default and meaning.
     pub fn schema() -> serde_json::Value {
         let mut schema = schemars::schema_for!(Config).to_value();

@@ -236,6 +236,14 @@ impl Ftl {
         }
     }
 
+    /// The error of a unit that must collect and can't.
+    pub(crate) fn stuck(&self, unit: u32) -> RunError {
+        match self {
+            Ftl::Page(page) => page.stuck(unit),
+            Ftl::Log(_) | Ftl::Direct => RunError::NoRoom { waiting: 1 },
+        }
+    }
+
     /// A collection that is under way is left for now: page mapping lets its victim go.
     pub(crate) fn suspend(&mut self, unit: u32) {
         if let Ftl::Page(page) = self {

@@ -325,7 +325,7 @@ impl PageFtl {
         most >= unit.fewest_erases.saturating_add(gap)
     }
 
-    fn stuck(&self, unit: u32) -> RunError {
+    pub(super) fn stuck(&self, unit: u32) -> RunError {
         let state = &self.units[unit as usize];
         RunError::Stuck {
             unit,

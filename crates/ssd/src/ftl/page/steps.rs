@@ -82,10 +82,12 @@ impl PageFtl {
         self.erase_emptied(unit, flash)
     }
 
-    /// Lets go of a victim that still has valid pages: the next step picks the best one then. A FIFO goes on with the same.
+    /// Lets go of a victim that still has valid pages: the next step picks the best one then. A FIFO goes on with the same,
+    /// and so does a unit whose pages go into the block kept erased: another victim might not fit there.
     pub(in crate::ftl) fn suspend(&mut self, unit: u32) {
         let state = &mut self.units[unit as usize];
         if !matches!(self.rules.victim, Victim::Fifo)
+            && state.blocks.free() >= self.rules.held_back
             && let Some(block) = state.steps.victim.take()
         {
             state.blocks.fill(block, state.blocks.filled_at(block));

@@ -113,6 +113,11 @@ impl Planner {
         matches!(self, Planner::SuperDataBlock | Planner::CycleStealing | Planner::CycleFilling { .. })
     }
 
+    /// Whether units that have nothing to write are asked.
+    pub(crate) fn collects_ahead(&self) -> bool {
+        matches!(self, Planner::Forwarding { .. })
+    }
+
     /// Whether the unit takes part in the collection of another one.
     pub(crate) fn joins(&self, view: &View) -> bool {
         match self {

@@ -1,6 +1,8 @@
 //! Properties over random drives and workloads, everything under verification: the busy-until path and the event path
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
+mod managed;
+
 use flashweir_ssd::config::layers::{Layer, resolve};
 use std::collections::BTreeMap;
 
@@ -148,7 +150,8 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
     let geometry = simulation.geometry();
     for command in &all.commands {
         let channel = (command.die / geometry.dies_per_channel()) as usize;
-        let erased = u64::from(command.kind == flashweir_ssd::CommandKind::Erase);
+        let erases = command.kind == flashweir_ssd::CommandKind::Erase;
+        let erased = if erases { u64::from(command.pages) } else { 0 };
         free[channel] = free[channel] + erased - u64::from(command.opens);
     }
     let counted: Vec<_> = channels.map(|channel| simulation.free_blocks(channel)).collect();
@@ -193,7 +196,8 @@ fn digest(stats: &Stats) -> String {
         .into_iter()
         .map(|op| (stats.latencies.summary(Some(0), op), stats.latencies.summary(Some(1), op)))
         .collect();
-    format!("{:?} {:?} {:?} {:?} {latencies:?}", stats.counters, stats.dies, stats.buses, stats.simulated_ns)
+    let Stats { counters, collections, lock_step, dies, buses, simulated_ns, .. } = stats;
+    format!("{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {simulated_ns:?} {latencies:?}")
 }
 
 /// A drive's settings and the requests that it gets.
