@@ -5,7 +5,9 @@
 //! erase and no copies. When another block's turn comes before that, `ftl.sw_full` says what becomes of it:
 //!
 //! - `reuse`: it goes on as the newest block of the random log, with the pages that it has free; it is filled when the
-//!   blocks before it are full. A page of the owner that is not the next one goes to the random log and invalidates
+//!   blocks before it are full. If the random log has no place for another block, but for another page, the first page
+//!   goes there like any other, and no sequential log block is opened for it: collecting a log that is not full would pile
+//!   up blocks that are not. A page of the owner that is not the next one goes to the random log and invalidates
 //!   the older version, wherever that is; the sequential log block can still be completed and switched in.
 //! - `partial-merge`: it is completed with copies and takes the data block's place. So it is when a later page of
 //!   the owner than the next one is written; an earlier one costs a full merge and the erase of both blocks. The page

@@ -134,7 +134,10 @@ impl Unit {
         }
         match rules.kind {
             Kind::LogBlock => Route::Log,
-            Kind::Fast(_) if page.offset == 0 => Route::NewSequential,
+            Kind::Fast(_) if page.offset == 0 => {
+                let must_wait = self.sequential_joins_log(rules) && self.spare_blocks(rules) == 0;
+                if must_wait && self.log.open().is_some() { Route::Log } else { Route::NewSequential }
+            }
             Kind::Fast(_) => {
                 self.sequential_slot_for(page).map_or(Route::Log, |slot| Route::Sequential { slot })
             }
