@@ -211,7 +211,7 @@ impl Ftl {
     /// next, going on to the next victim when one has nothing left. Returns whether there was anything to do.
     pub(crate) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
-            Ftl::Page(page) => page.follow_copy(unit, flash),
+            Ftl::Page(page) => Ok(page.follow_copy(unit, flash)),
             Ftl::Log(log) => log.follow_copy(unit, flash),
             Ftl::Direct => Ok(false),
         }
@@ -222,7 +222,7 @@ impl Ftl {
     pub(crate) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
             Ftl::Page(page) => page.follow_erase(unit, flash),
-            Ftl::Log(log) => log.follow_erase(unit, flash),
+            Ftl::Log(log) => Ok(log.follow_erase(unit, flash)),
             Ftl::Direct => Ok(false),
         }
     }

@@ -106,8 +106,8 @@ impl LogFtl {
     }
 
     /// Erases the oldest block of the log if it is full and holds no valid page.
-    pub(super) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
-        Ok(self.units[unit as usize].erase_if_empty(flash))
+    pub(super) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
+        self.units[unit as usize].erase_if_empty(flash)
     }
 
     pub(super) fn merge(&mut self, unit: u32, block: u32, flash: &mut impl Flash) -> Result<bool, RunError> {

@@ -165,7 +165,7 @@ impl Bench {
     }
 
     fn follow_erase(&mut self, unit: u32) -> bool {
-        self.ftl.follow_erase(unit, &mut self.array).expect("a follower can erase")
+        self.ftl.follow_erase(unit, &mut self.array)
     }
 
     fn merge(&mut self, unit: u32, block: u32) -> bool {
