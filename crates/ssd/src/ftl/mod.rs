@@ -37,6 +37,10 @@ pub enum FtlConfig {
     LogBlock(log::log_block::Config),
     /// FAST: a block map, one log block for sequential writes, the others for random ones.
     Fast(log::fast::Config),
+    /// BAST: a block map, and a log block of its own for each data block that is overwritten, as long as there are enough.
+    Bast(log::bast::Config),
+    /// KAST: FAST whose log blocks for random writes are shared by a limited number of data blocks each.
+    Kast(log::kast::Config),
 }
 
 impl Default for FtlConfig {
@@ -50,8 +54,8 @@ impl FtlConfig {
     pub(crate) fn blocks_besides_log(&self) -> Option<u64> {
         match self {
             FtlConfig::Page(_) | FtlConfig::Direct(_) => None,
-            FtlConfig::LogBlock(_) => Some(0),
-            FtlConfig::Fast(_) => Some(1),
+            FtlConfig::LogBlock(_) | FtlConfig::Bast(_) => Some(0),
+            FtlConfig::Fast(_) | FtlConfig::Kast(_) => Some(1),
         }
     }
 
@@ -144,7 +148,9 @@ impl Ftl {
         match &config.ftl {
             FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(config, geometry, shared_map, seed))),
             FtlConfig::Direct(_) => Ftl::Direct,
-            FtlConfig::LogBlock(_) | FtlConfig::Fast(_) => Ftl::Log(Box::new(LogFtl::new(config, geometry))),
+            FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
+                Ftl::Log(Box::new(LogFtl::new(config, geometry)))
+            }
         }
     }
 

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::unit::{IN_DATA, IN_LOG, Unit};
-use super::{Flash, Kind, Page, Rules, RunError};
+use super::{Flash, Page, Rules, RunError};
 use crate::ftl::MergeKind;
 
 /// What becomes of a sequential log block that can't be switched in.
@@ -61,7 +61,7 @@ impl Unit {
 
     /// Whether opening a sequential log block would make the one before it a block of the queue.
     pub(super) fn sequential_joins_log(&self, rules: &Rules) -> bool {
-        rules.kind == Kind::Fast(SwFull::Reuse)
+        !rules.completes_sequential()
             && self.sequential.is_some_and(|sequential| !self.log.is_closed(sequential.slot))
     }
 
@@ -73,8 +73,11 @@ impl Unit {
         flash: &mut impl Flash,
     ) -> Result<u32, RunError> {
         if self.sequential_joins_log(rules) {
-            if let Some(sequential) = self.sequential.take() {
-                self.log.push(sequential.slot);
+            if let Some(Sequential { slot, owner }) = self.sequential.take() {
+                self.log.push(slot);
+                if rules.kind.has_own_log_blocks() {
+                    self.own.set_slot(owner, slot);
+                }
             }
         } else if let Some(sequential) = self.sequential {
             self.merge(rules, sequential.owner, flash)?;
@@ -94,9 +97,7 @@ impl Unit {
         flash: &mut impl Flash,
     ) -> Result<(), RunError> {
         match self.sequential {
-            Some(Sequential { slot, owner })
-                if owner == page.block && rules.kind == Kind::Fast(SwFull::PartialMerge) =>
-            {
+            Some(Sequential { slot, owner }) if owner == page.block && rules.completes_sequential() => {
                 if page.offset > self.log.next(slot) {
                     self.merge(rules, owner, flash)
                 } else {
@@ -105,36 +106,6 @@ impl Unit {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Whether the sequential log block is that of a data block and can take the newest versions of its other pages: all
-    /// pages up to its next one are its own, or do not exist.
-    pub(super) fn can_complete(&self, block: u32) -> bool {
-        let Some(Sequential { slot, owner }) = self.sequential else { return false };
-        if owner != block {
-            return false;
-        }
-        let next = self.log.next(slot);
-        let mut before = 0;
-        for (number, word) in (0..).zip(self.words(block)) {
-            let wanted = next.saturating_sub(number * 64);
-            let wanted = 1u64.checked_shl(wanted).map_or(u64::MAX, |bit| bit - 1);
-            before += ((self.pages[word][IN_LOG] | self.pages[word][IN_DATA]) & wanted).count_ones();
-        }
-        before == self.log.valid(slot)
-    }
-
-    /// Completes the sequential log block with copies, and lets it take the place of its owner's data block.
-    pub(super) fn complete(&mut self, rules: &Rules, flash: &mut impl Flash) {
-        let Some(Sequential { slot, owner }) = self.sequential.take() else { return };
-        let written = self.log.next(slot);
-        let pages = self.copy_to(rules, owner, written, self.log.block(slot), flash);
-        let next = self.absorb(owner).max(written);
-        if pages > 0 {
-            flash.copies(self.number, pages);
-        }
-        self.replace_data_block(owner, slot, next, flash);
-        flash.merged(if pages > 0 { MergeKind::Partial } else { MergeKind::Switch });
     }
 
     /// Lets the sequential log block take the place of its owner's data block, if it is complete.
@@ -158,18 +129,10 @@ impl Unit {
             self.pages[word][IN_LOG] &= !bit;
             self.pages[word][IN_DATA] |= bit;
         }
-        self.replace_data_block(owner, slot, self.pages_per_block, flash);
-        flash.merged(MergeKind::Switch);
-    }
-
-    /// The block of a slot without valid pages becomes a data block; the old one is erased.
-    fn replace_data_block(&mut self, block: u32, slot: u32, next: u32, flash: &mut impl Flash) {
-        let old = self.physical(block);
-        let new = self.log.release(slot);
-        self.set_data_block(block, Some(new), next);
-        if let Some(old) = old {
+        if let Some(old) = self.replace_data_block(owner, slot, self.pages_per_block) {
             self.erase(old, flash);
         }
+        flash.merged(MergeKind::Switch);
     }
 
     /// Erases the sequential log block of a data block that was merged in full.

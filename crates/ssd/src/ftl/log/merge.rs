@@ -1,23 +1,75 @@
 //! Merges of data blocks, and collections made of them.
 
 use super::unit::{IN_DATA, IN_LOG, Unit};
-use super::{Flash, Rules, RunError, Step};
+use super::{Flash, Kind, Rules, RunError, Step};
 use crate::ftl::MergeKind;
 use crate::ftl::blocks::pages_of;
 
 impl Unit {
-    /// Brings a data block up to date: into its sequential log block where that can be completed, or else in full.
+    /// Brings a data block up to date: into a log block that can be completed, or else in full.
     pub(super) fn merge(
         &mut self,
         rules: &Rules,
         block: u32,
         flash: &mut impl Flash,
     ) -> Result<(), RunError> {
-        if self.can_complete(block) {
-            self.complete(rules, flash);
-            return Ok(());
+        let Some(slot) = self.completable(rules, block) else {
+            return self.merge_in_full(rules, block, flash);
+        };
+        let (old, pages) = self.complete(rules, block, slot, flash);
+        if let Some(old) = old {
+            self.erase(old, flash);
         }
-        self.merge_in_full(rules, block, flash)
+        flash.merged(if pages > 0 { MergeKind::Partial } else { MergeKind::Switch });
+        Ok(())
+    }
+
+    /// The log block that can become the data block, once pages that it lacks are copied into it: it holds the first pages in
+    /// order, and those of them that exist are nowhere newer.
+    pub(super) fn completable(&self, rules: &Rules, block: u32) -> Option<u32> {
+        let slot = match rules.kind {
+            Kind::Bast => self.own_in_order(block)?,
+            _ => self.sequential.filter(|sequential| sequential.owner == block)?.slot,
+        };
+        let next = self.log.next(slot);
+        let mut existing = 0;
+        for (number, word) in (0..).zip(self.words(block)) {
+            let wanted = next.saturating_sub(number * 64);
+            let wanted = 1u64.checked_shl(wanted).map_or(u64::MAX, |bit| bit - 1);
+            let [in_data, in_log] = self.pages[word];
+            existing += ((in_data | in_log) & wanted).count_ones();
+        }
+        (existing == self.log.valid(slot)).then_some(slot)
+    }
+
+    /// Completes a log block with copies, and lets it take the place of its data block. Returns the physical block that is to
+    /// be erased, and the number of copies.
+    pub(super) fn complete(
+        &mut self,
+        rules: &Rules,
+        block: u32,
+        slot: u32,
+        flash: &mut impl Flash,
+    ) -> (Option<u32>, u32) {
+        let written = self.log.next(slot);
+        let pages = self.copy_to(rules, block, written, self.log.block(slot), flash);
+        let next = self.absorb(block).max(written);
+        if pages > 0 {
+            flash.copies(self.number, pages);
+        }
+        if self.sequential.take_if(|sequential| sequential.slot == slot).is_none() {
+            self.log.remove(slot);
+            self.own.forget(block, slot);
+        }
+        (self.replace_data_block(block, slot, next), pages)
+    }
+
+    /// The block of a slot without valid pages becomes a data block. Returns the old one.
+    pub(super) fn replace_data_block(&mut self, block: u32, slot: u32, next: u32) -> Option<u32> {
+        let old = self.physical(block);
+        let new = self.log.release(slot);
+        self.set_data_block(block, Some(new), next);
+        old
     }
 
     /// Copies the newest versions of all pages of a data block into an erased one, and erases the old one (and its
@@ -105,16 +157,19 @@ impl Unit {
         rules: &Rules,
         flash: &mut impl Flash,
     ) -> Result<Option<Step>, RunError> {
+        if rules.kind == Kind::Bast {
+            return self.collect_own_step(rules, flash);
+        }
         let Some(victim) = self.log.oldest() else { return Ok(None) };
         if !self.log.is_closed(victim) {
             if self.spare_blocks(rules) > 0 {
                 return Ok(None);
             }
-            // All blocks of the log have room, and one is needed for the next.
+            // Blocks of the log have room, but not for the page that is to be written.
             self.log.close(victim);
         }
         let Some(position) = self.log.first_valid(victim) else {
-            self.erase_if_empty(flash);
+            self.erase_slot(victim, flash);
             return Ok(Some(Step::Erase));
         };
         if rules.throttle > 0 && self.merges >= rules.throttle {
@@ -131,7 +186,10 @@ impl Unit {
     fn move_rest(&mut self, victim: u32, flash: &mut impl Flash) -> Result<(), RunError> {
         let mut moved = 0;
         while let Some(position) = self.log.first_valid(victim) {
-            let slot = self.open_log(flash)?;
+            let slot = match self.log.open() {
+                Some(slot) => slot,
+                None => self.open_log(flash)?,
+            };
             let key = self.log.key(position);
             let to = self.log.append(slot, key);
             self.map.set(key.into(), to);
@@ -153,17 +211,27 @@ impl Unit {
         Ok(true)
     }
 
-    /// Erases the oldest block of the log if it is closed and holds no valid page. Returns whether it did.
-    pub(super) fn erase_if_empty(&mut self, flash: &mut impl Flash) -> bool {
-        let Some(oldest) = self.log.oldest() else { return false };
-        if !self.log.is_closed(oldest) || self.log.valid(oldest) > 0 {
+    /// Erases what a collection has left over, or the block of the log that is to be collected next, if it is closed (or
+    /// `open` ones will do) and holds no valid page. Returns whether it did.
+    pub(super) fn erase_if_empty(&mut self, open: bool, flash: &mut impl Flash) -> bool {
+        if self.erase_replaced(flash) {
+            return true;
+        }
+        let Some(slot) = self.own.full().or(self.log.oldest()) else { return false };
+        if self.log.valid(slot) > 0 || !(open || self.log.is_closed(slot)) {
             return false;
         }
-        self.log.remove(oldest);
-        let physical = self.log.release(oldest);
+        self.erase_slot(slot, flash);
+        true
+    }
+
+    /// Erases a block of the queue that holds no valid page: its collection is over.
+    pub(super) fn erase_slot(&mut self, slot: u32, flash: &mut impl Flash) {
+        self.own.forget(self.owner_of(slot), slot);
+        self.log.remove(slot);
+        let physical = self.log.release(slot);
         self.erase(physical, flash);
         self.merges = 0;
         flash.collected();
-        true
     }
 }

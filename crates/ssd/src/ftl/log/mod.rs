@@ -12,10 +12,12 @@
 //! or trimmed, do not exist: they are not copied, and a data block that has none left is not there.
 //!
 //! The files: `slots.rs` are the blocks of the log, `unit.rs` knows where the pages are, `merge.rs` has merges and
-//! collections, and one file each is a kind of log: `log_block.rs`, `fast.rs`.
+//! collections, and one file each is a kind of log: `log_block.rs`, `fast.rs`, `bast.rs`, `kast.rs`.
 
-pub(super) mod fast;
-pub(super) mod log_block;
+pub(crate) mod bast;
+pub(crate) mod fast;
+pub(crate) mod kast;
+pub(crate) mod log_block;
 mod merge;
 mod slots;
 mod unit;
@@ -34,6 +36,20 @@ use unit::Unit;
 enum Kind {
     LogBlock,
     Fast(fast::SwFull),
+    Bast,
+    Kast { associativity: u32 },
+}
+
+impl Kind {
+    /// Whether one log block takes sequential writes.
+    fn has_sequential(self) -> bool {
+        matches!(self, Kind::Fast(_) | Kind::Kast { .. })
+    }
+
+    /// Whether data blocks have, or prefer, log blocks of their own.
+    fn has_own_log_blocks(self) -> bool {
+        matches!(self, Kind::Bast | Kind::Kast { .. })
+    }
 }
 
 /// What does not change during a run.
@@ -58,6 +74,8 @@ impl LogFtl {
     pub(super) fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
         let kind = match &config.ftl {
             FtlConfig::Fast(fast) => Kind::Fast(fast.sw_full),
+            FtlConfig::Bast(_) => Kind::Bast,
+            FtlConfig::Kast(kast) => Kind::Kast { associativity: kast.associativity },
             _ => Kind::LogBlock,
         };
         let rules = Rules {
@@ -105,9 +123,10 @@ impl LogFtl {
         self.units[unit as usize].merge_oldest(&self.rules, flash)
     }
 
-    /// Erases the oldest block of the log if it is full and holds no valid page.
+    /// Erases the block of the log that is to be collected next, if it holds no valid page and is not written any more.
     pub(super) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
-        self.units[unit as usize].erase_if_empty(flash)
+        let open = self.rules.kind == Kind::Bast;
+        self.units[unit as usize].erase_if_empty(open, flash)
     }
 
     pub(super) fn merge(&mut self, unit: u32, block: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
@@ -156,6 +175,16 @@ impl Rules {
     fn page(&self, key: u32) -> Page {
         let (block, offset) = self.pages_per_block.split(key.into());
         Page { key, block: block as u32, offset: offset as u32 }
+    }
+
+    /// Of how many data blocks a block of the log has pages at most; zero if that is not limited.
+    fn associativity(&self) -> u32 {
+        if let Kind::Kast { associativity } = self.kind { associativity } else { 0 }
+    }
+
+    /// Whether a sequential log block that can't be switched in is completed with copies.
+    fn completes_sequential(&self) -> bool {
+        self.kind == Kind::Fast(fast::SwFull::PartialMerge)
     }
 }
 

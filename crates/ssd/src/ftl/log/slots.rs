@@ -4,6 +4,7 @@
 //! as large as the log and not as the unit. The queue has the blocks in the order in which they are to be collected; a
 //! sequential log block stands in a slot, too, but not in the queue.
 
+use super::kast::Members;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 
@@ -45,11 +46,14 @@ pub(super) struct Slots {
     open: u32,
     /// No block of the queue older than this one has a valid page.
     walked: u32,
+    /// Which data blocks have pages where, if it matters.
+    pub(super) members: Option<Members>,
 }
 
 impl Slots {
-    /// A log of at most `count` blocks, no block in it.
-    pub(super) fn new(count: u64, pages_per_block: Divisor) -> Self {
+    /// A log of at most `count` blocks, no block in it. `associativity`: of how many data blocks a block of it has pages
+    /// at most; zero does not care.
+    pub(super) fn new(count: u64, pages_per_block: Divisor, associativity: u32) -> Self {
         let words_per_block = pages_per_block.get().div_ceil(64) as usize;
         Self {
             pages_per_block,
@@ -64,6 +68,7 @@ impl Slots {
             entered: 0,
             open: NONE,
             walked: NONE,
+            members: (associativity > 0).then(|| Members::new(count as usize, associativity)),
         }
     }
 
@@ -151,6 +156,9 @@ impl Slots {
         if self.open == NONE && !self.is_closed(slot) {
             self.open = slot;
         }
+        if let Some(members) = &mut self.members {
+            members.show(slot);
+        }
     }
 
     /// Takes a block out of the queue.
@@ -171,6 +179,9 @@ impl Slots {
         if self.open == slot {
             self.open = newer;
         }
+        if let Some(members) = &mut self.members {
+            members.hide(slot);
+        }
         if self.walked == slot {
             self.walked = if newer == NONE { older } else { newer };
         }
@@ -181,6 +192,9 @@ impl Slots {
         self.all[slot as usize].next = self.pages_per_block.get() as u32;
         if self.open == slot {
             self.open = self.all[slot as usize].newer;
+        }
+        if let Some(members) = &mut self.members {
+            members.hide(slot);
         }
     }
 
@@ -200,6 +214,12 @@ impl Slots {
         if self.walked != NONE && entered < self.all[self.walked as usize].entered {
             self.walked = slot;
         }
+        if let Some(members) = &mut self.members {
+            members.add(slot, self.pages_per_block.split(key.into()).0 as u32);
+            if next == pages_per_block {
+                members.hide(slot);
+            }
+        }
         let position = slot * pages_per_block + page;
         self.owner.set(position.into(), key);
         self.valid_bits[slot as usize * self.words_per_block + (page >> 6) as usize] |= 1 << (page & 63);
@@ -212,6 +232,10 @@ impl Slots {
         let (slot, page) = self.pages_per_block.split(position.into());
         self.valid_bits[slot as usize * self.words_per_block + (page >> 6) as usize] &= !(1 << (page & 63));
         self.all[slot as usize].valid -= 1;
+        if let Some(members) = &mut self.members {
+            let key = self.owner.get(position.into());
+            members.take(slot as u32, self.pages_per_block.split(key.into()).0 as u32);
+        }
     }
 
     /// The first valid page of a block.
@@ -253,6 +277,7 @@ impl Slots {
             all: self.all.clone(),
             unused: self.unused.clone(),
             valid_bits: self.valid_bits.clone(),
+            members: self.members.clone(),
             ..*self
         }
     }

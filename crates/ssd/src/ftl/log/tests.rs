@@ -1,6 +1,7 @@
 //! A model of the array, and of what the layer must remember: every test runs on it.
 
 mod examples;
+mod own;
 mod properties;
 mod sequential;
 
@@ -90,6 +91,8 @@ struct Bench {
     newest: BTreeMap<(u32, u32), u64>,
     versions: u64,
     unit_pages: u32,
+    /// Units that have a collection under way.
+    under_way: Vec<bool>,
 }
 
 impl Bench {
@@ -114,6 +117,7 @@ impl Bench {
             newest: BTreeMap::new(),
             versions: 0,
             unit_pages: geometry.unit_logical_pages as u32,
+            under_way: vec![false; units],
         }
     }
 
@@ -131,7 +135,16 @@ impl Bench {
 
     fn write(&mut self, unit: u32, key: u32) {
         let home = Home { unit, key };
+        let must_collect = self.ftl.must_collect(home);
+        let events = self.array.events.len();
         let written = self.ftl.write(home, &mut self.array).expect("a page can always be written");
+        let has_collected = self.array.events[events..].contains(&Event::Collected);
+        let was_under_way = std::mem::replace(&mut self.under_way[unit as usize], false) && !must_collect;
+        assert!(
+            was_under_way || has_collected == must_collect,
+            "a collection is made if and only if it must be"
+        );
+        self.under_way[unit as usize] = was_under_way && !has_collected;
         let before = self.newest.get(&(unit, key)).map(|version| (key, *version));
         let old = written.old.map(|(unit, ppn)| self.array.stored[unit as usize].get(&ppn).copied());
         if self.array.follows {
@@ -157,7 +170,9 @@ impl Bench {
     }
 
     fn collect_step(&mut self, unit: u32) -> Option<Step> {
-        self.ftl.collect_step(unit, &mut self.array).expect("a step can be made")
+        let step = self.ftl.collect_step(unit, &mut self.array).expect("a step can be made");
+        self.under_way[unit as usize] = step.is_some_and(|step| step != Step::Erase);
+        step
     }
 
     fn follow_copy(&mut self, unit: u32) -> bool {
@@ -233,8 +248,23 @@ impl Bench {
             queue.iter().flatten().next().copied(),
             "the walk starts at the oldest valid page"
         );
-        let open = slots.iter().find(|slot| !state.log.is_closed(**slot)).copied();
-        assert!(state.log.open() == open, "the oldest block with room is the one written");
+        match rules.kind {
+            Kind::LogBlock | Kind::Fast(_) => {
+                let open = slots.iter().find(|slot| !state.log.is_closed(**slot)).copied();
+                assert!(state.log.open() == open, "the oldest block with room is the one written");
+            }
+            Kind::Bast => {
+                let blocks = queue.iter().map(|keys| data_blocks(keys, self.array.pages_per_block));
+                assert!(blocks.max() <= Some(1), "a log block belongs to one data block");
+            }
+            Kind::Kast { associativity } => {
+                let blocks = queue.iter().map(|keys| data_blocks(keys, self.array.pages_per_block));
+                assert!(
+                    blocks.max() <= Some(associativity as usize),
+                    "no more data blocks in a log block than may be"
+                );
+            }
+        }
         if let Some(sequential) = state.sequential {
             let next = state.log.next(sequential.slot);
             let words = state.words(sequential.owner);
@@ -247,4 +277,9 @@ impl Bench {
             );
         }
     }
+}
+
+/// How many data blocks some pages are of.
+fn data_blocks(keys: &[u32], pages_per_block: u32) -> usize {
+    keys.iter().map(|key| key / pages_per_block).collect::<std::collections::BTreeSet<_>>().len()
 }

@@ -1,8 +1,9 @@
 //! Where the pages of a unit are: in the data blocks, or in the log.
 
+use super::bast::Own;
 use super::fast::Sequential;
 use super::slots::Slots;
-use super::{CowVec, Flash, Kind, Page, Rules, RunError};
+use super::{CowVec, Flash, Kind, Page, Rules, RunError, Step};
 use crate::ftl::blocks::{Blocks, Index};
 use crate::geometry::Geometry;
 
@@ -34,6 +35,8 @@ pub(super) struct Unit {
     pub(super) log: Slots,
     /// The log block for sequential writes, which is not in the log's queue.
     pub(super) sequential: Option<Sequential>,
+    /// The log blocks that data blocks write to, if each has its own or prefers one.
+    pub(super) own: Own,
     /// Merges that the collection under way has made.
     pub(super) merges: u32,
 }
@@ -64,8 +67,9 @@ impl Unit {
             data: vec![[0; 2]; data_blocks as usize],
             pages: vec![[0; 2]; data_blocks as usize * words_per_block],
             map: CowVec::new(geometry.unit_logical_pages),
-            log: Slots::new(geometry.unit_blocks - data_blocks, rules.pages_per_block),
+            log: Slots::new(geometry.unit_blocks - data_blocks, rules.pages_per_block, rules.associativity()),
             sequential: None,
+            own: Own::new(if rules.kind.has_own_log_blocks() { data_blocks as usize } else { 0 }),
             merges: 0,
         }
     }
@@ -132,15 +136,26 @@ impl Unit {
         if self.data[page.block as usize][NEXT] == page.offset {
             return Route::Data;
         }
-        match rules.kind {
-            Kind::LogBlock => Route::Log,
-            Kind::Fast(_) if page.offset == 0 => {
+        if rules.kind.has_sequential() {
+            if page.offset == 0 {
                 let must_wait = self.sequential_joins_log(rules) && self.spare_blocks(rules) == 0;
-                if must_wait && self.log.open().is_some() { Route::Log } else { Route::NewSequential }
+                let waits = must_wait && self.log_slot(rules, page).is_some();
+                return if waits { Route::Log } else { Route::NewSequential };
             }
-            Kind::Fast(_) => {
-                self.sequential_slot_for(page).map_or(Route::Log, |slot| Route::Sequential { slot })
+            if let Some(slot) = self.sequential_slot_for(page) {
+                return Route::Sequential { slot };
             }
+        }
+        Route::Log
+    }
+
+    /// The block of the log that takes the page, unless it needs a new one.
+    #[inline]
+    fn log_slot(&self, rules: &Rules, page: Page) -> Option<u32> {
+        match rules.kind {
+            Kind::LogBlock | Kind::Fast(_) => self.log.open(),
+            Kind::Bast => self.own.slot(page.block),
+            Kind::Kast { .. } => self.shared_slot(rules, page),
         }
     }
 
@@ -154,12 +169,15 @@ impl Unit {
     /// Whether a collection must come before the next version of the page.
     #[inline]
     pub(super) fn must_collect(&self, rules: &Rules, page: Page) -> bool {
+        if self.own.full().is_some() {
+            return true;
+        }
         if self.spare_blocks(rules) > 0 {
             return false;
         }
         match self.route(rules, page) {
             Route::Data | Route::Sequential { .. } => false,
-            Route::Log => self.log.open().is_none(),
+            Route::Log => self.log_slot(rules, page).is_none(),
             Route::NewSequential => self.sequential_joins_log(rules),
         }
     }
@@ -174,15 +192,16 @@ impl Unit {
     ) -> Result<(u32, Option<u32>), RunError> {
         self.switch_if_complete(flash);
         while self.must_collect(rules, page) {
-            if self.collect_step(rules, flash)?.is_none() {
-                return Err(self.stuck());
-            }
+            self.collect(rules, flash)?;
         }
         let slot = match self.route(rules, page) {
             Route::Data => return self.write_in_place(page, flash),
             Route::Log => {
                 self.leave_sequential(rules, page, flash)?;
-                self.open_log(flash)?
+                match self.log_slot(rules, page) {
+                    Some(slot) => slot,
+                    None => self.open_log(flash)?,
+                }
             }
             Route::Sequential { slot } => slot,
             Route::NewSequential => self.open_sequential(rules, page, flash)?,
@@ -201,6 +220,11 @@ impl Unit {
             bits[IN_DATA] &= !bit;
             was_in_data.then(|| self.data_ppn(page.block, page.offset))
         };
+        match rules.kind {
+            Kind::LogBlock | Kind::Fast(_) => {}
+            Kind::Bast => self.wrote_to_own(page.block, slot),
+            Kind::Kast { .. } => self.own.set_slot(page.block, slot),
+        }
         Ok((self.log.ppn(position), old))
     }
 
@@ -224,12 +248,20 @@ impl Unit {
         Ok((self.data_ppn(page.block, page.offset), old))
     }
 
-    /// The block of the log's queue that takes the next page, a new one if need be.
-    #[inline]
-    pub(super) fn open_log(&mut self, flash: &mut impl Flash) -> Result<u32, RunError> {
-        if let Some(slot) = self.log.open() {
-            return Ok(slot);
+    /// Makes a whole collection.
+    #[cold]
+    fn collect(&mut self, rules: &Rules, flash: &mut impl Flash) -> Result<(), RunError> {
+        loop {
+            match self.collect_step(rules, flash)? {
+                Some(Step::Erase) => return Ok(()),
+                Some(_) => {}
+                None => return Err(self.stuck()),
+            }
         }
+    }
+
+    /// Gives the log another block.
+    pub(super) fn open_log(&mut self, flash: &mut impl Flash) -> Result<u32, RunError> {
         let block = self.take(flash)?;
         let slot = self.log.occupy(block);
         self.log.push(slot);
@@ -239,8 +271,8 @@ impl Unit {
     /// Takes an erased block.
     pub(super) fn take(&mut self, flash: &mut impl Flash) -> Result<u32, RunError> {
         if self.blocks.free() == 0 {
-            // Pages were moved out of a victim that waits to be erased.
-            self.erase_if_empty(flash);
+            // A collection has left its erase for later: pages were moved out of its victim, or a log block became data.
+            self.erase_if_empty(false, flash);
         }
         flash.opened();
         self.blocks.take_free(false).ok_or_else(|| self.stuck())
@@ -281,6 +313,7 @@ impl Unit {
             pages: self.pages.clone(),
             map: self.map.snapshot(),
             log: self.log.snapshot(),
+            own: self.own.clone(),
             ..*self
         }
     }

@@ -10,6 +10,9 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         vec![("ftl.kind", "log-block")],
         vec![("ftl.kind", "fast"), ("ftl.sw_full", "reuse")],
         vec![("ftl.kind", "fast"), ("ftl.sw_full", "partial-merge")],
+        vec![("ftl.kind", "bast")],
+        vec![("ftl.kind", "kast"), ("ftl.associativity", "1")],
+        vec![("ftl.kind", "kast"), ("ftl.associativity", "2")],
     ]);
     let pages = prop_oneof![4 => 1..9u64, 1 => 60..70u64];
     (pages, 1..6u64, 1..3u64, 0..4u32, kinds).prop_map(|(pages, data_blocks, units, throttle, kind)| {
@@ -18,8 +21,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("pages_per_block", pages.to_string()),
             ("capacity", (units * data_blocks * pages * 512).to_string()),
             ("op_ratio", "0".into()),
-            ("gc.throttle", throttle.to_string()),
         ];
+        if matches!(kind[0].1, "log-block" | "fast") {
+            settings.push(("gc.throttle", throttle.to_string()));
+        }
         settings.extend(kind.into_iter().map(|(key, value)| (key, value.to_owned())));
         settings
     })
