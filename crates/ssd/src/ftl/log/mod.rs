@@ -124,9 +124,9 @@ impl LogFtl {
     }
 
     /// Erases the block of the log that is to be collected next, if it holds no valid page and is not written any more.
-    pub(super) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(super) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
         let open = self.rules.kind == Kind::Bast;
-        Ok(self.units[unit as usize].erase_if_empty(open, flash))
+        self.units[unit as usize].erase_if_empty(open, flash)
     }
 
     pub(super) fn merge(&mut self, unit: u32, block: u32, flash: &mut impl Flash) -> Result<bool, RunError> {

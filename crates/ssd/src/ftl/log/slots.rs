@@ -32,7 +32,7 @@ pub(super) struct Slots {
     pages_per_block: Divisor,
     words_per_block: usize,
     /// Made when first needed.
-    slots: Vec<Slot>,
+    all: Vec<Slot>,
     unused: Vec<u32>,
     /// By position: the key of the page (stale where the page is not valid).
     owner: CowVec,
@@ -58,7 +58,7 @@ impl Slots {
         Self {
             pages_per_block,
             words_per_block,
-            slots: Vec::new(),
+            all: Vec::new(),
             unused: Vec::new(),
             owner: CowVec::new(count * pages_per_block.get()),
             valid_bits: vec![0; count as usize * words_per_block],
@@ -91,13 +91,13 @@ impl Slots {
 
     /// The physical block in a slot.
     pub(super) fn block(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].block
+        self.all[slot as usize].block
     }
 
     /// The next page of a block.
     #[inline]
     pub(super) fn next(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].next
+        self.all[slot as usize].next
     }
 
     /// Whether a block takes no more pages.
@@ -108,7 +108,7 @@ impl Slots {
 
     /// Valid pages of a block.
     pub(super) fn valid(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].valid
+        self.all[slot as usize].valid
     }
 
     /// The key of the page at a position.
@@ -120,18 +120,18 @@ impl Slots {
     #[inline]
     pub(super) fn ppn(&self, position: u32) -> u32 {
         let (slot, page) = self.pages_per_block.split(position.into());
-        self.slots[slot as usize].block * self.pages_per_block.get() as u32 + page as u32
+        self.all[slot as usize].block * self.pages_per_block.get() as u32 + page as u32
     }
 
     /// Puts an erased block into a slot, outside the queue.
     pub(super) fn occupy(&mut self, block: u32) -> u32 {
         let slot = Slot { block, next: 0, valid: 0, older: NONE, newer: NONE, entered: u64::MAX };
         if let Some(number) = self.unused.pop() {
-            self.slots[number as usize] = slot;
+            self.all[number as usize] = slot;
             return number;
         }
-        self.slots.push(slot);
-        self.slots.len() as u32 - 1
+        self.all.push(slot);
+        self.all.len() as u32 - 1
     }
 
     /// Empties a slot outside the queue that has no valid page left. Returns its block.
@@ -144,12 +144,12 @@ impl Slots {
     /// Makes a block the newest of the queue.
     pub(super) fn push(&mut self, slot: u32) {
         self.entered += 1;
-        let entry = &mut self.slots[slot as usize];
+        let entry = &mut self.all[slot as usize];
         (entry.entered, entry.older, entry.newer) = (self.entered, self.newest, NONE);
         if self.newest == NONE {
             (self.oldest, self.walked) = (slot, slot);
         } else {
-            self.slots[self.newest as usize].newer = slot;
+            self.all[self.newest as usize].newer = slot;
         }
         self.newest = slot;
         self.len += 1;
@@ -163,17 +163,17 @@ impl Slots {
 
     /// Takes a block out of the queue.
     pub(super) fn remove(&mut self, slot: u32) {
-        let Slot { older, newer, .. } = self.slots[slot as usize];
-        self.slots[slot as usize].entered = u64::MAX;
+        let Slot { older, newer, .. } = self.all[slot as usize];
+        self.all[slot as usize].entered = u64::MAX;
         if older == NONE {
             self.oldest = newer;
         } else {
-            self.slots[older as usize].newer = newer;
+            self.all[older as usize].newer = newer;
         }
         if newer == NONE {
             self.newest = older;
         } else {
-            self.slots[newer as usize].older = older;
+            self.all[newer as usize].older = older;
         }
         self.len -= 1;
         if self.open == slot {
@@ -189,9 +189,9 @@ impl Slots {
 
     /// Gives up the room that a block has left.
     pub(super) fn close(&mut self, slot: u32) {
-        self.slots[slot as usize].next = self.pages_per_block.get() as u32;
+        self.all[slot as usize].next = self.pages_per_block.get() as u32;
         if self.open == slot {
-            self.open = self.slots[slot as usize].newer;
+            self.open = self.all[slot as usize].newer;
         }
         if let Some(members) = &mut self.members {
             members.hide(slot);
@@ -202,7 +202,7 @@ impl Slots {
     #[inline]
     pub(super) fn append(&mut self, slot: u32, key: u32) -> u32 {
         let pages_per_block = self.pages_per_block.get() as u32;
-        let entry = &mut self.slots[slot as usize];
+        let entry = &mut self.all[slot as usize];
         let page = entry.next;
         entry.next += 1;
         entry.valid += 1;
@@ -211,7 +211,7 @@ impl Slots {
             // Those behind it have room: they were sequential log blocks.
             self.open = newer;
         }
-        if self.walked != NONE && entered < self.slots[self.walked as usize].entered {
+        if self.walked != NONE && entered < self.all[self.walked as usize].entered {
             self.walked = slot;
         }
         if let Some(members) = &mut self.members {
@@ -231,7 +231,7 @@ impl Slots {
     pub(super) fn invalidate(&mut self, position: u32) {
         let (slot, page) = self.pages_per_block.split(position.into());
         self.valid_bits[slot as usize * self.words_per_block + (page >> 6) as usize] &= !(1 << (page & 63));
-        self.slots[slot as usize].valid -= 1;
+        self.all[slot as usize].valid -= 1;
         if let Some(members) = &mut self.members {
             let key = self.owner.get(position.into());
             members.take(slot as u32, self.pages_per_block.split(key.into()).0 as u32);
@@ -249,7 +249,7 @@ impl Slots {
     /// The first valid page of the queue, from its oldest block on.
     pub(super) fn oldest_valid(&mut self) -> Option<u32> {
         while self.walked != NONE {
-            let Slot { valid, newer, .. } = self.slots[self.walked as usize];
+            let Slot { valid, newer, .. } = self.all[self.walked as usize];
             if valid > 0 {
                 return self.first_valid(self.walked);
             }
@@ -265,7 +265,7 @@ impl Slots {
     #[cfg(test)]
     pub(super) fn queue(&self) -> Vec<u32> {
         let there = |slot: u32| (slot != NONE).then_some(slot);
-        let newer = |slot: &u32| there(self.slots[*slot as usize].newer);
+        let newer = |slot: &u32| there(self.all[*slot as usize].newer);
         std::iter::successors(there(self.oldest), newer).collect()
     }
 
@@ -274,7 +274,7 @@ impl Slots {
         let owner = self.owner.snapshot();
         Self {
             owner,
-            slots: self.slots.clone(),
+            all: self.all.clone(),
             unused: self.unused.clone(),
             valid_bits: self.valid_bits.clone(),
             members: self.members.clone(),
