@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use log::LogFtl;
+pub(crate) use log::kast::MOST_ASSOCIATIVITY;
 pub(crate) use page::PageFtl;
 
 use crate::alloc::Home;
@@ -148,7 +149,9 @@ impl Ftl {
         match &config.ftl {
             FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(config, geometry, shared_map, seed))),
             FtlConfig::Direct(_) => Ftl::Direct,
-            FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => Ftl::Log(Box::new(LogFtl::new(config, geometry))),
+            FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
+                Ftl::Log(Box::new(LogFtl::new(config, geometry)))
+            }
         }
     }
 
@@ -215,7 +218,7 @@ impl Ftl {
     /// next, going on to the next victim when one has nothing left. Returns whether there was anything to do.
     pub(crate) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
-            Ftl::Page(page) => page.follow_copy(unit, flash),
+            Ftl::Page(page) => Ok(page.follow_copy(unit, flash)),
             Ftl::Log(log) => log.follow_copy(unit, flash),
             Ftl::Direct => Ok(false),
         }
@@ -226,7 +229,7 @@ impl Ftl {
     pub(crate) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
             Ftl::Page(page) => page.follow_erase(unit, flash),
-            Ftl::Log(log) => log.follow_erase(unit, flash),
+            Ftl::Log(log) => Ok(log.follow_erase(unit, flash)),
             Ftl::Direct => Ok(false),
         }
     }

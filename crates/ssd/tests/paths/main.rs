@@ -67,7 +67,9 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         ];
         if ftl != "page" {
             let victims = ["gc.victim", "gc.frontiers", "gc.free_blocks"];
-            settings.retain(|(key, _)| !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind");
+            settings.retain(|(key, _)| {
+                !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind"
+            });
             settings.push(("ftl.kind", ftl.into()));
         }
         if buffer_pages > 0 && ack_flash {

@@ -11,7 +11,13 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let gc = (
         prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
         prop::sample::select(vec![
-            "none", "super-data-block", "cycle-stealing", "cycle-stealing", "forwarding", "forwarding", "cycle-filling",
+            "none",
+            "super-data-block",
+            "cycle-stealing",
+            "cycle-stealing",
+            "forwarding",
+            "forwarding",
+            "cycle-filling",
             "cycle-filling",
         ]),
         0..4u32,
@@ -88,9 +94,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
 
 fn managed_cases() -> (impl Strategy<Value = Case>, ProptestConfig) {
     let strategy = settings().prop_flat_map(|settings| {
-        let sectors = config(&settings, "auto").map_or(64, |config| {
-            flashweir_ssd::Geometry::new(&config).expect("checked").capacity_sectors()
-        });
+        let sectors = config(&settings, "auto")
+            .map_or(64, |config| flashweir_ssd::Geometry::new(&config).expect("checked").capacity_sectors());
         (Just(settings), requests(sectors))
     });
     (strategy, cases().1)

@@ -97,9 +97,7 @@ impl Unit {
         flash: &mut impl Flash,
     ) -> Result<(), RunError> {
         match self.sequential {
-            Some(Sequential { slot, owner })
-                if owner == page.block && rules.completes_sequential() =>
-            {
+            Some(Sequential { slot, owner }) if owner == page.block && rules.completes_sequential() => {
                 if page.offset > self.log.next(slot) {
                     self.merge(rules, owner, flash)
                 } else {

@@ -23,7 +23,7 @@ pub struct Config {
 }
 
 /// Most of [`Config::associativity`].
-pub(crate) const MOST: u32 = 256;
+pub(crate) const MOST_ASSOCIATIVITY: u32 = 256;
 
 impl Default for Config {
     fn default() -> Self {

@@ -140,7 +140,10 @@ impl Bench {
         let written = self.ftl.write(home, &mut self.array).expect("a page can always be written");
         let has_collected = self.array.events[events..].contains(&Event::Collected);
         let was_under_way = std::mem::replace(&mut self.under_way[unit as usize], false) && !must_collect;
-        assert!(was_under_way || has_collected == must_collect, "a collection is made if and only if it must be");
+        assert!(
+            was_under_way || has_collected == must_collect,
+            "a collection is made if and only if it must be"
+        );
         self.under_way[unit as usize] = was_under_way && !has_collected;
         let before = self.newest.get(&(unit, key)).map(|version| (key, *version));
         let old = written.old.map(|(unit, ppn)| self.array.stored[unit as usize].get(&ppn).copied());
@@ -177,7 +180,7 @@ impl Bench {
     }
 
     fn follow_erase(&mut self, unit: u32) -> bool {
-        self.ftl.follow_erase(unit, &mut self.array).expect("a follower can erase")
+        self.ftl.follow_erase(unit, &mut self.array)
     }
 
     fn merge(&mut self, unit: u32, block: u32) -> bool {
@@ -256,7 +259,10 @@ impl Bench {
             }
             Kind::Kast { associativity } => {
                 let blocks = queue.iter().map(|keys| data_blocks(keys, self.array.pages_per_block));
-                assert!(blocks.max() <= Some(associativity as usize), "no more data blocks in a log block than may be");
+                assert!(
+                    blocks.max() <= Some(associativity as usize),
+                    "no more data blocks in a log block than may be"
+                );
             }
         }
         if let Some(sequential) = state.sequential {
