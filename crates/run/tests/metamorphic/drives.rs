@@ -65,6 +65,16 @@ fn with_a_write_buffer() {
 }
 
 #[test]
+fn where_blocks_are_mapped() {
+    assert_every_key_acts(&[
+        &[("ftl.kind", "log-block")],
+        &[("ftl.kind", "bast"), ("planes", "2")],
+        &[("ftl.kind", "kast"), ("host.mode", "open")],
+        &[("ftl.kind", "fast"), ("ftl.sw_full", "partial-merge"), ("buffer.bytes", "64KiB")],
+    ]);
+}
+
+#[test]
 fn with_managed_channels() {
     const FAST: Setting = ("ftl.kind", "fast");
     const STEP: Setting = ("clock", "lock-step");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 31] = [
+const VALUES: [(&str, &[&str]); 32] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -27,6 +27,7 @@ const VALUES: [(&str, &[&str]); 31] = [
     ("timing.command", &["1us"]),
     ("timing.cache_program", &["true"]),
     ("timing.multi_plane", &["true"]),
+    ("ftl.associativity", &["2"]),
     ("alloc.mode", &["1"]),
     ("gc.choices", &["2"]),
     ("gc.frontiers", &["2"]),

@@ -62,11 +62,12 @@ fn every_refusal_of_the_table_is_reached() {
     const DIRECT: Setting<'_> = ("ftl.kind", "direct");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 39] = [
+    let examples: [&[Setting<'_>]; 40] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
         &[("gc.victim", "d-choices"), ("gc.choices", "0")],
+        &[("ftl.kind", "kast"), ("ftl.associativity", "0")],
         &[("alloc.kind", "dynamic"), ("alloc.mode", "2")],
         &[("buffer.bytes", "4095")],
         &[("buffer.ack", "flash")],
@@ -90,7 +91,7 @@ fn every_refusal_of_the_table_is_reached() {
         &[STEP, ("buffer.order", "in-order")],
         &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
         &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("planes", "2")],
-        &[("gc.throttle", "4")],
+        &[("ftl.kind", "bast"), ("gc.throttle", "4")],
         &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
         &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
         &[("planes_bound", "true")],

@@ -14,6 +14,12 @@ pub(crate) fn fast(data_blocks: f64, pages_per_block: f64, log_blocks: f64) -> f
     1.0 + (b - 1.0) * m + (b - 1.0) / b
 }
 
+/// BAST: a write whose data block is not among the R that were written last and have a log block costs a full merge. Exact
+/// where log blocks are seldom full when they are collected.
+pub(crate) fn bast(data_blocks: f64, pages_per_block: f64, log_blocks: f64) -> f64 {
+    1.0 + pages_per_block * (1.0 - log_blocks / data_blocks)
+}
+
 #[test]
 fn the_printed_numbers_of_fast() {
     use super::assert_printed;

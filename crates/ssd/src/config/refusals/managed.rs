@@ -105,8 +105,11 @@ pub(super) const MANAGED: [Refusal; 24] = [
     },
     Refusal {
         keys: "gc.throttle, ftl.kind",
-        reason: "only where blocks are mapped are there data blocks to merge: set ftl.kind=log-block or fast",
-        applies: |config| config.gc.throttle > 0 && !config.ftl.maps_blocks(),
+        reason: "only where a log block has pages of any number of data blocks is that to be limited: set ftl.kind=log-block or \
+                 fast",
+        applies: |config| {
+            config.gc.throttle > 0 && !matches!(config.ftl, FtlConfig::LogBlock(_) | FtlConfig::Fast(_))
+        },
     },
     Refusal {
         keys: "ftl.kind that maps blocks, gc.victim, gc.frontiers, gc.free_blocks, wear.*",

@@ -23,7 +23,7 @@ pub struct Config {
 }
 
 /// Most of [`Config::associativity`].
-pub(crate) const MOST: u32 = 256;
+pub(crate) const MOST_ASSOCIATIVITY: u32 = 256;
 
 impl Default for Config {
     fn default() -> Self {
@@ -44,7 +44,7 @@ const FULL: u32 = u32::MAX;
 pub(super) struct Members {
     most: usize,
     /// `most` for each slot.
-    members: Vec<Member>,
+    all: Vec<Member>,
     /// Members of each slot.
     counts: Vec<u32>,
     /// Slots that a data block may join, by their number of members.
@@ -58,7 +58,7 @@ impl Members {
         let most = most as usize;
         Self {
             most,
-            members: vec![[0; 2]; slots * most],
+            all: vec![[0; 2]; slots * most],
             counts: vec![0; slots],
             joinable: vec![Vec::new(); most],
             places: vec![0; slots],
@@ -67,8 +67,8 @@ impl Members {
 
     fn find(&self, slot: u32, block: u32) -> Option<usize> {
         let first = slot as usize * self.most;
-        let members = &self.members[first..first + self.most];
-        members.iter().position(|member| member[BLOCK] == block + 1).map(|place| first + place)
+        let all = &self.all[first..first + self.most];
+        all.iter().position(|member| member[BLOCK] == block + 1).map(|place| first + place)
     }
 
     /// Whether a slot takes pages, and has valid ones of a data block.
@@ -86,25 +86,25 @@ impl Members {
         let Some(place) = self.find(slot, block).or_else(|| self.find_free(slot)) else {
             unreachable!("a data block joins only where there is a place")
         };
-        self.members[place][PAGES] += 1;
-        if self.members[place][BLOCK] == 0 {
-            self.members[place][BLOCK] = block + 1;
+        self.all[place][PAGES] += 1;
+        if self.all[place][BLOCK] == 0 {
+            self.all[place][BLOCK] = block + 1;
             self.count(slot, self.counts[slot as usize] + 1);
         }
     }
 
     fn find_free(&self, slot: u32) -> Option<usize> {
         let first = slot as usize * self.most;
-        let members = &self.members[first..first + self.most];
-        members.iter().position(|member| member[BLOCK] == 0).map(|place| first + place)
+        let all = &self.all[first..first + self.most];
+        all.iter().position(|member| member[BLOCK] == 0).map(|place| first + place)
     }
 
     /// A page of a data block in a slot is not valid any more.
     pub(super) fn take(&mut self, slot: u32, block: u32) {
         let Some(place) = self.find(slot, block) else { return };
-        self.members[place][PAGES] -= 1;
-        if self.members[place][PAGES] == 0 {
-            self.members[place] = [0; 2];
+        self.all[place][PAGES] -= 1;
+        if self.all[place][PAGES] == 0 {
+            self.all[place] = [0; 2];
             self.count(slot, self.counts[slot as usize] - 1);
         }
     }
