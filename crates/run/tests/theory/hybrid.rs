@@ -22,8 +22,9 @@ fn workload(kind: &str, pages: u64, count: u64) -> String {
 }
 
 /// Write amplification under uniform writes, after as many as are measured.
-fn measure(drive: &Drive, pages: u64, capacities: u64) -> f64 {
-    let count = capacities * pages;
+#[expect(clippy::cast_sign_loss, reason = "a positive number of capacities")]
+fn measure(drive: &Drive, pages: u64, capacities: f64) -> f64 {
+    let count = (capacities * pages as f64) as u64;
     let mut run = drive.start(&workload("random", pages, 2 * count));
     run.amplification_over(count);
     run.amplification_over(count)
@@ -31,8 +32,8 @@ fn measure(drive: &Drive, pages: u64, capacities: u64) -> f64 {
 
 #[test]
 fn fast_under_uniform_writes() {
-    let small = [(500, 64, 100, 16), (250, 32, 10, 16)];
-    let large = [(2000, 64, 15, 4), (2000, 64, 60, 4), (1000, 128, 30, 4)];
+    let small = [(500, 64, 100, 16.0), (250, 32, 10, 16.0)];
+    let large = [(2000, 64, 15, 4.0), (2000, 64, 60, 4.0), (1000, 128, 30, 4.0)];
     for (d, b, r, capacities) in small.into_iter().chain(large.into_iter().filter(|_| full())) {
         let drive = drive("fast", d, b, r).set("ftl.sw_full", "partial-merge");
         let found = measure(&drive, d * b, capacities);
@@ -44,7 +45,7 @@ fn fast_under_uniform_writes() {
 
 #[test]
 fn bast_under_uniform_writes() {
-    for (d, b, r, capacities) in [(500, 32, 100, 4), (250, 64, 10, 4), (400, 16, 200, 4)] {
+    for (d, b, r, capacities) in [(500, 32, 100, 4.0), (250, 64, 10, 4.0), (400, 16, 200, 4.0)] {
         let found = measure(&drive("bast", d, b, r), d * b, capacities);
         let expected = bast(d as f64, b as f64, r as f64);
         // A page in b is the first of its data block: if no other follows, a copy is saved.

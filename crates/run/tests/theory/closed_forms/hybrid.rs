@@ -3,15 +3,15 @@
 //! D data blocks, R log blocks, b pages a block.
 
 /// FAST whose sequential log block is completed with copies when another block's turn comes. Data blocks merged for each
-/// victim are `b` times `merges`; a write to the first page of a block (one in b) costs b - 1 copies.
+/// victim are `m b`; a write to the first page of a block (one in b) costs b - 1 copies.
 pub(crate) fn fast(data_blocks: f64, pages_per_block: f64, log_blocks: f64) -> f64 {
-    let others = pages_per_block - 1.0;
-    // Pages that a data block would collect in the log between two merges, if nothing were merged early.
-    let collected = (log_blocks - 0.5) * pages_per_block / data_blocks;
-    let k = collected / others;
-    let survives = (-k).exp();
-    let merges = survives / (1.0 + collected * (1.0 - survives) / k);
-    1.0 + others * merges + others / pages_per_block
+    let pages = pages_per_block;
+    // Pages that a data block collects in the log between two merges, if nothing were merged early.
+    let logged = (log_blocks - 0.5) * pages / data_blocks;
+    let early = logged / (pages - 1.0);
+    let survives = (-early).exp();
+    let merged = survives / (1.0 + logged * (1.0 - survives) / early);
+    1.0 + (pages - 1.0) * merged + (pages - 1.0) / pages
 }
 
 /// BAST: a write whose data block is not among the R that were written last and have a log block costs a full merge. Exact
