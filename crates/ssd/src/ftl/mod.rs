@@ -78,7 +78,7 @@ pub(crate) trait Flash {
     fn copies(&mut self, unit: u32, pages: u32);
     /// A block was erased.
     fn erased(&mut self, unit: u32, block: u32);
-    /// A data block was merged: its copies and erases were told of before.
+    /// A data block was merged: its copies were told of before.
     fn merged(&mut self, kind: MergeKind);
     /// A collection is over: its victim was erased.
     fn collected(&mut self);
@@ -98,7 +98,7 @@ pub(crate) enum MergeKind {
 /// What one step of a collection was. Between two steps the collection may be suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Data block `block` of the unit was merged in full.
+    /// Data block `block` of the unit was merged, with copies.
     Merge {
         /// Its number within the unit.
         block: u32,
