@@ -15,6 +15,7 @@ from conftest import SMALL_DRIVE
 import flashweir
 from flashweir.charts import figures as figures_of
 from flashweir.charts import from_result, from_sweep, palette
+from flashweir.charts.merges import collection_figures
 from flashweir.charts.model import Bars, Chart, Heat, Plot, Series, Strips
 from flashweir.charts.order import log_spaced, ordered
 from flashweir.charts.thin import spread, thin
@@ -256,6 +257,40 @@ def test_what_channels_of_many_runs_did_is_limited(result: dict[str, Any]) -> No
     assert not any("dirty" in chart.name for chart in from_result.figures([("run", empty)]))
 
 
+def merged(most: list[int], width: int = 1, count: int | None = None) -> dict[str, Any]:
+    """A result whose collections merged so many data blocks."""
+    count = len(most) * width if count is None else count
+    mean = [value / 2 for value in most] if width > 1 else [float(value) for value in most]
+    return {"collections": {"count": count, "merged": sum(most), "most": max(most, default=0), "per_bin": width,
+                            "max": most, "mean": mean}}  # fmt: skip
+
+
+def test_merges_of_a_collection_over_time() -> None:
+    (chart,) = collection_figures([("run", merged([4, 9, 2]))])
+    assert isinstance(chart, Plot)
+    assert chart.name == "collection-merges"
+    assert [(one.name, list(one.x), list(one.y)) for one in chart.series] == [("merges", [1.0, 2.0, 3.0], [4, 9, 2])]
+    assert chart.note == ""
+    # The last bin is not full: it ends with the last collection.
+    (chart,) = collection_figures([("run", merged([4, 9, 2], width=4, count=10))])
+    assert isinstance(chart, Plot)
+    most, mean = chart.series
+    assert (most.name, list(most.x)) == ("most", [4.0, 8.0, 10.0])
+    assert (mean.name, list(mean.y)) == ("mean", [2.0, 4.5, 1.0])
+    assert chart.note == "Each point is of 4 collections."
+    many = [(f"run {at}", merged([at, 1], width=1 + at % 2)) for at in range(20)]
+    (chart,) = collection_figures(many)
+    assert isinstance(chart, Plot)
+    assert len(chart.series) == 12
+    assert chart.note == "Shows the first 12 of 20. Each point is of 1 to 2 collections."
+
+
+def test_no_data_blocks_no_figure(result: dict[str, Any]) -> None:
+    assert "collection-merges" not in named(figures_of(result))
+    assert not collection_figures([("page", {"collections": None}), ("idle", merged([]))])
+    assert "collection-merges" in named(figures_of({**result, **merged([3, 1])}))
+
+
 def test_a_warm_up_without_end_is_said(result: dict[str, Any]) -> None:
     recorded = with_recordings(result)
     recorded["warmup"] = {"method": "mser-5", "found": False, "requests": 0, "of_requests": 500, "simulated_s": 0.0}
@@ -455,6 +490,27 @@ def test_the_pareto_front_is_what_nothing_beats() -> None:
     for x, y in zip(rest.x, rest.y, strict=True):
         assert any(a >= x and b <= y and (a, b) != (x, y) for a, b in points)
     assert all("gc.victim=" in label for label in front.labels)
+
+
+def test_a_front_is_of_one_workload_and_of_the_tail_that_is_named() -> None:
+    rows = [
+        {"key": f"{workload}-{policy}-{seed}", "point": at, "seed": seed, "workload": workload, "policy": policy,
+         "error": None, "iops": iops, "latency_us.write.p99": 9.0 + at, "latency_us.write.p999": tail,
+         "write_amplification": 1.0}
+        for at, (workload, policy, iops, tail) in enumerate(
+            [("fast", "a", 900.0, 10.0), ("fast", "b", 800.0, 20.0), ("slow", "a", 90.0, 99.0), ("slow", "b", 80.0, 50.0)]
+        )
+        for seed in (1, 2)
+    ]  # fmt: skip
+    axes = [{"name": "workload", "values": ["fast", "slow"]}, {"name": "policy", "values": ["a", "b"]}]
+    meta = {"axes": axes, "metrics": ["iops", "latency_us.write.p999", "write_amplification"], "compare": "policy"}
+    charts = named(from_sweep.figures(pl.DataFrame(rows, schema_overrides={"error": pl.String}), meta))
+    assert "pareto-iops-latency_us.write.p99" not in charts
+    chart = charts["pareto-iops-latency_us.write.p999"]
+    front = next(one for one in chart.series if one.name == "Pareto front")
+    assert sorted(front.labels) == [
+        "workload=fast, policy=a", "workload=slow, policy=a", "workload=slow, policy=b"]  # fmt: skip
+    assert "no other setting of the same workload is as good" in chart.note
 
 
 def test_axes_of_words_have_points() -> None:
