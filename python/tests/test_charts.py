@@ -498,7 +498,7 @@ def test_a_front_is_of_one_workload_and_of_the_tail_that_is_named() -> None:
          "error": None, "iops": iops, "latency_us.write.p99": 9.0 + at, "latency_us.write.p999": tail,
          "write_amplification": 1.0}
         for at, (workload, policy, iops, tail) in enumerate(
-            [("fast", "a", 900.0, 10.0), ("fast", "b", 800.0, 20.0), ("slow", "a", 90.0, 99.0), ("slow", "b", 80.0, 50.0)]
+            [("fast", "a", 900.0, 1.0), ("fast", "b", 800.0, 2.0), ("slow", "a", 90.0, 9.0), ("slow", "b", 80.0, 5.0)]
         )
         for seed in (1, 2)
     ]  # fmt: skip
