@@ -282,12 +282,20 @@ def test_merges_of_a_collection_over_time() -> None:
     (chart,) = collection_figures(many)
     assert isinstance(chart, Plot)
     assert len(chart.series) == 12
-    assert chart.note == "Shows the first 12 of 20. Each point is of 1 to 2 collections."
+    assert chart.note == "Shows the first 12 of 20. Each point is the most of 1 to 2 collections."
+    # Curves that share a figure are coarser, and keep their peaks.
+    peaks = [100 if at == 777 else at % 7 for at in range(2000)]
+    (chart,) = collection_figures([("a", merged(peaks)), ("b", merged(peaks[:50]))])
+    assert isinstance(chart, Plot)
+    a, b = chart.series
+    assert (len(a.x), a.x[-1], len(b.x)) == (100, 2000.0, 50)
+    assert dict(zip(a.x, a.y, strict=True))[780.0] == 100
+    assert max(y for x, y in zip(a.x, a.y, strict=True) if x != 780 and y is not None) == 6
 
 
 def test_no_data_blocks_no_figure(result: dict[str, Any]) -> None:
     assert "collection-merges" not in named(figures_of(result))
-    assert not collection_figures([("page", {"collections": None}), ("idle", merged([]))])
+    assert not collection_figures([("page", {"collections": None}), ("idle", merged([])), ("pages", merged([0, 0]))])
     assert "collection-merges" in named(figures_of({**result, **merged([3, 1])}))
 
 

@@ -58,7 +58,10 @@ _ACTIVITY: dict[str, tuple[type, ...]] = {
     "channels": (list,),
     "dirty_pages": (list,),
 }
-_COLLECTIONS: dict[str, tuple[type, ...]] = {"count": (int,), "per_bin": (int,), "max": (list,), "mean": (list,)}
+_COLLECTIONS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("count", "most", "per_bin"), (int,)),
+    **dict.fromkeys(("max", "mean"), (list,)),
+}
 _BINS: dict[str, tuple[type, ...]] = dict.fromkeys(("host", "gc", "mapping", "waiting", "idle", "dirty_pages"), (list,))
 
 

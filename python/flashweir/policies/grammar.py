@@ -57,6 +57,12 @@ DEFAULT = (
 _SEPARATOR = re.compile(r"[+:]")
 
 
+def default() -> list[str]:
+    """The policies of `DEFAULT` that this engine has the translation layers and planners for."""
+    known = _words()
+    return [name for name in DEFAULT if all("=" in part or part in known for part in _SEPARATOR.split(name))]
+
+
 def read(given: object) -> Policies:
     """The policies that are meant, in their order.
 
@@ -156,7 +162,7 @@ def _listed(given: object) -> Iterable[tuple[str, dict[str, object]]]:
         if text.endswith(".toml"):
             yield from _file(Path(text)).items()
         elif text == "default":
-            yield from ((name, parse(name)) for name in DEFAULT)
+            yield from ((name, parse(name)) for name in default())
         else:
             yield text, parse(text)
 

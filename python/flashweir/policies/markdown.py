@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flashweir.policies.matrix import HEADINGS
-from flashweir.policies.outcome import change, label, outcomes
+from flashweir.policies.outcome import QUANTILES_SAID, change, label, outcomes
 from flashweir.tables import with_interval
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def comparison(frame: "SweepFrame") -> str:
         )
         said += "front of IOPS, p99.9 latency and write amplification."
         parts += [f"## {_plain(one.workload)}", table(headings, rows), *([said] if len(one.entries) > 1 else [])]
-    parts += _rest(meta.get("refused") or {}, meta.get("notes") or ())
+    parts += _rest(meta.get("refused") or {}, [*(meta.get("notes") or ()), QUANTILES_SAID])
     return "\n\n".join([*parts, _made(meta)]) + "\n"
 
 

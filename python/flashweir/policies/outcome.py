@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # From here on a change in per cent has no decimals.
 _LARGE = 100
+QUANTILES_SAID = "Latency quantiles are of all requests of all seeds, their changes of the seeds' quantiles."
 # What the JSON has of a comparison's row.
 _KEPT = ("n", "difference", "low", "high", "relative", "relative_low", "relative_high", "p_holm", "significant",
          "verdict")  # fmt: skip

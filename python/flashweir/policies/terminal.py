@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from flashweir.policies.matrix import HEADINGS
-from flashweir.policies.outcome import Entry, Outcome, change, label, outcomes
+from flashweir.policies.outcome import QUANTILES_SAID, Entry, Outcome, change, label, outcomes
 from flashweir.tables import STYLES, print_bars, print_columns, with_interval
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def print_comparison(frame: "SweepFrame", console: "Console") -> None:
         if place:
             console.print()
         _print_outcome(one, console)
-    _print_rest(meta.get("refused") or {}, meta.get("notes") or (), console)
+    _print_rest(meta.get("refused") or {}, [*(meta.get("notes") or ()), QUANTILES_SAID], console)
 
 
 def print_matrix(found: "Matrix", console: "Console") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError
-from flashweir.policies.grammar import DEFAULT, read
+from flashweir.policies.grammar import default, read
 from flashweir.policies.setup import SEEDS, spec_of
 from flashweir.sweeps.spec import SweepSpec
 
@@ -87,7 +87,7 @@ def _sides(table: Mapping[str, Any]) -> tuple[str, list[str]]:
     candidate = table.get("candidate")
     if not isinstance(candidate, str) or not candidate:
         raise ConfigError(f"candidate: expected a policy: {expected}")
-    names = [name for text in _texts(table, "rivals") for name in (DEFAULT if text == "default" else (text,))]
+    names = [name for text in _texts(table, "rivals") for name in (default() if text == "default" else (text,))]
     if not names:
         raise ConfigError(f"rivals: expected a list of policies, each {expected}")
     if candidate in names:
