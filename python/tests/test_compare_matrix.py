@@ -55,10 +55,14 @@ def test_who_won_where(trial: Path) -> None:
     assert uniform.low > 0
     assert uniform.p999 is not None
     # Nothing is collected there, so nothing differs.
-    assert (roomy.outcome, roomy.change) == ("tie", 0.0)
+    assert (roomy.outcome, roomy.change, roomy.collected) == ("tie", 0.0, False)
+    assert roomy.cells()[0] == ("tie, no collection", "")
+    assert uniform.collected
     totals = found.totals()
     assert (totals["seen"]["win"], totals["unseen"]["tie"], totals["unseen"]["loss"]) == (1, 1, 0)
     assert totals["unseen"]["worst"] == "roomy"
+    assert totals["unseen"]["without_collection"] == 1
+    assert "(1 without a collection decides nothing)" in found.totals_said[1]
     assert list(found.refused) == ["greedy:timing.multi_plane=true"]
     assert found.frame.height == 3 * 3 * 3
     config = {row["workload"]: result["config"]["op_ratio"] for row, result in found.frame.results()}

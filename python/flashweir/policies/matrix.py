@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 OUTCOMES = ("win", "tie", "loss", "failed")
 # Headings of a table of verdicts, after the workload.
 HEADINGS = ("outcome", "candidate, IOPS", "best rival", "its IOPS", "difference", "p99.9", "write amplification")
+_COLLECTED = "flash.gc.erases"
 _STYLES = {"win": "better", "loss": "worse", "failed": "worse"}
 
 
@@ -29,7 +30,8 @@ class Verdict:
     """The candidate against the best rival on one workload.
 
     The changes are shares of what the rival has, None where a side has no value; `low` and `high` are the ends of the
-    95% interval of the change of IOPS, None with fewer than two seeds.
+    95% interval of the change of IOPS, None with fewer than two seeds. `collected` says whether either of the two
+    collected garbage: if not, the workload decides nothing.
     """
 
     workload: str
@@ -43,6 +45,7 @@ class Verdict:
     high: float | None = None
     p999: float | None = None
     write_amplification: float | None = None
+    collected: bool = True
 
     def cells(self, console: "Console | None" = None) -> list[tuple[str, str]]:
         """Texts for a table, and whether each is `better` or `worse`."""
@@ -53,7 +56,7 @@ class Verdict:
         if self.low is not None and self.high is not None and self.low != self.high:
             change += f" ({percent(self.low, ends)} to {percent(self.high, ends)})"
         return [
-            (self.outcome, _STYLES.get(self.outcome, "")),
+            (self.outcome if self.collected else f"{self.outcome}, no collection", _STYLES.get(self.outcome, "")),
             (with_interval(*self.iops[:3], console), ""),
             (self.rival, ""),
             (with_interval(*self.rival_iops[:3], console), ""),
@@ -71,6 +74,7 @@ class Verdict:
             "workload": self.workload,
             "seen": self.seen,
             "outcome": self.outcome,
+            "collected": self.collected,
             "rival": self.rival,
             **shown,
             "change": self.change,
@@ -129,9 +133,8 @@ class Matrix:
             worst = min(changes, key=lambda name: changes[name], default=None)
             found[part] = {
                 "workloads": len(verdicts),
-                **{
-                    f"{name}": sum(one.outcome == name for one in verdicts) for name in ("win", "tie", "loss", "failed")
-                },
+                **{name: sum(one.outcome == name for one in verdicts) for name in OUTCOMES},
+                "without_collection": sum(not one.collected for one in verdicts),
                 "mean_change": math.expm1(math.fsum(logs) / len(logs)) if logs else None,
                 "worst_change": None if worst is None else changes[worst],
                 "worst": worst,
@@ -147,6 +150,8 @@ class Matrix:
             text = f"{part.capitalize()}: {count} workload{'' if count == 1 else 's'}: {total['win']} won, "
             text += f"{total['tie']} tied, "
             text += f"{total['loss']} lost" + (f", {total['failed']} failed" if total["failed"] else "")
+            if idle := total["without_collection"]:
+                text += f" ({idle} without a collection decide{'s' if idle == 1 else ''} nothing)"
             if total["worst"] is not None:
                 text += f"; {percent(total['mean_change'])} in the geometric mean, {percent(total['worst_change'])} at "
                 text += f"worst ({total['worst']})"
@@ -172,7 +177,7 @@ class Matrix:
 
 def judged(trial: Trial, frame: "SweepFrame") -> Matrix:
     """Who won on each workload, from the frame of the trial's sweep."""
-    metrics = [name for name in (frame.meta or {})["metrics"] if name in frame.columns]
+    metrics = [name for name in (*(frame.meta or {})["metrics"], _COLLECTED) if name in frame.columns]
     found: dict[str, dict[str, Group]] = {}
     for (workload, policy), group in groups(frame, ["workload", AXIS], metrics).items():
         found.setdefault(workload, {})[policy] = group
@@ -212,6 +217,7 @@ def _verdict(trial: Trial, workload: str, found: Mapping[str, Group]) -> Verdict
         iops.relative_high,
         _difference(pair, tail).relative,
         _difference(pair, "write_amplification").relative,
+        any(erases > 0 for group in pair for erases in group.by_seed(_COLLECTED).values()),
     )
 
 
