@@ -457,27 +457,6 @@ def test_the_pareto_front_is_what_nothing_beats() -> None:
     assert all("gc.victim=" in label for label in front.labels)
 
 
-def test_a_front_is_of_one_workload_and_of_the_tail_that_is_named() -> None:
-    rows = [
-        {"key": f"{workload}-{policy}-{seed}", "point": at, "seed": seed, "workload": workload, "policy": policy,
-         "error": None, "iops": iops, "latency_us.write.p99": 9.0 + at, "latency_us.write.p999": tail,
-         "write_amplification": 1.0}
-        for at, (workload, policy, iops, tail) in enumerate(
-            [("fast", "a", 900.0, 1.0), ("fast", "b", 800.0, 2.0), ("slow", "a", 90.0, 9.0), ("slow", "b", 80.0, 5.0)]
-        )
-        for seed in (1, 2)
-    ]  # fmt: skip
-    axes = [{"name": "workload", "values": ["fast", "slow"]}, {"name": "policy", "values": ["a", "b"]}]
-    meta = {"axes": axes, "metrics": ["iops", "latency_us.write.p999", "write_amplification"], "compare": "policy"}
-    charts = named(from_sweep.figures(pl.DataFrame(rows, schema_overrides={"error": pl.String}), meta))
-    assert "pareto-iops-latency_us.write.p99" not in charts
-    chart = charts["pareto-iops-latency_us.write.p999"]
-    front = next(one for one in chart.series if one.name == "Pareto front")
-    assert sorted(front.labels) == [
-        "workload=fast, policy=a", "workload=slow, policy=a", "workload=slow, policy=b"]  # fmt: skip
-    assert "no other setting of the same workload is as good" in chart.note
-
-
 def test_axes_of_words_have_points() -> None:
     chart = named(
         from_sweep.figures(*sweep({"gc.victim": ["greedy", "fifo", "random"], "wear.dynamic": [True, False]}))

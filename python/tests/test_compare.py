@@ -9,13 +9,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import SHIPPED_TRACE, SMALL_DRIVE, SMALL_SETTINGS, flashweir, refused
 
 import flashweir as package
 from flashweir import ConfigError
+from flashweir.charts import from_sweep
+from flashweir.charts.model import Plot
 from flashweir.charts.palette import FRONT
 from flashweir.policies.outcome import change, label, outcomes, percent
+from flashweir.statistics import pareto
 
 FULL = {**SMALL_DRIVE, "precondition": "full"}
 SETTINGS = [*SMALL_SETTINGS, "--set=precondition=full"]
@@ -65,10 +69,6 @@ def test_outcomes_have_intervals_changes_and_a_front_each(frame: Any) -> None:
 
 
 def test_a_front_is_of_three_objectives(frame: Any) -> None:
-    import polars as pl
-
-    from flashweir.statistics import pareto
-
     rows = pl.DataFrame({"a": [1, 2, 3, 3], "b": [3, 2, 3, 1], "c": [1, 1, 1, 9]})
     assert pareto(rows, {"a": "max", "b": "min", "c": "min"}).to_dicts() == [
         {"a": 2, "b": 2, "c": 1},
@@ -81,6 +81,29 @@ def test_a_front_is_of_three_objectives(frame: Any) -> None:
     on_front = next(one for one in charts["pareto-iops-latency_us.write.p999"].series if one.name == FRONT)
     assert sorted(text.partition(",")[0] for text in on_front.labels) == ["workload=skewed", "workload=uniform"]
     assert "latency-percentiles-write" in charts
+
+
+def test_a_front_is_of_one_workload_and_of_the_tail_that_is_named() -> None:
+    rows = [
+        {"key": f"{workload}-{policy}-{seed}", "point": at, "seed": seed, "workload": workload, "policy": policy,
+         "error": None, "iops": iops, "latency_us.write.p99": 9.0 + at, "latency_us.write.p999": tail,
+         "write_amplification": 1.0}
+        for at, (workload, policy, iops, tail) in enumerate(
+            [("fast", "a", 900.0, 1.0), ("fast", "b", 800.0, 2.0), ("slow", "a", 90.0, 9.0), ("slow", "b", 80.0, 5.0)]
+        )
+        for seed in (1, 2)
+    ]  # fmt: skip
+    axes = [{"name": "workload", "values": ["fast", "slow"]}, {"name": "policy", "values": ["a", "b"]}]
+    meta = {"axes": axes, "metrics": ["iops", "latency_us.write.p999", "write_amplification"], "compare": "policy"}
+    frame = pl.DataFrame(rows, schema_overrides={"error": pl.String})
+    charts = {chart.name: chart for chart in from_sweep.figures(frame, meta)}
+    assert "pareto-iops-latency_us.write.p99" not in charts
+    chart = charts["pareto-iops-latency_us.write.p999"]
+    assert isinstance(chart, Plot)
+    front = next(one for one in chart.series if one.name == FRONT)
+    assert sorted(front.labels or ()) == [
+        "workload=fast, policy=a", "workload=slow, policy=a", "workload=slow, policy=b"]  # fmt: skip
+    assert "no other setting of the same workload is as good" in chart.note
 
 
 @pytest.mark.parametrize(
