@@ -74,7 +74,7 @@ def compare(
     wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the drive into it.")] = False,
     warmup: Annotated[
         str | None,
-        typer.Option("--warmup", metavar="METHOD", help="Leave out mser-5, steady or requests=N."),
+        typer.Option("--warmup", metavar="METHOD", help="Cut off the warm-up: mser-5, steady, requests=N."),
     ] = None,
     format: Format = None,
     columns: Columns = None,
