@@ -67,7 +67,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         "logical_pages": geometry.logical_pages,
         "physical_pages": geometry.physical_pages(),
         "memory_bytes": memory_bytes(&config, &geometry, pages, run.verify),
-        "engine": if config.uses_events() { "event" } else { "timeline" },
+        "engine": config.engine_name(),
         "seed": run.seed.unwrap_or(1),
         "seeded": generated || config.draws(),
     }))
