@@ -252,6 +252,7 @@ fn page_mapping_over_buffers() {
 }
 
 #[test]
+#[ignore = "the simulator has no cached maps yet"]
 fn cached_maps() {
     // Small enough to be full soon.
     let caches = [32, 96, 256].into_iter();
