@@ -1,5 +1,5 @@
-//! Asynchronous channels behind a shared write buffer, as Wen ("Garbage-Collection Forwarding: A Technique for Improving
-//! Internal Parallelism of Multichannel SSDs", 2012) describes them.
+//! Asynchronous channels behind a shared write buffer, as Wen ("Garbage-Collection Forwarding: A Technique for
+//! Improving Internal Parallelism of Multichannel SSDs", 2012) describes them.
 
 use std::collections::VecDeque;
 

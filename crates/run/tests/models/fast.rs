@@ -1,5 +1,5 @@
-//! FAST as the asynchronous model uses it: one sequential (SW) log block and random (RW) log blocks in FIFO order, fully
-//! associative, over data blocks that are all full.
+//! FAST as the asynchronous model uses it: one sequential (SW) log block and random (RW) log blocks in FIFO order,
+//! fully associative, over data blocks that are all full.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! Page mapping with the whole map in memory: one write frontier, and the block with the fewest valid pages is collected.
+//! Page mapping with the whole map in memory: one write frontier, and the block with the fewest valid pages is
+//! collected.
 
 use crate::ftl::{Ftl, Spent};
 use crate::lockstep::Times;

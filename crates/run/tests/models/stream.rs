@@ -23,8 +23,8 @@ pub(crate) struct Piece {
     pub(crate) sectors: u128,
 }
 
-/// How logical pages lie on parallel units: super page s, which is as many consecutive pages as a unit binds, on unit s mod
-/// n.
+/// How logical pages lie on parallel units: super page s, which is as many consecutive pages as a unit binds, on unit s
+/// mod n.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Striping {
     /// Parallel units.
