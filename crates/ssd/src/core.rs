@@ -253,6 +253,7 @@ impl<C: Content> Core<C> {
             Action::Idle => Ok(false),
             Action::Copy => ftl.follow_copy(unit, &mut sink),
             Action::Merge { block } => ftl.merge(unit, block, &mut sink),
+            Action::Move => ftl.follow_move(unit, &mut sink),
             Action::Erase => ftl.follow_erase(unit, &mut sink),
         }
     }

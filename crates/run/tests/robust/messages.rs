@@ -62,7 +62,7 @@ fn every_refusal_of_the_table_is_reached() {
     const DIRECT: Setting<'_> = ("ftl.kind", "direct");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 41] = [
+    let examples: [&[Setting<'_>]; 44] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -83,6 +83,9 @@ fn every_refusal_of_the_table_is_reached() {
         &[STEP, ("gc.planner", "cycle-filling")],
         &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
         &[STEP, ("gc.planner", "super-data-block")],
+        &[("gc.planner", "selective-filling")],
+        &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.throttle", "2")],
+        &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.merged_percent", "0")],
         &[AHEAD],
         &[AHEAD, ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
         &[AHEAD, ("buffer.bytes", "32KiB"), ("planes", "2")],

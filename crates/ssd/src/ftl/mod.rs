@@ -224,6 +224,14 @@ impl Ftl {
         }
     }
 
+    /// What a unit does while another one moves what is left of its victim: the same, if that is what it would do next.
+    pub(crate) fn follow_move(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+        match self {
+            Ftl::Log(log) => log.follow_move(unit, flash),
+            Ftl::Page(_) | Ftl::Direct => Ok(false),
+        }
+    }
+
     /// What a unit does while another one erases its victim: it erases one of its own that has nothing left. Returns
     /// whether there was one.
     pub(crate) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
