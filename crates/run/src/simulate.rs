@@ -50,7 +50,7 @@ pub fn simulate_sharing(
     }
     let seed = run.seed.unwrap_or(1);
     let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some();
-    let mut simulation = Simulation::new(&config, Options { seed, verify: run.verify, record })?;
+    let mut simulation = Simulation::new(&config, Options { seed, verify: run.verify, record, power_cuts: false })?;
     if !run.wrap {
         workloads.check_spans(simulation.geometry())?;
     }

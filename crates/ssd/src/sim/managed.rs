@@ -387,7 +387,8 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
     }
 
     fn take_recorded(&mut self) -> Recorded {
-        let recorded = self.line.probe.take();
+        let mut recorded = self.line.probe.take();
+        self.core.content.put_times(&mut recorded);
         let settled_ns = self.line.settled_ns(self.now_ns).min(self.now_ns);
         Recorded { settled_ns: settled_ns.min(self.full_since_ns.unwrap_or(u64::MAX)), ..recorded }
     }

@@ -2,6 +2,7 @@
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
 mod managed;
+mod power;
 
 use flashweir_ssd::config::layers::{Layer, resolve};
 use std::collections::BTreeMap;
@@ -104,7 +105,7 @@ fn config(settings: &[(&'static str, String)], engine: &str) -> Option<Config> {
 }
 
 fn start(config: &Config, verify: bool) -> Simulation {
-    let mut simulation = Simulation::new(config, Options { seed: 5, verify, record: verify })
+    let mut simulation = Simulation::new(config, Options { seed: 5, verify, record: verify, ..Options::default() })
         .expect("a checked configuration");
     if config.precondition == flashweir_ssd::config::Precondition::Full {
         let pages = simulation.geometry().logical_pages;
