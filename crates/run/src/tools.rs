@@ -105,7 +105,7 @@ pub fn trace_generate(
     let not_written = writer.finish()?;
     Ok(json!({
         "workload": spec.canonical(),
-        "requests": spec.count(),
+        "requests": done,
         "written_as": format.name(),
         "not_written": not_written,
     }))

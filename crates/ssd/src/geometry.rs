@@ -133,7 +133,10 @@ impl Geometry {
         if page * bound > most {
             return Err(ConfigError::Refused {
                 keys: format!("units, planes_bound: {bound} pages of {page} bytes bound"),
-                reason: format!("a page of a unit is at most {}KiB: bind fewer, or use smaller pages", most >> 10),
+                reason: format!(
+                    "a page of a unit is at most {}KiB: bind fewer, or use smaller pages",
+                    most >> 10
+                ),
             });
         }
         if config.capacity.0 < page || config.capacity.0 > 1 << 60 {

@@ -62,11 +62,12 @@ fn every_refusal_of_the_table_is_reached() {
     const DIRECT: Setting<'_> = ("ftl.kind", "direct");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 34] = [
+    let examples: [&[Setting<'_>]; 40] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
         &[("gc.victim", "d-choices"), ("gc.choices", "0")],
+        &[("ftl.kind", "kast"), ("ftl.associativity", "0")],
         &[("alloc.kind", "dynamic"), ("alloc.mode", "2")],
         &[("buffer.bytes", "4095")],
         &[("buffer.ack", "flash")],
@@ -83,14 +84,19 @@ fn every_refusal_of_the_table_is_reached() {
         &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
         &[STEP, ("gc.planner", "super-data-block")],
         &[AHEAD],
+        &[AHEAD, ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
         &[AHEAD, ("buffer.bytes", "32KiB"), ("planes", "2")],
         &[("gc.spare_blocks", "7")],
         &[("buffer.order", "in-order")],
         &[STEP, ("buffer.order", "in-order")],
         &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
         &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("planes", "2")],
+        &[("ftl.kind", "bast"), ("gc.throttle", "4")],
+        &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
+        &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
         &[("planes_bound", "true")],
         &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
+        &[("buffer.coalesce", "false"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
         &[("buffer.coalesce", "false")],
         &[STEP, ("dies", "2")],
         &[STEP, ("alloc.kind", "dynamic")],

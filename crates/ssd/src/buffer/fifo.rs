@@ -360,7 +360,8 @@ mod tests {
             assert!(buffer.insert(&page(17, 0, 8, 1, 4)).is_none(), "the fifth request finds it full");
             let mut set = Vec::new();
             buffer.flush_set(0..4, &mut set);
-            let mut taken: Vec<_> = set.iter().map(|(queue, slot)| (*queue, buffer.entry(*slot).request)).collect();
+            let mut taken: Vec<_> =
+                set.iter().map(|(queue, slot)| (*queue, buffer.entry(*slot).request)).collect();
             taken.sort_unstable();
             taken
         };

@@ -29,7 +29,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     REFUSALS.iter().chain(&managed::MANAGED)
 }
 
-const REFUSALS: [Refusal; 15] = [
+const REFUSALS: [Refusal; 16] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -51,6 +51,14 @@ const REFUSALS: [Refusal; 15] = [
         applies: |config| {
             use crate::gc::VictimConfig::DChoices;
             matches!(&config.gc.victim, DChoices(choice) if !(1..=1000).contains(&choice.choices))
+        },
+    },
+    Refusal {
+        keys: "ftl.associativity",
+        reason: "expected 1 to 256 data blocks",
+        applies: |config| {
+            let legal = 1..=crate::ftl::MOST_ASSOCIATIVITY;
+            matches!(&config.ftl, FtlConfig::Kast(kast) if !legal.contains(&kast.associativity))
         },
     },
     Refusal {

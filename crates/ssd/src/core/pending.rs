@@ -98,7 +98,8 @@ impl Pending {
     pub(super) fn join_step(&mut self, command: Command, plane: u32, request: u64) {
         let planes = 1 << plane;
         let of_die = |grouped: &&mut Grouped| grouped.command.die == command.die;
-        let after_own = self.commands.iter_mut().rev().filter(of_die).take_while(|last| last.planes & planes == 0);
+        let after_own =
+            self.commands.iter_mut().rev().filter(of_die).take_while(|last| last.planes & planes == 0);
         match after_own.filter(|last| last.command.kind == command.kind).last() {
             Some(first) => first.add(&command, planes),
             None => self.commands.push(Grouped { command, planes, pages: Vec::new(), request }),

@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use log::LogFtl;
+pub(crate) use log::kast::MOST_ASSOCIATIVITY;
 pub(crate) use page::PageFtl;
 
 use crate::alloc::Home;
@@ -37,6 +38,10 @@ pub enum FtlConfig {
     LogBlock(log::log_block::Config),
     /// FAST: a block map, one log block for sequential writes, the others for random ones.
     Fast(log::fast::Config),
+    /// BAST: a block map, and a log block of its own for each data block that is overwritten, as long as there are enough.
+    Bast(log::bast::Config),
+    /// KAST: FAST whose log blocks for random writes are shared by a limited number of data blocks each.
+    Kast(log::kast::Config),
 }
 
 impl Default for FtlConfig {
@@ -50,8 +55,8 @@ impl FtlConfig {
     pub(crate) fn blocks_besides_log(&self) -> Option<u64> {
         match self {
             FtlConfig::Page(_) | FtlConfig::Direct(_) => None,
-            FtlConfig::LogBlock(_) => Some(0),
-            FtlConfig::Fast(_) => Some(1),
+            FtlConfig::LogBlock(_) | FtlConfig::Bast(_) => Some(0),
+            FtlConfig::Fast(_) | FtlConfig::Kast(_) => Some(1),
         }
     }
 
@@ -144,7 +149,9 @@ impl Ftl {
         match &config.ftl {
             FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(config, geometry, shared_map, seed))),
             FtlConfig::Direct(_) => Ftl::Direct,
-            FtlConfig::LogBlock(_) | FtlConfig::Fast(_) => Ftl::Log(Box::new(LogFtl::new(config, geometry))),
+            FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
+                Ftl::Log(Box::new(LogFtl::new(config, geometry)))
+            }
         }
     }
 
@@ -211,7 +218,7 @@ impl Ftl {
     /// next, going on to the next victim when one has nothing left. Returns whether there was anything to do.
     pub(crate) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
-            Ftl::Page(page) => page.follow_copy(unit, flash),
+            Ftl::Page(page) => Ok(page.follow_copy(unit, flash)),
             Ftl::Log(log) => log.follow_copy(unit, flash),
             Ftl::Direct => Ok(false),
         }
@@ -222,7 +229,7 @@ impl Ftl {
     pub(crate) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
             Ftl::Page(page) => page.follow_erase(unit, flash),
-            Ftl::Log(log) => log.follow_erase(unit, flash),
+            Ftl::Log(log) => Ok(log.follow_erase(unit, flash)),
             Ftl::Direct => Ok(false),
         }
     }

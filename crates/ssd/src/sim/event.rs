@@ -94,9 +94,8 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             writes_under_way: 0,
             queue_depth,
             unbound: VecDeque::new(),
-            buffer: (pages > 0).then(|| {
-                WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), queues)
-            }),
+            buffer: (pages > 0)
+                .then(|| WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), queues)),
             ack: config.buffer.ack,
             stalled: VecDeque::new(),
             full_since_ns: None,

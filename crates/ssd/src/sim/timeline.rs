@@ -49,12 +49,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         };
         let pages = config.buffer_pages();
         let buffer = (pages > 0).then(|| Buffered {
-            buffer: WriteBuffer::new(
-                &config.buffer,
-                pages,
-                core.flash_page_sectors(),
-                core.geometry.units(),
-            ),
+            buffer: WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), core.geometry.units()),
             ack: config.buffer.ack,
             under_way: BinaryHeap::new(),
         });
@@ -281,11 +276,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
     }
 
     fn times(&self) -> Times {
-        Times {
-            dies: self.line.usage.dies.clone(),
-            buses: self.line.usage.buses.clone(),
-            lock_step: None,
-        }
+        Times { dies: self.line.usage.dies.clone(), buses: self.line.usage.buses.clone(), lock_step: None }
     }
 
     fn state(&self) -> &dyn State {

@@ -76,6 +76,9 @@ mod tests {
         assert_eq!(collections.merged, (0..10_000u64).map(|number| number % 7).sum::<u64>());
         assert_eq!(collections.sum.iter().sum::<u64>(), collections.merged);
         assert_eq!(collections.max.len(), 1250);
-        assert!((collections.means()[1249] - (9992..10_000).map(|n| n % 7).sum::<u64>() as f64 / 8.0).abs() < 1e-9);
+        assert!(
+            (collections.means()[1249] - (9992..10_000).map(|n| n % 7).sum::<u64>() as f64 / 8.0).abs()
+                < 1e-9
+        );
     }
 }

@@ -31,7 +31,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec!["striped", "striped", "dynamic"]),
         prop::sample::select(vec!["empty", "full"]),
     );
-    (shape, gc, flash, host).prop_map(|(shape, gc, flash, host)| {
+    let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast"]);
+    (shape, gc, flash, host, ftl).prop_map(|(shape, gc, flash, host, ftl)| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
@@ -65,6 +66,13 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("buffer.bytes", (buffer_pages * page).to_string()),
             ("precondition", precondition.into()),
         ];
+        if ftl != "page" {
+            let victims = ["gc.victim", "gc.frontiers", "gc.free_blocks"];
+            settings.retain(|(key, _)| {
+                !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind"
+            });
+            settings.push(("ftl.kind", ftl.into()));
+        }
         if buffer_pages > 0 && ack_flash {
             settings.push(("buffer.ack", "flash".into()));
         }

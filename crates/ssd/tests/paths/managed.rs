@@ -11,7 +11,13 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let gc = (
         prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
         prop::sample::select(vec![
-            "none", "super-data-block", "cycle-stealing", "cycle-stealing", "forwarding", "forwarding", "cycle-filling",
+            "none",
+            "super-data-block",
+            "cycle-stealing",
+            "cycle-stealing",
+            "forwarding",
+            "forwarding",
+            "cycle-filling",
             "cycle-filling",
         ]),
         0..4u32,
@@ -28,7 +34,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         any::<bool>(),
         prop::sample::select(vec!["empty", "full"]),
     );
-    let ftl = prop::sample::select(vec!["page"]);
+    let ftl = prop::sample::select(vec!["page", "log-block", "fast", "bast", "kast"]);
     (shape, gc, host, ftl, any::<bool>()).prop_map(|(shape, gc, host, ftl, lock_step)| {
         let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, planner, throttle, spare_blocks, free_blocks) = gc;
@@ -66,7 +72,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         if ftl == "page" {
             settings.push(("gc.victim", victim.into()));
             settings.push(("gc.free_blocks", free_blocks.to_string()));
-        } else {
+        } else if matches!(ftl, "log-block" | "fast") {
             settings.push(("gc.throttle", throttle.to_string()));
         }
         if buffer_pages > 0 {
@@ -88,9 +94,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
 
 pub(super) fn managed_cases() -> (impl Strategy<Value = Case>, ProptestConfig) {
     let strategy = settings().prop_flat_map(|settings| {
-        let sectors = config(&settings, "auto").map_or(64, |config| {
-            flashweir_ssd::Geometry::new(&config).expect("checked").capacity_sectors()
-        });
+        let sectors = config(&settings, "auto")
+            .map_or(64, |config| flashweir_ssd::Geometry::new(&config).expect("checked").capacity_sectors());
         (Just(settings), requests(sectors))
     });
     (strategy, cases().1)

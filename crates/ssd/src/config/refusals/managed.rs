@@ -2,17 +2,19 @@
 
 use super::Refusal;
 use crate::alloc::AllocConfig;
-use crate::buffer::Order;
+use crate::buffer::{Ack, Order};
 use crate::config::{Clock, Config, Engine, Units};
 use crate::ftl::FtlConfig;
 use crate::gc::{GcConfig, PlannerConfig};
+use crate::host::HostConfig;
 use crate::sched::SchedConfig;
+use crate::wear::WearConfig;
 
 fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
     planner(&config.gc.planner)
 }
 
-pub(super) const MANAGED: [Refusal; 19] = [
+pub(super) const MANAGED: [Refusal; 24] = [
     Refusal {
         keys: "gc.planner=super-data-block or cycle-stealing, clock=async",
         reason: "what others do while one collects is counted in common cycles: set clock=lock-step, or gc.planner=cycle-filling",
@@ -22,7 +24,9 @@ pub(super) const MANAGED: [Refusal; 19] = [
         keys: "gc.planner=forwarding or cycle-filling, clock=lock-step",
         reason: "with a common clock a collection stops every channel, so none runs dry: set clock=async, or \
                  gc.planner=cycle-stealing",
-        applies: |config| config.gc.planner.needs_lock_step() == Some(false) && config.clock == Clock::LockStep,
+        applies: |config| {
+            config.gc.planner.needs_lock_step() == Some(false) && config.clock == Clock::LockStep
+        },
     },
     Refusal {
         keys: "gc.planner, units=synchronized",
@@ -38,14 +42,24 @@ pub(super) const MANAGED: [Refusal; 19] = [
         keys: "gc.planner=super-data-block, ftl.kind",
         reason: "only where blocks are mapped are there data blocks to merge: set ftl.kind=log-block or fast",
         applies: |config| {
-            is(config, |planner| matches!(planner, PlannerConfig::SuperDataBlock(_))) && !config.ftl.maps_blocks()
+            is(config, |planner| matches!(planner, PlannerConfig::SuperDataBlock(_)))
+                && !config.ftl.maps_blocks()
         },
     },
     Refusal {
         keys: "gc.planner=forwarding, buffer.bytes=0",
         reason: "a channel collects ahead when the write buffer is full: set buffer.bytes",
         applies: |config| {
-            is(config, |planner| matches!(planner, PlannerConfig::Forwarding(_))) && config.buffer.bytes.0 == 0
+            is(config, |planner| matches!(planner, PlannerConfig::Forwarding(_)))
+                && config.buffer.bytes.0 == 0
+        },
+    },
+    Refusal {
+        keys: "gc.planner=forwarding, buffer.ack=flash",
+        reason: "pages that are acknowledged from flash leave the buffer at once, so it does not fill up while others collect:                  set buffer.ack=buffer",
+        applies: |config| {
+            is(config, |planner| matches!(planner, PlannerConfig::Forwarding(_)))
+                && config.buffer.ack == Ack::Flash
         },
     },
     Refusal {
@@ -62,7 +76,8 @@ pub(super) const MANAGED: [Refusal; 19] = [
         keys: "gc.spare_blocks, gc.planner",
         reason: "the threshold acts only with a planner that collects before it must: set gc.planner=forwarding or cycle-filling",
         applies: |config| {
-            config.gc.spare_blocks != GcConfig::default().spare_blocks && !config.gc.planner.heeds_spare_blocks()
+            config.gc.spare_blocks != GcConfig::default().spare_blocks
+                && !config.gc.planner.heeds_spare_blocks()
         },
     },
     Refusal {
@@ -89,6 +104,31 @@ pub(super) const MANAGED: [Refusal; 19] = [
         applies: |config| config.buffer.order == Order::InOrder && config.planes > 1 && !config.planes_bound,
     },
     Refusal {
+        keys: "gc.throttle, ftl.kind",
+        reason: "only where a log block has pages of any number of data blocks is that to be limited: set ftl.kind=log-block or \
+                 fast",
+        applies: |config| {
+            config.gc.throttle > 0 && !matches!(config.ftl, FtlConfig::LogBlock(_) | FtlConfig::Fast(_))
+        },
+    },
+    Refusal {
+        keys: "ftl.kind that maps blocks, gc.victim, gc.frontiers, gc.free_blocks, wear.*",
+        reason: "a log is collected from its oldest block on, into the one block kept erased: leave these keys out",
+        applies: |config| {
+            let default = GcConfig::default();
+            config.ftl.maps_blocks()
+                && (config.gc.victim != default.victim
+                    || config.gc.frontiers != default.frontiers
+                    || config.gc.free_blocks != default.free_blocks
+                    || config.wear != WearConfig::default())
+        },
+    },
+    Refusal {
+        keys: "ftl.kind that maps blocks, alloc.kind=dynamic",
+        reason: "a data block holds pages of one unit, at their places: use alloc.kind=striped, or ftl.kind=page",
+        applies: |config| config.ftl.maps_blocks() && matches!(config.alloc, AllocConfig::Dynamic(_)),
+    },
+    Refusal {
         keys: "planes_bound=true, planes=1",
         reason: "a die of one plane has nothing to bind: set planes",
         applies: |config| config.planes_bound && config.planes == 1,
@@ -97,6 +137,14 @@ pub(super) const MANAGED: [Refusal; 19] = [
         keys: "buffer.coalesce=false, buffer.order=in-order",
         reason: "in order no write joins an older one anyway: leave buffer.coalesce out",
         applies: |config| !config.buffer.coalesce && config.buffer.order == Order::InOrder,
+    },
+    Refusal {
+        keys: "buffer.coalesce=false, buffer.ack=flash, host.queue_depth=1",
+        reason: "each write is on flash before the next comes, so nothing waits that it could join: leave buffer.coalesce out",
+        applies: |config| {
+            let one_at_a_time = matches!(&config.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
+            !config.buffer.coalesce && config.buffer.ack == Ack::Flash && one_at_a_time
+        },
     },
     Refusal {
         keys: "buffer.coalesce=false, buffer.bytes=0",
@@ -117,7 +165,8 @@ pub(super) const MANAGED: [Refusal; 19] = [
                  ftl.kind that collects",
         applies: |config| {
             config.is_managed()
-                && (matches!(config.ftl, FtlConfig::Direct(_)) || matches!(config.alloc, AllocConfig::Dynamic(_)))
+                && (matches!(config.ftl, FtlConfig::Direct(_))
+                    || matches!(config.alloc, AllocConfig::Dynamic(_)))
         },
     },
     Refusal {

@@ -56,21 +56,17 @@ impl PageFtl {
     }
 
     /// Moves a page of what would be collected next.
-    pub(in crate::ftl) fn follow_copy(
-        &mut self,
-        unit: u32,
-        flash: &mut impl Flash,
-    ) -> Result<bool, RunError> {
+    pub(in crate::ftl) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
         // Each turn but the last finds a victim without valid pages; there are no more of them than blocks.
         while self.take_victim(unit, true) {
             if self.move_page(unit, flash) {
-                return Ok(true);
+                return true;
             }
             if self.units[unit as usize].steps.victim.is_some() {
-                return Ok(false);
+                return false;
             }
         }
-        Ok(false)
+        false
     }
 
     /// Erases a victim that has nothing left.
