@@ -393,16 +393,6 @@ impl<C: Content> Core<C> {
         Ok(true)
     }
 
-    /// How long the page's version before has to be read, transfer included, before the page is programmed, ns; 0 if all of it
-    /// is there (`whole`), or nothing was.
-    pub(crate) fn rewrite_read_ns(&self, lpn: u64, whole: bool) -> u64 {
-        if whole {
-            return 0;
-        }
-        let old = self.alloc.locate(lpn).and_then(|home| self.ftl.lookup(home));
-        old.map_or(0, |ppn| self.timing.read_ns(ppn % self.pages_per_block) + self.timing.transfer_ns)
-    }
-
     /// Forgets whole pages of `part`; a page covered in part keeps its data.
     pub(crate) fn trim(&mut self, part: Part, executor: &impl Executor) {
         if u64::from(part.end - part.first) < self.page_sectors.get() {

@@ -2,6 +2,7 @@
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
 mod managed;
+mod matrix;
 mod power;
 
 use flashweir_ssd::config::layers::{Layer, resolve};

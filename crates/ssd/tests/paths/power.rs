@@ -42,7 +42,7 @@ fn has(settings: &[(&'static str, String)], key: &str, value: &str) -> bool {
 fn check(strategy: impl Strategy<Value = Case>, settings: ProptestConfig) {
     let (ran, overtaken) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     TestRunner::new(settings.clone())
-        .run(&(strategy, prop::collection::vec(0..1.0, 30)), |((settings, requests), places)| {
+        .run(&(strategy, prop::collection::vec(0.0..1.0, 30)), |((settings, requests), places)| {
             let Some(config) = config(&settings, "auto") else { return Ok(()) };
             if has(&settings, "alloc.kind", "dynamic") {
                 return Ok(());
