@@ -168,9 +168,11 @@ impl Host {
         }
     }
 
-    /// A flush issued at `issue_ns` is done. Returns the trims that it journals.
-    pub(super) fn flush(&mut self, issue_ns: u64) -> BTreeMap<u64, Trim> {
-        while self.unflushed.front().is_some_and(|(time_ns, _)| *time_ns <= issue_ns)
+    /// Flush `request`, issued at `issue_ns`, is done. Returns the trims that it journals.
+    pub(super) fn flush(&mut self, issue_ns: u64, request: u64) -> BTreeMap<u64, Trim> {
+        // What is issued at the same instant is issued in the order of the numbers.
+        let is_before = |(time_ns, part): &(u64, Part)| (*time_ns, part.request) < (issue_ns, request);
+        while self.unflushed.front().is_some_and(is_before)
             && let Some((_, part)) = self.unflushed.pop_front()
         {
             if let Some(page) = self.pages.get_mut(&part.lpn) {

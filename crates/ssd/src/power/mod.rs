@@ -65,7 +65,7 @@ enum Event {
     Trim { request: u64 },
     Flash(Change),
     Acknowledge { request: u64 },
-    Flush { issue_ns: u64 },
+    Flush { issue_ns: u64, request: u64 },
 }
 
 impl Event {
@@ -145,7 +145,7 @@ impl PowerCuts {
             let (request, issue_ns) = (record.number, record.issue_ns);
             let done = match record.request.op {
                 Op::Read => continue,
-                Op::Flush => Event::Flush { issue_ns },
+                Op::Flush => Event::Flush { issue_ns, request },
                 Op::Write | Op::Trim => Event::Acknowledge { request },
             };
             self.add(record.completion_ns, request, done);
@@ -187,8 +187,8 @@ impl PowerCuts {
         match event {
             Event::Trim { request } => self.host.trim(request),
             Event::Acknowledge { request } => self.host.acknowledge(now_ns, request),
-            Event::Flush { issue_ns } => {
-                for (lpn, trim) in self.host.flush(issue_ns) {
+            Event::Flush { issue_ns, request } => {
+                for (lpn, trim) in self.host.flush(issue_ns, request) {
                     self.change(lpn, |flash| flash.trim(lpn, trim));
                 }
             }
