@@ -62,7 +62,7 @@ fn every_refusal_of_the_table_is_reached() {
     const DIRECT: Setting<'_> = ("ftl.kind", "direct");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 40] = [
+    let examples: [&[Setting<'_>]; 41] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -94,6 +94,7 @@ fn every_refusal_of_the_table_is_reached() {
         &[("ftl.kind", "bast"), ("gc.throttle", "4")],
         &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
         &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
+        &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
         &[("planes_bound", "true")],
         &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
         &[("buffer.coalesce", "false"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],

@@ -22,6 +22,7 @@ fn workload(kind: &str, pages: u64, count: u64) -> String {
 }
 
 /// Write amplification under uniform writes, after as many as are measured.
+#[expect(clippy::cast_sign_loss, reason = "a positive number of capacities")]
 fn measure(drive: &Drive, pages: u64, capacities: f64) -> f64 {
     let count = (capacities * pages as f64) as u64;
     let mut run = drive.start(&workload("random", pages, 2 * count));

@@ -5,13 +5,13 @@
 /// FAST whose sequential log block is completed with copies when another block's turn comes. Data blocks merged for each
 /// victim are `m b`; a write to the first page of a block (one in b) costs b - 1 copies.
 pub(crate) fn fast(data_blocks: f64, pages_per_block: f64, log_blocks: f64) -> f64 {
-    let (d, b, r) = (data_blocks, pages_per_block, log_blocks);
+    let pages = pages_per_block;
     // Pages that a data block collects in the log between two merges, if nothing were merged early.
-    let x = (r - 0.5) * b / d;
-    let k = x / (b - 1.0);
-    let survives = (-k).exp();
-    let m = survives / (1.0 + x * (1.0 - survives) / k);
-    1.0 + (b - 1.0) * m + (b - 1.0) / b
+    let logged = (log_blocks - 0.5) * pages / data_blocks;
+    let early = logged / (pages - 1.0);
+    let survives = (-early).exp();
+    let merged = survives / (1.0 + logged * (1.0 - survives) / early);
+    1.0 + (pages - 1.0) * merged + (pages - 1.0) / pages
 }
 
 /// BAST: a write whose data block is not among the R that were written last and have a log block costs a full merge. Exact

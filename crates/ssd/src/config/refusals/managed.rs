@@ -14,7 +14,7 @@ fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
     planner(&config.gc.planner)
 }
 
-pub(super) const MANAGED: [Refusal; 24] = [
+pub(super) const MANAGED: [Refusal; 25] = [
     Refusal {
         keys: "gc.planner=super-data-block or cycle-stealing, clock=async",
         reason: "what others do while one collects is counted in common cycles: set clock=lock-step, or gc.planner=cycle-filling",
@@ -127,6 +127,11 @@ pub(super) const MANAGED: [Refusal; 24] = [
         keys: "ftl.kind that maps blocks, alloc.kind=dynamic",
         reason: "a data block holds pages of one unit, at their places: use alloc.kind=striped, or ftl.kind=page",
         applies: |config| config.ftl.maps_blocks() && matches!(config.alloc, AllocConfig::Dynamic(_)),
+    },
+    Refusal {
+        keys: "planes_bound=true, timing.multi_plane=true",
+        reason: "bound planes run every command together as it is: leave timing.multi_plane out",
+        applies: |config| config.planes_bound && config.timing.multi_plane,
     },
     Refusal {
         keys: "planes_bound=true, planes=1",
