@@ -24,9 +24,10 @@ pub(crate) fn parse(asked: Option<&Value>) -> Result<Option<Cuts>, Error> {
     }
     let times = list.iter().map(|asked| match one(asked)? {
         Cuts::At(times) => Ok(times),
-        Cuts::Random(count) => {
-            Err(refused(&count.to_string(), "only times such as 1.5s beside others: a number of random cuts stands alone"))
-        }
+        Cuts::Random(count) => Err(refused(
+            &count.to_string(),
+            "only times such as 1.5s beside others: a number of random cuts stands alone",
+        )),
     });
     let times: Result<Vec<_>, _> = times.collect();
     Ok(Some(Cuts::At(times?.concat())))
@@ -41,13 +42,19 @@ fn one(asked: &Value) -> Result<Cuts, Error> {
         if (1..=MOST_CUTS).contains(&count) {
             return Ok(Cuts::Random(count));
         }
-        return Err(refused(&text, &format!("1 to {MOST_CUTS} random cuts, or a time with its unit, such as 1.5s")));
+        return Err(refused(
+            &text,
+            &format!("1 to {MOST_CUTS} random cuts, or a time with its unit, such as 1.5s"),
+        ));
     }
     // A bare number of nanoseconds would be mistaken for a number of cuts.
     let has_unit = text.ends_with('s');
     match parse_nanos(&text).filter(|_| has_unit) {
         Some(time_ns) => Ok(Cuts::At(vec![time_ns])),
-        None => Err(refused(&text, "a time of the run with its unit, such as 1.5s or 20us, or a whole number of random cuts")),
+        None => Err(refused(
+            &text,
+            "a time of the run with its unit, such as 1.5s or 20us, or a whole number of random cuts",
+        )),
     }
 }
 
@@ -101,7 +108,8 @@ fn seconds(time_ns: u64) -> f64 {
 
 fn summary(outcomes: &[Outcome]) -> Value {
     let figures = |of: fn(&Outcome) -> u64| {
-        let (total, max) = outcomes.iter().map(of).fold((0, 0), |(sum, max), next| (sum + next, next.max(max)));
+        let (total, max) =
+            outcomes.iter().map(of).fold((0, 0), |(sum, max), next| (sum + next, next.max(max)));
         json!({"total": total, "mean": total as f64 / outcomes.len().max(1) as f64, "max": max})
     };
     let flushed: u64 = outcomes.iter().map(|outcome| outcome.flushed_sectors_lost).sum();
@@ -168,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_result_tells_of_a_thousand_cuts_and_of_the_first_that_is_worst() {
-        let outcome = |time_ns| Outcome { time_ns, acknowledged_sectors_lost: time_ns % 7, ..Outcome::default() };
+        let outcome =
+            |time_ns| Outcome { time_ns, acknowledged_sectors_lost: time_ns % 7, ..Outcome::default() };
         let outcomes: Vec<_> = (0..2500).map(outcome).collect();
         let told = summary(&outcomes);
         let details = told["details"].as_array().expect("a list");

@@ -37,9 +37,15 @@ fn run(spec: &RunSpec) -> Result<Value, String> {
 
 #[test]
 fn cuts_change_nothing_else_and_are_the_same_every_time() {
-    for settings in [&[][..], &[("ftl.kind", "fast")], &[("clock", "async")], &[("clock", "async"), ("host.queue_depth", "4")]] {
+    for settings in [
+        &[][..],
+        &[("ftl.kind", "fast")],
+        &[("clock", "async")],
+        &[("clock", "async"), ("host.queue_depth", "4")],
+    ] {
         let plain = run(&spec(settings, None)).expect("a legal run");
-        let mut cut = run(&RunSpec { verify: true, ..spec(settings, Some(json!(200))) }).expect("a legal run");
+        let mut cut =
+            run(&RunSpec { verify: true, ..spec(settings, Some(json!(200))) }).expect("a legal run");
         let again = run(&spec(settings, Some(json!("200")))).expect("a legal run");
         assert_eq!(cut, again, "{settings:?}");
         let cuts = cut.as_object_mut().and_then(|result| result.remove("power_cuts")).expect("cuts");
@@ -52,7 +58,9 @@ fn cuts_change_nothing_else_and_are_the_same_every_time() {
 
 #[test]
 fn a_buffer_loses_what_it_holds_and_only_in_order_a_prefix_survives() {
-    let cuts = |settings: &[(&str, &str)]| run(&spec(settings, Some(json!(500)))).expect("a legal run")["power_cuts"].take();
+    let cuts = |settings: &[(&str, &str)]| {
+        run(&spec(settings, Some(json!(500)))).expect("a legal run")["power_cuts"].take()
+    };
     let any = cuts(&[]);
     let in_order = cuts(&[("buffer.order", "in-order")]);
     let flash = cuts(&[("buffer.ack", "flash")]);
@@ -76,16 +84,25 @@ fn cuts_at_given_times_come_in_their_order() {
     let details = result["power_cuts"]["details"].as_array().expect("a list").clone();
     let times: Vec<_> = details.iter().map(|detail| detail["time_s"].as_f64()).collect();
     assert_eq!(times, [Some(0.0), Some(0.0007), Some(0.02)]);
-    assert_eq!(details[0]["acknowledged_sectors_lost"], json!(0));
+    // At the first instant the buffer has taken as much as it holds, and nothing is programmed.
+    assert!(
+        details[0]["acknowledged_sectors_lost"].as_u64() > Some(16) && details[0]["prefix"] == json!(true)
+    );
 }
 
 #[test]
 fn what_makes_no_sense_is_refused_in_a_line() {
-    let refused = |settings: &[(&str, &str)], cut: Value| run(&spec(settings, Some(cut))).expect_err("refused");
-    assert!(refused(&[], json!("1 fortnight")).starts_with("power cut 1 fortnight: expected a time of the run"));
+    let refused =
+        |settings: &[(&str, &str)], cut: Value| run(&spec(settings, Some(cut))).expect_err("refused");
+    assert!(
+        refused(&[], json!("1 fortnight")).starts_with("power cut 1 fortnight: expected a time of the run")
+    );
     let async_clock = ("clock", "async");
     let dynamic = refused(&[async_clock, ("alloc.kind", "dynamic")], json!(3));
-    assert!(dynamic.contains("power cuts, alloc.kind=dynamic") && dynamic.contains("alloc.kind=striped"), "{dynamic}");
+    assert!(
+        dynamic.contains("power cuts, alloc.kind=dynamic") && dynamic.contains("alloc.kind=striped"),
+        "{dynamic}"
+    );
     let direct = refused(&[async_clock, ("ftl.kind", "direct"), ("precondition", "empty")], json!(3));
     assert!(direct.contains("power cuts, ftl.kind=direct"), "{direct}");
 }
@@ -95,6 +112,9 @@ fn a_cut_beyond_the_end_says_when_that_was_and_leaves_no_file() {
     let log = std::env::temp_dir().join(format!("flashweir-power-{}.parquet", std::process::id()));
     let spec = RunSpec { requests: Some(log.clone()), ..spec(&[], Some(json!(["1ms", "2000s"]))) };
     let message = run(&spec).expect_err("beyond the end");
-    assert!(message.starts_with("power cut at 2000 s: expected a time within the run, which ended at "), "{message}");
+    assert!(
+        message.starts_with("power cut at 2000 s: expected a time within the run, which ended at "),
+        "{message}"
+    );
     assert!(!log.exists());
 }

@@ -83,7 +83,8 @@ impl Plan {
                 // Only a run of fewer nanoseconds than cuts has too few points.
                 let found = points.len() as u64;
                 while points.len() < wanted {
-                    let again = if found > 0 { points[below(&mut rng, found) as usize] } else { (0, instead) };
+                    let again =
+                        if found > 0 { points[below(&mut rng, found) as usize] } else { (0, instead) };
                     points.push(again);
                 }
                 for place in 0..wanted {
@@ -129,7 +130,7 @@ mod tests {
                 assert_eq!(times.len() as u64, wanted);
                 assert!(times.is_sorted() && times[times.len() - 1] <= end_ns);
                 for time in times {
-                    bins[((time as f64 / (end_ns + 1) as f64) * 10.0) as usize] += 1.0;
+                    bins[(u128::from(time) * 10 / (u128::from(end_ns) + 1)) as usize] += 1.0;
                 }
             }
             let mean = (wanted * runs) as f64 / 10.0;

@@ -205,7 +205,9 @@ impl Journal {
     /// command one after the other in even shares of its time; a block is gone when its erase starts.
     fn spread(&mut self, record: &CommandRecord, into: &mut Vec<PageEntry>) {
         let Some((kind, number, changes)) = self.dies[record.die as usize].pop_front() else {
-            self.fail(|| format!("die {}: a command ran that none was told of: {:?}", record.die, record.kind));
+            self.fail(|| {
+                format!("die {}: a command ran that none was told of: {:?}", record.die, record.kind)
+            });
             return;
         };
         if kind != record.kind {

@@ -22,8 +22,8 @@ use flashweir_trace::Op;
 
 pub use cuts::Cuts;
 pub use host::Outcome;
-pub use journal::{HostEntry, Image, PageEntry};
 pub(crate) use journal::{Baseline, Journal};
+pub use journal::{HostEntry, Image, PageEntry};
 
 use crate::alloc::AllocConfig;
 use crate::config::Config;
@@ -46,7 +46,10 @@ pub(crate) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
         Err(ConfigError::Refused { keys: format!("power cuts, {keys}"), reason: reason.into() })
     };
     if matches!(config.ftl, FtlConfig::Direct(_)) {
-        return refuse("ftl.kind=direct", "pages are overwritten in place, and there is no map to rebuild: use ftl.kind=page");
+        return refuse(
+            "ftl.kind=direct",
+            "pages are overwritten in place, and there is no map to rebuild: use ftl.kind=page",
+        );
     }
     if matches!(config.alloc, AllocConfig::Dynamic(_)) {
         let reason = "a page's next version may still be under way to one die when another erases its last one: \
@@ -54,7 +57,10 @@ pub(crate) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
         return refuse("alloc.kind=dynamic", reason);
     }
     if geometry.physical_pages() > MOST_PAGES {
-        return refuse("capacity", "at most 2^32 - 2 pages of flash can be kept track of: use a smaller drive, or larger pages");
+        return refuse(
+            "capacity",
+            "at most 2^32 - 2 pages of flash can be kept track of: use a smaller drive, or larger pages",
+        );
     }
     Ok(())
 }

@@ -115,7 +115,9 @@ fn a_flush_that_does_not_wait_is_found() {
 #[test]
 fn a_flush_promises_what_was_acknowledged_before_it_was_issued() {
     // At the same instant, the order is that of the requests.
-    for (write, flush, completion_ns, promised) in [(0, 1, 29, 8), (0, 1, 31, 0), (0, 1, 30, 8), (1, 0, 30, 0)] {
+    for (write, flush, completion_ns, promised) in
+        [(0, 1, 29, 8), (0, 1, 31, 0), (0, 1, 30, 8), (1, 0, 30, 0)]
+    {
         let mut bench = Bench::new(0..1);
         bench.stage(write, 0, PAGE, 0);
         bench.request(flush, Op::Flush, 0, (30, 200));
@@ -173,7 +175,10 @@ fn a_trim_is_kept_from_the_next_flush_on() {
     };
     // What was there before may come back, or not: neither is lost. Then the write is there, and nothing beneath it.
     for flush in [false, true] {
-        assert_eq!(lost(&trimmed(flush).cut(&[50, 70, 80, 299, 300])), [(0, 0), (0, 0), (1, 0), (1, 0), (0, 0)]);
+        assert_eq!(
+            lost(&trimmed(flush).cut(&[50, 70, 80, 299, 300])),
+            [(0, 0), (0, 0), (1, 0), (1, 0), (0, 0)]
+        );
     }
     let mut bench = trimmed(true);
     bench.journal.put_times(&mut bench.recorded);

@@ -42,7 +42,9 @@ type Drive = (usize, Vec<(&'static str, String)>);
 fn drives() -> Vec<Drive> {
     let mut drives = Vec::new();
     for (ftl, own) in FTLS {
-        for (planner, clock) in PLANNERS.into_iter().flat_map(|planner| [(planner, "async"), (planner, "lock-step")]) {
+        for (planner, clock) in
+            PLANNERS.into_iter().flat_map(|planner| [(planner, "async"), (planner, "lock-step")])
+        {
             for (units, planes, bound) in SHAPES {
                 for (number, (bytes, ack, order)) in BUFFERS.into_iter().enumerate() {
                     for depth in ["1", "8"] {
@@ -53,7 +55,10 @@ fn drives() -> Vec<Drive> {
                             ("units", units),
                             ("planes", planes),
                             ("planes_bound", bound),
-                            ("timing.multi_plane", if planes == "2" && bound == "false" { "true" } else { "false" }),
+                            (
+                                "timing.multi_plane",
+                                if planes == "2" && bound == "false" { "true" } else { "false" },
+                            ),
                             ("buffer.bytes", bytes),
                             ("buffer.ack", ack),
                             ("buffer.order", order),
@@ -167,7 +172,9 @@ fn no_drive_of_the_matrix_breaks_a_promise() {
     let long: Option<u64> = std::env::var("FLASHWEIR_POWER_CUTS").ok().and_then(|text| text.parse().ok());
     let (cuts, requests, every) = long.map_or((50, 300, 11), |cuts| (cuts, 2000, 1));
     let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
-    let legal = drives().into_iter().filter_map(|(buffer, settings)| Some((buffer, config(&settings, "auto")?, settings)));
+    let legal = drives()
+        .into_iter()
+        .filter_map(|(buffer, settings)| Some((buffer, config(&settings, "auto")?, settings)));
     for (number, (buffer, config, settings)) in (1..).zip(legal).filter(|(number, _)| number % every == 0) {
         let outcomes = cut(&config, requests, cuts, number);
         let (_, ack, order) = BUFFERS[buffer];
@@ -186,6 +193,12 @@ fn no_drive_of_the_matrix_breaks_a_promise() {
         println!("{:?}: {}", BUFFERS[*buffer], sum.line());
     }
     assert_eq!(sums.len(), BUFFERS.len(), "some buffer is never legal");
-    assert!(sums[&1].violations.0 > 0 && sums[&2].violations.0 > 0, "in any order, writes overtake older ones");
-    assert!(sums[&5].lost.0 > 0 && sums[&5].torn.0 > 0, "in order, too, the buffer is lost, and a request torn");
+    assert!(
+        sums[&1].violations.0 > 0 && sums[&2].violations.0 > 0,
+        "in any order, writes overtake older ones"
+    );
+    assert!(
+        sums[&5].lost.0 > 0 && sums[&5].torn.0 > 0,
+        "in order, too, the buffer is lost, and a request torn"
+    );
 }

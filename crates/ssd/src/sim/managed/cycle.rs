@@ -26,9 +26,8 @@ impl<'a, P: Probe> Cycle<'a, P> {
 
     /// Everything that comes before is known: lets the programs go, at `start_ns` or as soon as all of them can.
     pub(super) fn release(self, start_ns: u64) {
-        let ready = |command: &Command| {
-            start_ns.max(self.line.free_ns(command.die)) + before_program_ns(command)
-        };
+        let ready =
+            |command: &Command| start_ns.max(self.line.free_ns(command.die)) + before_program_ns(command);
         let together_ns = self.held.iter().map(|(_, command)| ready(command)).max().unwrap_or(start_ns);
         for (request, command) in self.held {
             self.line.request = request;
