@@ -102,7 +102,8 @@ impl<X: Executor, C: Content> Sink<'_, X, C> {
             return self.pending.join_step(command, unit % self.planes, self.executor.serving());
         }
         // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
-        self.pending.flush(self.now_ns, self.executor);
+        self.pending.flush(self.now_ns, self.executor, self.content);
+        self.content.handed(&command, 1 << (unit % self.planes));
         self.executor.submit(self.now_ns, command);
     }
 }
@@ -144,20 +145,21 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         let bus_ns = 2 * count * self.timing.transfer_ns;
         let opens = std::mem::take(&mut self.opened);
         if !self.moved_to.is_empty() {
-            self.pending.flush(self.now_ns, self.executor);
+            self.pending.flush(self.now_ns, self.executor, self.content);
             for to in self.moved_to.drain(..) {
                 self.executor.touches(unit, to);
             }
         }
+        self.content.copied(unit);
         let command = self.command(unit, CommandKind::Copies);
         self.submit(unit, Command { opens, pages, read_ns, bus_ns, program_ns, ..command });
     }
 
     fn erased(&mut self, unit: u32, block: u32) {
         self.counters.gc.erases += 1;
+        self.content.erase(unit, block);
         let command = self.command(unit, CommandKind::Erase);
         self.submit(unit, Command { program_ns: self.timing.erase_ns, ..command });
-        self.content.erase(unit, block);
     }
 
     fn merged(&mut self, kind: MergeKind) {
@@ -333,7 +335,7 @@ impl<C: Content> Core<C> {
         self.counters.host.reads += 1;
         let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
         let command = self.command(unit, CommandKind::Read, tag, read_ns, self.timing.transfer_ns, 0);
-        self.pending.add(now_ns, command, unit % self.planes, [(unit, ppn)], executor);
+        self.pending.add(now_ns, command, unit % self.planes, [(unit, ppn)], executor, &mut self.content);
     }
 
     /// Writes a page: the sectors of `part` straight from the host, or all that waits in an entry of the buffer. `whole`
@@ -354,7 +356,7 @@ impl<C: Content> Core<C> {
         let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), now_ns };
         let Some(home) = self.alloc.place(lpn, &view) else { return Ok(false) };
         if stage == Stage::Direct {
-            self.content.stage(stage, lpn, part.first..part.end);
+            self.content.stage(stage, executor.serving(), lpn, part.first..part.end);
         }
         let (ftl, mut sink) = self.sink(now_ns, executor);
         let written = ftl.write(home, before, &mut sink)?;
@@ -367,7 +369,8 @@ impl<C: Content> Core<C> {
         let Some((old_unit, old_ppn)) = old else {
             let program = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
             let command = Command { opens, ..program };
-            self.pending.add(now_ns, command, home.unit % self.planes, [(home.unit, written.ppn)], executor);
+            let pages = [(home.unit, written.ppn)];
+            self.pending.add(now_ns, command, home.unit % self.planes, pages, executor, &mut self.content);
             return Ok(true);
         };
         self.counters.host.reads += 1;
@@ -378,34 +381,25 @@ impl<C: Content> Core<C> {
                 self.command(home.unit, CommandKind::Rewrite, tag, read_ns, 2 * transfer_ns, program_ns);
             let command = Command { opens, ..rewrite };
             let pages = [(old_unit, old_ppn), (home.unit, written.ppn)];
-            self.pending.add(now_ns, command, home.unit % self.planes, pages, executor);
+            self.pending.add(now_ns, command, home.unit % self.planes, pages, executor, &mut self.content);
         } else {
             let read = self.command(old_unit, CommandKind::Read, tag, read_ns, transfer_ns, 0);
             let program = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
             let program = Command { opens, ..program };
-            self.pending.flush(now_ns, executor);
+            self.flush(now_ns, executor);
             executor.touches(old_unit, old_ppn);
+            self.content.handed(&program, 1 << (home.unit % self.planes));
             executor.submit_chain(now_ns, read, program, (home.unit, written.ppn));
         }
         Ok(true)
     }
 
-    /// How long the page's version before has to be read, transfer included, before the page is programmed, ns; 0 if all of it
-    /// is there (`whole`), or nothing was.
-    pub(crate) fn rewrite_read_ns(&self, lpn: u64, whole: bool) -> u64 {
-        if whole {
-            return 0;
-        }
-        let old = self.alloc.locate(lpn).and_then(|home| self.ftl.lookup(home));
-        old.map_or(0, |ppn| self.timing.read_ns(ppn % self.pages_per_block) + self.timing.transfer_ns)
-    }
-
     /// Forgets whole pages of `part`; a page covered in part keeps its data.
-    pub(crate) fn trim(&mut self, part: Part) {
+    pub(crate) fn trim(&mut self, part: Part, executor: &impl Executor) {
         if u64::from(part.end - part.first) < self.page_sectors.get() {
             return;
         }
-        self.content.trim(part.lpn);
+        self.content.trim(executor.serving(), part.lpn);
         if let Some(home) = self.alloc.locate(part.lpn)
             && self.ftl.trim(home)
         {
@@ -417,7 +411,7 @@ impl<C: Content> Core<C> {
     #[inline]
     pub(crate) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
         if self.pending.grouping() {
-            self.pending.flush(now_ns, executor);
+            self.pending.flush(now_ns, executor, &mut self.content);
         }
     }
 

@@ -285,7 +285,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
                     self.settle(tag, 1);
                 }
             }
-            self.core.trim(part);
+            self.core.trim(part, &self.events);
         }
     }
 
@@ -373,7 +373,8 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
     }
 
     fn take_recorded(&mut self) -> Recorded {
-        let recorded = self.events.probe.take();
+        let mut recorded = self.events.probe.take();
+        self.core.content.put_times(&mut recorded);
         let settled_ns = self.events.settled_ns().min(self.full_since_ns.unwrap_or(u64::MAX));
         Recorded { settled_ns, ..recorded }
     }

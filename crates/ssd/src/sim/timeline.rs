@@ -164,7 +164,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
                 if let Some(older) = older {
                     self.core.content.inherit(Stage::Buffer(older), Stage::Buffer(slot));
                 }
-                self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
+                self.core.content.stage(Stage::Buffer(slot), request, part.lpn, part.first..part.end);
                 if P::ON && joined.is_none() {
                     let entry = buffer.entry(slot);
                     entry.channel = self.core.alloc.fixed_channel(part.lpn, &self.core.geometry);
@@ -246,7 +246,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
                 self.line.probe.dirty_pages(now, entry.channel, -1);
                 self.core.content.unstage(Stage::Buffer(slot));
             }
-            self.core.trim(part);
+            self.core.trim(part, &self.line);
         }
         now
     }
@@ -292,7 +292,8 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
     }
 
     fn take_recorded(&mut self) -> Recorded {
-        let recorded = self.line.probe.take();
+        let mut recorded = self.line.probe.take();
+        self.core.content.put_times(&mut recorded);
         // A page that leaves the buffer is told of when the next request enters.
         let settled_ns =
             if self.buffer.is_some() { self.entered_ns } else { self.line.settled_ns(self.entered_ns) };

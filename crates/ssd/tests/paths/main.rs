@@ -2,6 +2,8 @@
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
 mod managed;
+mod matrix;
+mod power;
 
 use flashweir_ssd::config::layers::{Layer, resolve};
 use std::collections::BTreeMap;
@@ -112,8 +114,9 @@ fn config(settings: &[(&'static str, String)], engine: &str) -> Option<Config> {
 }
 
 fn start(config: &Config, verify: bool) -> Simulation {
-    let mut simulation = Simulation::new(config, Options { seed: 5, verify, record: verify })
-        .expect("a checked configuration");
+    let mut simulation =
+        Simulation::new(config, Options { seed: 5, verify, record: verify, ..Options::default() })
+            .expect("a checked configuration");
     if config.precondition == flashweir_ssd::config::Precondition::Full {
         let pages = simulation.geometry().logical_pages;
         simulation.fill(0..pages).expect("a new drive takes its capacity");

@@ -93,7 +93,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     })
 }
 
-fn managed_cases() -> (impl Strategy<Value = Case>, ProptestConfig) {
+pub(super) fn managed_cases() -> (impl Strategy<Value = Case>, ProptestConfig) {
     let strategy = settings().prop_flat_map(|settings| {
         let sectors = config(&settings, "auto")
             .map_or(64, |config| flashweir_ssd::Geometry::new(&config).expect("checked").capacity_sectors());

@@ -108,7 +108,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
                     self.settle(tag, 1);
                 }
             }
-            self.core.trim(part);
+            self.core.trim(part, &self.line);
         }
     }
 
@@ -153,7 +153,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
                 self.core.counters.coalesced += 1;
             }
             self.core.counters.host_pages_written += 1;
-            self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
+            self.core.content.stage(Stage::Buffer(slot), number, part.lpn, part.first..part.end);
             if P::ON && joined.is_none() && self.buffered {
                 let channel = self.core.alloc.fixed_channel(part.lpn, &self.core.geometry);
                 self.buffer.entry(slot).channel = channel;
