@@ -35,7 +35,8 @@ def test_tables_are_joined_and_all_else_replaced(tmp_path: Path) -> None:
         tmp_path,
         "sub/over.toml",
         'include = "../base.toml"\nset = { channels = 8 }\n'
-        'only = { trace = ["small"] }\n[axes]\ngc.free_blocks = [8]\n[axes.trace.small]\nrequests = "random:span=16MiB,count=50"\n',
+        'only = { trace = ["small"] }\n[axes]\ngc.free_blocks = [8]\n'
+        '[axes.trace.small]\nrequests = "random:span=16MiB,count=50"\n',
     )
     (run,) = runs(load(over))
     assert run.spec["workloads"] == [{"name": None, "spec": "random:span=16MiB,count=50"}]

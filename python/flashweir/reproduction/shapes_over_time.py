@@ -1,0 +1,99 @@
+"""Checks of curves over time, or over the number of an event: peaks that come again, and two that change places."""
+
+from collections.abc import Sequence
+from itertools import pairwise, permutations
+
+from flashweir.reproduction.curves import Curve
+from flashweir.reproduction.shapes import Finding
+
+# A peak stands out from its surroundings by this share of the way from the end of the curve to its highest point.
+_PROMINENT = 0.05
+# The end of a curve, against which its peaks are held: its last quarter.
+_END = 0.75
+
+
+def peaks(curve: Curve, smooth: float = 0.0) -> list[tuple[float, float]]:
+    """Places and heights of a curve's peaks, in their order; a curve that starts high starts with one.
+
+    Args:
+        curve: at least a few points.
+        smooth: the share of the curve's length over which it is averaged first.
+    """
+    import numpy as np
+    from scipy.signal import find_peaks  # type: ignore[import-untyped]
+
+    y = _smoothed(curve, smooth)
+    end = float(np.mean(y[int(len(y) * _END) :]))
+    # What comes before the first point is lower than it: so may the first be a peak.
+    padded = np.concatenate(([min(end, float(y.min()))], y, [float(y.min())]))
+    found, _ = find_peaks(padded, prominence=_PROMINENT * max(float(y.max()) - end, 0.0) or None)
+    places = [int(at) - 1 for at in found if 0 < at <= len(y)]
+    return [(curve.x[at], float(y[at])) for at in places]
+
+
+def peaks_that_flatten(curve: Curve, *, least: int = 3, smooth: float = 0.0, slack: float = 0.0) -> Finding:
+    """At least `least` peaks come, and none but the first is higher than the one before it, but for `slack`."""
+    found = peaks(curve, smooth)
+    ok = len(found) >= least and all(after <= before * (1 + slack) for (_, before), (_, after) in pairwise(found))
+    return Finding(ok, f"{len(found)} peaks: {_said(found)}; {_end(curve, smooth):.3g} at the end")
+
+
+def higher_first_peak(curve: Curve, other: Curve, *, smooth: float = 0.0) -> Finding:
+    """Its first peak is higher than the other's."""
+    one, two = peaks(curve, smooth), peaks(other, smooth)
+    if not one or not two:
+        return Finding(False, f"{len(one)} and {len(two)} peaks")
+    return Finding(one[0][1] > two[0][1], f"{one[0][1]:.3g} against {two[0][1]:.3g}")
+
+
+def more_periods(curve: Curve, other: Curve, *, smooth: float = 0.0) -> Finding:
+    """It takes more peaks than the other until they no longer stand out from its end."""
+    one, two = len(peaks(curve, smooth)), len(peaks(other, smooth))
+    return Finding(one > two, f"{one} peaks against {two}")
+
+
+def roles_swap(family: Sequence[Curve], *, high: float, low: float) -> Finding:
+    """Of two of these curves one is at `high` or above while the other is at `low` or below, and later they swap."""
+    best: tuple[float, str] | None = None
+    full = [(one, other, at) for one, other in permutations(family, 2) for at in _times(one, other, high, low)[:1]]
+    for one, other, first in full:
+        later = [at for at in _times(other, one, high, low) if at > first]
+        if later and (best is None or later[0] < best[0]):
+            best = later[0], (
+                f"{one.label} holds {one.y[first]:.3g} and {other.label} {other.y[first]:.3g} at {one.x[first]:.4g}; "
+                f"{other.label} {other.y[later[0]]:.3g} and {one.label} {one.y[later[0]]:.3g} at {one.x[later[0]]:.4g}"
+            )  # fmt: skip
+    count = len({frozenset((one.label, other.label)) for one, other, _ in full if _swap(one, other, high, low)})
+    every = len(family) * (len(family) - 1) // 2
+    said = f"; {count} of {every} pairs do"
+    return Finding(best is not None, (best[1] if best else f"no two of {len(family)} change places") + said)
+
+
+def _swap(one: Curve, other: Curve, high: float, low: float) -> bool:
+    return bool(_times(one, other, high, low)) and bool(_times(other, one, high, low))
+
+
+def _times(one: Curve, other: Curve, high: float, low: float) -> list[int]:
+    return [at for at, (a, b) in enumerate(zip(one.y, other.y, strict=False)) if a >= high and b <= low]
+
+
+def _smoothed(curve: Curve, share: float):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a numpy array
+    import numpy as np
+
+    y = np.asarray(curve.y, dtype=float)
+    width = max(1, round(len(y) * share))
+    if width == 1:
+        return y
+    # Windows are cut off at the ends, not filled with zeros.
+    sums = np.convolve(y, np.ones(width), mode="same")
+    return sums / np.convolve(np.ones(len(y)), np.ones(width), mode="same")
+
+
+def _end(curve: Curve, smooth: float) -> float:
+    y = _smoothed(curve, smooth)
+    return float(y[int(len(y) * _END) :].mean())
+
+
+def _said(found: Sequence[tuple[float, float]], most: int = 5) -> str:
+    heights = ", ".join(f"{height:.3g} at {place:,.0f}" for place, height in found[:most])
+    return heights + (" ..." if len(found) > most else "")
