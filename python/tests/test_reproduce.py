@@ -330,9 +330,14 @@ def test_combinations_pair_curves_by_their_settings() -> None:
 def test_lists_of_a_result_are_curves_too() -> None:
     result = {"activity": {"bin_s": 0.5, "channels": [{"dirty_pages": [1, 2]}, {"dirty_pages": [3, None]}]}}
     wanted = {"one": curves.Pick(points="activity.channels.1.dirty_pages", step="activity.bin_s"),
+              "every": curves.Pick(points="activity.channels.*.dirty_pages", origin="activity.bin_s"),
               "none": curves.Pick(points="activity.channels.2.dirty_pages")}  # fmt: skip
     families = measured(wanted, rows(n=[1]), result)
     assert (families["one"][0].names, families["one"][0].y) == (("0",), (3.0,))
+    assert [(curve.label, curve.names, curve.y) for curve in families["every"]] == [
+        ("channel=0", ("0.5", "1.5"), (1.0, 2.0)),
+        ("channel=1", ("0.5",), (3.0,)),
+    ]
     assert families["none"][0].missing == 1
 
 

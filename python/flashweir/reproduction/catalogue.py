@@ -51,7 +51,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a claim: a check, the curves it is made on, and its numbers."""
+    """A part of a claim: a check, the curves it is made on, and its numbers.
+
+    `at` chooses among the curves; `start`, `end` and `only` choose among their places.
+    """
 
     says: str
     check: str
@@ -60,6 +63,7 @@ class Part:
     at: Mapping[str, Any] = field(default_factory=dict)
     start: object = None
     end: object = None
+    only: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -247,6 +251,7 @@ def _curve(fields: _Fields) -> Pick | Combination:
         each,
         fields.text("points", ""),
         fields.text("step", ""),
+        fields.text("origin", ""),
     )
     fields.done()
     if bool(pick.y) == bool(pick.points):
@@ -286,6 +291,7 @@ def _claim(fields: _Fields) -> Claim:
             part.take("at", dict, {}),
             part.table.pop("start", None),
             part.table.pop("end", None),
+            tuple(str(name) for name in part.take("only", list, [])),
             part.table,
         )
         for part in fields.listed("parts")

@@ -48,11 +48,12 @@ class Curve:
         """What it is called within its family: `FAST, 8 channels`; empty where it is alone."""
         return ", ".join(value if number_of(value) is None else f"{axis}={value}" for axis, value in self.of.items())
 
-    def cut(self, start: object = None, end: object = None) -> "Curve":
-        """The curve from one place of its axis to another, both included."""
+    def cut(self, start: object = None, end: object = None, only: Sequence[str] = ()) -> "Curve":
+        """The curve from one place of its axis to another, both included; of these only some, if they are named."""
         low = -math.inf if start is None else _number(start)
         high = math.inf if end is None else _number(end)
         kept = [at for at, value in enumerate(self.x) if low - abs(low) * _HAIR <= value <= high + abs(high) * _HAIR]
+        kept = [at for at in kept if not only or any(same(self.names[at], name) for name in only)]
         return replace(self, names=tuple(self.names[at] for at in kept), y=tuple(self.y[at] for at in kept))
 
     def at(self, name: object) -> float | None:
@@ -67,8 +68,9 @@ Family = Sequence[Curve]
 class Pick:
     """Which runs make a family, and which of their numbers: `y` is a column, or `points` a list in the result.
 
-    `at` fixes axes to a value or to some values. Over a list, x counts its entries, in units of `step` if that is
-    given: a path in the result, as `points` is.
+    `at` fixes axes to a value or to some values. Over a list, x counts its entries, from `origin` (else 0) in units of
+    `step` (else 1), which are paths in the result, as `points` is. With a `*` in the path, each member of the list there
+    has a curve of its own.
     """
 
     y: str = ""
@@ -77,6 +79,7 @@ class Pick:
     each: tuple[str, ...] = ()
     points: str = ""
     step: str = ""
+    origin: str = ""
 
     @property
     def axes(self) -> set[str]:
@@ -89,10 +92,12 @@ class Pick:
         for row in rows:
             if all(matches(row.get(axis), wanted) for axis, wanted in self.at.items()):
                 groups.setdefault(tuple(text(row.get(axis)) for axis in self.each), []).append(row)
-        curve = self._listed if self.points else self._of_columns
-        return [curve(dict(zip(self.each, key, strict=True)), found, result_of) for key, found in groups.items()]
+        settings = [(dict(zip(self.each, key, strict=True)), found) for key, found in groups.items()]
+        if not self.points:
+            return [self._of_columns(of, found) for of, found in settings]
+        return [curve for of, found in settings for curve in self._listed(of, found, result_of)]
 
-    def _of_columns(self, of: Mapping[str, str], rows: Sequence[Row], _: ResultOf) -> Curve:
+    def _of_columns(self, of: Mapping[str, str], rows: Sequence[Row]) -> Curve:
         values: dict[str, list[float]] = {}
         missing = 0
         for row in rows:
@@ -104,17 +109,26 @@ class Pick:
         means = {name: sum(values[name]) / len(values[name]) for name in ordered(values)}
         return Curve(of, tuple(means), tuple(means.values()), missing)
 
-    def _listed(self, of: Mapping[str, str], rows: Sequence[Row], result_of: ResultOf) -> Curve:
+    def _listed(self, of: Mapping[str, str], rows: Sequence[Row], result_of: ResultOf) -> list[Curve]:
         good = [row for row in rows if row.get("error") is None]
-        if not good:
-            return Curve(of, (), (), len(rows))
+        if len(good) < len(rows):
+            return [Curve(of, (), (), len(rows) - len(good))]
         result = result_of(good[0])
-        values = within(result, self.points)
+        before, star, after = self.points.partition(".*.")
+        if not star:
+            return [self._list_at(of, result, self.points)]
+        name = before.rpartition(".")[2].removesuffix("s")
+        every = range(len(within(result, before) or ()))
+        return [self._list_at({**of, name: str(at)}, result, f"{before}.{at}.{after}") for at in every]
+
+    def _list_at(self, of: Mapping[str, str], result: Mapping[str, Any], path: str) -> Curve:
+        values = within(result, path)
         step = within(result, self.step) if self.step else 1
-        if not isinstance(values, list) or not isinstance(step, int | float):
-            return Curve(of, (), (), len(rows))
-        points = [(f"{at * step:.9g}", float(value)) for at, value in enumerate(values) if value is not None]
-        return Curve(of, tuple(x for x, _ in points), tuple(y for _, y in points), len(rows) - len(good))
+        origin = within(result, self.origin) if self.origin else 0
+        if not (isinstance(values, list) and isinstance(step, int | float) and isinstance(origin, int | float)):
+            return Curve(of, (), (), 1)
+        points = [(f"{origin + at * step:.9g}", float(value)) for at, value in enumerate(values) if value is not None]
+        return Curve(of, tuple(x for x, _ in points), tuple(y for _, y in points))
 
 
 @dataclass(frozen=True)

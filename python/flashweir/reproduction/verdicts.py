@@ -119,7 +119,7 @@ def _chosen(family: Family, part: Part) -> list[Curve]:
         for curve in family
         if all(matches(curve.of[axis], value) for axis, value in part.at.items() if axis in curve.of)
     ]
-    return [curve.cut(part.start, part.end) for curve in fitting]
+    return [curve.cut(part.start, part.end, part.only) for curve in fitting]
 
 
 def _lacking(family: Sequence[Curve], part: Part) -> str:
