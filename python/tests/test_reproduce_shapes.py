@@ -44,6 +44,8 @@ ONE: list[tuple[str, dict[str, Any], Curve, bool]] = [
     ("convex", {}, curve(1, 4, 16, 64), True),
     ("convex", {}, curve(1, math.sqrt(2), 2, math.sqrt(8)), False),
     ("convex", {}, curve(1, 2, 4, 8), True),
+    ("convex", {"steps": "even"}, curve(1, math.sqrt(2), 2, math.sqrt(8)), True),
+    ("concave", {"steps": "even"}, curve(1, 2, 2.9, 3.7), True),
     ("changes", {"least": 1.0}, curve(1, 5, 1.5, 2), True),
     ("changes", {"least": 1.0}, curve(1, 5, 1.5, 1.9), False),
     ("changes", {"least": -0.1, "most": -0.01}, curve(100, 98, 96, 95), True),

@@ -69,8 +69,8 @@ class Pick:
     """Which runs make a family, and which of their numbers: `y` is a column, or `points` a list in the result.
 
     `at` fixes axes to a value or to some values. Over a list, x counts its entries, from `origin` (else 0) in units of
-    `step` (else 1), which are paths in the result, as `points` is. With a `*` in the path, each member of the list there
-    has a curve of its own.
+    `step` (else 1), which are paths in the result, as `points` is. With a `*` in the path, each member of the list
+    there has a curve of its own.
     """
 
     y: str = ""

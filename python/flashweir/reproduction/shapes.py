@@ -46,17 +46,20 @@ def flat(curve: Curve, *, within: float) -> Finding:
     return Finding(high - low <= within * abs(low), f"{_n(low)} to {_n(high)}{_range(curve)}")
 
 
-def concave(curve: Curve, *, slack: float = 0.0) -> Finding:
-    """Each stretch is less steep than the one before, over the axis as it is (not its logarithm).
+def concave(curve: Curve, *, slack: float = 0.0, steps: str = "axis") -> Finding:
+    """Each stretch is less steep than the one before.
 
-    `slack` is in units of the steepest stretch.
+    Args:
+        curve: at least three points.
+        slack: what it may be steeper by, in units of the steepest stretch.
+        steps: how far apart places are: as on their `axis` (not on its logarithm), or `even`, as words are drawn.
     """
-    return _bends(curve, slack, upwards=False)
+    return _bends(curve, slack, steps, upwards=False)
 
 
-def convex(curve: Curve, *, slack: float = 0.0) -> Finding:
+def convex(curve: Curve, *, slack: float = 0.0, steps: str = "axis") -> Finding:
     """Each stretch is steeper than the one before; otherwise as `concave`."""
-    return _bends(curve, slack, upwards=True)
+    return _bends(curve, slack, steps, upwards=True)
 
 
 def changes(curve: Curve, *, least: float = -math.inf, most: float = math.inf) -> Finding:
@@ -158,15 +161,15 @@ def listed(curve: Curve) -> str:
     return ", ".join(f"{_n(y)}{_where(name)}" for name, y in points)
 
 
-def _bends(curve: Curve, slack: float, *, upwards: bool) -> Finding:
-    x = curve.x
+def _bends(curve: Curve, slack: float, steps: str, *, upwards: bool) -> Finding:
+    x = tuple(map(float, range(len(curve.y)))) if steps == "even" else curve.x
     slopes = [(b - a) / (right - left) for (a, b), (left, right) in zip(pairwise(curve.y), pairwise(x), strict=True)]
     if len(slopes) < 2:  # noqa: PLR2004 - a bend is between two stretches
         return Finding(False, f"{len(curve.y)} points: expected at least 3")
     room = slack * max(map(abs, slopes))
     sign = 1 if upwards else -1
     ok = all(sign * (after - before) >= -room for before, after in pairwise(slopes))
-    return Finding(ok, f"slopes of {', '.join(map(_n, slopes))}{_range(curve)}")
+    return Finding(ok, f"{'steps' if steps == 'even' else 'slopes'} of {', '.join(map(_n, slopes))}{_range(curve)}")
 
 
 def _points(curve: Curve) -> list[tuple[str, float]]:

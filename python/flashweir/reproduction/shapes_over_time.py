@@ -32,10 +32,10 @@ def peaks(curve: Curve, smooth: float = 0.0) -> list[tuple[float, float]]:
 
 
 def peaks_that_flatten(curve: Curve, *, least: int = 3, smooth: float = 0.0, slack: float = 0.0) -> Finding:
-    """At least `least` peaks come, and none but the first is higher than the one before it, but for `slack`."""
-    found = peaks(curve, smooth)
+    """At least `least` peaks are higher than anything in the last quarter, and none than the one before it by `slack`."""
+    found = _outstanding(curve, smooth)
     ok = len(found) >= least and all(after <= before * (1 + slack) for (_, before), (_, after) in pairwise(found))
-    return Finding(ok, f"{len(found)} peaks: {_said(found)}; {_end(curve, smooth):.3g} at the end")
+    return Finding(ok, f"{len(found)} peaks, {_said(found)}; {_end(curve, smooth):.3g} at the end")
 
 
 def higher_first_peak(curve: Curve, other: Curve, *, smooth: float = 0.0) -> Finding:
@@ -47,9 +47,16 @@ def higher_first_peak(curve: Curve, other: Curve, *, smooth: float = 0.0) -> Fin
 
 
 def more_periods(curve: Curve, other: Curve, *, smooth: float = 0.0) -> Finding:
-    """It takes more peaks than the other until they no longer stand out from its end."""
-    one, two = len(peaks(curve, smooth)), len(peaks(other, smooth))
-    return Finding(one > two, f"{one} peaks against {two}")
+    """It has more peaks than the other that are higher than anything in its last quarter."""
+    one, two = len(_outstanding(curve, smooth)), len(_outstanding(other, smooth))
+    return Finding(one > two, f"{one} peaks above all that comes last, against {two}")
+
+
+def _outstanding(curve: Curve, smooth: float) -> list[tuple[float, float]]:
+    """The peaks that are higher than anything in the last quarter."""
+    y = _smoothed(curve, smooth)
+    last = float(y[int(len(y) * _END) :].max())
+    return [(place, height) for place, height in peaks(curve, smooth) if height > last]
 
 
 def roles_swap(family: Sequence[Curve], *, high: float, low: float) -> Finding:

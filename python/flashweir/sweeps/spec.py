@@ -27,6 +27,8 @@ TAKEN = ("runs", "failed", "metric", "alternative", "baseline", "n", "mean", "me
          "high", "relative", "relative_low", "relative_high", "p", "p_holm", "significant", "verdict")  # fmt: skip
 # A workload that suits every drive and every warm-up.
 PROBE = {"name": None, "spec": "random:span=4KiB,count=1000000000000"}
+# Drives whose results have numbers of their own.
+PROBED = ({"clock": "lock-step", "ftl.kind": "log-block"}, {"ftl.kind": "fast"})
 MOST_SEED = 2**64 - 1
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
@@ -261,7 +263,7 @@ def _check_columns(spec: SweepSpec) -> None:
     """Metrics and derived columns have to name what a result has: better found now than after ten thousand runs."""
     # Parts whose names depend on the run are taken on trust; the run says if they are not there.
     open_parts = ("streams.",)
-    columns = list(_result_columns())
+    columns = list(_known_columns())
     known = [*columns, *(axis.name for axis in spec.axes), "seed", "point"]
     for column, expression in spec.derived.items():
         for name in expression.names():
@@ -279,6 +281,16 @@ def _result_columns() -> dict[str, type]:
     run = {"workloads": [{"name": None, "spec": "random:count=1"}], "warmup": "requests=0"}
     return {name: int if isinstance(value, int) else float for name, value in
             numbers(json.loads(_native.simulate(json.dumps(run))))}  # fmt: skip
+
+
+@functools.cache
+def _known_columns() -> dict[str, type]:
+    """The same of all drives: some numbers are there with some policies only."""
+    found = dict(_result_columns())
+    for overrides in PROBED:
+        run = {"workloads": [{"name": None, "spec": "random:count=1,write=1"}], "overrides": overrides}
+        found |= {name: float for name, _ in numbers(json.loads(_native.simulate(json.dumps(run))))}
+    return found
 
 
 def _kind(labels: Sequence[Label]) -> type:
