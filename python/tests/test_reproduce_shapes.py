@@ -9,6 +9,7 @@ from flashweir.reproduction.curves import Curve
 from flashweir.reproduction.shapes import OF_ALL, OF_ONE, OF_TWO
 from flashweir.reproduction.shapes_over_time import (
     higher_first_peak,
+    mean_where,
     more_periods,
     peaks,
     peaks_that_flatten,
@@ -141,6 +142,19 @@ def test_first_peaks_and_periods_compared() -> None:
     assert more_periods(large, small).ok
     assert not more_periods(small, large).ok
     assert not more_periods(small, small).ok
+
+
+def test_means_where_others_are_high() -> None:
+    steps = tuple(map(str, range(4)))
+    dirty = [Curve({"channel": name}, steps, y) for name, y in (("0", (9, 9, 0, 0)), ("1", (0, 5, 9, 5)))]
+    busy = [
+        Curve({"channel": name}, steps, y) for name, y in (("0", (1.0, 0.75, 0.1, 0.2)), ("1", (0.1, 0.5, 0.5, 0.5)))
+    ]
+    found = mean_where(busy, dirty, above=9, least=0.75)
+    assert found == (True, "0.75 on average in 3 places")
+    assert not mean_where(busy, dirty, above=9, least=0.76).ok
+    assert not mean_where(busy, dirty, below=0, least=0.5).ok
+    assert mean_where(busy, dirty, above=10, least=0.0) == (False, "nowhere")
 
 
 def test_two_that_change_places() -> None:

@@ -6,7 +6,7 @@ from typing import Literal
 from flashweir.charts.distributions import MAX_CURVES
 from flashweir.charts.from_result import scale_for
 from flashweir.charts.from_sweep import axis_of
-from flashweir.charts.model import Axis, Bars, Plot, Series
+from flashweir.charts.model import Axis, Bars, Plot, Scale, Series
 from flashweir.charts.settings import AxisValues
 from flashweir.charts.thin import rounded, thin
 from flashweir.quantity import number_of
@@ -25,6 +25,7 @@ def lines(
     curves: Sequence[Measured],
     *,
     style: Style = "line",
+    scale: str = "",
     note: str = "",
 ) -> Plot:
     """Curves over an axis, at most twelve. Where a place is no number, the axis is one of words.
@@ -35,6 +36,7 @@ def lines(
         labels: of the axes, with their units.
         curves: in the order of the legend.
         style: how they are drawn; points, whatever it is, over words.
+        scale: of the values, `linear` or `log`; what suits them if not given.
         note: a sentence below.
     """
     places = list(dict.fromkeys(place for _, x, _ in curves for place in x))
@@ -51,8 +53,9 @@ def lines(
         along = axis_of(values)
         series = [_series(one, style) for one in curves]
     more = f"Shows the first {MAX_CURVES} of {len(curves)} curves." if len(curves) > MAX_CURVES else ""
-    scale = scale_for([value for _, _, y in curves for value in y])
-    axes = along, Axis(labels[1], scale, from_zero=scale == "linear")
+    suits = scale_for([value for _, _, y in curves for value in y])
+    drawn: Scale = "linear" if scale == "linear" else "log" if scale == "log" else suits
+    axes = along, Axis(labels[1], drawn, from_zero=drawn == "linear")
     return Plot(name, title, *axes, series[:MAX_CURVES], note=" ".join(part for part in (note, more) if part))
 
 

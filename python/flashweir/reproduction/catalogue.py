@@ -88,6 +88,7 @@ class Drawing:
     kind: str = "lines"
     at: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    scale: str = ""
 
 
 @dataclass(frozen=True)
@@ -313,8 +314,11 @@ def _drawing(fields: _Fields) -> Drawing:
         fields.text("kind", "lines"),
         fields.take("at", dict, {}),
         fields.text("note", ""),
+        fields.text("scale", ""),
     )
     fields.done()
+    if found.scale not in ("", "linear", "log"):
+        raise fields.wrong("scale", f"{found.scale!r}: expected linear or log")
     if found.kind not in KINDS:
         raise fields.wrong("kind", f"{found.kind!r}: expected one of {', '.join(KINDS)}")
     return found

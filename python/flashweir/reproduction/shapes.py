@@ -28,7 +28,7 @@ def rising(curve: Curve, *, slack: float = 0.0, gain: float = 0.0) -> Finding:
     """No point lies more than `slack` below the one before; the last is at least `gain` above the first."""
     for (_, before), (name, after) in pairwise(_points(curve)):
         if after < before - slack * abs(before):
-            return Finding(False, f"falls from {_n(before)} to {_n(after)} at {_x(name)}")
+            return Finding(False, f"falls from {number(before)} to {number(after)} at {_x(name)}")
     return Finding(_change(curve) >= gain, listed(curve))
 
 
@@ -36,14 +36,14 @@ def falling(curve: Curve, *, slack: float = 0.0, loss: float = 0.0) -> Finding:
     """No point lies more than `slack` above the one before; the last is at least `loss` below the first."""
     for (_, before), (name, after) in pairwise(_points(curve)):
         if after > before + slack * abs(before):
-            return Finding(False, f"rises from {_n(before)} to {_n(after)} at {_x(name)}")
+            return Finding(False, f"rises from {number(before)} to {number(after)} at {_x(name)}")
     return Finding(-_change(curve) >= loss, listed(curve))
 
 
 def flat(curve: Curve, *, within: float) -> Finding:
     """Highest and lowest point differ by at most `within` of the lowest."""
     low, high = min(curve.y), max(curve.y)
-    return Finding(high - low <= within * abs(low), f"{_n(low)} to {_n(high)}{_range(curve)}")
+    return Finding(high - low <= within * abs(low), f"{number(low)} to {number(high)}{_range(curve)}")
 
 
 def concave(curve: Curve, *, slack: float = 0.0, steps: str = "axis") -> Finding:
@@ -65,7 +65,9 @@ def convex(curve: Curve, *, slack: float = 0.0, steps: str = "axis") -> Finding:
 def changes(curve: Curve, *, least: float = -math.inf, most: float = math.inf) -> Finding:
     """From its first to its last point it changes by `least` to `most` of the first: 1.0 is a doubling, -0.1 a loss."""
     change = _change(curve)
-    return Finding(least <= change <= most, f"{change:+.1%}{_range(curve)} ({_n(curve.y[0])} to {_n(curve.y[-1])})")
+    return Finding(
+        least <= change <= most, f"{change:+.1%}{_range(curve)} ({number(curve.y[0])} to {number(curve.y[-1])})"
+    )
 
 
 def reached(curve: Curve, *, by: object, share: float) -> Finding:
@@ -75,14 +77,16 @@ def reached(curve: Curve, *, by: object, share: float) -> Finding:
     if there is None or not whole:
         return Finding(False, f"no change, or no value at {_x(by)}")
     found = (there - curve.y[0]) / whole
-    return Finding(found >= share, f"{found:.0%} of the change from {_n(curve.y[0])} to {_n(curve.y[-1])} at {_x(by)}")
+    return Finding(
+        found >= share, f"{found:.0%} of the change from {number(curve.y[0])} to {number(curve.y[-1])} at {_x(by)}"
+    )
 
 
 def diminishing(curve: Curve, *, slack: float = 0.0) -> Finding:
     """Each step changes less than the one before, whatever its width; `slack` is in units of the first step."""
     steps = [abs(after - before) for before, after in pairwise(curve.y)]
     ok = all(after <= before + slack * steps[0] for before, after in pairwise(steps))
-    return Finding(ok, f"steps of {', '.join(map(_n, steps))}{_range(curve)}")
+    return Finding(ok, f"steps of {', '.join(map(number, steps))}{_range(curve)}")
 
 
 def goes_on(curve: Curve, *, step: float) -> Finding:
@@ -97,7 +101,7 @@ def bounded(curve: Curve, *, least: float = -math.inf, most: float = math.inf) -
     """Every point lies between `least` and `most`."""
     for name, value in _points(curve):
         if not least <= value <= most:
-            return Finding(False, f"{_n(value)} at {_x(name)}" if name else _n(value))
+            return Finding(False, f"{number(value)} at {_x(name)}" if name else number(value))
     return Finding(True, listed(curve))
 
 
@@ -108,9 +112,9 @@ def above(curve: Curve, other: Curve, *, margin: float = 0.0) -> Finding:
         return Finding(False, "no place that both have")
     for name, y, there in places:
         if y < there + margin * abs(there):
-            return Finding(False, f"{_n(y)} against {_n(there)}{_where(name)}")
+            return Finding(False, f"{number(y)} against {number(there)}{_where(name)}")
     name, y, there = min(places, key=lambda place: place[1] / place[2] if place[2] else math.inf)
-    closest = f"{_n(y)} against {_n(there)}{_where(name)}"
+    closest = f"{number(y)} against {number(there)}{_where(name)}"
     return Finding(True, f"at least {y / there - 1:+.1%} ({closest})" if there else closest)
 
 
@@ -121,7 +125,7 @@ def alike(curve: Curve, other: Curve, *, within: float) -> Finding:
         return Finding(False, "no place that both have")
     name, y, there = max(places, key=lambda place: abs(place[1] / place[2] - 1))
     return Finding(
-        abs(y / there - 1) <= within, f"at most {y / there - 1:+.1%} ({_n(y)} and {_n(there)}{_where(name)})"
+        abs(y / there - 1) <= within, f"at most {y / there - 1:+.1%} ({number(y)} and {number(there)}{_where(name)})"
     )
 
 
@@ -149,7 +153,7 @@ def ranked(family: Sequence[Curve], *, axis: str, order: Sequence[str], reach: f
         found.append((name, _factor(curves[0]) if reach is None else _reach(curves[0], reach)))
     ok = all(before > after for (_, before), (_, after) in pairwise(found))
     sign = "x " if reach is None else f"{reach:.0%} at "
-    return Finding(ok, ", ".join(f"{name} {sign}{_n(value)}" for name, value in found))
+    return Finding(ok, ", ".join(f"{name} {sign}{number(value)}" for name, value in found))
 
 
 def listed(curve: Curve) -> str:
@@ -157,8 +161,8 @@ def listed(curve: Curve) -> str:
     points = _points(curve)
     if len(points) > _FEW:
         points = [points[0], points[len(points) // 2], points[-1]]
-        return " ... ".join(f"{_n(y)}{_where(name)}" for name, y in points)
-    return ", ".join(f"{_n(y)}{_where(name)}" for name, y in points)
+        return " ... ".join(f"{number(y)}{_where(name)}" for name, y in points)
+    return ", ".join(f"{number(y)}{_where(name)}" for name, y in points)
 
 
 def _bends(curve: Curve, slack: float, steps: str, *, upwards: bool) -> Finding:
@@ -169,7 +173,7 @@ def _bends(curve: Curve, slack: float, steps: str, *, upwards: bool) -> Finding:
     room = slack * max(map(abs, slopes))
     sign = 1 if upwards else -1
     ok = all(sign * (after - before) >= -room for before, after in pairwise(slopes))
-    return Finding(ok, f"{'steps' if steps == 'even' else 'slopes'} of {', '.join(map(_n, slopes))}{_range(curve)}")
+    return Finding(ok, f"{'steps' if steps == 'even' else 'slopes'} of {', '.join(map(number, slopes))}{_range(curve)}")
 
 
 def _points(curve: Curve) -> list[tuple[str, float]]:
@@ -195,7 +199,7 @@ def _reach(curve: Curve, share: float) -> float:
     return places[-1][0]
 
 
-def _n(value: float) -> str:
+def number(value: float) -> str:
     """A number as evidence needs it: three digits, and all before the point."""
     return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.3g}"
 

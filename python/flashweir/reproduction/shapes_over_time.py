@@ -1,10 +1,11 @@
 """Checks of curves over time, or over the number of an event: peaks that come again, and two that change places."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise, permutations
 
-from flashweir.reproduction.curves import Curve
-from flashweir.reproduction.shapes import Finding
+from flashweir.reproduction.curves import Curve, pairs
+from flashweir.reproduction.shapes import Finding, number
 
 # A peak stands out from its surroundings by this share of the way from the end of the curve to its highest point.
 _PROMINENT = 0.05
@@ -32,10 +33,10 @@ def peaks(curve: Curve, smooth: float = 0.0) -> list[tuple[float, float]]:
 
 
 def peaks_that_flatten(curve: Curve, *, least: int = 3, smooth: float = 0.0, slack: float = 0.0) -> Finding:
-    """At least `least` peaks are higher than anything in the last quarter, and none than the one before it by `slack`."""
+    """At least `least` peaks are higher than all of the last quarter; none rises above the one before by `slack`."""
     found = _outstanding(curve, smooth)
     ok = len(found) >= least and all(after <= before * (1 + slack) for (_, before), (_, after) in pairwise(found))
-    return Finding(ok, f"{len(found)} peaks, {_said(found)}; {_end(curve, smooth):.3g} at the end")
+    return Finding(ok, f"{len(found)} peaks, {_said(found)}; {number(_end(curve, smooth))} at the end")
 
 
 def higher_first_peak(curve: Curve, other: Curve, *, smooth: float = 0.0) -> Finding:
@@ -43,7 +44,7 @@ def higher_first_peak(curve: Curve, other: Curve, *, smooth: float = 0.0) -> Fin
     one, two = peaks(curve, smooth), peaks(other, smooth)
     if not one or not two:
         return Finding(False, f"{len(one)} and {len(two)} peaks")
-    return Finding(one[0][1] > two[0][1], f"{one[0][1]:.3g} against {two[0][1]:.3g}")
+    return Finding(one[0][1] > two[0][1], f"{number(one[0][1])} against {number(two[0][1])}")
 
 
 def more_periods(curve: Curve, other: Curve, *, smooth: float = 0.0) -> Finding:
@@ -67,13 +68,29 @@ def roles_swap(family: Sequence[Curve], *, high: float, low: float) -> Finding:
         later = [at for at in _times(other, one, high, low) if at > first]
         if later and (best is None or later[0] < best[0]):
             best = later[0], (
-                f"{one.label} holds {one.y[first]:.3g} and {other.label} {other.y[first]:.3g} at {one.x[first]:.4g}; "
-                f"{other.label} {other.y[later[0]]:.3g} and {one.label} {one.y[later[0]]:.3g} at {one.x[later[0]]:.4g}"
+                f"{one.label} holds {number(one.y[first])} and {other.label} {number(other.y[first])} at {number(one.x[first])}; "
+                f"{other.label} {number(other.y[later[0]])} and {one.label} {number(one.y[later[0]])} at {number(one.x[later[0]])}"
             )  # fmt: skip
     count = len({frozenset((one.label, other.label)) for one, other, _ in full if _swap(one, other, high, low)})
     every = len(family) * (len(family) - 1) // 2
     said = f"; {count} of {every} pairs do"
     return Finding(best is not None, (best[1] if best else f"no two of {len(family)} change places") + said)
+
+
+def mean_where(
+    family: Sequence[Curve], others: Sequence[Curve], *, least: float, above: float = -math.inf, below: float = math.inf
+) -> Finding:
+    """Where the others are at `above` or more and at `below` or less, these curves are `least` or more on average."""
+    found = [
+        y
+        for curve, other in pairs(family, others)
+        for y, level in zip(curve.y, other.y, strict=False)
+        if above <= level <= below
+    ]
+    if not found:
+        return Finding(False, "nowhere")
+    mean = sum(found) / len(found)
+    return Finding(mean >= least, f"{number(mean)} on average in {len(found)} places")
 
 
 def _swap(one: Curve, other: Curve, high: float, low: float) -> bool:
@@ -102,5 +119,5 @@ def _end(curve: Curve, smooth: float) -> float:
 
 
 def _said(found: Sequence[tuple[float, float]], most: int = 5) -> str:
-    heights = ", ".join(f"{height:.3g} at {place:,.0f}" for place, height in found[:most])
+    heights = ", ".join(f"{number(height)} at {place:,.0f}" for place, height in found[:most])
     return heights + (" ..." if len(found) > most else "")

@@ -37,7 +37,9 @@ def _chart(drawing: "Drawing", families: "Mapping[str, Family]") -> "Chart":
         return from_curves.bars(drawing.name, drawing.title, drawing.y, parts, note=note)
     found = [_measured(curve, _words(name) if several else "") for name, family in chosen.items() for curve in family]
     style = from_curves.STYLES[drawing.kind]
-    return from_curves.lines(drawing.name, drawing.title, (drawing.x, drawing.y), found, style=style, note=note)
+    return from_curves.lines(
+        drawing.name, drawing.title, (drawing.x, drawing.y), found, style=style, scale=drawing.scale, note=note
+    )
 
 
 def _fits(curve: "Curve", at: Mapping[str, Any]) -> bool:

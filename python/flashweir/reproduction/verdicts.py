@@ -18,6 +18,8 @@ OF_TWO: Mapping[str, Check] = {
     "more-periods": shapes_over_time.more_periods,
 }
 OF_ALL: Mapping[str, Check] = {**shapes.OF_ALL, "roles-swap": shapes_over_time.roles_swap}
+# Of two whole families.
+OF_BOTH: Mapping[str, Check] = {"mean-where": shapes_over_time.mean_where}
 # These say something of a single point.
 _OF_POINTS = ("bounded", "above", "alike")
 # Of so many curves each is said; of more, those that fail.
@@ -88,6 +90,8 @@ def found(part: Part, families: Families) -> Finding:
     others = _chosen(families[str(part.than)], part)
     if lacking := _lacking(others, part):
         return Finding(False, lacking)
+    if part.check in OF_BOTH:
+        return OF_BOTH[part.check](family, others, **part.options)
     checked = [
         (_both(one, other), OF_TWO[part.check](one, other, **part.options)) for one, other in pairs(family, others)
     ]
@@ -96,11 +100,11 @@ def found(part: Part, families: Families) -> Finding:
 
 def check_part(part: Part) -> str:
     """What is wrong with a part's check or options; empty if nothing is."""
-    known = {**OF_ONE, **OF_TWO, **OF_ALL}
+    known = {**OF_ONE, **OF_TWO, **OF_ALL, **OF_BOTH}
     check = known.get(part.check)
     if check is None:
         return f"{part.check!r} is no check: expected one of {', '.join(sorted(known))}"
-    if (part.check in OF_TWO) != (part.than is not None):
+    if (part.check in {**OF_TWO, **OF_BOTH}) != (part.than is not None):
         return (
             f"{part.check}: {'expected than, the curve it is compared with' if part.than is None else 'takes no than'}"
         )
