@@ -164,6 +164,6 @@ def test_two_that_change_places() -> None:
     between = Curve({"channel": "c"}, steps, (4, 4, 5, 5, 5, 4, 4, 5))
     found = roles_swap([full_first, full_later, between], high=8, low=1)
     assert found.ok
-    assert found.said == "a holds 9 and b 0 at 0; b 9 and a 0 at 5; 1 of 3 pairs do"
+    assert found.said == "a holds 9 and b 0 at 0; b holds 9 and a 0 at 5; 1 of 3 pairs do"
     assert not roles_swap([full_first, between], high=8, low=1).ok
     assert not roles_swap([full_first, full_later], high=10, low=1).ok

@@ -18,10 +18,11 @@ _THOUSAND = 1000
 
 
 class Finding(NamedTuple):
-    """Whether a check holds, and the numbers that show it."""
+    """Whether a check holds, and the numbers that show it; `brief` says less, for where many curves are spoken of."""
 
     ok: bool
     said: str
+    brief: str = ""
 
 
 def rising(curve: Curve, *, slack: float = 0.0, gain: float = 0.0) -> Finding:
@@ -29,7 +30,7 @@ def rising(curve: Curve, *, slack: float = 0.0, gain: float = 0.0) -> Finding:
     for (_, before), (name, after) in pairwise(_points(curve)):
         if after < before - slack * abs(before):
             return Finding(False, f"falls from {number(before)} to {number(after)} at {_x(name)}")
-    return Finding(_change(curve) >= gain, listed(curve))
+    return Finding(_change(curve) >= gain, listed(curve), _ends(curve))
 
 
 def falling(curve: Curve, *, slack: float = 0.0, loss: float = 0.0) -> Finding:
@@ -37,7 +38,7 @@ def falling(curve: Curve, *, slack: float = 0.0, loss: float = 0.0) -> Finding:
     for (_, before), (name, after) in pairwise(_points(curve)):
         if after > before + slack * abs(before):
             return Finding(False, f"rises from {number(before)} to {number(after)} at {_x(name)}")
-    return Finding(-_change(curve) >= loss, listed(curve))
+    return Finding(-_change(curve) >= loss, listed(curve), _ends(curve))
 
 
 def flat(curve: Curve, *, within: float) -> Finding:
@@ -102,7 +103,7 @@ def bounded(curve: Curve, *, least: float = -math.inf, most: float = math.inf) -
     for name, value in _points(curve):
         if not least <= value <= most:
             return Finding(False, f"{number(value)} at {_x(name)}" if name else number(value))
-    return Finding(True, listed(curve))
+    return Finding(True, listed(curve), f"{number(min(curve.y))} to {number(max(curve.y))}")
 
 
 def above(curve: Curve, other: Curve, *, margin: float = 0.0) -> Finding:
@@ -163,6 +164,10 @@ def listed(curve: Curve) -> str:
         points = [points[0], points[len(points) // 2], points[-1]]
         return " ... ".join(f"{number(y)}{_where(name)}" for name, y in points)
     return ", ".join(f"{number(y)}{_where(name)}" for name, y in points)
+
+
+def _ends(curve: Curve) -> str:
+    return f"{number(curve.y[0])} to {number(curve.y[-1])}"
 
 
 def _bends(curve: Curve, slack: float, steps: str, *, upwards: bool) -> Finding:

@@ -67,10 +67,7 @@ def roles_swap(family: Sequence[Curve], *, high: float, low: float) -> Finding:
     for one, other, first in full:
         later = [at for at in _times(other, one, high, low) if at > first]
         if later and (best is None or later[0] < best[0]):
-            best = later[0], (
-                f"{one.label} holds {number(one.y[first])} and {other.label} {number(other.y[first])} at {number(one.x[first])}; "
-                f"{other.label} {number(other.y[later[0]])} and {one.label} {number(one.y[later[0]])} at {number(one.x[later[0]])}"
-            )  # fmt: skip
+            best = later[0], f"{_holds(one, other, first)}; {_holds(other, one, later[0])}"
     count = len({frozenset((one.label, other.label)) for one, other, _ in full if _swap(one, other, high, low)})
     every = len(family) * (len(family) - 1) // 2
     said = f"; {count} of {every} pairs do"
@@ -91,6 +88,11 @@ def mean_where(
         return Finding(False, "nowhere")
     mean = sum(found) / len(found)
     return Finding(mean >= least, f"{number(mean)} on average in {len(found)} places")
+
+
+def _holds(one: Curve, other: Curve, at: int) -> str:
+    held = f"{one.label} holds {number(one.y[at])} and {other.label} {number(other.y[at])}"
+    return f"{held} at {number(one.x[at])}"
 
 
 def _swap(one: Curve, other: Curve, high: float, low: float) -> bool:

@@ -24,6 +24,8 @@ OF_BOTH: Mapping[str, Check] = {"mean-where": shapes_over_time.mean_where}
 _OF_POINTS = ("bounded", "above", "alike")
 # Of so many curves each is said; of more, those that fail.
 _SAID = 8
+# Of more than so many, less of each.
+_FEW = 3
 SHARE = "share"
 # What a deviation of exactly the tolerance may lie beyond it in floating point.
 _HAIR = 1e-9
@@ -148,7 +150,8 @@ def _together(findings: Sequence[tuple[str, Finding]]) -> Finding:
     """All have to hold; those that do not are said first."""
     wrong = [(label, finding) for label, finding in findings if not finding.ok]
     shown = wrong or list(findings)
-    said = "; ".join(f"{label}: {finding.said}" if label else finding.said for label, finding in shown[:_SAID])
+    texts = [(label, finding.brief or finding.said if len(shown) > _FEW else finding.said) for label, finding in shown]
+    said = "; ".join(f"{label}: {text}" if label else text for label, text in texts[:_SAID])
     rest = len(shown) - _SAID
     more = f"; and {rest} more" if rest > 0 else ""
     fine = f"; the other {len(findings) - len(wrong)} hold" if wrong and len(wrong) < len(findings) else ""
