@@ -151,10 +151,10 @@ def test_means_where_others_are_high() -> None:
         Curve({"channel": name}, steps, y) for name, y in (("0", (1.0, 0.75, 0.1, 0.2)), ("1", (0.1, 0.5, 0.5, 0.5)))
     ]
     found = mean_where(busy, dirty, above=9, least=0.75)
-    assert found == (True, "0.75 on average in 3 places")
+    assert found[:2] == (True, "0.75 on average in 3 places")
     assert not mean_where(busy, dirty, above=9, least=0.76).ok
     assert not mean_where(busy, dirty, below=0, least=0.5).ok
-    assert mean_where(busy, dirty, above=10, least=0.0) == (False, "nowhere")
+    assert mean_where(busy, dirty, above=10, least=0.0)[:2] == (False, "nowhere")
 
 
 def test_two_that_change_places() -> None:
