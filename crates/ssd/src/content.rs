@@ -1,6 +1,7 @@
 //! The checking mode: a version for every logical sector, carried through buffer and flash, so that every read can be
 //! held against the last write. It also checks the rules of the array: pages of a block are programmed once, in order,
-//! after an erase, and nothing reads an erased page.
+//! after an erase, and nothing reads an erased page. Where blocks are mapped, pages that do not exist are left out of
+//! that order.
 //!
 //! A write takes effect when its page enters the buffer or, without one, when its program is made. Off, it costs nothing.
 
@@ -25,6 +26,8 @@ pub(crate) trait Content: Clone {
     const ON: bool;
     /// The host writes sectors of a page: a new version, staged.
     fn stage(&mut self, stage: Stage, lpn: u64, sectors: Range<u32>);
+    /// What is staged at `from` is staged at `to` as well, under what comes there.
+    fn inherit(&mut self, from: Stage, to: Stage);
     /// A staged page is programmed; sectors not staged come from its version before.
     fn program(&mut self, stage: Stage, unit: u32, written: &Written);
     /// A page is moved.
@@ -49,6 +52,8 @@ impl Content for Unchecked {
     const ON: bool = false;
     #[inline]
     fn stage(&mut self, _: Stage, _: u64, _: Range<u32>) {}
+    #[inline]
+    fn inherit(&mut self, _: Stage, _: Stage) {}
     #[inline]
     fn program(&mut self, _: Stage, _: u32, _: &Written) {}
     #[inline]
@@ -79,6 +84,8 @@ pub(crate) struct Versions {
     unit_pages: u64,
     pages_per_block: u32,
     in_order: bool,
+    /// Pages of a block may be left out: blocks are mapped, and a page keeps its offset.
+    skips: bool,
     last: u32,
     /// By logical sector: what a read must return.
     expected: CowVec,
@@ -100,6 +107,7 @@ impl Versions {
             unit_pages: geometry.unit_pages(),
             pages_per_block: geometry.pages_per_block,
             in_order,
+            skips: geometry.unit_log_blocks > 0,
             last: NOTHING,
             expected: CowVec::new(geometry.capacity_sectors()),
             stored: CowVec::new(geometry.physical_pages() * sectors),
@@ -144,7 +152,8 @@ impl Versions {
         let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
         let at = u64::from(unit) * (self.unit_pages / u64::from(self.pages_per_block)) + u64::from(block);
         let programmed = value_or_nothing(self.programmed.get(at));
-        if programmed != page {
+        let is_next = programmed == page || (self.skips && programmed < page);
+        if !is_next {
             self.fail(|| {
                 format!("unit {unit}, block {block}: page {page} programmed when page {programmed} was next")
             });
@@ -167,6 +176,10 @@ impl Content for Versions {
             self.expected.set(lpn * self.sectors + u64::from(sector), version);
             self.staged(stage)[sector as usize] = version;
         }
+    }
+
+    fn inherit(&mut self, from: Stage, to: Stage) {
+        *self.staged(to) = self.staged(from).clone();
     }
 
     fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
@@ -252,6 +265,12 @@ impl Content for Option<Versions> {
     fn stage(&mut self, stage: Stage, lpn: u64, sectors: Range<u32>) {
         if let Some(versions) = self {
             versions.stage(stage, lpn, sectors);
+        }
+    }
+
+    fn inherit(&mut self, from: Stage, to: Stage) {
+        if let Some(versions) = self {
+            versions.inherit(from, to);
         }
     }
 

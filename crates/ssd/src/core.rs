@@ -13,11 +13,12 @@ use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::divisor::Divisor;
 use crate::error::{ConfigError, RunError};
-use crate::ftl::{Flash, Ftl};
+use crate::ftl::{Flash, Ftl, MergeKind, Step};
+use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
 use crate::nand::{Command, CommandKind, Executor, NOBODY, Purpose};
-use crate::stats::Counters;
+use crate::stats::{Collections, Counters};
 use pending::Pending;
 
 /// Requests that are looked up together.
@@ -39,6 +40,8 @@ pub(crate) struct Core<C> {
     pub(crate) alloc: Alloc,
     pub(crate) ftl: Ftl,
     pub(crate) counters: Counters,
+    /// Kept here for collections that the translation layer makes on its own, by the run loop for those made in steps.
+    pub(crate) collections: Collections,
     pub(crate) content: C,
     timing: Timing,
     planes: u32,
@@ -68,6 +71,7 @@ impl<X: Executor> AllocView for View<'_, X> {
 struct Sink<'a, X, C> {
     executor: &'a mut X,
     counters: &'a mut Counters,
+    collections: &'a mut Collections,
     content: &'a mut C,
     pending: &'a mut Pending,
     timing: &'a Timing,
@@ -80,9 +84,34 @@ struct Sink<'a, X, C> {
     moved_to: Vec<u32>,
     /// Blocks opened that no command was made for yet.
     opened: u8,
+    /// Whether this is one step of a collection: steps of several planes are grouped, and the run loop keeps the course.
+    step: bool,
+    /// Data blocks merged in full since the last collection was over.
+    merged: u64,
+}
+
+impl<X: Executor, C: Content> Sink<'_, X, C> {
+    fn command(&self, unit: u32, kind: CommandKind) -> Command {
+        let die = unit / self.planes;
+        let purpose = Purpose::Gc;
+        Command { die, kind, purpose, opens: 0, pages: 1, read_ns: 0, bus_ns: 0, program_ns: 0, tag: NOBODY }
+    }
+
+    fn submit(&mut self, unit: u32, command: Command) {
+        if self.step && self.pending.grouping() {
+            return self.pending.join_step(command, unit % self.planes, self.executor.serving());
+        }
+        // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
+        self.pending.flush(self.now_ns, self.executor);
+        self.executor.submit(self.now_ns, command);
+    }
 }
 
 impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
+    fn follows_pages(&self) -> bool {
+        C::ON || !self.timing.uniform || self.executor.listens()
+    }
+
     #[inline]
     fn moved(&mut self, unit: u32, from: u32, to: u32) {
         if !self.timing.uniform {
@@ -100,42 +129,54 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         self.opened += 1;
     }
 
-    fn collected(&mut self, unit: u32, victim: u32, pages: u32) {
-        let die = unit / self.planes;
-        let command = |kind, opens, pages, read_ns, bus_ns, program_ns| Command {
-            die,
-            kind,
-            purpose: Purpose::Gc,
-            opens,
-            pages,
-            read_ns,
-            bus_ns,
-            program_ns,
-            tag: NOBODY,
-        };
-        self.counters.collections += 1;
-        self.counters.gc.reads += u64::from(pages);
-        self.counters.gc.programs += u64::from(pages);
-        self.counters.gc.erases += 1;
-        // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
-        self.pending.flush(self.now_ns, self.executor);
-        if pages > 0 {
-            let count = u64::from(pages);
-            let (mut read_ns, mut program_ns) = (self.read_ns, self.program_ns);
-            if self.timing.uniform {
-                (read_ns, program_ns) = (count * self.timing.read_ns(0), count * self.timing.program_ns(0));
-            }
-            let bus_ns = 2 * count * self.timing.transfer_ns;
+    fn copies(&mut self, unit: u32, pages: u32) {
+        if pages == 0 {
+            return;
+        }
+        let count = u64::from(pages);
+        self.counters.gc.reads += count;
+        self.counters.gc.programs += count;
+        let (mut read_ns, mut program_ns) =
+            (std::mem::take(&mut self.read_ns), std::mem::take(&mut self.program_ns));
+        if self.timing.uniform {
+            (read_ns, program_ns) = (count * self.timing.read_ns(0), count * self.timing.program_ns(0));
+        }
+        let bus_ns = 2 * count * self.timing.transfer_ns;
+        let opens = std::mem::take(&mut self.opened);
+        if !self.moved_to.is_empty() {
+            self.pending.flush(self.now_ns, self.executor);
             for to in self.moved_to.drain(..) {
                 self.executor.touches(unit, to);
             }
-            let opens = std::mem::take(&mut self.opened);
-            self.executor
-                .submit(self.now_ns, command(CommandKind::Copies, opens, pages, read_ns, bus_ns, program_ns));
         }
-        (self.read_ns, self.program_ns) = (0, 0);
-        self.executor.submit(self.now_ns, command(CommandKind::Erase, 0, 1, 0, 0, self.timing.erase_ns));
-        self.content.erase(unit, victim);
+        let command = self.command(unit, CommandKind::Copies);
+        self.submit(unit, Command { opens, pages, read_ns, bus_ns, program_ns, ..command });
+    }
+
+    fn erased(&mut self, unit: u32, block: u32) {
+        self.counters.gc.erases += 1;
+        let command = self.command(unit, CommandKind::Erase);
+        self.submit(unit, Command { program_ns: self.timing.erase_ns, ..command });
+        self.content.erase(unit, block);
+    }
+
+    fn merged(&mut self, kind: MergeKind) {
+        match kind {
+            MergeKind::Full => {
+                self.counters.merges.full += 1;
+                self.merged += 1;
+            }
+            MergeKind::Partial => self.counters.merges.partial += 1,
+            MergeKind::Switch => self.counters.merges.switch += 1,
+        }
+    }
+
+    fn collected(&mut self) {
+        self.counters.collections += 1;
+        let merged = std::mem::take(&mut self.merged);
+        if !self.step {
+            self.collections.record(merged);
+        }
     }
 }
 
@@ -153,6 +194,7 @@ impl<C: Content> Core<C> {
             ftl,
             alloc,
             counters: Counters::default(),
+            collections: Collections::default(),
             content: content(&geometry),
             timing: Timing::new(config)?,
             planes: geometry.planes,
@@ -160,6 +202,59 @@ impl<C: Content> Core<C> {
             pending: Pending::new(config.timing.multi_plane && geometry.planes > 1),
             geometry,
         })
+    }
+
+    /// The translation layer, and what hears of all that it does.
+    #[inline]
+    fn sink<'a, X>(&'a mut self, now_ns: u64, executor: &'a mut X) -> (&'a mut Ftl, Sink<'a, X, C>) {
+        let sink = Sink {
+            executor,
+            counters: &mut self.counters,
+            collections: &mut self.collections,
+            content: &mut self.content,
+            pending: &mut self.pending,
+            timing: &self.timing,
+            pages_per_block: self.pages_per_block,
+            planes: self.planes,
+            now_ns,
+            read_ns: 0,
+            program_ns: 0,
+            moved_to: Vec::new(),
+            opened: 0,
+            step: false,
+            merged: 0,
+        };
+        (&mut self.ftl, sink)
+    }
+
+    /// Makes the next step of a unit's collection (see [`Ftl::collect_step`]).
+    pub(crate) fn collect_step(
+        &mut self,
+        now_ns: u64,
+        unit: u32,
+        executor: &mut impl Executor,
+    ) -> Result<Option<Step>, RunError> {
+        let (ftl, mut sink) = self.sink(now_ns, executor);
+        sink.step = true;
+        ftl.collect_step(unit, &mut sink)
+    }
+
+    /// Does what a follower does while another unit makes the step (see [`Ftl::follow_copy`]). Returns whether it did anything.
+    pub(crate) fn follow(
+        &mut self,
+        now_ns: u64,
+        unit: u32,
+        action: Action,
+        executor: &mut impl Executor,
+    ) -> Result<bool, RunError> {
+        let (ftl, mut sink) = self.sink(now_ns, executor);
+        sink.step = true;
+        match action {
+            Action::Idle => Ok(false),
+            Action::Copy => ftl.follow_copy(unit, &mut sink),
+            Action::Merge { block } => ftl.merge(unit, block, &mut sink),
+            Action::Erase => ftl.follow_erase(unit, &mut sink),
+        }
     }
 
     /// The pages that sectors `lba` to `end` touch, in order.
@@ -173,6 +268,36 @@ impl<C: Content> Core<C> {
             first: if page == lpn { first as u32 } else { 0 },
             end: if page == last { last_sector as u32 + 1 } else { page_sectors },
         })
+    }
+
+    /// The pages of flash that sectors `lba` to `end` touch, in order, each as sectors of the page of its unit: what the write
+    /// buffer takes in one by one.
+    #[inline]
+    pub(crate) fn entries(&self, lba: u64, end: u64) -> impl Iterator<Item = Part> + use<C> {
+        let flash_page = self.flash_page_sectors();
+        self.parts(lba, end).flat_map(move |part| {
+            let pages = part.first / flash_page..=(part.end - 1) / flash_page;
+            pages.map(move |page| Part {
+                first: part.first.max(page * flash_page),
+                end: part.end.min((page + 1) * flash_page),
+                ..part
+            })
+        })
+    }
+
+    /// Sectors of a page of flash.
+    pub(crate) fn flash_page_sectors(&self) -> u32 {
+        self.page_sectors.get() as u32 / self.geometry.bound_pages
+    }
+
+    /// Pages of flash that a part of a page touches.
+    #[inline]
+    pub(crate) fn flash_pages(&self, part: Part) -> u64 {
+        if self.geometry.bound_pages == 1 {
+            return 1;
+        }
+        let flash_page = self.flash_page_sectors();
+        u64::from((part.end - 1) / flash_page - part.first / flash_page + 1)
     }
 
     /// Looks up the first page of each of some requests that come next, all together: the processor then waits for memory
@@ -230,21 +355,8 @@ impl<C: Content> Core<C> {
         if stage == Stage::Direct {
             self.content.stage(stage, lpn, part.first..part.end);
         }
-        let mut sink = Sink {
-            executor,
-            counters: &mut self.counters,
-            content: &mut self.content,
-            pending: &mut self.pending,
-            timing: &self.timing,
-            pages_per_block: self.pages_per_block,
-            planes: self.planes,
-            now_ns,
-            read_ns: 0,
-            program_ns: 0,
-            moved_to: Vec::new(),
-            opened: 0,
-        };
-        let written = self.ftl.write(home, before, &mut sink)?;
+        let (ftl, mut sink) = self.sink(now_ns, executor);
+        let written = ftl.write(home, before, &mut sink)?;
         let opens = sink.opened;
         self.content.program(stage, home.unit, &written);
         self.counters.host.programs += 1;
@@ -275,6 +387,16 @@ impl<C: Content> Core<C> {
             executor.submit_chain(now_ns, read, program, (home.unit, written.ppn));
         }
         Ok(true)
+    }
+
+    /// How long the page's version before has to be read, transfer included, before the page is programmed, ns; 0 if all of it
+    /// is there (`whole`), or nothing was.
+    pub(crate) fn rewrite_read_ns(&self, lpn: u64, whole: bool) -> u64 {
+        if whole {
+            return 0;
+        }
+        let old = self.alloc.locate(lpn).and_then(|home| self.ftl.lookup(home));
+        old.map_or(0, |ppn| self.timing.read_ns(ppn % self.pages_per_block) + self.timing.transfer_ns)
     }
 
     /// Forgets whole pages of `part`; a page covered in part keeps its data.
@@ -333,6 +455,7 @@ impl<C: Content> Core<C> {
             alloc: self.alloc.snapshot(),
             ftl: self.ftl.snapshot(),
             counters: self.counters.clone(),
+            collections: self.collections.clone(),
             content: self.content.clone(),
             timing: self.timing.clone(),
             pending: self.pending.clone(),

@@ -1,6 +1,8 @@
 //! The drive's shape: channels, chips, dies, planes, blocks, pages, and the parallel units made of them.
 //!
-//! A *unit* is the smallest set of planes with its own FTL instance, write frontier and spare blocks; here a plane.
+//! A *unit* is the smallest set of planes with its own FTL instance, write frontier and spare blocks: a plane, or the planes
+//! of a die, or those of all channels, where the configuration binds them (`planes_bound`, `units`). Bound planes are one
+//! plane and bound channels one channel here, with pages that many times as large; nothing else knows of them.
 //! Units are numbered channel by channel, then chip, die, plane; dies and channels likewise.
 
 use flashweir_trace::SECTOR_BYTES;
@@ -25,50 +27,78 @@ const MAX_RING_BYTES: u64 = 256 << 20;
 /// Counts that follow from a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Channels of the drive.
+    /// Channels of the drive; 1 if they are synchronized.
     pub channels: u32,
     /// Chips on a channel.
     pub chips: u32,
     /// Dies of a chip.
     pub dies: u32,
-    /// Planes of a die.
+    /// Planes of a die; 1 if they are bound.
     pub planes: u32,
-    /// Sectors of a page.
+    /// Pages of flash in a page of a unit.
+    pub bound_pages: u32,
+    /// Sectors of a page of a unit.
     pub page_sectors: u32,
     /// Pages of a block.
     pub pages_per_block: u32,
-    /// Logical pages of a unit: its share of the capacity, rounded up to whole pages.
+    /// Logical pages of a unit: its share of the capacity, rounded up to whole pages, or blocks where data blocks are mapped.
     pub unit_logical_pages: u64,
     /// Blocks of a unit, those held back included.
     pub unit_blocks: u64,
+    /// Blocks of a unit's log, for random writes; 0 for page mapping.
+    pub unit_log_blocks: u64,
     /// Logical pages of the drive: share times units.
     pub logical_pages: u64,
     /// Blocks that each unit keeps erased (`gc.free_blocks`); the first of them lies outside `op_ratio`.
     pub unit_reserved_blocks: u32,
 }
 
+/// Blocks that every log has at least.
+const FEWEST_LOG_BLOCKS: u64 = 3;
+
+/// Blocks of the log of a unit of so many data blocks: their share `op_ratio`, rounded down.
+fn log_blocks(data_blocks: u64, op_ratio: f64) -> u64 {
+    // A ratio such as 0.07 is a little less than it says, so a product that should be whole is rounded to it.
+    let share = data_blocks as f64 * op_ratio;
+    let whole = share.round();
+    let blocks = if (share - whole).abs() < 1e-6 { whole } else { share.floor() };
+    round_to_u64(blocks).max(FEWEST_LOG_BLOCKS)
+}
+
 impl Geometry {
     /// Works out the counts, or says which key makes them impossible.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let page_sectors = Self::check_counts(config)?;
-        let units = u64::from(config.channels)
-            * u64::from(config.chips)
-            * u64::from(config.dies)
-            * u64::from(config.planes);
-        let unit_logical_pages = config.capacity.0.div_ceil(config.page.0).div_ceil(units);
-        let spare_pages = round_to_u64(unit_logical_pages as f64 * config.op_ratio);
+        let channels = config.channels / config.bound_channels();
+        let planes = config.planes / config.bound_planes();
+        let units =
+            u64::from(channels) * u64::from(config.chips) * u64::from(config.dies) * u64::from(planes);
+        let bound_pages = config.bound_pages();
         let pages_per_block = u64::from(config.pages_per_block);
+        let page_bytes = config.page.0 * u64::from(bound_pages);
+        let mut unit_logical_pages = config.capacity.0.div_ceil(page_bytes).div_ceil(units);
+        let mut unit_log_blocks = 0;
         // One erased block a unit lies outside op_ratio: moved pages go into it, and the block erased last takes its place.
-        let unit_blocks = (unit_logical_pages + spare_pages).div_ceil(pages_per_block) + 1;
+        let unit_blocks = if let Some(extra) = config.ftl.blocks_besides_log() {
+            let data_blocks = unit_logical_pages.div_ceil(pages_per_block);
+            unit_logical_pages = data_blocks * pages_per_block;
+            unit_log_blocks = log_blocks(data_blocks, config.op_ratio);
+            data_blocks + unit_log_blocks + extra + 1
+        } else {
+            let spare_pages = round_to_u64(unit_logical_pages as f64 * config.op_ratio);
+            (unit_logical_pages + spare_pages).div_ceil(pages_per_block) + 1
+        };
         let geometry = Self {
-            channels: config.channels,
+            channels,
             chips: config.chips,
             dies: config.dies,
-            planes: config.planes,
-            page_sectors,
+            planes,
+            bound_pages,
+            page_sectors: page_sectors * bound_pages,
             pages_per_block: config.pages_per_block,
             unit_logical_pages,
             unit_blocks,
+            unit_log_blocks,
             logical_pages: unit_logical_pages * units,
             unit_reserved_blocks: config.gc.free_blocks,
         };
@@ -94,10 +124,20 @@ impl Geometry {
             }
         }
         let page = config.page.0;
+        let bound = u64::from(config.bound_pages());
         let most = u64::from(MAX_PAGE_SECTORS) * SECTOR_BYTES;
         if page == 0 || !page.is_multiple_of(SECTOR_BYTES) || page > most {
             let expected = format!("expected a multiple of 512 bytes, at most {}KiB", most >> 10);
             return refuse("page", page.to_string(), expected);
+        }
+        if page * bound > most {
+            return Err(ConfigError::Refused {
+                keys: format!("units, planes_bound: {bound} pages of {page} bytes bound"),
+                reason: format!(
+                    "a page of a unit is at most {}KiB: bind fewer, or use smaller pages",
+                    most >> 10
+                ),
+            });
         }
         if config.capacity.0 < page || config.capacity.0 > 1 << 60 {
             let expected = "expected at least one page and at most 1024 PiB".into();
@@ -133,6 +173,9 @@ impl Geometry {
             return Ok(());
         }
         self.check_tables(config, units)?;
+        if self.unit_log_blocks > 0 {
+            return Ok(());
+        }
         let pages_per_block = u64::from(self.pages_per_block);
         let held_back =
             u64::from(self.unit_reserved_blocks) + u64::from(config.gc.frontiers.saturating_sub(1));
@@ -181,6 +224,11 @@ impl Geometry {
                 MAX_RING_BYTES >> 20
             ),
         })
+    }
+
+    /// Data blocks of a unit, where blocks are mapped.
+    pub fn unit_data_blocks(&self) -> u64 {
+        self.unit_logical_pages.div_ceil(u64::from(self.pages_per_block))
     }
 
     /// Parallel units.
@@ -235,10 +283,12 @@ impl Geometry {
             chips,
             dies,
             planes,
+            bound_pages: 1,
             page_sectors: 8,
             pages_per_block: 4,
             unit_logical_pages: 64,
             unit_blocks: 20,
+            unit_log_blocks: 0,
             logical_pages: 64 * u64::from(channels * chips * dies * planes),
             unit_reserved_blocks: 1,
         }

@@ -38,4 +38,7 @@ pub use nand::{
     CommandKind, CommandRecord, DirtyRecord, FullRecord, IssueRecord, Purpose, RequestRecord, TransferRecord,
 };
 pub use sim::{Options, Simulation};
-pub use stats::{Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, Stats, Times};
+pub use stats::{
+    Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, LockStepTimes,
+    MergeCounts, Stats, Times,
+};

@@ -13,6 +13,7 @@ import typer
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError, TraceError
 from flashweir.cli.common import Stopped
+from flashweir.cli.compare import compare
 from flashweir.cli.drives import presets, schema
 from flashweir.cli.report import report
 from flashweir.cli.reproduce import reproduce
@@ -30,7 +31,7 @@ app = typer.Typer(
     help="Simulates multichannel SSDs under real block traces.",
 )
 app.add_typer(trace_app, name="trace")
-for command in (simulate, sweep, report, reproduce, presets, schema):
+for command in (simulate, sweep, compare, report, reproduce, presets, schema):
     app.command()(command)
 
 

@@ -17,9 +17,10 @@ from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.include import place, read_toml, with_included
 from flashweir.sweeps.numbers import numbers
+from flashweir.sweeps.options import read_options, read_seeds
 
-KEYS = ("name", "workloads", "device", "set", "axes", "only", "zip", "seeds", "derived", "metrics", "compare",
-        "baseline", "verify", "wrap", "format", "columns", "skip_bad", "warmup", "activity")  # fmt: skip
+KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
+        "compare", "baseline", "verify", "wrap", "format", "columns", "skip_bad", "warmup", "activity")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
 # Columns of summaries and comparisons.
@@ -29,13 +30,16 @@ TAKEN = ("runs", "failed", "metric", "alternative", "baseline", "n", "mean", "me
 PROBE = {"name": None, "spec": "random:span=4KiB,count=1000000000000"}
 # Drives whose results have numbers of their own.
 PROBED = ({"clock": "lock-step", "ftl.kind": "log-block"}, {"ftl.kind": "fast"})
-MOST_SEED = 2**64 - 1
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """A sweep. `groups` are axes that advance together; every group is crossed with the others and the workloads."""
+    """A sweep. `groups` are axes that advance together; every group is crossed with the others and the workloads.
+
+    `set_for` are settings for one workload each, `once` the workloads that run with the first seed alone; `about` is
+    what sweep.json says besides.
+    """
 
     name: str
     workloads: Mapping[str, Mapping[str | None, str]]
@@ -50,6 +54,9 @@ class SweepSpec:
     run: Mapping[str, object] = field(default_factory=dict)
     placeholders: frozenset[str] = frozenset()
     source: Mapping[str, Any] = field(default_factory=dict)
+    set_for: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    once: frozenset[str] = frozenset()
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def columns(self) -> dict[str, type]:
@@ -69,16 +76,17 @@ class SweepSpec:
         return found
 
 
-def load(given: str | Path | Mapping[str, Any]) -> SweepSpec:
+def load(given: str | Path | Mapping[str, Any], folder: Path | None = None) -> SweepSpec:
     """Reads a spec from a TOML file or a mapping.
 
-    Paths in a file are relative to its folder, in a mapping to the current one.
+    Paths in a file are relative to its folder, in a mapping to `folder` or the current one.
 
     Raises:
         ConfigError: the file can't be read, a key is unknown, or a value is not what it should be.
     """
     if isinstance(given, Mapping):
-        return _read(_plain(with_included(_plain(given), Path())), "sweep", Path())
+        where = folder or Path()
+        return _read(_plain(with_included(_plain(given), where)), "sweep", where)
     path = Path(given)
     table = read_toml(path)
     try:
@@ -119,6 +127,7 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
     workloads = _workloads(table.get("workloads"), folder)
     axes = _axes(table)
     settings = flat(_table(table, "set"))
+    set_for = _set_for(_table(table, "set_for"), workloads)
     placeholders = _check_names(axes, settings, workloads)
     derived = {str(key): Expression(str(key), text) for key, text in _table(table, "derived").items()}
     for column in derived:
@@ -133,14 +142,16 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
         device=place(device, folder),
         settings=settings,
         groups=_groups(axes, table.get("zip", []), folder),
-        seeds=_seeds(table.get("seeds", 1)),
+        seeds=read_seeds(table.get("seeds", 1)),
         derived=derived,
         metrics=_texts(table, "metrics"),
         compare=table.get("compare"),
         baseline=table.get("baseline"),
-        run=_run(table),
+        run=read_options(table),
         placeholders=placeholders,
         source=table,
+        set_for=set_for,
+        once=frozenset(_workload_names(_texts(table, "once"), "once", workloads)),
     )
     _check_comparison(spec)
     _check_columns(spec)
@@ -182,6 +193,29 @@ def _named(texts: Sequence[str], folder: Path) -> dict[str, str]:
         raise ConfigError(f"workloads: {twice!r} is listed twice")
     names = [Path(text).name if (folder / text).is_file() else text for text in texts]
     return dict(zip(names if len(set(names)) == len(names) else texts, texts, strict=True))
+
+
+def _set_for(
+    given: Mapping[str, Any], workloads: Mapping[str, Mapping[str | None, str]]
+) -> dict[str, dict[str, object]]:
+    """Settings of the drive for one workload each."""
+    known = {key["name"] for key in json.loads(_native.schema())["x-keys"]}
+    found: dict[str, dict[str, object]] = {}
+    for name in _workload_names(given, "set_for", workloads):
+        found[name] = flat(_table(given, name))
+        for key in found[name]:
+            if key not in known:
+                raise ConfigError(f"set_for.{name}.{key}: no key of a drive{_nearest(key, sorted(known))}")
+    return found
+
+
+def _workload_names(
+    names: Iterable[str], where: str, workloads: Mapping[str, Mapping[str | None, str]]
+) -> Iterable[str]:
+    for name in names:
+        if name not in workloads:
+            raise ConfigError(f"{where}: {name!r} is no workload{_nearest(name, list(workloads))}")
+    return names
 
 
 def _is_taken(name: str) -> bool:
@@ -305,49 +339,6 @@ def _check_run(spec: SweepSpec) -> None:
     options = {name: value for name, value in spec.run.items() if name in ("warmup", "activity")}
     for device in dict.fromkeys([spec.device, *chosen]):
         _native.plan(json.dumps({"workloads": [PROBE], "device": device, **options}))
-
-
-def _seeds(given: object) -> list[int]:
-    if isinstance(given, Mapping) and set(given) == {"first", "count"}:
-        first, count = given["first"], given["count"]
-    elif isinstance(given, int) and not isinstance(given, bool):
-        first, count = 1, given
-    elif isinstance(given, Sequence) and not isinstance(given, str):
-        seeds = list(given)
-        if not seeds or not all(_is_whole(seed, 0, MOST_SEED) for seed in seeds) or len(set(seeds)) < len(seeds):
-            raise ConfigError(f"seeds: expected different whole numbers from 0 to {MOST_SEED}")
-        return seeds
-    else:
-        raise ConfigError("seeds: expected how many, a list, or {first = 1, count = 10}")
-    if not _is_whole(count, 1, 10_000_000) or not _is_whole(first, 0, MOST_SEED + 1 - count):
-        raise ConfigError(f"seeds: expected a count of at least 1, and seeds from 0 to {MOST_SEED}")
-    return list(range(first, first + count))
-
-
-def _is_whole(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _run(table: Mapping[str, Any]) -> dict[str, object]:
-    """Options of every run, checked for their types; what they mean is the engine's to say."""
-    kinds = {
-        "verify": bool,
-        "wrap": bool,
-        "format": str,
-        "columns": str,
-        "skip_bad": int,
-        "warmup": str,
-        "activity": str,
-    }
-    found: dict[str, object] = {}
-    for key, kind in kinds.items():
-        if key in table:
-            value = table[key]
-            if not (_is_whole(value, 0, MOST_SEED) if kind is int else isinstance(value, kind)):
-                names = {bool: "true or false", str: "a text", int: "a whole number of at least 0"}
-                raise ConfigError(f"{key}: {value!r}: expected {names[kind]}")
-            found[key] = value
-    return found
 
 
 def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -10,15 +10,16 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 27] = [
+const VALUES: [(&str, &[&str]); 32] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
     ("planes", &["2"]),
+    ("planes_bound", &["true"]),
     ("page", &["2KiB", "16KiB"]),
     ("pages_per_block", &["4", "7"]),
     ("capacity", &["5MiB"]),
-    ("op_ratio", &["0.25"]),
+    ("op_ratio", &["0.75"]),
     ("timing.read", &["61us", "50us,70us"]),
     ("timing.program", &["801us", "500us,1100us"]),
     ("timing.erase", &["1501us", "0"]),
@@ -26,10 +27,14 @@ const VALUES: [(&str, &[&str]); 27] = [
     ("timing.command", &["1us"]),
     ("timing.cache_program", &["true"]),
     ("timing.multi_plane", &["true"]),
+    ("ftl.associativity", &["2"]),
     ("alloc.mode", &["1"]),
     ("gc.choices", &["2"]),
     ("gc.frontiers", &["2"]),
     ("gc.free_blocks", &["2"]),
+    ("gc.throttle", &["1"]),
+    ("gc.spare_blocks", &["0"]),
+    ("buffer.coalesce", &["false"]),
     ("buffer.bytes", &["16KiB", "64KiB"]),
     ("host.queue_depth", &["4"]),
     ("host.time_scale", &["0.5"]),

@@ -8,5 +8,6 @@ mod amplification;
 mod closed_forms;
 mod drive;
 mod hot_and_cold;
+mod hybrid;
 mod limits;
 mod waits;

@@ -1,6 +1,6 @@
 //! The write buffer: pages that the drive has taken but not yet programmed.
 //!
-//! One implementation besides none: [`WriteBuffer`], a shared FIFO that coalesces. It holds state and answers questions;
+//! One implementation besides none: [`WriteBuffer`], a shared FIFO. It holds state and answers questions;
 //! when pages enter and leave, and what a request waits for, is the run loop's.
 
 mod fifo;
@@ -8,7 +8,7 @@ mod fifo;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use fifo::WriteBuffer;
+pub(crate) use fifo::{Incoming, WriteBuffer};
 
 use crate::quantity::Bytes;
 
@@ -23,6 +23,17 @@ pub enum Ack {
     Flash,
 }
 
+/// In what order pages may leave the buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// The oldest page of every unit, whatever waits for others.
+    #[default]
+    Any,
+    /// No page ahead of an older request.
+    InOrder,
+}
+
 /// The write buffer. It belongs to the hardware, so presets may set its size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -31,10 +42,14 @@ pub struct BufferConfig {
     pub bytes: Bytes,
     /// When a buffered write is acknowledged.
     pub ack: Ack,
+    /// In what order pages may leave it.
+    pub order: Order,
+    /// Whether a write to a page that waits in the buffer joins it, or takes an entry of its own.
+    pub coalesce: bool,
 }
 
 impl Default for BufferConfig {
     fn default() -> Self {
-        Self { bytes: Bytes(0), ack: Ack::Buffer }
+        Self { bytes: Bytes(0), ack: Ack::Buffer, order: Order::Any, coalesce: true }
     }
 }

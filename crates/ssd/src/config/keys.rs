@@ -71,8 +71,9 @@ impl<'a> Walk<'a> {
             let default = property.get("default").or_else(|| default.and_then(|table| table.get(name)));
             self.key(&format!("{prefix}{name}"), property, default, keys);
         }
-        let variants = node["oneOf"].as_array().into_iter().flatten();
-        for variant in variants {
+        // A table with several slots of its own has each of them as a part.
+        let parts = node["allOf"].as_array().into_iter().flatten().chain([node]);
+        for variant in parts.flat_map(|part| part["oneOf"].as_array().into_iter().flatten()) {
             self.variant(prefix, variant, default, keys);
         }
     }

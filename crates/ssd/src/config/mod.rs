@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::alloc::AllocConfig;
 use crate::buffer::BufferConfig;
 use crate::ftl::FtlConfig;
-use crate::gc::GcConfig;
+use crate::gc::{GcConfig, PlannerConfig};
 use crate::host::HostConfig;
 use crate::nand::TimingConfig;
 use crate::quantity::Bytes;
@@ -48,6 +48,28 @@ pub enum Engine {
     Event,
 }
 
+/// Which channels make a parallel unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Units {
+    /// Every channel works on its own.
+    #[default]
+    Independent,
+    /// All channels always act together: one unit, with pages and blocks as many times as large.
+    Synchronized,
+}
+
+/// How the channels keep time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// Every unit goes on as soon as it can.
+    #[default]
+    Async,
+    /// All units go on together: a flush of the buffer is one cycle, and a collection stops the drive.
+    LockStep,
+}
+
 /// A simulated drive and how its host uses it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -61,9 +83,15 @@ pub struct Config {
     /// Dies in each chip: each runs one command at a time.
     #[schemars(range(min = 1, max = 1024))]
     pub dies: u32,
-    /// Planes in each die: each is a parallel unit with an FTL instance of its own.
+    /// Planes in each die: each is a parallel unit with an FTL instance of its own, unless they are bound.
     #[schemars(range(min = 1, max = 64))]
     pub planes: u32,
+    /// Whether channels work on their own or all together.
+    pub units: Units,
+    /// Whether the planes of a die are one unit, with pages and blocks as many times as large.
+    pub planes_bound: bool,
+    /// How the channels keep time.
+    pub clock: Clock,
     /// Page size, a multiple of 512 bytes up to 256 KiB.
     pub page: Bytes,
     /// Pages in each block.
@@ -103,6 +131,9 @@ impl Default for Config {
             chips: 1,
             dies: 1,
             planes: 1,
+            units: Units::default(),
+            planes_bound: false,
+            clock: Clock::default(),
             page: Bytes(4096),
             pages_per_block: 128,
             capacity: Bytes(16 << 30),
@@ -127,9 +158,34 @@ impl Config {
         self.buffer.bytes.0 / self.page.0.max(1)
     }
 
+    /// Pages of flash that a page of a unit is made of: bound channels and planes, one of each.
+    pub(crate) fn bound_pages(&self) -> u32 {
+        self.bound_channels().saturating_mul(self.bound_planes())
+    }
+
+    /// Channels that act as one.
+    pub(crate) fn bound_channels(&self) -> u32 {
+        if self.units == Units::Synchronized { self.channels } else { 1 }
+    }
+
+    /// Planes of a die that act as one.
+    pub(crate) fn bound_planes(&self) -> u32 {
+        if self.planes_bound { self.planes } else { 1 }
+    }
+
+    /// Whether the channels are managed: by a planner, or by a common clock.
+    pub fn is_managed(&self) -> bool {
+        self.clock == Clock::LockStep || self.gc.planner != PlannerConfig::default()
+    }
+
     /// Whether transfers take no time.
     pub(crate) fn bus_is_free(&self) -> bool {
         self.timing.bus == 0.0 && self.timing.command.0 == 0
+    }
+
+    /// Whether the drive draws from a seed, so that two seeds may give two results for the same requests.
+    pub fn draws(&self) -> bool {
+        self.precondition == Precondition::Steady || self.gc.victim.draws()
     }
 
     /// The first reason why busy-until times would not be exact for this drive, if there is one.
@@ -150,6 +206,15 @@ impl Config {
             Engine::Auto => self.needs_events().is_some(),
             Engine::Timeline => false,
             Engine::Event => true,
+        }
+    }
+
+    /// The run loop that the drive gets: `managed`, `event` or `timeline`.
+    pub fn engine_name(&self) -> &'static str {
+        match (self.is_managed(), self.uses_events()) {
+            (true, _) => "managed",
+            (false, true) => "event",
+            (false, false) => "timeline",
         }
     }
 

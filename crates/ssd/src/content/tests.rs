@@ -67,6 +67,17 @@ fn a_page_programmed_twice_or_out_of_order_is_found() {
 }
 
 #[test]
+fn where_blocks_are_mapped_pages_may_be_left_out_but_not_programmed_twice() {
+    let geometry = Geometry { unit_log_blocks: 3, ..Geometry::for_test(1, 1, 1, 1) };
+    let mut versions = Versions::new(&geometry, true);
+    write(&mut versions, 5, FULL, &first(1));
+    write(&mut versions, 7, FULL, &first(3));
+    assert_eq!(versions.failure(), None);
+    write(&mut versions, 6, FULL, &first(2));
+    assert_eq!(versions.failure(), Some("unit 0, block 0: page 2 programmed when page 4 was next"));
+}
+
+#[test]
 fn a_lost_write_is_found() {
     // The map says: not there; another page; the version before.
     let unmapped = found(|versions| versions.read(5, FULL, None, None));

@@ -21,6 +21,18 @@ struct Grouped {
     request: u64,
 }
 
+impl Grouped {
+    /// One plane more does the same: one array operation, all transfers.
+    fn add(&mut self, command: &Command, planes: u64) {
+        self.planes |= planes;
+        self.command.pages += command.pages;
+        self.command.opens += command.opens;
+        self.command.bus_ns += command.bus_ns;
+        self.command.read_ns = self.command.read_ns.max(command.read_ns);
+        self.command.program_ns = self.command.program_ns.max(command.program_ns);
+    }
+}
+
 impl Pending {
     /// Nothing pending; `grouping` says whether anything ever will be.
     pub(super) fn new(grouping: bool) -> Self {
@@ -68,18 +80,26 @@ impl Pending {
                     && command.kind != CommandKind::Rewrite
                     && last.planes & planes == 0 =>
             {
-                last.planes |= planes;
-                last.command.pages += 1;
-                last.command.opens += command.opens;
-                last.command.bus_ns += command.bus_ns;
-                last.command.read_ns = last.command.read_ns.max(command.read_ns);
-                last.command.program_ns = last.command.program_ns.max(command.program_ns);
+                last.add(&command, planes);
                 last.pages.extend(pages);
                 if last.command.tag != command.tag {
                     self.companions.push((last.command.tag, command.tag));
                 }
             }
             _ => self.commands.push(Grouped { command, planes, pages: pages.to_vec(), request }),
+        }
+    }
+
+    /// Joins a command of one step of a collection to the first one of its die that is of the same kind, leaves the plane
+    /// free, and comes after all that the plane has to do before. Nobody waits for such a command.
+    pub(super) fn join_step(&mut self, command: Command, plane: u32, request: u64) {
+        let planes = 1 << plane;
+        let of_die = |grouped: &&mut Grouped| grouped.command.die == command.die;
+        let after_own =
+            self.commands.iter_mut().rev().filter(of_die).take_while(|last| last.planes & planes == 0);
+        match after_own.filter(|last| last.command.kind == command.kind).last() {
+            Some(first) => first.add(&command, planes),
+            None => self.commands.push(Grouped { command, planes, pages: Vec::new(), request }),
         }
     }
 

@@ -4,14 +4,21 @@
 //! next version a physical page (collecting garbage first where it must), [`Ftl::trim`] forgets a page. Mappings change
 //! when a command is made, not when it is done; commands of a die are made in the order in which they may run. What a
 //! layer does to the array it reports to [`Flash`]; it knows nothing of time.
+//!
+//! Where channels are managed, a collection is made step by step from outside: [`Ftl::must_collect`] says that a page
+//! can't be written before one, [`Ftl::collect_step`] makes the next step of the unit's own collection, and
+//! [`Ftl::follow_copy`] and [`Ftl::follow_erase`] are what a unit does while another one copies or erases.
 
 pub(crate) mod blocks;
 mod direct;
+mod log;
 mod page;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use log::LogFtl;
+pub(crate) use log::kast::MOST_ASSOCIATIVITY;
 pub(crate) use page::PageFtl;
 
 use crate::alloc::Home;
@@ -27,6 +34,14 @@ pub enum FtlConfig {
     Page(page::Config),
     /// The logical page number is the physical one: no map, no collection. For workloads of physical addresses.
     Direct(direct::Config),
+    /// A block map and a page-mapped log written in FIFO order; every collection merges in full.
+    LogBlock(log::log_block::Config),
+    /// FAST: a block map, one log block for sequential writes, the others for random ones.
+    Fast(log::fast::Config),
+    /// BAST: a block map, and a log block of its own for each data block that is overwritten, as long as there are enough.
+    Bast(log::bast::Config),
+    /// KAST: FAST whose log blocks for random writes are shared by a limited number of data blocks each.
+    Kast(log::kast::Config),
 }
 
 impl Default for FtlConfig {
@@ -35,14 +50,65 @@ impl Default for FtlConfig {
     }
 }
 
-/// What a translation layer does to the flash of a unit.
+impl FtlConfig {
+    /// Blocks that a unit has besides data blocks, log blocks for random writes and the one kept erased; `None` if it maps pages.
+    pub(crate) fn blocks_besides_log(&self) -> Option<u64> {
+        match self {
+            FtlConfig::Page(_) | FtlConfig::Direct(_) => None,
+            FtlConfig::LogBlock(_) | FtlConfig::Bast(_) => Some(0),
+            FtlConfig::Fast(_) | FtlConfig::Kast(_) => Some(1),
+        }
+    }
+
+    /// Whether blocks are mapped, with a log beside them.
+    pub(crate) fn maps_blocks(&self) -> bool {
+        self.blocks_besides_log().is_some()
+    }
+}
+
+/// What a translation layer does to the flash of a unit, in the order in which it is done.
 pub(crate) trait Flash {
+    /// Whether every page moved has to be told of by [`Flash::moved`]; if not, the number given to [`Flash::copies`] is enough.
+    fn follows_pages(&self) -> bool;
     /// A valid page was moved within `unit`, from physical page `from` to `to`.
     fn moved(&mut self, unit: u32, from: u32, to: u32);
     /// An erased block was taken: the pages moved next, or else the page written, are the first in it.
     fn opened(&mut self) {}
-    /// A collection in `unit` is over: `pages` pages were moved, then `victim` was erased.
-    fn collected(&mut self, unit: u32, victim: u32, pages: u32);
+    /// The pages moved since the last call were `pages`; they go as one command, which nothing interrupts.
+    fn copies(&mut self, unit: u32, pages: u32);
+    /// A block was erased.
+    fn erased(&mut self, unit: u32, block: u32);
+    /// A data block was merged: its copies were told of before.
+    fn merged(&mut self, kind: MergeKind);
+    /// A collection is over: its victim was erased.
+    fn collected(&mut self);
+}
+
+/// How a log block and a data block became one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MergeKind {
+    /// The newest versions of all pages were copied to an erased block.
+    Full,
+    /// The log block was completed with copies and took the data block's place.
+    Partial,
+    /// The log block took the data block's place as it was.
+    Switch,
+}
+
+/// What one step of a collection was. Between two steps the collection may be suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Data block `block` of the unit was merged, with copies.
+    Merge {
+        /// Its number within the unit.
+        block: u32,
+    },
+    /// A valid page of the victim was moved (page mapping).
+    Copy,
+    /// The valid pages left in the victim were moved to the newest log block, because of the throttle.
+    Move,
+    /// The victim was erased: the collection is over.
+    Erase,
 }
 
 /// Where a write went.
@@ -72,15 +138,20 @@ pub struct Wear {
 pub(crate) enum Ftl {
     /// See [`PageFtl`].
     Page(Box<PageFtl>),
+    /// See [`LogFtl`].
+    Log(Box<LogFtl>),
     /// See the module `direct`.
     Direct,
 }
 
 impl Ftl {
     pub(crate) fn new(config: &Config, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
-        match config.ftl {
+        match &config.ftl {
             FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(config, geometry, shared_map, seed))),
             FtlConfig::Direct(_) => Ftl::Direct,
+            FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
+                Ftl::Log(Box::new(LogFtl::new(config, geometry)))
+            }
         }
     }
 
@@ -89,6 +160,7 @@ impl Ftl {
     pub(crate) fn lookup(&self, home: Home) -> Option<u32> {
         match self {
             Ftl::Page(page) => page.lookup(home),
+            Ftl::Log(log) => log.lookup(home),
             Ftl::Direct => Some(direct::ppn(home)),
         }
     }
@@ -98,6 +170,7 @@ impl Ftl {
     pub(crate) fn peek(&self, home: Home) -> u64 {
         match self {
             Ftl::Page(page) => page.peek(home),
+            Ftl::Log(log) => log.peek(home),
             Ftl::Direct => 0,
         }
     }
@@ -113,7 +186,84 @@ impl Ftl {
     ) -> Result<Written, RunError> {
         match self {
             Ftl::Page(page) => page.write(home, before, flash),
+            Ftl::Log(log) => log.write(home, flash),
             Ftl::Direct => Ok(Written { ppn: direct::ppn(home), old: Some((home.unit, direct::ppn(home))) }),
+        }
+    }
+
+    /// Whether the unit has to collect before it can take the next version of the page.
+    #[inline]
+    pub(crate) fn must_collect(&self, home: Home) -> bool {
+        match self {
+            Ftl::Page(page) => page.must_collect(home.unit),
+            Ftl::Log(log) => log.must_collect(home),
+            Ftl::Direct => false,
+        }
+    }
+
+    /// Makes the next step of the unit's collection, choosing a victim if it has none. `None`: there is nothing to collect.
+    pub(crate) fn collect_step(
+        &mut self,
+        unit: u32,
+        flash: &mut impl Flash,
+    ) -> Result<Option<Step>, RunError> {
+        match self {
+            Ftl::Page(page) => page.collect_step(unit, flash),
+            Ftl::Log(log) => log.collect_step(unit, flash),
+            Ftl::Direct => Ok(None),
+        }
+    }
+
+    /// What a unit does while another one merges a data block or copies a page: it does the same, with what it would collect
+    /// next, going on to the next victim when one has nothing left. Returns whether there was anything to do.
+    pub(crate) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+        match self {
+            Ftl::Page(page) => Ok(page.follow_copy(unit, flash)),
+            Ftl::Log(log) => log.follow_copy(unit, flash),
+            Ftl::Direct => Ok(false),
+        }
+    }
+
+    /// What a unit does while another one erases its victim: it erases one of its own that has nothing left. Returns
+    /// whether there was one.
+    pub(crate) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+        match self {
+            Ftl::Page(page) => page.follow_erase(unit, flash),
+            Ftl::Log(log) => Ok(log.follow_erase(unit, flash)),
+            Ftl::Direct => Ok(false),
+        }
+    }
+
+    /// Merges data block `block` of the unit in full, whether or not it has pages in the log. Only where blocks are mapped.
+    /// Returns whether there is such a block.
+    pub(crate) fn merge(&mut self, unit: u32, block: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+        match self {
+            Ftl::Log(log) => log.merge(unit, block, flash),
+            Ftl::Page(_) | Ftl::Direct => Ok(false),
+        }
+    }
+
+    /// The error of a unit that must collect and can't.
+    pub(crate) fn stuck(&self, unit: u32) -> RunError {
+        match self {
+            Ftl::Page(page) => page.stuck(unit),
+            Ftl::Log(_) | Ftl::Direct => RunError::NoRoom { waiting: 1 },
+        }
+    }
+
+    /// A collection that is under way is left for now: page mapping lets its victim go.
+    pub(crate) fn suspend(&mut self, unit: u32) {
+        if let Ftl::Page(page) = self {
+            page.suspend(unit);
+        }
+    }
+
+    /// Erased blocks that the unit may fill with pages of the host before it must collect.
+    pub(crate) fn spare_blocks(&self, unit: u32) -> u64 {
+        match self {
+            Ftl::Page(page) => page.spare_blocks(unit),
+            Ftl::Log(log) => log.spare_blocks(unit),
+            Ftl::Direct => 0,
         }
     }
 
@@ -126,6 +276,7 @@ impl Ftl {
     pub(crate) fn trim(&mut self, home: Home) -> bool {
         match self {
             Ftl::Page(page) => page.trim(home),
+            Ftl::Log(log) => log.trim(home),
             Ftl::Direct => false,
         }
     }
@@ -134,7 +285,7 @@ impl Ftl {
     pub(crate) fn has_room(&self, unit: u32) -> bool {
         match self {
             Ftl::Page(page) => page.has_room(unit),
-            Ftl::Direct => true,
+            Ftl::Log(_) | Ftl::Direct => true,
         }
     }
 
@@ -142,6 +293,7 @@ impl Ftl {
     pub(crate) fn wear(&self) -> Wear {
         match self {
             Ftl::Page(page) => page.wear(),
+            Ftl::Log(log) => log.wear(),
             Ftl::Direct => Wear::default(),
         }
     }
@@ -150,6 +302,7 @@ impl Ftl {
     pub(crate) fn free_blocks(&self, unit: u32) -> u64 {
         match self {
             Ftl::Page(page) => page.free_blocks(unit),
+            Ftl::Log(log) => log.free_blocks(unit),
             Ftl::Direct => 0,
         }
     }
@@ -158,6 +311,7 @@ impl Ftl {
     pub(crate) fn snapshot(&mut self) -> Self {
         match self {
             Ftl::Page(page) => Ftl::Page(Box::new(page.snapshot())),
+            Ftl::Log(log) => Ftl::Log(Box::new(log.snapshot())),
             Ftl::Direct => Ftl::Direct,
         }
     }

@@ -11,8 +11,8 @@ use rand_xoshiro::rand_core::SeedableRng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::Blocks;
-use super::{Flash, Wear, Written};
+use super::blocks::{self, Blocks, pages_of};
+use super::{Flash, Step, Wear, Written};
 use crate::alloc::Home;
 use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
@@ -20,6 +20,7 @@ use crate::divisor::Divisor;
 use crate::error::RunError;
 use crate::gc::victim::{Victim, VictimView};
 use crate::geometry::Geometry;
+use steps::Steps;
 
 /// No settings of its own: over-provisioning is `op_ratio`, collection is `gc`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +47,8 @@ struct Unit {
     writes: u64,
     /// No full block had fewer erases than this when it was last looked up.
     fewest_erases: u32,
+    /// A collection made step by step.
+    steps: Steps,
 }
 
 /// The page-mapping FTL of all units.
@@ -90,6 +93,7 @@ impl PageFtl {
                 collected: Frontier { block: 0, next: pages_per_block },
                 writes: 0,
                 fewest_erases: 0,
+                steps: Steps::default(),
             })
             .collect();
         let (maps, map_pages) = if shared_map {
@@ -247,7 +251,9 @@ impl PageFtl {
         if !self.rules.two_frontiers && state.collected.next < pages_per_block {
             state.host = state.collected;
         }
-        flash.collected(unit, victim, moved);
+        flash.copies(unit, moved);
+        flash.erased(unit, victim);
+        flash.collected();
         Some(moved)
     }
 
@@ -319,7 +325,7 @@ impl PageFtl {
         most >= unit.fewest_erases.saturating_add(gap)
     }
 
-    fn stuck(&self, unit: u32) -> RunError {
+    pub(super) fn stuck(&self, unit: u32) -> RunError {
         let state = &self.units[unit as usize];
         RunError::Stuck {
             unit,
@@ -340,19 +346,7 @@ impl PageFtl {
     }
 
     pub(super) fn wear(&self) -> Wear {
-        let blocks = self.rules.unit_blocks * self.units.len() as u64;
-        let (mut min, mut max, mut sum, mut squares) = (u32::MAX, 0, 0u64, 0u128);
-        for unit in &self.units {
-            for erases in unit.blocks.all_erases() {
-                min = min.min(*erases);
-                max = max.max(*erases);
-                sum += u64::from(*erases);
-                squares += u128::from(*erases) * u128::from(*erases);
-            }
-        }
-        let mean = sum as f64 / blocks as f64;
-        let variance = (squares as f64 / blocks as f64 - mean * mean).max(0.0);
-        Wear { min, mean, max, stddev: variance.sqrt() }
+        blocks::wear(self.units.iter().map(|unit| &unit.blocks))
     }
 
     pub(super) fn snapshot(&mut self) -> Self {
@@ -365,12 +359,6 @@ impl PageFtl {
     }
 }
 
-/// The numbers of the bits that are set.
-fn pages_of(bits: u64) -> impl Iterator<Item = u32> {
-    let clear_lowest = |bits: &u64| Some(bits & bits.wrapping_sub(1));
-    std::iter::successors(Some(bits), clear_lowest).take_while(|bits| *bits != 0).map(u64::trailing_zeros)
-}
-
 impl Unit {
     fn open_collected(&mut self, rules: &Rules, worn: bool) -> Option<()> {
         let block =
@@ -381,9 +369,16 @@ impl Unit {
 
     fn snapshot(&mut self) -> Self {
         let owner = self.owner.snapshot();
-        Self { owner, blocks: self.blocks.clone(), valid_bits: self.valid_bits.clone(), ..*self }
+        Self {
+            owner,
+            blocks: self.blocks.clone(),
+            valid_bits: self.valid_bits.clone(),
+            steps: self.steps.clone(),
+            ..*self
+        }
     }
 }
 
+mod steps;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,14 @@
-//! Garbage collection. `victim/` picks the block; the FTL moves its pages and erases it. When to collect is decided by
-//! one rule here: a unit collects when its write frontier is full and it has no erased block to spare.
+//! Garbage collection. `victim/` picks the block of a page map; the FTL moves its pages and erases it. A unit *must*
+//! collect when its write frontier is full and it has no erased block to spare; what the other units do meanwhile, and
+//! whether they collect before they must, is the planner's (`planner/`).
 
+pub(crate) mod planner;
 pub(crate) mod victim;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use planner::PlannerConfig;
 pub(crate) use victim::VictimConfig;
 
 /// Which block a collection takes, into what its pages go, and how many blocks stay erased.
@@ -14,6 +17,14 @@ pub struct GcConfig {
     /// Which block to collect.
     #[serde(flatten)]
     pub victim: VictimConfig,
+    /// Which units collect when, and how much.
+    #[serde(flatten)]
+    pub planner: PlannerConfig,
+    /// Most data blocks that one collection merges; the pages left over are moved to the newest log block. 0: no limit.
+    pub throttle: u32,
+    /// Most spare blocks with which a unit collects before it must, for planners that do so (free log blocks where blocks
+    /// are mapped).
+    pub spare_blocks: u32,
     /// Write frontiers of a unit: 1 (host and collected pages share one) or 2 (collected pages have their own).
     #[schemars(range(min = 1, max = 2))]
     pub frontiers: u32,
@@ -24,6 +35,13 @@ pub struct GcConfig {
 
 impl Default for GcConfig {
     fn default() -> Self {
-        Self { victim: VictimConfig::default(), frontiers: 1, free_blocks: 1 }
+        Self {
+            victim: VictimConfig::default(),
+            planner: PlannerConfig::default(),
+            throttle: 0,
+            spare_blocks: 200,
+            frontiers: 1,
+            free_blocks: 1,
+        }
     }
 }

@@ -87,7 +87,9 @@ impl Timing {
         }
         // Rounded once, in picoseconds a byte, so that the product is exact.
         let picos_per_byte = round_to_u64(timing.bus * 1000.0);
-        let transfer_ns = timing.command.0 + (picos_per_byte * config.page.0 + 500) / 1000;
+        // Bound planes share a bus, bound channels have one each.
+        let transfer_ns = (timing.command.0 + (picos_per_byte * config.page.0 + 500) / 1000)
+            * u64::from(config.bound_planes());
         let uniform = timing.read.0.len() == 1 && timing.program.0.len() == 1;
         Ok(Self {
             transfer_ns,

@@ -3,6 +3,7 @@
 
 mod event;
 mod ledger;
+mod managed;
 mod timeline;
 
 use std::ops::Range;
@@ -21,6 +22,7 @@ use crate::stats::{Completion, Counters, Stats, Times};
 
 use event::EventDrive;
 use ledger::Ledger;
+use managed::ManagedDrive;
 use timeline::TimelineDrive;
 
 /// Sectors of flash that verification can keep track of: 128 TiB of them.
@@ -37,7 +39,7 @@ pub struct Options {
     pub record: bool,
 }
 
-/// A drive with its host: one of two time paths, with or without probe and checks.
+/// A drive with its host: one of the time paths, with or without probe and checks.
 trait Drive: Send {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
     fn finish(&mut self) -> Result<(), RunError>;
@@ -179,7 +181,9 @@ fn build<C: Content + Send + 'static, P: Probe + Clone + Send + 'static>(
     probe: P,
 ) -> Result<Box<dyn Drive>, ConfigError> {
     let core = Core::new(config, options.seed, content)?;
-    Ok(if config.uses_events() {
+    Ok(if config.is_managed() {
+        Box::new(ManagedDrive::new(config, core, probe))
+    } else if config.uses_events() {
         Box::new(EventDrive::new(config, core, probe))
     } else {
         Box::new(TimelineDrive::new(config, core, probe))

@@ -2,8 +2,10 @@
 //!
 //! Everything is an integer until it is reported, so that the order of summation can't change a result.
 
+mod collections;
 mod latency;
 
+pub use collections::Collections;
 pub use latency::{Latencies, LatencySummary};
 
 use flashweir_trace::{Op, SECTOR_BYTES};
@@ -71,6 +73,32 @@ impl FlashCounts {
     }
 }
 
+/// Merges of data blocks with the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MergeCounts {
+    /// All pages copied to an erased block.
+    pub full: u64,
+    /// The sequential log block completed with copies.
+    pub partial: u64,
+    /// The sequential log block taken as it was.
+    pub switch: u64,
+    /// Full merges, counted in `full` too, that no unit had to make yet: of followers and of forward collection.
+    pub early: u64,
+}
+
+impl MergeCounts {
+    /// What was added to them since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            full: self.full - earlier.full,
+            partial: self.partial - earlier.partial,
+            switch: self.switch - earlier.switch,
+            early: self.early - earlier.early,
+        }
+    }
+}
+
 /// Counters of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
@@ -84,6 +112,8 @@ pub struct Counters {
     pub gc: FlashCounts,
     /// Collections.
     pub collections: u64,
+    /// Merges of data blocks with the log.
+    pub merges: MergeCounts,
     /// Pages that writes of the host touched.
     pub host_pages_written: u64,
     /// Page reads that only served to complete a page written in part.
@@ -109,6 +139,7 @@ impl Counters {
             host: self.host.since(&earlier.host),
             gc: self.gc.since(&earlier.gc),
             collections: self.collections - earlier.collections,
+            merges: self.merges.since(&earlier.merges),
             host_pages_written: self.host_pages_written - earlier.host_pages_written,
             rewrite_reads: self.rewrite_reads - earlier.rewrite_reads,
             unmapped_page_reads: self.unmapped_page_reads - earlier.unmapped_page_reads,
@@ -135,6 +166,8 @@ pub struct Times {
     pub dies: Vec<DieTime>,
     /// Of each channel's bus.
     pub buses: Vec<DieTime>,
+    /// Of a drive whose units go on together.
+    pub lock_step: Option<LockStepTimes>,
 }
 
 /// A request that is done, or has been worked out (see [`crate::Simulation::keep_completions`]).
@@ -159,6 +192,29 @@ impl Completion {
     }
 }
 
+/// How a drive whose units go on together spent its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LockStepTimes {
+    /// Cycles in which pages of the host were written, one a unit at most.
+    pub write_cycles: u64,
+    /// In cycles for the host, ns.
+    pub serving_ns: u64,
+    /// In collections, ns.
+    pub collecting_ns: u64,
+}
+
+impl LockStepTimes {
+    /// What was added to them since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            write_cycles: self.write_cycles - earlier.write_cycles,
+            serving_ns: self.serving_ns - earlier.serving_ns,
+            collecting_ns: self.collecting_ns - earlier.collecting_ns,
+        }
+    }
+}
+
 /// Everything that a run leaves behind.
 #[derive(Clone, Debug)]
 pub struct Stats {
@@ -170,6 +226,10 @@ pub struct Stats {
     pub dies: Vec<DieTime>,
     /// Time of each channel's bus by purpose.
     pub buses: Vec<DieTime>,
+    /// Data blocks merged in each collection.
+    pub collections: Collections,
+    /// Of a drive whose units go on together.
+    pub lock_step: Option<LockStepTimes>,
     /// From the first request's entry to the end of the last command or request, ns.
     pub simulated_ns: u64,
 }

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::layers::{Layer, resolve};
+use crate::ftl::MergeKind;
 use crate::ftl::blocks::Index;
 
 /// What the array must be, from the reports of the layer alone: pages programmed of each block, by unit.
@@ -37,13 +38,27 @@ impl Flash for Array {
         self.copied += 1;
     }
 
-    fn collected(&mut self, unit: u32, victim: u32, pages: u32) {
+    fn follows_pages(&self) -> bool {
+        true
+    }
+
+    fn copies(&mut self, _: u32, pages: u32) {
+        assert_eq!(u64::from(pages), std::mem::take(&mut self.copied));
+    }
+
+    fn erased(&mut self, unit: u32, victim: u32) {
         let programmed = &mut self.programmed[unit as usize][victim as usize];
         assert_eq!(*programmed, self.pages_per_block, "only full blocks are collected");
-        assert_eq!(u64::from(pages), std::mem::take(&mut self.copied));
+        assert_eq!(self.copied, 0);
         *programmed = 0;
         self.erased += 1;
     }
+
+    fn merged(&mut self, _: MergeKind) {
+        panic!("a page map merges nothing");
+    }
+
+    fn collected(&mut self) {}
 }
 
 /// The layer, the model of its array, and where every logical page must be.

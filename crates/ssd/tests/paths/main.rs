@@ -1,6 +1,8 @@
 //! Properties over random drives and workloads, everything under verification: the busy-until path and the event path
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
+mod managed;
+
 use flashweir_ssd::config::layers::{Layer, resolve};
 use std::collections::BTreeMap;
 
@@ -28,7 +30,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec!["striped", "striped", "dynamic"]),
         prop::sample::select(vec!["empty", "full"]),
     );
-    (shape, gc, flash, host).prop_map(|(shape, gc, flash, host)| {
+    let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast"]);
+    (shape, gc, flash, host, ftl).prop_map(|(shape, gc, flash, host, ftl)| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
@@ -62,6 +65,13 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("buffer.bytes", (buffer_pages * page).to_string()),
             ("precondition", precondition.into()),
         ];
+        if ftl != "page" {
+            let victims = ["gc.victim", "gc.frontiers", "gc.free_blocks"];
+            settings.retain(|(key, _)| {
+                !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind"
+            });
+            settings.push(("ftl.kind", ftl.into()));
+        }
         if buffer_pages > 0 && ack_flash {
             settings.push(("buffer.ack", "flash".into()));
         }
@@ -148,7 +158,8 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
     let geometry = simulation.geometry();
     for command in &all.commands {
         let channel = (command.die / geometry.dies_per_channel()) as usize;
-        let erased = u64::from(command.kind == flashweir_ssd::CommandKind::Erase);
+        let is_erase = command.kind == flashweir_ssd::CommandKind::Erase;
+        let erased = if is_erase { u64::from(command.pages) } else { 0 };
         free[channel] = free[channel] + erased - u64::from(command.opens);
     }
     let counted: Vec<_> = channels.map(|channel| simulation.free_blocks(channel)).collect();
@@ -193,7 +204,8 @@ fn digest(stats: &Stats) -> String {
         .into_iter()
         .map(|op| (stats.latencies.summary(Some(0), op), stats.latencies.summary(Some(1), op)))
         .collect();
-    format!("{:?} {:?} {:?} {:?} {latencies:?}", stats.counters, stats.dies, stats.buses, stats.simulated_ns)
+    let Stats { counters, collections, lock_step, dies, buses, simulated_ns, .. } = stats;
+    format!("{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {simulated_ns:?} {latencies:?}")
 }
 
 /// A drive's settings and the requests that it gets.

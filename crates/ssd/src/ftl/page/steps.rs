@@ -1,0 +1,168 @@
+//! Page mapping collected step by step, for managed channels: one page is moved at a time, and between two of them the unit
+//! may write pages of the host.
+//!
+//! Moved pages go to the host's frontier. When that is full and no other block is free, they go into the block kept
+//! erased; from then on the unit serves nobody before a block is erased in its place ([`PageFtl::must_collect`]).
+
+use std::collections::VecDeque;
+
+use super::{Flash, Frontier, PageFtl, RunError, Step, Victim, VictimView};
+
+/// A collection made step by step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Steps {
+    /// Left the index of full blocks; has valid pages still, or will be found to have none.
+    victim: Option<u32>,
+    /// Were victims, have nothing left, and wait to be erased.
+    emptied: VecDeque<u32>,
+    /// Pages moved since the last erase.
+    moved: u32,
+    /// Erases in a row that gained nothing.
+    fruitless: u64,
+}
+
+impl PageFtl {
+    /// Whether the unit can't take a page before a block was erased.
+    #[inline]
+    pub(in crate::ftl) fn must_collect(&self, unit: u32) -> bool {
+        let state = &self.units[unit as usize];
+        let free = state.blocks.free();
+        let full = u64::from(state.host.next) == self.rules.pages_per_block.get();
+        free < self.rules.held_back || (full && free == self.rules.held_back)
+    }
+
+    /// Blocks that the unit may still open for the host.
+    pub(in crate::ftl) fn spare_blocks(&self, unit: u32) -> u64 {
+        self.units[unit as usize].blocks.free().saturating_sub(self.rules.held_back)
+    }
+
+    /// Moves a page of the victim, or erases it when it has none left.
+    pub(in crate::ftl) fn collect_step(
+        &mut self,
+        unit: u32,
+        flash: &mut impl Flash,
+    ) -> Result<Option<Step>, RunError> {
+        if self.erase_emptied(unit, flash)? {
+            return Ok(Some(Step::Erase));
+        }
+        if !self.take_victim(unit, false) {
+            return Ok(None);
+        }
+        if self.move_page(unit, flash) {
+            return Ok(Some(Step::Copy));
+        }
+        // The victim had nothing valid to begin with.
+        Ok(self.erase_emptied(unit, flash)?.then_some(Step::Erase))
+    }
+
+    /// Moves a page of what would be collected next.
+    pub(in crate::ftl) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
+        // Each turn but the last finds a victim without valid pages; there are no more of them than blocks.
+        while self.take_victim(unit, true) {
+            if self.move_page(unit, flash) {
+                return true;
+            }
+            if self.units[unit as usize].steps.victim.is_some() {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Erases a victim that has nothing left.
+    pub(in crate::ftl) fn follow_erase(
+        &mut self,
+        unit: u32,
+        flash: &mut impl Flash,
+    ) -> Result<bool, RunError> {
+        self.erase_emptied(unit, flash)
+    }
+
+    /// Lets go of a victim that still has valid pages: the next step picks the best one then. A FIFO goes on with the same,
+    /// and so does a unit whose pages go into the block kept erased: another victim might not fit there.
+    pub(in crate::ftl) fn suspend(&mut self, unit: u32) {
+        let state = &mut self.units[unit as usize];
+        if !matches!(self.rules.victim, Victim::Fifo)
+            && state.blocks.free() >= self.rules.held_back
+            && let Some(block) = state.steps.victim.take()
+        {
+            state.blocks.fill(block, state.blocks.filled_at(block));
+        }
+    }
+
+    /// Makes sure that there is a victim. `gains`: only one with an invalid page will do.
+    fn take_victim(&mut self, unit: u32, gains: bool) -> bool {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let state = &self.units[unit as usize];
+        if state.steps.victim.is_some() {
+            return true;
+        }
+        let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
+        let Some(block) = self.rules.victim.pick(&view, &mut self.rng) else { return false };
+        if state.blocks.valid(block) == pages_per_block && (gains || !self.can_gain(unit)) {
+            return false;
+        }
+        let state = &mut self.units[unit as usize];
+        state.blocks.claim(block);
+        state.steps.victim = Some(block);
+        true
+    }
+
+    /// Moves the first valid page of the victim. Returns false if it has none, or there is no room for it.
+    fn move_page(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let words = self.rules.words_per_block;
+        let map = self.map_of(unit);
+        let state = &mut self.units[unit as usize];
+        let Some(victim) = state.steps.victim else { return false };
+        let bits = &state.valid_bits[victim as usize * words..(victim as usize + 1) * words];
+        let Some((word, bits)) = bits.iter().enumerate().find(|(_, bits)| **bits != 0) else {
+            state.steps.victim = None;
+            state.steps.emptied.push_back(victim);
+            return false;
+        };
+        let page = word as u32 * 64 + bits.trailing_zeros();
+        if state.host.next == pages_per_block {
+            let Some(block) = state.blocks.take_free(self.rules.least_worn_first) else { return false };
+            state.host = Frontier { block, next: 0 };
+            flash.opened();
+        }
+        let Frontier { block, next } = state.host;
+        let (from, to) = (victim * pages_per_block + page, block * pages_per_block + next);
+        let key = state.owner.get(from.into());
+        state.owner.set(to.into(), key);
+        self.maps[map].set(key.into(), to);
+        state.valid_bits[victim as usize * words + word] &= !(1 << (page & 63));
+        state.valid_bits[block as usize * words + (next >> 6) as usize] |= 1 << (next & 63);
+        state.blocks.invalidate(victim);
+        state.blocks.add_valid(block, 1);
+        state.host.next = next + 1;
+        if next + 1 == pages_per_block {
+            state.blocks.fill(block, state.writes);
+        }
+        state.steps.moved += 1;
+        if state.blocks.valid(victim) == 0 {
+            state.steps.victim = None;
+            state.steps.emptied.push_back(victim);
+        }
+        flash.moved(unit, from, to);
+        flash.copies(unit, 1);
+        true
+    }
+
+    fn erase_emptied(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let most_fruitless = 64 * self.rules.unit_blocks;
+        let state = &mut self.units[unit as usize];
+        let Some(block) = state.steps.emptied.pop_front() else { return Ok(false) };
+        state.blocks.erase(block);
+        let gained = std::mem::take(&mut state.steps.moved) < pages_per_block;
+        state.steps.fruitless = if gained { 0 } else { state.steps.fruitless + 1 };
+        if state.steps.fruitless > most_fruitless {
+            return Err(self.stuck(unit));
+        }
+        flash.erased(unit, block);
+        flash.collected();
+        Ok(true)
+    }
+}

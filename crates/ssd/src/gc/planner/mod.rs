@@ -1,0 +1,149 @@
+//! Planners: what the other units do while one of them must collect, and whether a unit collects before it must.
+//!
+//! The contract. A unit that *must* collect before it can write is in *mandatory* collection. With an *aligned* planner it
+//! is the *initiator*, one at a time: while it makes a step, each unit that [`Planner::joins`] takes part and does what
+//! [`Planner::follow`] says for that step; all steps end together. Other planners are asked by [`Planner::forward`] whether
+//! a unit that has nothing to write makes a step of *forward* collection. A planner is a pure function of a [`View`]; the
+//! engine executes what it says.
+
+mod cycle_filling;
+mod cycle_stealing;
+mod forwarding;
+mod none;
+mod super_data_block;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ftl::Step;
+
+/// Which units collect when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "planner", rename_all = "kebab-case")]
+pub enum PlannerConfig {
+    /// Nobody collects before it must; with a common clock the others idle meanwhile.
+    None(none::Config),
+    /// While one unit merges a data block, the others merge theirs of the same number, in the log or not.
+    SuperDataBlock(super_data_block::Config),
+    /// While one unit merges a data block, the others merge what they would have to merge next.
+    CycleStealing(cycle_stealing::Config),
+    /// A unit that has run out of pages to write, while another one collects and the buffer is full, collects ahead.
+    Forwarding(forwarding::Config),
+    /// When one unit must collect, all collect with it, step by step, until it is done.
+    CycleFilling(cycle_filling::Config),
+}
+
+impl Default for PlannerConfig {
+    fn default() -> Self {
+        PlannerConfig::None(none::Config {})
+    }
+}
+
+impl PlannerConfig {
+    /// Whether it heeds `gc.spare_blocks`.
+    pub(crate) fn heeds_spare_blocks(&self) -> bool {
+        matches!(self, PlannerConfig::Forwarding(_) | PlannerConfig::CycleFilling(_))
+    }
+
+    /// Whether it is about a drive whose units go on together; `None` if it works with both clocks.
+    pub(crate) fn needs_lock_step(&self) -> Option<bool> {
+        match self {
+            PlannerConfig::None(_) => None,
+            PlannerConfig::SuperDataBlock(_) | PlannerConfig::CycleStealing(_) => Some(true),
+            PlannerConfig::Forwarding(_) | PlannerConfig::CycleFilling(_) => Some(false),
+        }
+    }
+}
+
+/// What a planner may know of a unit that is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    /// Pages of the unit that wait in the write buffer.
+    pub(crate) dirty_pages: u32,
+    /// Whether the write buffer is full.
+    pub(crate) buffer_full: bool,
+    /// Whether another unit is in mandatory collection.
+    pub(crate) others_must: bool,
+    /// Erased blocks that the unit may fill before it must collect.
+    pub(crate) spare_blocks: u64,
+    /// Whether the unit is in the middle of a victim that it began ahead.
+    pub(crate) under_way: bool,
+}
+
+/// What a follower does during one step of the initiator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Nothing.
+    Idle,
+    /// What it would have to copy, or merge, next.
+    Copy,
+    /// Merges this data block of its own.
+    Merge {
+        /// Its number within the unit.
+        block: u32,
+    },
+    /// Erases a victim that has nothing left.
+    Erase,
+}
+
+/// The planners. Asked once a step: a boxed policy could stand here.
+#[derive(Clone, Debug)]
+pub(crate) enum Planner {
+    None,
+    SuperDataBlock,
+    CycleStealing,
+    Forwarding { spare_blocks: u64 },
+    CycleFilling { spare_blocks: u64 },
+}
+
+impl Planner {
+    pub(crate) fn new(config: &super::GcConfig) -> Self {
+        let spare_blocks = config.spare_blocks.into();
+        match config.planner {
+            PlannerConfig::None(_) => Planner::None,
+            PlannerConfig::SuperDataBlock(_) => Planner::SuperDataBlock,
+            PlannerConfig::CycleStealing(_) => Planner::CycleStealing,
+            PlannerConfig::Forwarding(_) => Planner::Forwarding { spare_blocks },
+            PlannerConfig::CycleFilling(_) => Planner::CycleFilling { spare_blocks },
+        }
+    }
+
+    /// Whether units take part in the steps of an initiator.
+    pub(crate) fn is_aligned(&self) -> bool {
+        matches!(self, Planner::SuperDataBlock | Planner::CycleStealing | Planner::CycleFilling { .. })
+    }
+
+    /// Whether units that have nothing to write are asked.
+    pub(crate) fn collects_ahead(&self) -> bool {
+        matches!(self, Planner::Forwarding { .. })
+    }
+
+    /// Whether the unit takes part in the collection of another one.
+    pub(crate) fn joins(&self, view: &View) -> bool {
+        match self {
+            Planner::None | Planner::Forwarding { .. } => false,
+            Planner::SuperDataBlock | Planner::CycleStealing => true,
+            Planner::CycleFilling { spare_blocks } => cycle_filling::joins(view, *spare_blocks),
+        }
+    }
+
+    /// What a unit that takes part does during `step` of the initiator.
+    pub(crate) fn follow(&self, step: Step) -> Action {
+        match self {
+            Planner::None | Planner::Forwarding { .. } => Action::Idle,
+            Planner::SuperDataBlock => super_data_block::follow(step),
+            Planner::CycleStealing | Planner::CycleFilling { .. } => cycle_stealing::follow(step),
+        }
+    }
+
+    /// Whether a unit that has nothing to write makes a step of forward collection.
+    pub(crate) fn forward(&self, view: &View) -> bool {
+        match self {
+            Planner::Forwarding { spare_blocks } => forwarding::forward(view, *spare_blocks),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

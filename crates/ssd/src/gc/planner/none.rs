@@ -1,0 +1,8 @@
+//! No planner: nobody collects before it must.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// No settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Config {}
