@@ -12,14 +12,18 @@ from conftest import ROOT
 from flashweir.reproduction import catalogue, curves
 from flashweir.reproduction.curves import Combination
 from flashweir.sweeps.points import Planner, count_points, runs
-from flashweir.sweeps.spec import SweepSpec, load
+from flashweir.sweeps.spec import SweepSpec, known_columns, load
 
 PAPERS = catalogue.papers()
 EXPERIMENTS = [experiment for paper in PAPERS for experiment in paper.experiments]
 BOTH = list(product(EXPERIMENTS, (False, True)))
 LISTS: dict[str, Any] = {
     "collections": {"per_bin": 2, "max": [1, 2], "mean": [1.0, 2.0]},
-    "activity": {"from_s": 0.0, "bin_s": 1.0, "channels": [{"dirty_pages": [1.0, 2.0]}] * 2},
+    "activity": {
+        "from_s": 0.0,
+        "bin_s": 1.0,
+        "channels": [dict.fromkeys(("dirty_pages", "gc", "waiting"), [1.0, 2.0])] * 2,
+    },
 }
 
 
@@ -35,7 +39,12 @@ def spec_of(path: Path) -> SweepSpec:
 def rows_of(spec: SweepSpec) -> Iterator[dict[str, Any]]:
     """A row a run, with a number in every column that a result has."""
     for run in runs(spec):
-        yield {"error": None, **dict.fromkeys(spec.columns, 1.0), "workload": run.workload, **run.axes}
+        yield {
+            "error": None,
+            **dict.fromkeys([*known_columns(), *spec.derived], 1.0),
+            "workload": run.workload,
+            **run.axes,
+        }
 
 
 def test_folders_are_numbered_and_complete() -> None:
@@ -74,7 +83,7 @@ def test_curves_and_values_are_of_runs_that_there_are(experiment: catalogue.Expe
         if isinstance(one, Combination):
             continue
         assert one.axes <= axes, name
-        assert not one.y or one.y in spec.columns, f"{name}: {one.y}"
+        assert not one.y or one.y in (*known_columns(), *spec.derived), f"{name}: {one.y}"
     families = curves.measured(experiment.curves, list(rows_of(spec)), lambda _: LISTS)
     for name, family in families.items():
         assert family, name

@@ -297,7 +297,7 @@ def _check_columns(spec: SweepSpec) -> None:
     """Metrics and derived columns have to name what a result has: better found now than after ten thousand runs."""
     # Parts whose names depend on the run are taken on trust; the run says if they are not there.
     open_parts = ("streams.",)
-    columns = list(_known_columns())
+    columns = list(known_columns())
     known = [*columns, *(axis.name for axis in spec.axes), "seed", "point"]
     for column, expression in spec.derived.items():
         for name in expression.names():
@@ -318,7 +318,7 @@ def _result_columns() -> dict[str, type]:
 
 
 @functools.cache
-def _known_columns() -> dict[str, type]:
+def known_columns() -> dict[str, type]:
     """The same of all drives: some numbers are there with some policies only."""
     found = dict(_result_columns())
     for overrides in PROBED:
