@@ -22,7 +22,7 @@ LISTS: dict[str, Any] = {
     "activity": {
         "from_s": 0.0,
         "bin_s": 1.0,
-        "channels": [dict.fromkeys(("dirty_pages", "gc", "waiting"), [1.0, 2.0])] * 2,
+        "channels": [{key: [1.0, 2.0] for key in ("dirty_pages", "gc", "waiting")}] * 2,
     },
 }
 
@@ -38,13 +38,11 @@ def spec_of(path: Path) -> SweepSpec:
 
 def rows_of(spec: SweepSpec) -> Iterator[dict[str, Any]]:
     """A row a run, with a number in every column that a result has."""
-    for run in runs(spec):
-        yield {
-            "error": None,
-            **dict.fromkeys([*known_columns(), *spec.derived], 1.0),
-            "workload": run.workload,
-            **run.axes,
-        }
+    columns = [*known_columns(), *spec.derived]
+    for place, run in enumerate(runs(spec)):
+        # Different numbers, so that differences are not zero.
+        numbers = {name: 1.0 + (place + 1) * rank for rank, name in enumerate(columns, 1)}
+        yield {"error": None, **numbers, "workload": run.workload, **run.axes}
 
 
 def test_folders_are_numbered_and_complete() -> None:

@@ -200,8 +200,8 @@ def test_page_and_figures(root: Path, tmp_path: Path) -> None:
     assert "copies@greedy,10%" in text
     assert "What it shows." in text
     assert 'id="figure-1-plot"' in text
-    names = sorted(path.name for path in figures.iterdir())
-    assert names == ["sample-figure-1.png", "sample-figure-2.png"]
+    names = sorted(path.relative_to(figures).as_posix() for path in figures.rglob("*.png"))
+    assert names == ["01-sample/figure-1/figure-1.png", "01-sample/figure-1/figure-2.png"]
 
 
 def test_failed_runs_are_said_and_make_the_exit_code(root: Path) -> None:

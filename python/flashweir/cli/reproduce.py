@@ -119,13 +119,15 @@ def _write_page(target: Path, found: "list[Reproduction]") -> None:
 
 
 def _write_figures(folder: Path, format: str, found: "list[Reproduction]") -> None:
+    """Writes each figure into a folder of its experiment, as the experiments themselves lie."""
     from flashweir.charts.matplotlib import write
 
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise FlashweirError(f"--figures {folder}: can't be made: {error.strerror or error}") from error
     for one in found:
-        for _, charts in one.figures:
+        for experiment, charts in one.figures:
+            target = folder / one.paper.folder.name / experiment.name
+            try:
+                target.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise FlashweirError(f"--figures {target}: can't be made: {error.strerror or error}") from error
             for chart in charts:
-                write(chart, folder / f"{one.paper.name}-{chart.name}.{format}")
+                write(chart, target / f"{chart.name}.{format}")
