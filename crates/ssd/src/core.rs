@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::divisor::Divisor;
 use crate::error::{ConfigError, RunError};
-use crate::ftl::{Flash, Ftl, MergeKind, Step};
+use crate::ftl::{Flash, Ftl, MapWork, MergeKind, Step};
 use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
@@ -81,13 +81,30 @@ struct Sink<'a, X, C> {
     moved_to: Vec<u32>,
     /// Blocks opened that no command was made for yet.
     opened: u8,
+    /// Who waits for an entry of the map to be read: the caller's tag, or `None`.
+    reader: Option<u32>,
 }
 
 impl<X: Executor, C: Content> Sink<'_, X, C> {
     fn command(&self, unit: u32, kind: CommandKind) -> Command {
-        let die = unit / self.planes;
-        let purpose = Purpose::Gc;
-        Command { die, kind, purpose, opens: 0, pages: 1, read_ns: 0, bus_ns: 0, program_ns: 0, tag: NOBODY }
+        Command {
+            die: unit / self.planes,
+            kind,
+            purpose: Purpose::Gc,
+            opens: 0,
+            pages: 1,
+            read_ns: 0,
+            bus_ns: 0,
+            program_ns: 0,
+            tag: NOBODY,
+            awaited: false,
+        }
+    }
+
+    /// The next command submitted reads or writes this page.
+    fn touch(&mut self, unit: u32, ppn: u32) {
+        self.pending.flush(self.now_ns, self.executor);
+        self.executor.touches(unit, ppn);
     }
 
     fn submit(&mut self, command: Command) {
@@ -159,6 +176,42 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
     fn collected(&mut self) {
         self.counters.collections += 1;
     }
+
+    fn looked_up(&mut self, hit: bool) {
+        self.counters.map.lookups += 1;
+        self.counters.map.hits += u64::from(hit);
+    }
+
+    fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
+        self.counters.mapping.reads += 1;
+        self.content.read_map(unit, ppn);
+        let mut command = self.command(unit, CommandKind::Read);
+        if work == MapWork::Load {
+            self.counters.map.loads += 1;
+            command.tag = self.reader.unwrap_or(NOBODY);
+            command.awaited = self.reader.is_some();
+        }
+        let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
+        let bus_ns = self.timing.transfer_ns;
+        self.touch(unit, ppn);
+        self.submit(Command { purpose: Purpose::Mapping, read_ns, bus_ns, ..command });
+    }
+
+    fn program_map(&mut self, unit: u32, _: u32, ppn: u32, work: MapWork) {
+        self.counters.mapping.programs += 1;
+        match work {
+            MapWork::Load => {}
+            MapWork::WriteBack => self.counters.map.write_backs += 1,
+            MapWork::Update => self.counters.map.updates += 1,
+        }
+        self.content.program_map(unit, ppn);
+        let command = self.command(unit, CommandKind::Program);
+        let opens = std::mem::take(&mut self.opened);
+        let program_ns = self.timing.program_ns(ppn % self.pages_per_block);
+        let bus_ns = self.timing.transfer_ns;
+        self.touch(unit, ppn);
+        self.submit(Command { purpose: Purpose::Mapping, opens, bus_ns, program_ns, ..command });
+    }
 }
 
 impl<C: Content> Core<C> {
@@ -200,6 +253,7 @@ impl<C: Content> Core<C> {
             program_ns: 0,
             moved_to: Vec::new(),
             opened: 0,
+            reader: None,
         };
         (&mut self.ftl, sink)
     }
@@ -267,17 +321,32 @@ impl<C: Content> Core<C> {
         part: Part,
         staged: Option<Stage>,
         executor: &mut impl Executor,
-    ) {
-        let place = self.alloc.locate(part.lpn).and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
+    ) -> Result<(), RunError> {
+        let home = self.alloc.locate(part.lpn);
+        let mut translation = None;
+        if self.ftl.has_map_on_flash()
+            && let Some(home) = home
+        {
+            let (ftl, sink) = self.sink(now_ns, executor);
+            translation = ftl.translate(home, &mut Sink { reader: Some(tag), ..sink })?;
+        }
+        let place = home.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {
             self.counters.unmapped_page_reads += 1;
-            return;
+            return Ok(());
         };
         self.counters.host.reads += 1;
         let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
         let command = self.command(unit, CommandKind::Read, tag, read_ns, self.timing.transfer_ns, 0);
-        self.pending.add(now_ns, command, unit % self.planes, [(unit, ppn)], executor);
+        match translation {
+            None => self.pending.add(now_ns, command, unit % self.planes, [(unit, ppn)], executor),
+            // It may not pass the read that says where the page is.
+            Some(from) => {
+                self.pending.add(now_ns, command, unit % self.planes, [(unit, from), (unit, ppn)], executor);
+            }
+        }
+        Ok(())
     }
 
     /// Writes a page: the sectors of `part` straight from the host, or all that waits in an entry of the buffer. `whole`
@@ -335,16 +404,22 @@ impl<C: Content> Core<C> {
     }
 
     /// Forgets whole pages of `part`; a page covered in part keeps its data.
-    pub(crate) fn trim(&mut self, part: Part) {
+    pub(crate) fn trim(
+        &mut self,
+        now_ns: u64,
+        part: Part,
+        executor: &mut impl Executor,
+    ) -> Result<(), RunError> {
         if u64::from(part.end - part.first) < self.page_sectors.get() {
-            return;
+            return Ok(());
         }
         self.content.trim(part.lpn);
-        if let Some(home) = self.alloc.locate(part.lpn)
-            && self.ftl.trim(home)
-        {
-            self.counters.trimmed_pages += 1;
+        if let Some(home) = self.alloc.locate(part.lpn) {
+            let (ftl, mut sink) = self.sink(now_ns, executor);
+            let was_mapped = ftl.trim(home, &mut sink)?;
+            self.counters.trimmed_pages += u64::from(was_mapped);
         }
+        Ok(())
     }
 
     /// Hands over what waits to be grouped. To be called when a request, or a flush of the buffer, is complete.
@@ -381,7 +456,18 @@ impl<C: Content> Core<C> {
         program_ns: u64,
     ) -> Command {
         let die = if self.planes == 1 { unit } else { unit / self.planes };
-        Command { die, kind, purpose: Purpose::Host, opens: 0, pages: 1, read_ns, bus_ns, program_ns, tag }
+        Command {
+            die,
+            kind,
+            purpose: Purpose::Host,
+            opens: 0,
+            pages: 1,
+            read_ns,
+            bus_ns,
+            program_ns,
+            tag,
+            awaited: true,
+        }
     }
 
     pub(crate) fn snapshot(&mut self) -> Self {

@@ -28,7 +28,9 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec!["striped", "striped", "dynamic"]),
         prop::sample::select(vec!["empty", "full"]),
     );
-    (shape, gc, flash, host).prop_map(|(shape, gc, flash, host)| {
+    // Entries that each unit caches, if its map lies on flash.
+    let map = (prop::sample::select(vec![None, None, None, Some(1), Some(9), Some(1000)]), any::<bool>());
+    (shape, gc, flash, host, map).prop_map(|(shape, gc, flash, host, (cached, batch))| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
@@ -37,6 +39,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
+        let (frontiers, gap, alloc) = if cached.is_some() { (1, 0, "striped") } else { (frontiers, gap, alloc) };
+        // What translation pages need comes out of the spare blocks.
+        let for_map = (pages * 4).div_ceil(page).div_ceil(pages_per_block.into()) + 2;
+        let more = if cached.is_some() { for_map * u64::from(pages_per_block) * 100 / pages + 1 } else { 0 };
         let mut settings = vec![
             ("channels", channels.to_string()),
             ("chips", chips.to_string()),
@@ -45,7 +51,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("page", page.to_string()),
             ("pages_per_block", pages_per_block.to_string()),
             ("capacity", (pages * units * page).to_string()),
-            ("op_ratio", (f64::from(op_percent) / 100.0).to_string()),
+            ("op_ratio", (f64::from(op_percent + more as u32) / 100.0).to_string()),
             ("gc.victim", victim.into()),
             ("gc.frontiers", frontiers.to_string()),
             ("gc.free_blocks", free_blocks.to_string()),
@@ -62,6 +68,11 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("buffer.bytes", (buffer_pages * page).to_string()),
             ("precondition", precondition.into()),
         ];
+        if let Some(cached) = cached {
+            settings.push(("ftl.kind", "dftl".into()));
+            settings.push(("ftl.cache_bytes", (8 * units * cached).to_string()));
+            settings.push(("ftl.batch_update", batch.to_string()));
+        }
         if buffer_pages > 0 && ack_flash {
             settings.push(("buffer.ack", "flash".into()));
         }

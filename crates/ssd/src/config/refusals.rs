@@ -5,6 +5,7 @@ use crate::alloc::AllocConfig;
 use crate::buffer::Ack;
 use crate::error::ConfigError;
 use crate::ftl::FtlConfig;
+use crate::ftl::dftl::CACHED_ENTRY_BYTES;
 use crate::gc::GcConfig;
 use crate::geometry::Geometry;
 use crate::host::HostConfig;
@@ -23,7 +24,7 @@ pub struct Refusal {
 }
 
 /// All refusals across slots that need no geometry.
-pub const REFUSALS: [Refusal; 15] = [
+pub const REFUSALS: [Refusal; 18] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -92,7 +93,13 @@ pub const REFUSALS: [Refusal; 15] = [
     Refusal {
         keys: "wear.dynamic=true, gc.free_blocks=1, gc.frontiers=1",
         reason: "each plane then has a single erased block, so there is nothing to choose from: raise gc.free_blocks",
-        applies: |config| config.wear.dynamic && config.gc.free_blocks == 1 && config.gc.frontiers == 1,
+        applies: |config| {
+            // A map on flash keeps a block more.
+            config.wear.dynamic
+                && config.gc.free_blocks == 1
+                && config.gc.frontiers == 1
+                && !config.ftl.has_map_on_flash()
+        },
     },
     Refusal {
         keys: "ftl.kind=direct, gc.*, wear.*, precondition",
@@ -110,6 +117,21 @@ pub const REFUSALS: [Refusal; 15] = [
         applies: |config| {
             matches!(config.ftl, FtlConfig::Direct(_)) && matches!(config.alloc, AllocConfig::Dynamic(_))
         },
+    },
+    Refusal {
+        keys: "ftl.kind=dftl, alloc.kind=dynamic",
+        reason: "dynamic allocation has one map for all units, and each unit keeps its own on its flash: use alloc.kind=striped",
+        applies: |config| config.ftl.has_map_on_flash() && matches!(config.alloc, AllocConfig::Dynamic(_)),
+    },
+    Refusal {
+        keys: "ftl.kind=dftl, gc.frontiers=2",
+        reason: "the second frontier is that of the translation pages; host and collected pages share the other: use gc.frontiers=1",
+        applies: |config| config.ftl.has_map_on_flash() && config.gc.frontiers == 2,
+    },
+    Refusal {
+        keys: "ftl.kind=dftl, wear.static_gap",
+        reason: "cold data is only moved where the whole map is in RAM: use wear.static_gap=0, or ftl.kind=page",
+        applies: |config| config.ftl.has_map_on_flash() && config.wear.static_gap > 0,
     },
 ];
 
@@ -133,6 +155,16 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
     Timing::new(config)?;
     if let Some((key, reason)) = config.alloc.inert_on(&geometry) {
         return Err(ConfigError::Refused { keys: key.into(), reason });
+    }
+    if let FtlConfig::Dftl(dftl) = &config.ftl
+        && dftl.unit_entries(&geometry) == 0
+    {
+        let least = CACHED_ENTRY_BYTES * u64::from(geometry.units());
+        let reason = format!(
+            "each of the {} units caches entries of {CACHED_ENTRY_BYTES} bytes, at least one: use at least {least}",
+            geometry.units()
+        );
+        return Err(ConfigError::Refused { keys: format!("ftl.cache_bytes = {}", dftl.cache_bytes.0), reason });
     }
     if matches!(config.alloc, AllocConfig::Dynamic(_)) && geometry.logical_pages >= u64::from(u32::MAX) {
         let reason =

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Queued;
-use crate::nand::{CommandKind, Purpose};
+use crate::nand::CommandKind;
 
 /// No settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,7 +15,7 @@ pub struct Config {}
 
 pub(super) fn pick(queue: &VecDeque<Queued>) -> usize {
     let is_read =
-        |queued: &Queued| queued.command.kind == CommandKind::Read && queued.command.purpose == Purpose::Host;
+        |queued: &Queued| queued.command.kind == CommandKind::Read && queued.command.awaited;
     queue
         .iter()
         .enumerate()
@@ -29,7 +29,7 @@ pub(super) fn pick(queue: &VecDeque<Queued>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::{Command, NOBODY};
+    use crate::nand::{Command, NOBODY, Purpose};
     use crate::sched::Pages;
 
     fn queued(kind: CommandKind, ppn: u32) -> Queued {
@@ -45,6 +45,7 @@ mod tests {
             bus_ns: 0,
             program_ns: 0,
             tag: NOBODY,
+            awaited: true,
         };
         Queued { command, pages, then: None, waits: None, request: 0 }
     }

@@ -215,7 +215,11 @@ impl<C: Content> State for Core<C> {
                 ledger::check_address(request, number, capacity)?;
                 match request.op {
                     _ if ledger::is_empty(request) => {}
-                    Op::Trim => self.parts(request.lba, request.end()).for_each(|part| self.trim(part)),
+                    Op::Trim => {
+                        for part in self.parts(request.lba, request.end()) {
+                            self.trim(0, part, &mut crate::nand::Untimed)?;
+                        }
+                    }
                     Op::Flush => {}
                     Op::Read if !everything => {}
                     Op::Read | Op::Write => {
