@@ -29,7 +29,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec!["empty", "full"]),
     );
     // Entries that each unit caches, if its map lies on flash.
-    let map = (prop::sample::select(vec![None, None, None, Some(1), Some(9), Some(1000)]), any::<bool>());
+    let map = (prop::sample::select(vec![None, None, None, None, None, Some(1), Some(9), Some(1000)]), any::<bool>());
     (shape, gc, flash, host, map).prop_map(|(shape, gc, flash, host, (cached, batch))| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;

@@ -141,7 +141,9 @@ fn reads_never_meet_writes(config: &Config) -> bool {
     let writes_linger = config.buffer.bytes.0 > 0 && config.buffer.ack == Ack::Buffer;
     // Under dynamic allocation a write in part reads its old version on another die.
     let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
-    matches!(config.sched, SchedConfig::ReadFirst(_)) && one_at_a_time && !writes_linger && is_striped
+    // With a map on flash a read has entries written back.
+    let only_reads = !config.ftl.has_map_on_flash();
+    matches!(config.sched, SchedConfig::ReadFirst(_)) && one_at_a_time && !writes_linger && is_striped && only_reads
 }
 
 /// Says why a configuration can't be simulated, if it can't.

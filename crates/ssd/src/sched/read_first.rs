@@ -1,5 +1,5 @@
-//! Reads first, not pre-emptive (Cobham 1954): the oldest read that the host waits for and whose page no earlier command
-//! has yet to write; without one, the oldest command.
+//! Reads first, not pre-emptive (Cobham 1954): the oldest read that the host waits for (of its page, or of the map's that says
+//! where that is) and whose page no earlier command has yet to write; without one, the oldest command.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,8 @@ pub(super) fn pick(queue: &VecDeque<Queued>) -> usize {
         .enumerate()
         .filter(|(_, queued)| is_read(queued))
         .find(|(place, read)| {
-            !queue.range(..*place).any(|before| !is_read(before) && before.pages.overlaps(&read.pages))
+            let writes = |before: &Queued| before.command.kind != CommandKind::Read;
+            !queue.range(..*place).any(|before| writes(before) && before.pages.overlaps(&read.pages))
         })
         .map_or(0, |(place, _)| place)
 }
