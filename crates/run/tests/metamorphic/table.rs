@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 27] = [
+const VALUES: [(&str, &[&str]); 29] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -27,6 +27,8 @@ const VALUES: [(&str, &[&str]); 27] = [
     ("timing.cache_program", &["true"]),
     ("timing.multi_plane", &["true"]),
     ("alloc.mode", &["1"]),
+    ("ftl.cache_bytes", &["512", "1KiB"]),
+    ("ftl.batch_update", &["false"]),
     ("gc.choices", &["2"]),
     ("gc.frontiers", &["2"]),
     ("gc.free_blocks", &["2"]),

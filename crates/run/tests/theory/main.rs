@@ -9,4 +9,5 @@ mod closed_forms;
 mod drive;
 mod hot_and_cold;
 mod limits;
+mod mapping;
 mod waits;
