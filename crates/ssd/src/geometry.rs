@@ -133,7 +133,10 @@ impl Geometry {
         if page * bound > most {
             return Err(ConfigError::Refused {
                 keys: format!("units, planes_bound: {bound} pages of {page} bytes bound"),
-                reason: format!("a page of a unit is at most {}KiB: bind fewer, or use smaller pages", most >> 10),
+                reason: format!(
+                    "a page of a unit is at most {}KiB: bind fewer, or use smaller pages",
+                    most >> 10
+                ),
             });
         }
         if config.capacity.0 < page || config.capacity.0 > 1 << 60 {
@@ -189,7 +192,11 @@ impl Geometry {
                     "op_ratio = {}, gc.free_blocks = {}, {}",
                     config.op_ratio,
                     self.unit_reserved_blocks,
-                    if for_map > 0 { "ftl.kind = dftl".into() } else { format!("gc.frontiers = {}", config.gc.frontiers) }
+                    if for_map > 0 {
+                        "ftl.kind = dftl".into()
+                    } else {
+                        format!("gc.frontiers = {}", config.gc.frontiers)
+                    }
                 ),
                 reason: format!(
                     "each of the {units} planes has {} blocks for {} logical pages ({} a block) and holds {held_back} \
@@ -197,7 +204,11 @@ impl Geometry {
                     self.unit_blocks,
                     self.unit_logical_pages,
                     self.pages_per_block,
-                    if for_map > 0 { format!(", {for_map} of them for translation pages") } else { String::new() },
+                    if for_map > 0 {
+                        format!(", {for_map} of them for translation pages")
+                    } else {
+                        String::new()
+                    },
                     ratio
                 ),
             });

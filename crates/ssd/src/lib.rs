@@ -38,4 +38,6 @@ pub use nand::{
     CommandKind, CommandRecord, DirtyRecord, FullRecord, IssueRecord, Purpose, RequestRecord, TransferRecord,
 };
 pub use sim::{Options, Simulation};
-pub use stats::{Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, MapCounts, Stats, Times};
+pub use stats::{
+    Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, MapCounts, Stats, Times,
+};

@@ -29,7 +29,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec!["empty", "full"]),
     );
     // Entries that each unit caches, if its map lies on flash.
-    let map = (prop::sample::select(vec![None, None, None, None, None, Some(1), Some(9), Some(1000)]), any::<bool>());
+    let map = (
+        prop::sample::select(vec![None, None, None, None, None, Some(1), Some(9), Some(1000)]),
+        any::<bool>(),
+    );
     (shape, gc, flash, host, map).prop_map(|(shape, gc, flash, host, (cached, batch))| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
@@ -39,7 +42,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
-        let (frontiers, gap, alloc) = if cached.is_some() { (1, 0, "striped") } else { (frontiers, gap, alloc) };
+        let (frontiers, gap, alloc) =
+            if cached.is_some() { (1, 0, "striped") } else { (frontiers, gap, alloc) };
         // What translation pages need comes out of the spare blocks.
         let for_map = (pages * 4).div_ceil(page).div_ceil(pages_per_block.into()) + 2;
         let more = if cached.is_some() { for_map * u64::from(pages_per_block) * 100 / pages + 1 } else { 0 };

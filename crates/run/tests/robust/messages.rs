@@ -103,7 +103,8 @@ fn refusals_that_need_the_shape_say_it() {
     assert!(message.starts_with("alloc.kind=dynamic, capacity: one map serves all units"), "{message}");
     let message = error(&[("engine", "timeline"), ("dies", "2")]).expect("needs events");
     assert!(message.starts_with("engine=timeline: dies that share a channel"), "{message}");
-    let message = error(&[("ftl.kind", "dftl"), ("ftl.cache_bytes", "63")]).expect("seven entries for eight units");
+    let message =
+        error(&[("ftl.kind", "dftl"), ("ftl.cache_bytes", "63")]).expect("seven entries for eight units");
     assert_eq!(
         message,
         "ftl.cache_bytes = 63: each of the 8 units caches entries of 8 bytes, at least one: use at least 64"

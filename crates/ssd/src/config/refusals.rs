@@ -143,7 +143,11 @@ fn reads_never_meet_writes(config: &Config) -> bool {
     let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
     // With a map on flash a read has entries written back.
     let only_reads = !config.ftl.has_map_on_flash();
-    matches!(config.sched, SchedConfig::ReadFirst(_)) && one_at_a_time && !writes_linger && is_striped && only_reads
+    matches!(config.sched, SchedConfig::ReadFirst(_))
+        && one_at_a_time
+        && !writes_linger
+        && is_striped
+        && only_reads
 }
 
 /// Says why a configuration can't be simulated, if it can't.
@@ -166,7 +170,10 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
             "each of the {} units caches entries of {CACHED_ENTRY_BYTES} bytes, at least one: use at least {least}",
             geometry.units()
         );
-        return Err(ConfigError::Refused { keys: format!("ftl.cache_bytes = {}", dftl.cache_bytes.0), reason });
+        return Err(ConfigError::Refused {
+            keys: format!("ftl.cache_bytes = {}", dftl.cache_bytes.0),
+            reason,
+        });
     }
     if matches!(config.alloc, AllocConfig::Dynamic(_)) && geometry.logical_pages >= u64::from(u32::MAX) {
         let reason =

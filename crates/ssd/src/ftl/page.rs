@@ -241,7 +241,8 @@ impl PageFtl {
                 return Ok(());
             }
             let worn = self.rules.static_gap > 0 && fruitless == 0 && self.wear_gap_exceeded(unit);
-            let moved = self.collect(unit, worn, flash).ok_or_else(|| self.stuck(unit, self.rules.held_back))?;
+            let moved =
+                self.collect(unit, worn, flash).ok_or_else(|| self.stuck(unit, self.rules.held_back))?;
             if !self.rules.two_frontiers && self.units[unit as usize].host.next < pages_per_block {
                 return Ok(());
             }

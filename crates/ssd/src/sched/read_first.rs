@@ -14,8 +14,7 @@ use crate::nand::CommandKind;
 pub struct Config {}
 
 pub(super) fn pick(queue: &VecDeque<Queued>) -> usize {
-    let is_read =
-        |queued: &Queued| queued.command.kind == CommandKind::Read && queued.command.awaited;
+    let is_read = |queued: &Queued| queued.command.kind == CommandKind::Read && queued.command.awaited;
     queue
         .iter()
         .enumerate()

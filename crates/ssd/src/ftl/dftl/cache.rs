@@ -78,7 +78,8 @@ impl Cache {
 
     /// Takes the key in as the newest entry, clean, in place of the oldest one if there is no other. That one has to be clean.
     pub(super) fn insert(&mut self, key: u32) {
-        let slot = Slot { key, newer: NONE, older: NONE, dirty: false, dirty_before: NONE, dirty_after: NONE };
+        let slot =
+            Slot { key, newer: NONE, older: NONE, dirty: false, dirty_before: NONE, dirty_after: NONE };
         let place = if self.slots.len() < self.most {
             self.slots.push(slot);
             self.slots.len() as u32 - 1
@@ -228,7 +229,9 @@ mod tests {
                 match (kind, at) {
                     (0, _) => {
                         cache.clean_page((key / 8).into());
-                        model.iter_mut().filter(|(other, _)| other / 8 == key / 8).for_each(|entry| entry.1 = false);
+                        for entry in model.iter_mut().filter(|(other, _)| other / 8 == key / 8) {
+                            entry.1 = false;
+                        }
                     }
                     (1, Some(at)) => {
                         if model[at].1 {
@@ -238,7 +241,9 @@ mod tests {
                     }
                     (2..=3, _) => {
                         prop_assert_eq!(cache.change(key), at.is_some());
-                        at.into_iter().for_each(|at| model[at].1 = true);
+                        if let Some(at) = at {
+                            model[at].1 = true;
+                        }
                     }
                     _ => {
                         prop_assert_eq!(cache.touch(key), at.is_some());

@@ -23,8 +23,7 @@ impl Dftl {
         let data = self.page.units[unit as usize].host.next == self.rules.pages_per_block;
         let state = &self.units[unit as usize];
         // A write may first have to write an entry back.
-        let map =
-            state.frontier.next == self.rules.pages_per_block && state.blocks >= self.rules.map_blocks;
+        let map = state.frontier.next == self.rules.pages_per_block && state.blocks >= self.rules.map_blocks;
         free < reserve + u64::from(data) + u64::from(map)
     }
 
@@ -206,7 +205,8 @@ impl Dftl {
         }
         let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
         let Some(mut block) = self.page.rules.victim.pick(&view, &mut self.page.rng) else { return false };
-        let is_full = |ftl: &Self, block| ftl.page.units[unit as usize].blocks.valid(block) == pages_per_block;
+        let is_full =
+            |ftl: &Self, block| ftl.page.units[unit as usize].blocks.valid(block) == pages_per_block;
         let fits = self.fits(unit, block);
         if !fits || is_full(self, block) {
             match self.emptiest_map_block(unit) {

@@ -283,6 +283,5 @@ impl Unit {
     }
 }
 
-
 #[cfg(test)]
 mod tests;

@@ -50,7 +50,11 @@ impl Array {
         *next += 1;
         self.maps[unit as usize][ppn as usize] = is_map;
         if page > 0 {
-            assert_eq!(self.maps[unit as usize][ppn as usize - 1], is_map, "a block holds data or translation pages");
+            assert_eq!(
+                self.maps[unit as usize][ppn as usize - 1],
+                is_map,
+                "a block holds data or translation pages"
+            );
         }
     }
 
@@ -177,7 +181,10 @@ impl Bench {
         assert_eq!(u64::from(loaded.is_some()), loads);
         assert!(!was_cached || loads == 0);
         if self.ftl.lookup(home).is_some() {
-            assert!(self.ftl.units[home.unit as usize].cache.has(home.key), "what is mapped can be looked up");
+            assert!(
+                self.ftl.units[home.unit as usize].cache.has(home.key),
+                "what is mapped can be looked up"
+            );
         }
         self.note();
     }
@@ -229,7 +236,9 @@ impl Bench {
         assert_eq!(page.valid_pages, valid.len() as u64);
         let words = page.valid_bits.len() / page.blocks.all_erases().len();
         let mut counts = vec![0; page.blocks.all_erases().len()];
-        valid.keys().for_each(|ppn| counts[(ppn / rules.pages_per_block) as usize] += 1);
+        for ppn in valid.keys() {
+            counts[(ppn / rules.pages_per_block) as usize] += 1;
+        }
         for (block, count) in (0..).zip(counts) {
             assert_eq!(page.blocks.valid(block), count, "valid pages of block {block}");
             let bits = &page.valid_bits[block as usize * words..][..words];
@@ -269,7 +278,11 @@ impl Bench {
         let step = self.ftl.collect_step(unit, &mut self.array).expect("a collection can be completed");
         let after = (self.array.moved, self.array.programs[MapWork::Update as usize]);
         let copies = after.0 - before.0 + after.1 - before.1;
-        assert_eq!(copies, u64::from(step == Some(Step::Copy)), "a step is one copy, or one update, or an erase");
+        assert_eq!(
+            copies,
+            u64::from(step == Some(Step::Copy)),
+            "a step is one copy, or one update, or an erase"
+        );
         self.note();
         step
     }
@@ -299,7 +312,8 @@ fn configs() -> impl Strategy<Value = DeviceConfig> {
             ("ftl.cache_bytes", (cached * 8 * u64::from(channels)).to_string()),
             ("ftl.batch_update", batch.to_string()),
         ];
-        let layer = Layer::from_assignments("test", settings.iter().map(|(key, value)| (*key, value.as_str())));
+        let layer =
+            Layer::from_assignments("test", settings.iter().map(|(key, value)| (*key, value.as_str())));
         resolve(&[layer]).ok()
     })
 }

@@ -176,7 +176,11 @@ impl PageFtl {
     }
 
     /// Erases the victim that has had nothing left for longest. Returns whether there was one.
-    pub(in crate::ftl) fn erase_emptied(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(in crate::ftl) fn erase_emptied(
+        &mut self,
+        unit: u32,
+        flash: &mut impl Flash,
+    ) -> Result<bool, RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let most_fruitless = 64 * self.rules.unit_blocks;
         let state = &mut self.units[unit as usize];
