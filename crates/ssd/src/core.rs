@@ -8,7 +8,7 @@ mod pending;
 
 use flashweir_trace::Request;
 
-use crate::alloc::{Alloc, AllocView};
+use crate::alloc::{Alloc, AllocView, Home};
 use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::divisor::Divisor;
@@ -182,6 +182,10 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         self.counters.map.hits += u64::from(hit);
     }
 
+    fn moved_map(&mut self) {
+        self.counters.map.moves += 1;
+    }
+
     fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
         self.counters.mapping.reads += 1;
         self.content.read_map(unit, ppn);
@@ -312,6 +316,21 @@ impl<C: Content> Core<C> {
         std::hint::black_box(found);
     }
 
+    /// Looks a page up in a map on flash. Returns the translation page that had to be read, if one had.
+    #[cold]
+    #[inline(never)]
+    fn translate(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        home: Option<Home>,
+        executor: &mut impl Executor,
+    ) -> Result<Option<u32>, RunError> {
+        let Some(home) = home else { return Ok(None) };
+        let (ftl, sink) = self.sink(now_ns, executor);
+        ftl.translate(home, &mut Sink { reader: Some(tag), ..sink })
+    }
+
     /// Reads a page from flash, if it is there. `staged` lies over it (for the checks).
     #[inline]
     pub(crate) fn read(
@@ -323,13 +342,8 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) -> Result<(), RunError> {
         let home = self.alloc.locate(part.lpn);
-        let mut translation = None;
-        if self.ftl.has_map_on_flash()
-            && let Some(home) = home
-        {
-            let (ftl, sink) = self.sink(now_ns, executor);
-            translation = ftl.translate(home, &mut Sink { reader: Some(tag), ..sink })?;
-        }
+        let translation =
+            if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
         let place = home.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {

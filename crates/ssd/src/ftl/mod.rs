@@ -92,6 +92,8 @@ pub(crate) trait Flash {
     fn looked_up(&mut self, _hit: bool) {}
     /// A translation page was read.
     fn read_map(&mut self, _unit: u32, _ppn: u32, _work: MapWork) {}
+    /// The page moved last was a translation page.
+    fn moved_map(&mut self) {}
     /// Translation page `page` of the unit was programmed.
     fn program_map(&mut self, _unit: u32, _page: u32, _ppn: u32, _work: MapWork) {}
 }
@@ -182,6 +184,12 @@ impl Ftl {
     /// The physical page, within `home.unit`, that holds the page.
     #[inline]
     pub(crate) fn lookup(&self, home: Home) -> Option<u32> {
+        // A page map is looked up in a few instructions; what others do must not keep them from being inlined.
+        if let Ftl::Page(page) = self { page.lookup(home) } else { self.lookup_elsewhere(home) }
+    }
+
+    #[inline(never)]
+    fn lookup_elsewhere(&self, home: Home) -> Option<u32> {
         match self {
             Ftl::Page(page) => page.lookup(home),
             Ftl::Dftl(dftl) => dftl.lookup(home),
@@ -208,6 +216,11 @@ impl Ftl {
     /// Reads what a write of the page will change, so that it is at hand then. Returns something that depends on it.
     #[inline]
     pub(crate) fn peek(&self, home: Home) -> u64 {
+        if let Ftl::Page(page) = self { page.peek(home) } else { self.peek_elsewhere(home) }
+    }
+
+    #[inline(never)]
+    fn peek_elsewhere(&self, home: Home) -> u64 {
         match self {
             Ftl::Page(page) => page.peek(home),
             Ftl::Dftl(dftl) => dftl.peek(home),

@@ -108,8 +108,10 @@ pub struct MapCounts {
     pub loads: u64,
     /// Translation pages written because an entry that has changed made room.
     pub write_backs: u64,
-    /// Translation pages written because a collection moved pages.
+    /// Translation pages written because a collection moved pages of data.
     pub updates: u64,
+    /// Translation pages that collections moved: copies, which count as such.
+    pub moves: u64,
 }
 
 impl MapCounts {
@@ -122,6 +124,7 @@ impl MapCounts {
             loads: self.loads - earlier.loads,
             write_backs: self.write_backs - earlier.write_backs,
             updates: self.updates - earlier.updates,
+            moves: self.moves - earlier.moves,
         }
     }
 }

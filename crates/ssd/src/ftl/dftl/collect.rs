@@ -278,6 +278,7 @@ impl Dftl {
         let next = self.page.move_to(unit, from, frontier, flash);
         if is_map {
             state.frontier = next;
+            flash.moved_map();
             return true;
         }
         self.page.units[unit as usize].host = next;

@@ -152,6 +152,8 @@ impl Dftl {
         Ok(Some(ppn))
     }
 
+    // Not inlined, so that the writes of plain page mapping stay small.
+    #[inline(never)]
     pub(super) fn write(
         &mut self,
         home: Home,
