@@ -49,7 +49,10 @@ fn a_miss_costs_a_read_and_a_changed_entry_that_makes_room_a_read_and_a_program_
     assert_eq!(outcome.latencies(), sums);
     let counters = &outcome.counters;
     assert_eq!((counters.mapping.reads, counters.mapping.programs, counters.mapping.erases), (8, 3, 0));
-    assert_eq!(counters.map, MapCounts { lookups: 7, hits: 2, loads: 5, write_backs: 3, updates: 0, moves: 0 });
+    assert_eq!(
+        counters.map,
+        MapCounts { lookups: 7, hits: 2, loads: 5, write_backs: 3, updates: 0, moves: 0 }
+    );
     assert_eq!((counters.host.reads, counters.host.programs), (4, 4));
     assert_eq!(counters.flash().reads, 12);
     assert_eq!(counters.flash().programs, 7);
