@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use flashweir_ssd::config::layers::to_value;
-use flashweir_ssd::{Config, DieTime, FtlConfig, Geometry, LatencySummary, MapCounts, Simulation, Stats};
+use flashweir_ssd::{Config, DieTime, Geometry, LatencySummary, MapCounts, Simulation, Stats};
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Map, Value, json};
 
@@ -59,6 +59,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
             "reads": flash.reads, "programs": flash.programs, "erases": flash.erases,
             "host": counters.host, "gc": counters.gc, "mapping": counters.mapping,
         },
+        "mapping": mapping(&counters.map),
         "time_share": shares(&stats.dies, elapsed),
         "bus_share": total_share(&stats.buses, elapsed),
         "bus_time_share": shares(&stats.buses, elapsed),
@@ -108,9 +109,6 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
             "collecting_s": times.collecting_ns as f64 / 1e9,
         });
     }
-    if matches!(measured.config.ftl, FtlConfig::Dftl(_)) {
-        result["mapping"] = mapping(&counters.map);
-    }
     if let Some(warmup) = &measured.warmup {
         result["warmup"] = json!(warmup.removed);
         result["series"] = warmup.series.clone();
@@ -118,7 +116,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
     result
 }
 
-/// How well the map was cached, where it lies on flash.
+/// How well the map was cached, where it lies on flash; zeros elsewhere.
 fn mapping(counts: &MapCounts) -> Value {
     let mut mapping = json!(counts);
     mapping["hit_ratio"] = ratio(counts.hits as f64, counts.lookups as f64);

@@ -31,7 +31,7 @@ mod wear;
 
 pub use config::Config;
 pub use error::{Amplification, ConfigError, RunError};
-pub use ftl::{FtlConfig, Wear};
+pub use ftl::Wear;
 pub use geometry::Geometry;
 pub use host::HostConfig;
 pub use nand::probe::Recorded;
