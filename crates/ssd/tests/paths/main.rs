@@ -162,8 +162,8 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
     for command in &all.commands {
         let channel = (command.die / geometry.dies_per_channel()) as usize;
         let erases = command.kind == flashweir_ssd::CommandKind::Erase;
-        let erased = if erases { u64::from(command.pages) } else { 0 };
-        free[channel] = free[channel] + erased - u64::from(command.opens);
+        let freed = if erases { u64::from(command.pages) } else { 0 };
+        free[channel] = free[channel] + freed - u64::from(command.opens);
     }
     let counted: Vec<_> = channels.map(|channel| simulation.free_blocks(channel)).collect();
     assert_eq!(free, counted, "commands account for every block");

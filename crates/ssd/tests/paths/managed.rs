@@ -118,7 +118,9 @@ fn every_request_completes_and_every_block_is_accounted_for() {
             prop_assert_eq!(normal(&records), normal(&same_records));
             let plain = run(&config, &requests, false).expect("ran before");
             prop_assert_eq!(digest(&stats), digest(&plain));
-            prop_assert!(stats.simulated_ns >= stats.dies.iter().map(|die| die.total()).max().unwrap_or(0));
+            prop_assert!(
+                stats.simulated_ns >= stats.dies.iter().map(flashweir_ssd::DieTime::total).max().unwrap_or(0)
+            );
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
