@@ -31,7 +31,7 @@ mod wear;
 
 pub use config::Config;
 pub use error::{Amplification, ConfigError, RunError};
-pub use ftl::Wear;
+pub use ftl::{FtlConfig, Wear};
 pub use geometry::Geometry;
 pub use host::HostConfig;
 pub use nand::probe::Recorded;
@@ -42,5 +42,5 @@ pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts}
 pub use sim::{Options, Simulation};
 pub use stats::{
     Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, LockStepTimes,
-    MergeCounts, Stats, Times,
+    MapCounts, MergeCounts, Stats, Times,
 };
