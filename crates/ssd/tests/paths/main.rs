@@ -44,8 +44,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
-        let (frontiers, gap, alloc) =
-            if ftl == "dftl" { (1, 0, "striped") } else { (frontiers, gap, alloc) };
+        let (frontiers, gap, alloc) = if ftl == "dftl" { (1, 0, "striped") } else { (frontiers, gap, alloc) };
         // Read-first looks at the whole queue for every command, and a map on flash makes an overload's queue very long.
         let open = open && !(ftl == "dftl" && sched == "read-first");
         // What translation pages need comes out of the spare blocks.
