@@ -82,6 +82,10 @@ fuzz cases="1000000":
 fuzz-drives cases="20000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-ssd --test paths
 
+# Cuts the power of every drive of a matrix CUTS times: FTLs, planners, clocks, buffers and orders
+power-cuts cuts="10000":
+    FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-ssd --test paths matrix -- --nocapture
+
 # The documentation of the crates, in target/doc
 docs:
     cargo doc --workspace --no-deps

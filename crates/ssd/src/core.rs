@@ -8,12 +8,12 @@ mod pending;
 
 use flashweir_trace::Request;
 
-use crate::alloc::{Alloc, AllocView};
+use crate::alloc::{Alloc, AllocView, Home};
 use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::divisor::Divisor;
 use crate::error::{ConfigError, RunError};
-use crate::ftl::{Flash, Ftl, MergeKind, Step};
+use crate::ftl::{Flash, Ftl, MapWork, MergeKind, Step};
 use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
@@ -88,13 +88,30 @@ struct Sink<'a, X, C> {
     step: bool,
     /// Data blocks merged in full since the last collection was over.
     merged: u64,
+    /// Who waits for an entry of the map to be read: the caller's tag, or `None`.
+    reader: Option<u32>,
 }
 
 impl<X: Executor, C: Content> Sink<'_, X, C> {
     fn command(&self, unit: u32, kind: CommandKind) -> Command {
-        let die = unit / self.planes;
-        let purpose = Purpose::Gc;
-        Command { die, kind, purpose, opens: 0, pages: 1, read_ns: 0, bus_ns: 0, program_ns: 0, tag: NOBODY }
+        Command {
+            die: unit / self.planes,
+            kind,
+            purpose: Purpose::Gc,
+            opens: 0,
+            pages: 1,
+            read_ns: 0,
+            bus_ns: 0,
+            program_ns: 0,
+            tag: NOBODY,
+            awaited: false,
+        }
+    }
+
+    /// The next command submitted reads or writes this page.
+    fn touch(&mut self, unit: u32, ppn: u32) {
+        self.pending.flush(self.now_ns, self.executor, self.content);
+        self.executor.touches(unit, ppn);
     }
 
     fn submit(&mut self, unit: u32, command: Command) {
@@ -102,7 +119,8 @@ impl<X: Executor, C: Content> Sink<'_, X, C> {
             return self.pending.join_step(command, unit % self.planes, self.executor.serving());
         }
         // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
-        self.pending.flush(self.now_ns, self.executor);
+        self.pending.flush(self.now_ns, self.executor, self.content);
+        self.content.handed(&command, 1 << (unit % self.planes));
         self.executor.submit(self.now_ns, command);
     }
 }
@@ -144,20 +162,21 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         let bus_ns = 2 * count * self.timing.transfer_ns;
         let opens = std::mem::take(&mut self.opened);
         if !self.moved_to.is_empty() {
-            self.pending.flush(self.now_ns, self.executor);
+            self.pending.flush(self.now_ns, self.executor, self.content);
             for to in self.moved_to.drain(..) {
                 self.executor.touches(unit, to);
             }
         }
+        self.content.copied(unit);
         let command = self.command(unit, CommandKind::Copies);
         self.submit(unit, Command { opens, pages, read_ns, bus_ns, program_ns, ..command });
     }
 
     fn erased(&mut self, unit: u32, block: u32) {
         self.counters.gc.erases += 1;
+        self.content.erase(unit, block);
         let command = self.command(unit, CommandKind::Erase);
         self.submit(unit, Command { program_ns: self.timing.erase_ns, ..command });
-        self.content.erase(unit, block);
     }
 
     fn merged(&mut self, kind: MergeKind) {
@@ -177,6 +196,46 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         if !self.step {
             self.collections.record(merged);
         }
+    }
+
+    fn looked_up(&mut self, hit: bool) {
+        self.counters.map.lookups += 1;
+        self.counters.map.hits += u64::from(hit);
+    }
+
+    fn moved_map(&mut self) {
+        self.counters.map.moves += 1;
+    }
+
+    fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
+        self.counters.mapping.reads += 1;
+        self.content.read_map(unit, ppn);
+        let mut command = self.command(unit, CommandKind::Read);
+        if work == MapWork::Load {
+            self.counters.map.loads += 1;
+            command.tag = self.reader.unwrap_or(NOBODY);
+            command.awaited = self.reader.is_some();
+        }
+        let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
+        let bus_ns = self.timing.transfer_ns;
+        self.touch(unit, ppn);
+        self.submit(unit, Command { purpose: Purpose::Mapping, read_ns, bus_ns, ..command });
+    }
+
+    fn program_map(&mut self, unit: u32, _: u32, ppn: u32, work: MapWork) {
+        self.counters.mapping.programs += 1;
+        match work {
+            MapWork::Load => {}
+            MapWork::WriteBack => self.counters.map.write_backs += 1,
+            MapWork::Update => self.counters.map.updates += 1,
+        }
+        self.content.program_map(unit, ppn);
+        let command = self.command(unit, CommandKind::Program);
+        let opens = std::mem::take(&mut self.opened);
+        let program_ns = self.timing.program_ns(ppn % self.pages_per_block);
+        let bus_ns = self.timing.transfer_ns;
+        self.touch(unit, ppn);
+        self.submit(unit, Command { purpose: Purpose::Mapping, opens, bus_ns, program_ns, ..command });
     }
 }
 
@@ -223,6 +282,7 @@ impl<C: Content> Core<C> {
             opened: 0,
             step: false,
             merged: 0,
+            reader: None,
         };
         (&mut self.ftl, sink)
     }
@@ -314,6 +374,21 @@ impl<C: Content> Core<C> {
         std::hint::black_box(found);
     }
 
+    /// Looks a page up in a map on flash. Returns the translation page that had to be read, if one had.
+    #[cold]
+    #[inline(never)]
+    fn translate(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        home: Option<Home>,
+        executor: &mut impl Executor,
+    ) -> Result<Option<u32>, RunError> {
+        let Some(home) = home else { return Ok(None) };
+        let (ftl, sink) = self.sink(now_ns, executor);
+        ftl.translate(home, &mut Sink { reader: Some(tag), ..sink })
+    }
+
     /// Reads a page from flash, if it is there. `staged` lies over it (for the checks).
     #[inline]
     pub(crate) fn read(
@@ -323,17 +398,35 @@ impl<C: Content> Core<C> {
         part: Part,
         staged: Option<Stage>,
         executor: &mut impl Executor,
-    ) {
-        let place = self.alloc.locate(part.lpn).and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
+    ) -> Result<(), RunError> {
+        let home = self.alloc.locate(part.lpn);
+        let translation =
+            if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
+        let place = home.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {
             self.counters.unmapped_page_reads += 1;
-            return;
+            return Ok(());
         };
         self.counters.host.reads += 1;
         let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
         let command = self.command(unit, CommandKind::Read, tag, read_ns, self.timing.transfer_ns, 0);
-        self.pending.add(now_ns, command, unit % self.planes, [(unit, ppn)], executor);
+        match translation {
+            None => self.pending.add(
+                now_ns,
+                command,
+                unit % self.planes,
+                [(unit, ppn)],
+                executor,
+                &mut self.content,
+            ),
+            // It may not pass the read that says where the page is.
+            Some(from) => {
+                let pages = [(unit, from), (unit, ppn)];
+                self.pending.add(now_ns, command, unit % self.planes, pages, executor, &mut self.content);
+            }
+        }
+        Ok(())
     }
 
     /// Writes a page: the sectors of `part` straight from the host, or all that waits in an entry of the buffer. `whole`
@@ -354,7 +447,7 @@ impl<C: Content> Core<C> {
         let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), now_ns };
         let Some(home) = self.alloc.place(lpn, &view) else { return Ok(false) };
         if stage == Stage::Direct {
-            self.content.stage(stage, lpn, part.first..part.end);
+            self.content.stage(stage, executor.serving(), lpn, part.first..part.end);
         }
         let (ftl, mut sink) = self.sink(now_ns, executor);
         let written = ftl.write(home, before, &mut sink)?;
@@ -367,7 +460,8 @@ impl<C: Content> Core<C> {
         let Some((old_unit, old_ppn)) = old else {
             let program = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
             let command = Command { opens, ..program };
-            self.pending.add(now_ns, command, home.unit % self.planes, [(home.unit, written.ppn)], executor);
+            let pages = [(home.unit, written.ppn)];
+            self.pending.add(now_ns, command, home.unit % self.planes, pages, executor, &mut self.content);
             return Ok(true);
         };
         self.counters.host.reads += 1;
@@ -378,46 +472,43 @@ impl<C: Content> Core<C> {
                 self.command(home.unit, CommandKind::Rewrite, tag, read_ns, 2 * transfer_ns, program_ns);
             let command = Command { opens, ..rewrite };
             let pages = [(old_unit, old_ppn), (home.unit, written.ppn)];
-            self.pending.add(now_ns, command, home.unit % self.planes, pages, executor);
+            self.pending.add(now_ns, command, home.unit % self.planes, pages, executor, &mut self.content);
         } else {
             let read = self.command(old_unit, CommandKind::Read, tag, read_ns, transfer_ns, 0);
             let program = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
             let program = Command { opens, ..program };
-            self.pending.flush(now_ns, executor);
+            self.flush(now_ns, executor);
             executor.touches(old_unit, old_ppn);
+            self.content.handed(&program, 1 << (home.unit % self.planes));
             executor.submit_chain(now_ns, read, program, (home.unit, written.ppn));
         }
         Ok(true)
     }
 
-    /// How long the page's version before has to be read, transfer included, before the page is programmed, ns; 0 if all of it
-    /// is there (`whole`), or nothing was.
-    pub(crate) fn rewrite_read_ns(&self, lpn: u64, whole: bool) -> u64 {
-        if whole {
-            return 0;
-        }
-        let old = self.alloc.locate(lpn).and_then(|home| self.ftl.lookup(home));
-        old.map_or(0, |ppn| self.timing.read_ns(ppn % self.pages_per_block) + self.timing.transfer_ns)
-    }
-
     /// Forgets whole pages of `part`; a page covered in part keeps its data.
-    pub(crate) fn trim(&mut self, part: Part) {
+    pub(crate) fn trim(
+        &mut self,
+        now_ns: u64,
+        part: Part,
+        executor: &mut impl Executor,
+    ) -> Result<(), RunError> {
         if u64::from(part.end - part.first) < self.page_sectors.get() {
-            return;
+            return Ok(());
         }
-        self.content.trim(part.lpn);
-        if let Some(home) = self.alloc.locate(part.lpn)
-            && self.ftl.trim(home)
-        {
-            self.counters.trimmed_pages += 1;
+        self.content.trim(executor.serving(), part.lpn);
+        if let Some(home) = self.alloc.locate(part.lpn) {
+            let (ftl, mut sink) = self.sink(now_ns, executor);
+            let was_mapped = ftl.trim(home, &mut sink)?;
+            self.counters.trimmed_pages += u64::from(was_mapped);
         }
+        Ok(())
     }
 
     /// Hands over what waits to be grouped. To be called when a request, or a flush of the buffer, is complete.
     #[inline]
     pub(crate) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
         if self.pending.grouping() {
-            self.pending.flush(now_ns, executor);
+            self.pending.flush(now_ns, executor, &mut self.content);
         }
     }
 
@@ -447,7 +538,18 @@ impl<C: Content> Core<C> {
         program_ns: u64,
     ) -> Command {
         let die = if self.planes == 1 { unit } else { unit / self.planes };
-        Command { die, kind, purpose: Purpose::Host, opens: 0, pages: 1, read_ns, bus_ns, program_ns, tag }
+        Command {
+            die,
+            kind,
+            purpose: Purpose::Host,
+            opens: 0,
+            pages: 1,
+            read_ns,
+            bus_ns,
+            program_ns,
+            tag,
+            awaited: true,
+        }
     }
 
     pub(crate) fn snapshot(&mut self) -> Self {

@@ -124,7 +124,7 @@ def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[
         f"{along.name} is cut into {len(ranges)} ranges." if len(ranges) < len(along.values) and part.averaged else ""
     )
     note = _note(sweep, [_intervals(sweep, metric, series, part), part.note, cut_up])
-    axes = _axis(along), Axis(labels.label(metric), scale_for(values))
+    axes = axis_of(along), Axis(labels.label(metric), scale_for(values))
     title = f"{labels.heading(metric)} over {along.name}"
     return [Plot(f"{kind}-{labels.safe(metric)}", title, *axes, series, note=note)]
 
@@ -361,7 +361,7 @@ def _note(sweep: Sweep, parts: Sequence[str]) -> str:
     return " ".join(part for part in (*parts, failed) if part)
 
 
-def _axis(along: AxisValues) -> Axis:
+def axis_of(along: AxisValues) -> Axis:
     """The axis to draw along; values that carry a unit, or are few, get a tick each."""
     if along.numbers is None:
         return Axis(along.name, "category")

@@ -35,7 +35,7 @@ _EXPECTED: dict[str, tuple[type, ...]] = {
 _OPTIONAL: dict[str, tuple[type, ...]] = {
     "wall_s": _NUMBER_OR_NULL,
     "preconditioning_capacities": _NUMBER_OR_NULL,
-    **dict.fromkeys(("streams", "warmup", "series", "activity", "collections"), (dict, type(None))),
+    **dict.fromkeys(("streams", "warmup", "series", "activity", "collections", "power_cuts"), (dict, type(None))),
 }
 _WARMUP: dict[str, tuple[type, ...]] = {
     "method": (str,),

@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +15,11 @@ from flashweir._native import ConfigError
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
+from flashweir.sweeps.include import place, read_toml, with_included
 from flashweir.sweeps.numbers import numbers
 from flashweir.sweeps.options import read_options, read_seeds
 
-KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "zip", "seeds", "once", "derived", "metrics",
+KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
         "compare", "baseline", "verify", "wrap", "format", "columns", "skip_bad", "warmup", "activity")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
@@ -28,6 +28,8 @@ TAKEN = ("runs", "failed", "metric", "alternative", "baseline", "n", "mean", "me
          "high", "relative", "relative_low", "relative_high", "p", "p_holm", "significant", "verdict")  # fmt: skip
 # A workload that suits every drive and every warm-up.
 PROBE = {"name": None, "spec": "random:span=4KiB,count=1000000000000"}
+# Drives whose results have numbers of their own.
+PROBED = ({"clock": "lock-step", "ftl.kind": "log-block"}, {"ftl.kind": "fast"})
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 
@@ -83,20 +85,12 @@ def load(given: str | Path | Mapping[str, Any], folder: Path | None = None) -> S
         ConfigError: the file can't be read, a key is unknown, or a value is not what it should be.
     """
     if isinstance(given, Mapping):
-        return _read(_plain(given), "sweep", folder or Path())
+        where = folder or Path()
+        return _read(_plain(with_included(_plain(given), where)), "sweep", where)
     path = Path(given)
+    table = read_toml(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}: expected a sweep in TOML") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text: expected a sweep in TOML") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{path}: nested too deeply: expected a sweep in TOML") from error
-    try:
-        return _read(_plain(table), path.stem, path.parent)
+        return _read(_plain(with_included(table, path.parent, (path.resolve(),))), path.stem, path.parent)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
@@ -131,7 +125,7 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
         if key not in KEYS:
             raise ConfigError(f"{key}: unknown key{_nearest(key, KEYS)}")
     workloads = _workloads(table.get("workloads"), folder)
-    axes = {str(key): axis(str(key), given) for key, given in _table(table, "axes").items()}
+    axes = _axes(table)
     settings = flat(_table(table, "set"))
     set_for = _set_for(_table(table, "set_for"), workloads)
     placeholders = _check_names(axes, settings, workloads)
@@ -145,7 +139,7 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
     spec = SweepSpec(
         name=str(table.get("name", name)),
         workloads=workloads,
-        device=_place(device, folder),
+        device=place(device, folder),
         settings=settings,
         groups=_groups(axes, table.get("zip", []), folder),
         seeds=read_seeds(table.get("seeds", 1)),
@@ -165,6 +159,16 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
     return spec
 
 
+def _axes(table: Mapping[str, Any]) -> dict[str, Axis]:
+    """The axes, of each the values that `only` leaves."""
+    axes = {str(key): axis(str(key), given) for key, given in _table(table, "axes").items()}
+    for name, labels in _dotted(_table(table, "only")).items():
+        if name not in axes:
+            raise ConfigError(f"only: {name!r} is no axis{_nearest(name, list(axes))}")
+        axes[name] = axes[name].only(labels)
+    return axes
+
+
 def _workloads(given: object, folder: Path) -> dict[str, dict[str | None, str]]:
     """Name to streams: a stream without a name where the workload is a single text."""
     if isinstance(given, str):
@@ -178,7 +182,7 @@ def _workloads(given: object, folder: Path) -> dict[str, dict[str | None, str]]:
         streams = {None: workload} if isinstance(workload, str) else workload
         if not isinstance(streams, Mapping) or not streams or not all(isinstance(v, str) for v in streams.values()):
             raise ConfigError(f"workloads.{name}: expected a trace file, a generator, or a table of such by stream")
-        found[str(name)] = {stream: str(_place(text, folder)) for stream, text in streams.items()}
+        found[str(name)] = {stream: str(place(text, folder)) for stream, text in streams.items()}
     return found
 
 
@@ -223,7 +227,7 @@ def _groups(axes: Mapping[str, Axis], zipped: object, folder: Path) -> list[list
     """Axes by group, in the order of the spec."""
     if "device" in axes:
         labels = axes["device"].labels
-        places = tuple({**given, "device": _place(str(given.get("device", "")), folder)} if "device" in given else given
+        places = tuple({**given, "device": place(str(given.get("device", "")), folder)} if "device" in given else given
                        for given in axes["device"].settings)  # fmt: skip
         axes = {**axes, "device": Axis("device", labels, places)}
     if not isinstance(zipped, Sequence) or not all(isinstance(g, Sequence) and not isinstance(g, str) for g in zipped):
@@ -293,7 +297,7 @@ def _check_columns(spec: SweepSpec) -> None:
     """Metrics and derived columns have to name what a result has: better found now than after ten thousand runs."""
     # Parts whose names depend on the run are taken on trust; the run says if they are not there.
     open_parts = ("streams.",)
-    columns = list(_result_columns())
+    columns = list(known_columns())
     known = [*columns, *(axis.name for axis in spec.axes), "seed", "point"]
     for column, expression in spec.derived.items():
         for name in expression.names():
@@ -311,6 +315,16 @@ def _result_columns() -> dict[str, type]:
     run = {"workloads": [{"name": None, "spec": "random:count=1"}], "warmup": "requests=0"}
     return {name: int if isinstance(value, int) else float for name, value in
             numbers(json.loads(_native.simulate(json.dumps(run))))}  # fmt: skip
+
+
+@functools.cache
+def known_columns() -> dict[str, type]:
+    """The same of all drives: some numbers are there with some policies only."""
+    found = dict(_result_columns())
+    for overrides in PROBED:
+        run = {"workloads": [{"name": None, "spec": "random:count=1,write=1"}], "overrides": overrides}
+        found |= {name: float for name, _ in numbers(json.loads(_native.simulate(json.dumps(run))))}
+    return found
 
 
 def _kind(labels: Sequence[Label]) -> type:
@@ -358,13 +372,6 @@ def _texts(table: Mapping[str, Any], key: str) -> list[str]:
     if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(text, str) for text in value):
         raise ConfigError(f"{key}: {value!r}: expected a list of names")
     return list(value)
-
-
-def _place(text: str | None, folder: Path) -> str | None:
-    """A path relative to the spec's folder, where there is such a file; any other text as it is."""
-    if text is not None and not Path(text).is_absolute() and (folder / text).exists():
-        return str(folder / text)
-    return text
 
 
 def _nearest(key: str, known: Sequence[str]) -> str:

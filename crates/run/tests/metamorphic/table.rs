@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 34] = [
+const VALUES: [(&str, &[&str]); 36] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -29,6 +29,8 @@ const VALUES: [(&str, &[&str]); 34] = [
     ("timing.multi_plane", &["true"]),
     ("ftl.associativity", &["2"]),
     ("alloc.mode", &["1"]),
+    ("ftl.cache_bytes", &["512", "1KiB"]),
+    ("ftl.batch_update", &["false"]),
     ("gc.choices", &["2"]),
     ("gc.frontiers", &["2"]),
     ("gc.free_blocks", &["2"]),

@@ -54,6 +54,8 @@ impl SectorMask {
 pub(crate) struct Entry {
     pub(crate) lpn: u64,
     pub(crate) mask: SectorMask,
+    /// Those that came for this entry, and not with an older one: their pages of flash take room.
+    own: SectorMask,
     /// Order of entry.
     pub(crate) sequence: u64,
     /// Being programmed: nothing may join it any more.
@@ -154,7 +156,7 @@ impl WriteBuffer {
             return None;
         }
         let page = incoming.first - incoming.first % self.flash_page_sectors;
-        if !entry.mask.touches(page, page + self.flash_page_sectors) {
+        if !entry.own.touches(page, page + self.flash_page_sectors) {
             if self.used >= self.capacity {
                 return None;
             }
@@ -164,6 +166,7 @@ impl WriteBuffer {
             return None;
         }
         entry.mask.insert(incoming.first, incoming.end);
+        entry.own.insert(incoming.first, incoming.end);
         Some(slot)
     }
 
@@ -182,6 +185,7 @@ impl WriteBuffer {
         let entry = Entry {
             lpn,
             mask,
+            own: SectorMask::range(first, end),
             sequence: self.next_sequence,
             queue,
             request,
@@ -344,6 +348,19 @@ mod tests {
         buffer.start(0, true);
         buffer.finish(first);
         assert_eq!(buffer.used, 1);
+    }
+
+    #[test]
+    fn a_bound_page_that_an_older_entry_has_too_takes_room_again() {
+        let config = BufferConfig { order: Order::InOrder, ..BufferConfig::default() };
+        let mut buffer = WriteBuffer::new(&config, 4, 8, 1);
+        let (first, _) = buffer.insert(&page(0, 0, 8, 0, 0)).expect("room");
+        assert_eq!(buffer.join(&page(0, 8, 16, 0, 0)), Some(first));
+        let (second, older) = buffer.insert(&page(0, 0, 8, 0, 1)).expect("room");
+        assert_eq!(older, Some(first));
+        assert_eq!(buffer.join(&page(0, 8, 16, 0, 1)), Some(second));
+        assert_eq!(buffer.used, 4);
+        assert!(buffer.insert(&page(1, 0, 8, 0, 2)).is_none(), "full");
     }
 
     /// The case of four channels, an 8-page buffer and requests on channels {1,2}, {0,1}, {0,3}, {2,3}, then a fifth.

@@ -19,7 +19,7 @@ fn over(ppn: u32, old: u32) -> Written {
 
 /// Writes a page from the host straight to flash.
 fn write(versions: &mut Versions, lpn: u64, sectors: Range<u32>, written: &Written) {
-    versions.stage(Stage::Direct, lpn, sectors);
+    versions.stage(Stage::Direct, 0, lpn, sectors);
     versions.program(Stage::Direct, 0, written);
 }
 
@@ -46,12 +46,12 @@ fn what_a_drive_may_do_is_not_found_fault_with() {
     versions.read(5, FULL, Some((0, 4)), None);
     write(&mut versions, 6, 0..1, &first(0));
     versions.read(6, 0..8, Some((0, 0)), None);
-    versions.stage(Stage::Buffer(3), 5, 1..2);
+    versions.stage(Stage::Buffer(3), 0, 5, 1..2);
     versions.read(5, FULL, Some((0, 4)), Some(Stage::Buffer(3)));
     versions.program(Stage::Buffer(3), 0, &over(5, 4));
     versions.unstage(Stage::Buffer(3));
     versions.read(5, FULL, Some((0, 5)), None);
-    versions.trim(5);
+    versions.trim(0, 5);
     versions.read(5, FULL, None, None);
     assert_eq!(versions.failure(), None);
 }
@@ -125,7 +125,7 @@ fn data_of_an_erased_block_is_found() {
 #[test]
 fn data_that_outlives_its_trim_is_found() {
     let kept = found(|versions| {
-        versions.trim(5);
+        versions.trim(0, 5);
         versions.read(5, 2..4, Some((0, 0)), None);
     });
     assert_eq!(kept, "sector 2 of page 5 read version 1, the last write was version 0");
@@ -134,12 +134,12 @@ fn data_that_outlives_its_trim_is_found() {
 #[test]
 fn a_read_that_misses_the_buffer_or_reads_it_too_long_is_found() {
     let missed = found(|versions| {
-        versions.stage(Stage::Buffer(0), 5, 1..2);
+        versions.stage(Stage::Buffer(0), 0, 5, 1..2);
         versions.read(5, FULL, Some((0, 0)), None);
     });
     assert_eq!(missed, "sector 1 of page 5 read version 1, the last write was version 2");
     let gone = found(|versions| {
-        versions.stage(Stage::Buffer(0), 5, 1..2);
+        versions.stage(Stage::Buffer(0), 0, 5, 1..2);
         versions.program(Stage::Buffer(0), 0, &over(1, 0));
         write(versions, 5, FULL, &over(2, 1));
         versions.read(5, FULL, Some((0, 2)), Some(Stage::Buffer(0)));
@@ -154,4 +154,30 @@ fn only_the_first_fault_is_kept() {
         versions.read(5, FULL, None, None);
     });
     assert!(fault.starts_with("sector 7 "), "{fault}");
+}
+
+#[test]
+fn a_translation_page_is_neither_read_as_data_nor_the_other_way_round() {
+    let mut versions = versions();
+    versions.program_map(0, 0);
+    versions.read_map(0, 0);
+    versions.copy(0, 0, 4);
+    versions.erase(0, 0);
+    versions.read_map(0, 4);
+    assert_eq!(versions.failure(), None);
+    let message = found(|versions| versions.read_map(0, 0));
+    assert_eq!(message, "unit 0: page 0 was read as a translation page, which it is not");
+    let message = found(|versions| {
+        versions.program_map(0, 1);
+        versions.read(5, FULL, Some((0, 1)), None);
+    });
+    assert_eq!(message, "sector 0 of page 5 read a translation page, the last write was version 1");
+    let message = found(|versions| versions.program_map(0, 0));
+    assert_eq!(message, "unit 0, block 0: page 0 programmed when page 1 was next");
+    let message = found(|versions| {
+        versions.program_map(0, 1);
+        versions.erase(0, 0);
+        versions.read_map(0, 1);
+    });
+    assert!(message.starts_with("unit 0: page 1 was read as a translation page"), "{message}");
 }

@@ -1,5 +1,6 @@
 //! Grouping: page operations of one request, or of one flush of the buffer, that go as one command over several planes.
 
+use crate::content::Content;
 use crate::nand::{Command, CommandKind, Executor};
 
 /// Page operations of the request being turned into commands, waiting to be grouped.
@@ -58,11 +59,13 @@ impl Pending {
         plane: u32,
         pages: [(u32, u32); N],
         executor: &mut impl Executor,
+        content: &mut impl Content,
     ) {
         if !self.grouping {
             for (unit, ppn) in pages {
                 executor.touches(unit, ppn);
             }
+            content.handed(&command, 1 << plane);
             executor.submit(now_ns, command);
             return;
         }
@@ -104,13 +107,14 @@ impl Pending {
     }
 
     /// Hands over what waits.
-    pub(super) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
+    pub(super) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor, content: &mut impl Content) {
         let serving = executor.serving();
-        for Grouped { command, pages, request, .. } in self.commands.drain(..) {
+        for Grouped { command, planes, pages, request } in self.commands.drain(..) {
             for (unit, ppn) in pages {
                 executor.touches(unit, ppn);
             }
             executor.serve(request);
+            content.handed(&command, planes);
             executor.submit(now_ns, command);
         }
         executor.serve(serving);

@@ -10,6 +10,7 @@
 //! Everything that happens at one instant is let happen before anything is decided, so that the order can't matter.
 
 mod collect;
+mod cycle;
 mod host;
 
 use std::cmp::Reverse;
@@ -30,8 +31,9 @@ use crate::gc::planner::{Action, Planner};
 use crate::host::HostConfig;
 use crate::nand::probe::Recorded;
 use crate::nand::timeline::Timeline;
-use crate::nand::{IssueRecord, NOBODY, Probe};
+use crate::nand::{Executor, IssueRecord, NOBODY, Probe};
 use crate::stats::{LockStepTimes, Stats, Times};
+use cycle::Cycle;
 use host::{Barrier, Slot};
 
 /// Events from here on are the ends of requests; below, stations.
@@ -151,13 +153,13 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         let tag = self.open(Slot { request: *request, number, issue_ns, outstanding: 1, admitted: 0 });
         self.line.request = number;
         match request.op {
-            Op::Read if !is_empty(request) => self.read(tag, request),
+            Op::Read if !is_empty(request) => self.read(tag, request)?,
             Op::Write | Op::Flush if request.op == Op::Flush || !is_empty(request) => {
                 self.expect(tag, 1);
                 self.stalled.push_back(tag);
                 self.decide()?;
             }
-            Op::Trim if !is_empty(request) => self.trim(request),
+            Op::Trim if !is_empty(request) => self.trim(request)?,
             _ => {}
         }
         self.settle(tag, 1);
@@ -272,20 +274,18 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
     fn write_cycle(&mut self, station: u32, set: &[(u32, u32)]) -> Result<(), RunError> {
         let page_sectors = self.core.page_sectors.get() as u32;
         let start = self.start_ns();
-        // With a common clock the pages of a cycle are programmed together, after what has to be read first.
-        let reads_ns = if self.lock_step.is_some() { self.longest_read_ns(set) } else { 0 };
+        let mut cycle = Cycle::new(&mut self.line, self.lock_step.is_some());
         for (queue, slot) in set {
             let entry = self.buffer.entry(*slot);
             let (lpn, whole) = (entry.lpn, entry.mask.covers(0, page_sectors));
             let part = Part { lpn, first: 0, end: page_sectors };
-            self.line.request = entry.request;
+            cycle.serve(entry.request);
             self.buffer.start(*queue, true);
-            let own_ns = if reads_ns > 0 { self.core.rewrite_read_ns(lpn, whole) } else { 0 };
-            let at = start + reads_ns - own_ns;
-            self.core.write(at, NOBODY, part, whole, Stage::Buffer(*slot), &mut self.line)?;
+            self.core.write(start, NOBODY, part, whole, Stage::Buffer(*slot), &mut cycle)?;
             self.stations[station as usize].serving.push(*slot);
         }
-        self.core.flush(start, &mut self.line);
+        self.core.flush(start, &mut cycle);
+        cycle.release(start);
         self.core.take_companions();
         let end = self.occupy(station);
         if let Some(times) = &mut self.lock_step {
@@ -293,16 +293,6 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             times.serving_ns += end - start;
         }
         Ok(())
-    }
-
-    /// The longest read that a page of a flush needs before it can be written, ns.
-    fn longest_read_ns(&mut self, set: &[(u32, u32)]) -> u64 {
-        let page_sectors = self.core.page_sectors.get() as u32;
-        let reads = set.iter().map(|(_, slot)| {
-            let entry = self.buffer.entry(*slot);
-            self.core.rewrite_read_ns(entry.lpn, entry.mask.covers(0, page_sectors))
-        });
-        reads.max().unwrap_or(0)
     }
 
     /// When commands made now start: with a common clock, when all that is under way has ended.
@@ -387,7 +377,8 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
     }
 
     fn take_recorded(&mut self) -> Recorded {
-        let recorded = self.line.probe.take();
+        let mut recorded = self.line.probe.take();
+        self.core.content.put_times(&mut recorded);
         let settled_ns = self.line.settled_ns(self.now_ns).min(self.now_ns);
         Recorded { settled_ns: settled_ns.min(self.full_since_ns.unwrap_or(u64::MAX)), ..recorded }
     }

@@ -11,13 +11,14 @@ use std::ops::Range;
 use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
-use crate::content::{Content, Unchecked, Versions};
+use crate::content::{Content, Observers, Unchecked};
 use crate::core::{AHEAD, Core};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
 use crate::nand::Probe;
 use crate::nand::probe::{Off, Recorded, Recorder};
+use crate::power::{self, Baseline};
 use crate::stats::{Completion, Counters, Stats, Times};
 
 use event::EventDrive;
@@ -37,6 +38,8 @@ pub struct Options {
     pub verify: bool,
     /// Keep records of commands and requests for [`Simulation::take_recorded`].
     pub record: bool,
+    /// Keep track of what is on flash at any time, for [`crate::PowerCuts`]. Implies `record`.
+    pub power_cuts: bool,
 }
 
 /// A drive with its host: one of the time paths, with or without probe and checks.
@@ -59,6 +62,7 @@ trait State {
     fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError>;
     fn counters(&self) -> &Counters;
     fn forget_counts(&mut self);
+    fn begin_journal(&mut self) -> Baseline;
     fn geometry(&self) -> &Geometry;
     fn wear(&self) -> Wear;
     fn free_blocks(&self, channel: u32) -> u64;
@@ -76,10 +80,15 @@ impl Simulation {
         if options.verify {
             check_versions(&Geometry::new(config)?)?;
         }
+        let Options { verify, power_cuts, .. } = options;
+        if power_cuts {
+            power::check(config, &Geometry::new(config)?)?;
+        }
         let in_order = !matches!(config.ftl, FtlConfig::Direct(_));
-        let drive = if options.verify || options.record {
-            let content = |geometry: &Geometry| options.verify.then(|| Versions::new(geometry, in_order));
-            if options.record {
+        let record = options.record || power_cuts;
+        let drive = if verify || record {
+            let content = |geometry: &Geometry| Observers::new(geometry, verify, power_cuts, in_order);
+            if record {
                 build(config, options, content, Recorder::default())?
             } else {
                 build(config, options, content, Off)?
@@ -162,6 +171,11 @@ impl Simulation {
         self.drive.state().free_blocks(channel)
     }
 
+    /// From now on, what commands do to the flash is recorded (see [`Options::power_cuts`]). Returns what is there.
+    pub(crate) fn begin_journal(&mut self) -> Baseline {
+        self.drive.state_mut().begin_journal()
+    }
+
     /// What was recorded since the last call (see [`Options::record`]).
     pub fn take_recorded(&mut self) -> Recorded {
         self.drive.take_recorded()
@@ -219,7 +233,11 @@ impl<C: Content> State for Core<C> {
                 ledger::check_address(request, number, capacity)?;
                 match request.op {
                     _ if ledger::is_empty(request) => {}
-                    Op::Trim => self.parts(request.lba, request.end()).for_each(|part| self.trim(part)),
+                    Op::Trim => {
+                        for part in self.parts(request.lba, request.end()) {
+                            self.trim(0, part, &mut crate::nand::Untimed)?;
+                        }
+                    }
                     Op::Flush => {}
                     Op::Read if !everything => {}
                     Op::Read | Op::Write => {
@@ -239,6 +257,10 @@ impl<C: Content> State for Core<C> {
 
     fn forget_counts(&mut self) {
         self.counters = Counters::default();
+    }
+
+    fn begin_journal(&mut self) -> Baseline {
+        self.content.begin().unwrap_or_default()
     }
 
     fn geometry(&self) -> &Geometry {

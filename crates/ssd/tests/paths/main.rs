@@ -2,6 +2,8 @@
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
 mod managed;
+mod matrix;
+mod power;
 
 use flashweir_ssd::config::layers::{Layer, resolve};
 use std::collections::BTreeMap;
@@ -30,8 +32,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec!["striped", "striped", "dynamic"]),
         prop::sample::select(vec!["empty", "full"]),
     );
-    let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast"]);
-    (shape, gc, flash, host, ftl).prop_map(|(shape, gc, flash, host, ftl)| {
+    let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
+    // Entries that each unit caches, if its map lies on flash.
+    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>());
+    (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, (cached, batch))| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
@@ -40,6 +44,12 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
+        let (frontiers, gap, alloc) = if ftl == "dftl" { (1, 0, "striped") } else { (frontiers, gap, alloc) };
+        // Read-first looks at the whole queue for every command, and a map on flash makes an overload's queue very long.
+        let open = open && !(ftl == "dftl" && sched == "read-first");
+        // What translation pages need comes out of the spare blocks.
+        let for_map = (pages * 4).div_ceil(page).div_ceil(pages_per_block.into()) + 2;
+        let more = if ftl == "dftl" { for_map * u64::from(pages_per_block) * 100 / pages + 1 } else { 0 };
         let mut settings = vec![
             ("channels", channels.to_string()),
             ("chips", chips.to_string()),
@@ -48,7 +58,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("page", page.to_string()),
             ("pages_per_block", pages_per_block.to_string()),
             ("capacity", (pages * units * page).to_string()),
-            ("op_ratio", (f64::from(op_percent) / 100.0).to_string()),
+            ("op_ratio", (f64::from(op_percent + more as u32) / 100.0).to_string()),
             ("gc.victim", victim.into()),
             ("gc.frontiers", frontiers.to_string()),
             ("gc.free_blocks", free_blocks.to_string()),
@@ -65,7 +75,11 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("buffer.bytes", (buffer_pages * page).to_string()),
             ("precondition", precondition.into()),
         ];
-        if ftl != "page" {
+        if ftl == "dftl" {
+            settings.push(("ftl.kind", "dftl".into()));
+            settings.push(("ftl.cache_bytes", (8 * units * cached).to_string()));
+            settings.push(("ftl.batch_update", batch.to_string()));
+        } else if ftl != "page" {
             let victims = ["gc.victim", "gc.frontiers", "gc.free_blocks"];
             settings.retain(|(key, _)| {
                 !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind"
@@ -112,8 +126,9 @@ fn config(settings: &[(&'static str, String)], engine: &str) -> Option<Config> {
 }
 
 fn start(config: &Config, verify: bool) -> Simulation {
-    let mut simulation = Simulation::new(config, Options { seed: 5, verify, record: verify })
-        .expect("a checked configuration");
+    let mut simulation =
+        Simulation::new(config, Options { seed: 5, verify, record: verify, ..Options::default() })
+            .expect("a checked configuration");
     if config.precondition == flashweir_ssd::config::Precondition::Full {
         let pages = simulation.geometry().logical_pages;
         simulation.fill(0..pages).expect("a new drive takes its capacity");

@@ -34,7 +34,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         any::<bool>(),
         prop::sample::select(vec!["empty", "full"]),
     );
-    let ftl = prop::sample::select(vec!["page", "log-block", "fast", "bast", "kast"]);
+    let ftl = prop::sample::select(vec!["page", "log-block", "fast", "bast", "kast", "dftl"]);
     (shape, gc, host, ftl, any::<bool>()).prop_map(|(shape, gc, host, ftl, lock_step)| {
         let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, planner, throttle, spare_blocks, free_blocks) = gc;
@@ -93,7 +93,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     })
 }
 
-fn managed_cases() -> (impl Strategy<Value = Case>, ProptestConfig) {
+pub(super) fn managed_cases() -> (impl Strategy<Value = Case>, ProptestConfig) {
     let strategy = settings().prop_flat_map(|settings| {
         let sectors = config(&settings, "auto")
             .map_or(64, |config| flashweir_ssd::Geometry::new(&config).expect("checked").capacity_sectors());

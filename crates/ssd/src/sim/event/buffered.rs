@@ -77,7 +77,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
                 self.events.probe.dirty_pages(self.events.now_ns, entry.channel, 1);
             }
             self.core.counters.host_pages_written += 1;
-            self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
+            self.core.content.stage(Stage::Buffer(slot), number, part.lpn, part.first..part.end);
             if let Some(slot) = &mut self.slots[tag as usize] {
                 slot.admitted += 1;
             }
