@@ -63,7 +63,7 @@ fn every_refusal_of_the_table_is_reached() {
     const DFTL: Setting<'_> = ("ftl.kind", "dftl");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 47] = [
+    let examples: [&[Setting<'_>]; 48] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -96,6 +96,7 @@ fn every_refusal_of_the_table_is_reached() {
         &[("gc.spare_blocks", "7")],
         &[("buffer.order", "in-order")],
         &[STEP, ("buffer.order", "in-order")],
+        &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
         &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
         &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("planes", "2")],
         &[("ftl.kind", "bast"), ("gc.throttle", "4")],

@@ -14,14 +14,14 @@ fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
     planner(&config.gc.planner)
 }
 
-pub(super) const MANAGED: [Refusal; 28] = [
+pub(super) const MANAGED: [Refusal; 29] = [
     Refusal {
         keys: "gc.planner=super-data-block or cycle-stealing, clock=async",
         reason: "what others do while one collects is counted in common cycles: set clock=lock-step, or gc.planner=cycle-filling",
         applies: |config| config.gc.planner.needs_lock_step() == Some(true) && config.clock == Clock::Async,
     },
     Refusal {
-        keys: "gc.planner=forwarding or cycle-filling, clock=lock-step",
+        keys: "gc.planner=forwarding, cycle-filling or selective-filling, clock=lock-step",
         reason: "with a common clock a collection stops every channel, so none runs dry: set clock=async, or \
                  gc.planner=cycle-stealing",
         applies: |config| {
@@ -40,7 +40,7 @@ pub(super) const MANAGED: [Refusal; 28] = [
     },
     Refusal {
         keys: "gc.planner=super-data-block, ftl.kind",
-        reason: "only where blocks are mapped are there data blocks to merge: set ftl.kind=log-block or fast",
+        reason: "only where blocks are mapped are there data blocks to merge: set ftl.kind=log-block, fast, bast or kast",
         applies: |config| {
             is(config, |planner| matches!(planner, PlannerConfig::SuperDataBlock(_)))
                 && !config.ftl.maps_blocks()
@@ -77,7 +77,7 @@ pub(super) const MANAGED: [Refusal; 28] = [
     },
     Refusal {
         keys: "gc.planner=forwarding, buffer.ack=flash",
-        reason: "pages that are acknowledged from flash leave the buffer at once, so it does not fill up while others collect:                  set buffer.ack=buffer",
+        reason: "pages that are acknowledged from flash leave the buffer at once, so it does not fill up while others collect: set buffer.ack=buffer",
         applies: |config| {
             is(config, |planner| matches!(planner, PlannerConfig::Forwarding(_)))
                 && config.buffer.ack == Ack::Flash
@@ -110,6 +110,14 @@ pub(super) const MANAGED: [Refusal; 28] = [
         keys: "buffer.order=in-order, buffer.bytes=0",
         reason: "without a buffer requests are written one by one anyway: set buffer.bytes",
         applies: |config| config.buffer.order == Order::InOrder && config.buffer.bytes.0 == 0,
+    },
+    Refusal {
+        keys: "buffer.order=in-order, buffer.ack=flash, host.queue_depth=1",
+        reason: "each write is on flash before the next comes, so there is nothing to overtake: leave buffer.order out",
+        applies: |config| {
+            let one_at_a_time = matches!(&config.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
+            config.buffer.order == Order::InOrder && config.buffer.ack == Ack::Flash && one_at_a_time
+        },
     },
     Refusal {
         keys: "buffer.order=in-order, timing.read or timing.program",
