@@ -74,6 +74,10 @@ sweep-many runs="100000": build-release
 theory:
     FLASHWEIR_FULL=1 cargo test --release --package flashweir-run --test theory --test models
 
+# The experiments of all papers at full size, kept in DIR; their figures go to their folders (a quarter of an hour)
+reproduce dir="reproduction": build-release
+    flashweir reproduce -o {{ dir }} --figures experiments --html {{ dir }}.html
+
 # Throws CASES damaged files at every trace reader, far more than the tests do
 fuzz cases="1000000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test no_panic --test binary

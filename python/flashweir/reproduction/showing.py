@@ -1,6 +1,7 @@
 """Reproductions for people: tables on a terminal, figures, and sections of a page."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flashweir.reproduction.verdicts import SHARE
@@ -33,9 +34,13 @@ def _chart(drawing: "Drawing", families: "Mapping[str, Family]") -> "Chart":
     missing = sum(curve.missing for family in chosen.values() for curve in family)
     note = " ".join(part for part in (drawing.note, f"{missing} runs gave no value." if missing else "") if part)
     if drawing.kind == "bars":
-        parts = [(_words(name), [_measured(curve, "") for curve in family]) for name, family in chosen.items()]
+        parts = [(_words(name), [_measured(curve, "", drawing) for curve in family]) for name, family in chosen.items()]
         return from_curves.bars(drawing.name, drawing.title, drawing.y, parts, note=note)
-    found = [_measured(curve, _words(name) if several else "") for name, family in chosen.items() for curve in family]
+    found = [
+        _measured(curve, _words(name) if several else "", drawing)
+        for name, family in chosen.items()
+        for curve in family
+    ]
     style = from_curves.STYLES[drawing.kind]
     return from_curves.lines(
         drawing.name, drawing.title, (drawing.x, drawing.y), found, style=style, scale=drawing.scale, note=note
@@ -48,8 +53,11 @@ def _fits(curve: "Curve", at: Mapping[str, Any]) -> bool:
     return all(matches(curve.of[axis], value) for axis, value in at.items() if axis in curve.of)
 
 
-def _measured(curve: "Curve", family: str) -> "Measured":
-    return ", ".join(part for part in (family, curve.label) if part), curve.names, curve.y
+def _measured(curve: "Curve", family: str, drawing: "Drawing") -> "Measured":
+    """A curve as a figure has it: what all of the figure's curves share is in its title, not in their names."""
+    own = {axis: value for axis, value in curve.of.items() if isinstance(drawing.at.get(axis), list | None)}
+    label = replace(curve, of=own).label
+    return ", ".join(part for part in (family, label) if part), curve.names, curve.y
 
 
 def _words(name: str) -> str:
@@ -100,16 +108,16 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
 
     found: list[Section] = []
     for one in reproductions:
-        columns = ["value", "where", "unit", "published", "measured", "deviation", "tolerance", "ok"]
-        rows = [[row["name"], row["where"], row["unit"], *_said(row), _verdict(row["ok"])] for row in one.rows]
-        claims = [[row["where"], row["claim"], _verdict(row["ok"]), row["evidence"]] for row in one.shapes]
+        columns = ["value", "published", "measured", "deviation", "tolerance", "ok", "unit", "where"]
+        rows = [[row["name"], *_said(row), _verdict(row["ok"]), row["unit"], row["where"]] for row in one.rows]
+        claims = [[row["where"], _verdict(row["ok"]), row["claim"], row["evidence"]] for row in one.shapes]
         blocks: list[Block] = [Text(f"{summary(one)}.")]
         if one.failed:
             blocks.append(Text(f"{len(one.failed)} runs failed, the first: {one.failed[0]}", alert=True))
         if rows:
             blocks.append(Table(f"{one.paper.name}: values", columns, rows))
         if claims:
-            blocks.append(Table(f"{one.paper.name}: claims", ["where", "claim", "holds", "evidence"], claims))
+            blocks.append(Table(f"{one.paper.name}: claims", ["where", "holds", "claim", "evidence"], claims))
         found.append(Section(_title(one), blocks))
         for experiment, figures in one.figures:
             about = experiment.folder / "README.md"
