@@ -28,6 +28,7 @@ def simulate(
     requests: bool | AnyPath = False,
     timeline: AnyPath | None = None,
     activity: bool | str = False,
+    power_cut: int | str | Sequence[str] | None = None,
     format: str | None = None,
     columns: str | None = None,
     skip_bad: int = 0,
@@ -52,6 +53,9 @@ def simulate(
         timeline: where to write a Perfetto trace of what every die and bus did.
         activity: True adds `activity` to the result: what each channel did over time. A window of simulated time such
             as `"10ms..20ms"`, of which either end may be left out, looks closer at that.
+        power_cut: adds `power_cuts` to the result: what would be lost if power failed at these times of the run, such as
+            `"1.5s"` or several of them, or at so many times drawn uniformly over it with `seed` (see
+            docs/concepts/power-loss.md). The run itself goes on as it would without.
         format: the trace format, where detection is wrong.
         columns: describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.
         skip_bad: how many unreadable lines to tolerate.
@@ -69,7 +73,8 @@ def simulate(
         The result; its fields are those of `flashweir simulate --json`.
 
     Raises:
-        ConfigError: a key, value or combination that makes no drive; a `warmup` that is no method or leaves nothing.
+        ConfigError: a key, value or combination that makes no drive; a `warmup` that is no method or leaves nothing; a
+            `power_cut` that is no time, lies beyond the end of the run, or that the drive can't be held against.
         TraceError: the workload can't be read or does not fit the drive.
         FlashweirError: the run failed, or `progress` stopped it.
         KeyboardInterrupt: Ctrl-C; its message says what was done.
@@ -88,6 +93,7 @@ def simulate(
             "requests": str(log) if log else None,
             "timeline": timeline and os.fspath(timeline),
             "activity": activity,
+            "power_cut": power_cut if power_cut is None or isinstance(power_cut, (int, str)) else list(power_cut),
             "format": format,
             "columns": columns,
             "skip_bad": skip_bad,

@@ -23,7 +23,7 @@ def print_result(result: Mapping[str, Any], console: Console) -> None:
         console.print()
         console.print(_latency_table(served))
         console.print()
-    lines = [*_flash_lines(result), *_wear_lines(result)]
+    lines = [*_flash_lines(result), *_wear_lines(result), *_power_lines(result)]
     width = max((len(label) for label, _ in lines), default=0)
     for label, text in lines:
         console.print(f"{label:<{width}}  {text}", highlight=False, markup=False)
@@ -98,6 +98,19 @@ def _wear_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if isinstance(wear, Mapping):
         parts = (f"{name} {_number(value)}" for name, value in wear.items())
         yield "wear (erases a block)", ", ".join(parts)
+
+
+def _power_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    if cuts := result.get("power_cuts"):
+        for label, key in (
+            ("acknowledged sectors lost", "acknowledged_sectors_lost"),
+            ("writes out of order", "violations"),
+            ("torn requests", "torn_requests"),
+        ):
+            figures = cuts[key]
+            yield label, f"{_number(figures['mean'])} on average, at most {figures['max']:,}"
+        yield "flushed sectors lost", f"{cuts['flushed_sectors_lost']:,}"
+        yield "a prefix survives", f"{cuts['prefixes']:,} of {cuts['cuts']:,} power cuts"
 
 
 def _shares(result: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, float]]]:

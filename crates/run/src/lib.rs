@@ -5,6 +5,7 @@
 mod activity;
 mod error;
 mod plan;
+mod power;
 mod progress;
 pub mod requests;
 mod result;

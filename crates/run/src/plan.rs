@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::activity::Window;
 use crate::error::Error;
+use crate::power;
 use crate::spec::{RunSpec, WorkloadSpec};
 use crate::warmup::Method;
 use crate::workload;
@@ -21,6 +22,9 @@ const BASE_BYTES: u64 = 4 << 20;
 const PAGE_BYTES: u64 = 9;
 /// The same for the versions of a sector, under `verify`.
 const VERIFY_SECTOR_BYTES: u64 = 8;
+/// With power cuts, lists of what is on each page of flash, and what each of its sectors holds.
+const JOURNAL_PAGE_BYTES: u64 = 120;
+const JOURNAL_SECTOR_BYTES: u64 = 8;
 /// An entry of the map.
 const ENTRY_BYTES: u64 = 4;
 /// What one page brings with it when it is the first in its part of a map.
@@ -36,6 +40,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
     let mut workloads = Vec::new();
     let mut requests = Some(0u64);
     let mut pages = Some(0u64);
+    let mut generated = false;
     for (stream, workload) in (0u64..).zip(&run.workloads) {
         let Some(spec) = generator(workload, run.seed.map(|seed| seed.wrapping_add(stream)))? else {
             let path = Path::new(&workload.spec);
@@ -44,6 +49,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
             (requests, pages) = (None, None);
             continue;
         };
+        generated = true;
         if !run.wrap {
             workload::check_span(&spec, &geometry)?;
         }
@@ -53,10 +59,13 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         workloads.push(json!({"name": workload.name, "workload": spec.canonical()}));
     }
     Window::parse(run.activity.as_ref())?;
+    power::parse(run.power_cut.as_ref())?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     if let (Some(method), Some(count)) = (method, requests) {
         method.check(count)?;
     }
+    let journal_bytes = JOURNAL_PAGE_BYTES + JOURNAL_SECTOR_BYTES * u64::from(geometry.page_sectors);
+    let journal = if run.power_cut.is_some() { geometry.physical_pages() * journal_bytes } else { 0 };
     Ok(json!({
         "config": to_value(&config),
         "workloads": workloads,
@@ -64,9 +73,10 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         "pages": pages,
         "logical_pages": geometry.logical_pages,
         "physical_pages": geometry.physical_pages(),
-        "memory_bytes": memory_bytes(&config, &geometry, pages, run.verify),
-        "engine": if config.uses_events() { "event" } else { "timeline" },
+        "memory_bytes": memory_bytes(&config, &geometry, pages, run.verify) + journal,
+        "engine": config.engine_name(),
         "seed": run.seed.unwrap_or(1),
+        "seeded": generated || config.draws(),
     }))
 }
 

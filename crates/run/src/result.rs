@@ -75,6 +75,15 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
             "coalesced_pages": counters.coalesced,
             "trimmed_pages": counters.trimmed_pages,
         },
+        "merges": counters.merges,
+        "collections": {
+            "count": stats.collections.count,
+            "merged": stats.collections.merged,
+            "most": stats.collections.most,
+            "per_bin": stats.collections.per_bin,
+            "max": stats.collections.max,
+            "mean": stats.collections.means(),
+        },
         "wear": measured.simulation.wear(),
         "geometry": {
             "units": geometry.units(),
@@ -87,12 +96,19 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
             "capacity_bytes": geometry.capacity_sectors() * SECTOR_BYTES,
         },
         "preconditioning_capacities": measured.capacities,
-        "engine": if measured.config.uses_events() { "event" } else { "timeline" },
+        "engine": measured.config.engine_name(),
         "verified": measured.run.verify,
         "seed": measured.seed,
         "workloads": measured.workloads,
         "config": to_value(measured.config),
     });
+    if let Some(times) = stats.lock_step {
+        result["clock"] = json!({
+            "write_cycles": times.write_cycles,
+            "serving_s": times.serving_ns as f64 / 1e9,
+            "collecting_s": times.collecting_ns as f64 / 1e9,
+        });
+    }
     if let Some(warmup) = &measured.warmup {
         result["warmup"] = json!(warmup.removed);
         result["series"] = warmup.series.clone();

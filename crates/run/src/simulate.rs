@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::activity::Window;
 use crate::error::Error;
+use crate::power::{self, Power};
 use crate::progress::{Phase, Progress, Reporter};
 use crate::result::{self, Measured};
 use crate::spec::RunSpec;
@@ -50,15 +51,17 @@ pub fn simulate_sharing(
     }
     let seed = run.seed.unwrap_or(1);
     let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some();
-    let mut simulation = Simulation::new(&config, Options { seed, verify: run.verify, record })?;
+    let power = power::parse(run.power_cut.as_ref())?.map(|cuts| Power::new(cuts, seed, run.verify));
+    let options = Options { seed, verify: run.verify, record, power_cuts: power.is_some() };
+    let mut simulation = Simulation::new(&config, options)?;
     if !run.wrap {
         workloads.check_spans(simulation.geometry())?;
     }
-    let mut watch = Watch::create(run, activity, &config, &simulation)?;
+    let mut watch = Watch::create(run, activity, power, &config, &simulation)?;
     let setup = started.elapsed();
 
     let capacities = precondition(run, &config, &workloads, &mut simulation, &mut reporter)?;
-    watch.start(&simulation)?;
+    watch.start(&mut simulation)?;
     let preconditioned = started.elapsed();
 
     let capacity_sectors = simulation.geometry().capacity_sectors();
@@ -69,7 +72,7 @@ pub fn simulate_sharing(
     let warmup = warmup.map(|warmup| warmup.finish(&mut simulation)).transpose()?;
     let ended = started.elapsed();
 
-    let activity = watch.finish()?;
+    let told = watch.finish(&simulation)?;
     let mut result = result::build(&Measured {
         run,
         config: &config,
@@ -82,8 +85,8 @@ pub fn simulate_sharing(
         precondition_wall: preconditioned.saturating_sub(setup),
         wall: ended.saturating_sub(preconditioned),
     });
-    if let Some(activity) = activity {
-        result["activity"] = activity;
+    for (name, value) in told {
+        result[name] = value;
     }
     Ok(result)
 }

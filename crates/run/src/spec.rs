@@ -34,6 +34,8 @@ pub struct RunSpec {
     pub timeline: Option<PathBuf>,
     /// Whether the result says what each channel did over time: true or `all`, or a window of simulated time FROM..TO.
     pub activity: Option<Value>,
+    /// When power is cut, in thought: a time such as `1.5s`, a list of times, or a number of random cuts.
+    pub power_cut: Option<Value>,
     /// Trace format, where detection is not to be trusted.
     pub format: Option<String>,
     /// Description of a table that no format fits.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use flashweir_ssd::Config;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::config::presets::PRESETS;
-use flashweir_ssd::config::refusals::REFUSALS;
+use flashweir_ssd::config::refusals;
 use flashweir_trace::TraceError;
 use flashweir_trace::format::{Conversion, Format, Inspection, Trace, Writer};
 use flashweir_trace::generate::Spec;
@@ -34,7 +34,7 @@ pub fn schema() -> Value {
 
 /// Combinations that are refused, each with its reason.
 pub fn refusals() -> Value {
-    REFUSALS.iter().map(|refusal| json!({"keys": refusal.keys, "reason": refusal.reason})).collect()
+    refusals::all().map(|refusal| json!({"keys": refusal.keys, "reason": refusal.reason})).collect()
 }
 
 /// What a trace holds. `progress` is called about ten times a second, and ends the reading when it returns false.
@@ -105,7 +105,7 @@ pub fn trace_generate(
     let not_written = writer.finish()?;
     Ok(json!({
         "workload": spec.canonical(),
-        "requests": spec.count(),
+        "requests": done,
         "written_as": format.name(),
         "not_written": not_written,
     }))

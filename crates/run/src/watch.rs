@@ -1,4 +1,4 @@
-//! What is told of a run beside its result: the log of requests, the timeline, and the activity of channels.
+//! What is told of a run beside its figures: the log of requests, the timeline, the activity of channels, and power cuts.
 
 mod arrows;
 mod levels;
@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::activity::{Activity, Window};
 use crate::error::Error;
+use crate::power::Power;
 use crate::requests::RequestLog;
 use crate::spec::RunSpec;
 use picture::Picture;
@@ -18,6 +19,7 @@ pub(crate) struct Watch {
     requests: Option<RequestLog>,
     picture: Option<Picture>,
     activity: Option<Activity>,
+    power: Option<Power>,
 }
 
 impl Watch {
@@ -25,6 +27,7 @@ impl Watch {
     pub(crate) fn create(
         run: &RunSpec,
         activity: Option<Window>,
+        power: Option<Power>,
         config: &Config,
         simulation: &Simulation,
     ) -> Result<Self, Error> {
@@ -34,11 +37,15 @@ impl Watch {
             requests: run.requests.as_deref().map(RequestLog::create).transpose()?,
             picture: run.timeline.as_deref().map(|path| Picture::create(path, geometry)).transpose()?,
             activity: activity.map(|window| Activity::new(window, geometry, has_buffer)),
+            power,
         })
     }
 
     /// The drive is as the run finds it.
-    pub(crate) fn start(&mut self, simulation: &Simulation) -> Result<(), Error> {
+    pub(crate) fn start(&mut self, simulation: &mut Simulation) -> Result<(), Error> {
+        if let Some(power) = &mut self.power {
+            power.start(simulation);
+        }
         if let Some(picture) = &mut self.picture {
             picture.start(simulation)?;
         }
@@ -47,7 +54,7 @@ impl Watch {
 
     /// Whether anything is recorded.
     pub(crate) fn is_on(&self) -> bool {
-        self.requests.is_some() || self.picture.is_some() || self.activity.is_some()
+        self.requests.is_some() || self.picture.is_some() || self.activity.is_some() || self.power.is_some()
     }
 
     /// Passes on what was recorded since the last call.
@@ -64,6 +71,9 @@ impl Watch {
         if let Some(activity) = &mut self.activity {
             activity.take(&recorded);
         }
+        if let Some(power) = &mut self.power {
+            power.take(&recorded);
+        }
         if let Some(log) = &mut self.requests {
             for record in &recorded.requests {
                 log.push(record.log_record())?;
@@ -72,14 +82,18 @@ impl Watch {
         Ok(())
     }
 
-    /// Completes the files and gives them their names. Returns the `activity` of the result, if there is to be one.
-    pub(crate) fn finish(self) -> Result<Option<Value>, Error> {
+    /// Completes the files and gives them their names. Returns what the result has beside its figures, by name.
+    pub(crate) fn finish(self, simulation: &Simulation) -> Result<Vec<(&'static str, Value)>, Error> {
+        // A cut beyond the end is an error, and leaves no file.
+        let power_cuts = self.power.map(|power| power.finish(simulation.stats().simulated_ns)).transpose()?;
         if let Some(log) = self.requests {
             log.finish()?;
         }
         if let Some(picture) = self.picture {
             picture.finish()?;
         }
-        Ok(self.activity.map(Activity::finish))
+        let activity = self.activity.map(Activity::finish);
+        let told = [("activity", activity), ("power_cuts", power_cuts)];
+        Ok(told.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
     }
 }

@@ -259,7 +259,7 @@ fn waiting(settings: &[(&'static str, String)], workload: &str) -> Vec<u64> {
     let layer = Layer::from_assignments("test", settings.iter().map(|(key, value)| (*key, value.as_str())));
     let config = resolve(&[layer]).expect("ran");
     let mut simulation =
-        Simulation::new(&config, Options { seed: 1, verify: false, record: true }).expect("ran");
+        Simulation::new(&config, Options { seed: 1, record: true, ..Options::default() }).expect("ran");
     if config.precondition == Precondition::Full {
         let pages = simulation.geometry().logical_pages;
         simulation.fill(0..pages).expect("ran");

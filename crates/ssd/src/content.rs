@@ -1,14 +1,22 @@
 //! The checking mode: a version for every logical sector, carried through buffer and flash, so that every read can be
 //! held against the last write. It also checks the rules of the array: pages of a block are programmed once, in order,
-//! after an erase, and nothing reads an erased page.
+//! after an erase, and nothing reads an erased page. Where blocks are mapped, pages that do not exist are left out of
+//! that order.
 //!
 //! A write takes effect when its page enters the buffer or, without one, when its program is made. Off, it costs nothing.
+
+mod observers;
 
 use std::ops::Range;
 
 use crate::cow::CowVec;
 use crate::ftl::Written;
 use crate::geometry::Geometry;
+use crate::nand::Command;
+use crate::nand::probe::Recorded;
+use crate::power::Baseline;
+
+pub(crate) use observers::Observers;
 
 /// Where data waits between the host and the flash: entry `slot` of the buffer, or the page being written right now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,26 +31,39 @@ pub(crate) enum Stage {
 pub(crate) trait Content: Clone {
     /// Whether anyone listens.
     const ON: bool;
-    /// The host writes sectors of a page: a new version, staged.
-    fn stage(&mut self, stage: Stage, lpn: u64, sectors: Range<u32>);
+    /// The host writes sectors of a page in request `request`: a new version, staged.
+    fn stage(&mut self, stage: Stage, request: u64, lpn: u64, sectors: Range<u32>);
+    /// What is staged at `from` is staged at `to` as well, under what comes there.
+    fn inherit(&mut self, from: Stage, to: Stage);
     /// A staged page is programmed; sectors not staged come from its version before.
     fn program(&mut self, stage: Stage, unit: u32, written: &Written);
     /// A page is moved.
     fn copy(&mut self, unit: u32, from: u32, to: u32);
+    /// The pages moved in the unit since the last call go as one command.
+    fn copied(&mut self, _unit: u32) {}
     /// A translation page is read.
     fn read_map(&mut self, unit: u32, ppn: u32);
     /// A translation page is programmed.
     fn program_map(&mut self, unit: u32, ppn: u32);
     /// A block is erased.
     fn erase(&mut self, unit: u32, block: u32);
+    /// A command goes to its die. Each plane of `planes` takes part with the first thing that it was told of and that no
+    /// command was handed over for: a page programmed, the pages moved by one command, or a block erased.
+    fn handed(&mut self, _command: &Command, _planes: u64) {}
     /// Staged data is no longer there: its page has left the buffer, or was trimmed.
     fn unstage(&mut self, stage: Stage);
-    /// A whole page is trimmed.
-    fn trim(&mut self, lpn: u64);
+    /// A whole page is trimmed by request `request`.
+    fn trim(&mut self, request: u64, lpn: u64);
     /// The host reads sectors of a page, from flash (if it is mapped) under what is staged (if anything is).
     fn read(&mut self, lpn: u64, sectors: Range<u32>, flash: Option<(u32, u32)>, staged: Option<Stage>);
     /// What went wrong first, if anything did.
     fn failure(&self) -> Option<&str>;
+    /// What is told from now on happens in time. Returns what is there at this point, for power cuts.
+    fn begin(&mut self) -> Option<Baseline> {
+        None
+    }
+    /// Adds what the commands recorded did to the flash, and when.
+    fn put_times(&mut self, _recorded: &mut Recorded) {}
 }
 
 /// No checks.
@@ -52,7 +73,9 @@ pub(crate) struct Unchecked;
 impl Content for Unchecked {
     const ON: bool = false;
     #[inline]
-    fn stage(&mut self, _: Stage, _: u64, _: Range<u32>) {}
+    fn stage(&mut self, _: Stage, _: u64, _: u64, _: Range<u32>) {}
+    #[inline]
+    fn inherit(&mut self, _: Stage, _: Stage) {}
     #[inline]
     fn program(&mut self, _: Stage, _: u32, _: &Written) {}
     #[inline]
@@ -66,7 +89,7 @@ impl Content for Unchecked {
     #[inline]
     fn unstage(&mut self, _: Stage) {}
     #[inline]
-    fn trim(&mut self, _: u64) {}
+    fn trim(&mut self, _: u64, _: u64) {}
     #[inline]
     fn read(&mut self, _: u64, _: Range<u32>, _: Option<(u32, u32)>, _: Option<Stage>) {}
     #[inline]
@@ -89,6 +112,8 @@ pub(crate) struct Versions {
     unit_pages: u64,
     pages_per_block: u32,
     in_order: bool,
+    /// Pages of a block may be left out: blocks are mapped, and a page keeps its offset.
+    skips: bool,
     last: u32,
     /// By logical sector: what a read must return.
     expected: CowVec,
@@ -110,6 +135,7 @@ impl Versions {
             unit_pages: geometry.unit_pages(),
             pages_per_block: geometry.pages_per_block,
             in_order,
+            skips: geometry.unit_log_blocks > 0,
             last: NOTHING,
             expected: CowVec::new(geometry.capacity_sectors()),
             stored: CowVec::new(geometry.physical_pages() * sectors),
@@ -154,7 +180,8 @@ impl Versions {
         let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
         let at = u64::from(unit) * (self.unit_pages / u64::from(self.pages_per_block)) + u64::from(block);
         let programmed = value_or_nothing(self.programmed.get(at));
-        if programmed != page {
+        let is_next = programmed == page || (self.skips && programmed < page);
+        if !is_next {
             self.fail(|| {
                 format!("unit {unit}, block {block}: page {page} programmed when page {programmed} was next")
             });
@@ -170,13 +197,17 @@ fn value_or_nothing(value: u32) -> u32 {
 impl Content for Versions {
     const ON: bool = true;
 
-    fn stage(&mut self, stage: Stage, lpn: u64, sectors: Range<u32>) {
+    fn stage(&mut self, stage: Stage, _: u64, lpn: u64, sectors: Range<u32>) {
         self.last = if self.last >= MAP - 1 { 1 } else { self.last + 1 };
         let version = self.last;
         for sector in sectors {
             self.expected.set(lpn * self.sectors + u64::from(sector), version);
             self.staged(stage)[sector as usize] = version;
         }
+    }
+
+    fn inherit(&mut self, from: Stage, to: Stage) {
+        *self.staged(to) = self.staged(from).clone();
     }
 
     fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
@@ -240,7 +271,7 @@ impl Content for Versions {
         self.staged(stage).clear();
     }
 
-    fn trim(&mut self, lpn: u64) {
+    fn trim(&mut self, _: u64, lpn: u64) {
         for sector in lpn * self.sectors..(lpn + 1) * self.sectors {
             self.expected.set(sector, NOTHING);
         }
@@ -269,69 +300,6 @@ impl Content for Versions {
 
     fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
-    }
-}
-
-/// Checks that may be off at run time: for runs that are recorded anyway.
-impl Content for Option<Versions> {
-    const ON: bool = true;
-
-    fn stage(&mut self, stage: Stage, lpn: u64, sectors: Range<u32>) {
-        if let Some(versions) = self {
-            versions.stage(stage, lpn, sectors);
-        }
-    }
-
-    fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
-        if let Some(versions) = self {
-            versions.program(stage, unit, written);
-        }
-    }
-
-    fn copy(&mut self, unit: u32, from: u32, to: u32) {
-        if let Some(versions) = self {
-            versions.copy(unit, from, to);
-        }
-    }
-
-    fn read_map(&mut self, unit: u32, ppn: u32) {
-        if let Some(versions) = self {
-            versions.read_map(unit, ppn);
-        }
-    }
-
-    fn program_map(&mut self, unit: u32, ppn: u32) {
-        if let Some(versions) = self {
-            versions.program_map(unit, ppn);
-        }
-    }
-
-    fn erase(&mut self, unit: u32, block: u32) {
-        if let Some(versions) = self {
-            versions.erase(unit, block);
-        }
-    }
-
-    fn unstage(&mut self, stage: Stage) {
-        if let Some(versions) = self {
-            versions.unstage(stage);
-        }
-    }
-
-    fn trim(&mut self, lpn: u64) {
-        if let Some(versions) = self {
-            versions.trim(lpn);
-        }
-    }
-
-    fn read(&mut self, lpn: u64, sectors: Range<u32>, flash: Option<(u32, u32)>, staged: Option<Stage>) {
-        if let Some(versions) = self {
-            versions.read(lpn, sectors, flash, staged);
-        }
-    }
-
-    fn failure(&self) -> Option<&str> {
-        self.as_ref().and_then(Versions::failure)
     }
 }
 

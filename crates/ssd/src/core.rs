@@ -18,7 +18,7 @@ use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
 use crate::nand::{Command, CommandKind, Executor, NOBODY, Purpose};
-use crate::stats::Counters;
+use crate::stats::{Collections, Counters};
 use pending::Pending;
 
 /// Requests that are looked up together.
@@ -40,6 +40,8 @@ pub(crate) struct Core<C> {
     pub(crate) alloc: Alloc,
     pub(crate) ftl: Ftl,
     pub(crate) counters: Counters,
+    /// Kept here for collections that the translation layer makes on its own, by the run loop for those made in steps.
+    pub(crate) collections: Collections,
     pub(crate) content: C,
     timing: Timing,
     planes: u32,
@@ -69,6 +71,7 @@ impl<X: Executor> AllocView for View<'_, X> {
 struct Sink<'a, X, C> {
     executor: &'a mut X,
     counters: &'a mut Counters,
+    collections: &'a mut Collections,
     content: &'a mut C,
     pending: &'a mut Pending,
     timing: &'a Timing,
@@ -81,6 +84,10 @@ struct Sink<'a, X, C> {
     moved_to: Vec<u32>,
     /// Blocks opened that no command was made for yet.
     opened: u8,
+    /// Whether this is one step of a collection: steps of several planes are grouped, and the run loop keeps the course.
+    step: bool,
+    /// Data blocks merged in full since the last collection was over.
+    merged: u64,
     /// Who waits for an entry of the map to be read: the caller's tag, or `None`.
     reader: Option<u32>,
 }
@@ -103,13 +110,17 @@ impl<X: Executor, C: Content> Sink<'_, X, C> {
 
     /// The next command submitted reads or writes this page.
     fn touch(&mut self, unit: u32, ppn: u32) {
-        self.pending.flush(self.now_ns, self.executor);
+        self.pending.flush(self.now_ns, self.executor, self.content);
         self.executor.touches(unit, ppn);
     }
 
-    fn submit(&mut self, command: Command) {
+    fn submit(&mut self, unit: u32, command: Command) {
+        if self.step && self.pending.grouping() {
+            return self.pending.join_step(command, unit % self.planes, self.executor.serving());
+        }
         // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
-        self.pending.flush(self.now_ns, self.executor);
+        self.pending.flush(self.now_ns, self.executor, self.content);
+        self.content.handed(&command, 1 << (unit % self.planes));
         self.executor.submit(self.now_ns, command);
     }
 }
@@ -150,24 +161,30 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         }
         let bus_ns = 2 * count * self.timing.transfer_ns;
         let opens = std::mem::take(&mut self.opened);
-        self.pending.flush(self.now_ns, self.executor);
-        for to in self.moved_to.drain(..) {
-            self.executor.touches(unit, to);
+        if !self.moved_to.is_empty() {
+            self.pending.flush(self.now_ns, self.executor, self.content);
+            for to in self.moved_to.drain(..) {
+                self.executor.touches(unit, to);
+            }
         }
+        self.content.copied(unit);
         let command = self.command(unit, CommandKind::Copies);
-        self.submit(Command { opens, pages, read_ns, bus_ns, program_ns, ..command });
+        self.submit(unit, Command { opens, pages, read_ns, bus_ns, program_ns, ..command });
     }
 
     fn erased(&mut self, unit: u32, block: u32) {
         self.counters.gc.erases += 1;
-        let command = self.command(unit, CommandKind::Erase);
-        self.submit(Command { program_ns: self.timing.erase_ns, ..command });
         self.content.erase(unit, block);
+        let command = self.command(unit, CommandKind::Erase);
+        self.submit(unit, Command { program_ns: self.timing.erase_ns, ..command });
     }
 
     fn merged(&mut self, kind: MergeKind) {
         match kind {
-            MergeKind::Full => self.counters.merges.full += 1,
+            MergeKind::Full => {
+                self.counters.merges.full += 1;
+                self.merged += 1;
+            }
             MergeKind::Partial => self.counters.merges.partial += 1,
             MergeKind::Switch => self.counters.merges.switch += 1,
         }
@@ -175,6 +192,10 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
 
     fn collected(&mut self) {
         self.counters.collections += 1;
+        let merged = std::mem::take(&mut self.merged);
+        if !self.step {
+            self.collections.record(merged);
+        }
     }
 
     fn looked_up(&mut self, hit: bool) {
@@ -198,7 +219,7 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
         let bus_ns = self.timing.transfer_ns;
         self.touch(unit, ppn);
-        self.submit(Command { purpose: Purpose::Mapping, read_ns, bus_ns, ..command });
+        self.submit(unit, Command { purpose: Purpose::Mapping, read_ns, bus_ns, ..command });
     }
 
     fn program_map(&mut self, unit: u32, _: u32, ppn: u32, work: MapWork) {
@@ -214,7 +235,7 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         let program_ns = self.timing.program_ns(ppn % self.pages_per_block);
         let bus_ns = self.timing.transfer_ns;
         self.touch(unit, ppn);
-        self.submit(Command { purpose: Purpose::Mapping, opens, bus_ns, program_ns, ..command });
+        self.submit(unit, Command { purpose: Purpose::Mapping, opens, bus_ns, program_ns, ..command });
     }
 }
 
@@ -232,6 +253,7 @@ impl<C: Content> Core<C> {
             ftl,
             alloc,
             counters: Counters::default(),
+            collections: Collections::default(),
             content: content(&geometry),
             timing: Timing::new(config)?,
             planes: geometry.planes,
@@ -247,6 +269,7 @@ impl<C: Content> Core<C> {
         let sink = Sink {
             executor,
             counters: &mut self.counters,
+            collections: &mut self.collections,
             content: &mut self.content,
             pending: &mut self.pending,
             timing: &self.timing,
@@ -257,6 +280,8 @@ impl<C: Content> Core<C> {
             program_ns: 0,
             moved_to: Vec::new(),
             opened: 0,
+            step: false,
+            merged: 0,
             reader: None,
         };
         (&mut self.ftl, sink)
@@ -270,6 +295,7 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) -> Result<Option<Step>, RunError> {
         let (ftl, mut sink) = self.sink(now_ns, executor);
+        sink.step = true;
         ftl.collect_step(unit, &mut sink)
     }
 
@@ -282,10 +308,12 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
         let (ftl, mut sink) = self.sink(now_ns, executor);
+        sink.step = true;
         match action {
             Action::Idle => Ok(false),
             Action::Copy => ftl.follow_copy(unit, &mut sink),
             Action::Merge { block } => ftl.merge(unit, block, &mut sink),
+            Action::Move => ftl.follow_move(unit, &mut sink),
             Action::Erase => ftl.follow_erase(unit, &mut sink),
         }
     }
@@ -301,6 +329,36 @@ impl<C: Content> Core<C> {
             first: if page == lpn { first as u32 } else { 0 },
             end: if page == last { last_sector as u32 + 1 } else { page_sectors },
         })
+    }
+
+    /// The pages of flash that sectors `lba` to `end` touch, in order, each as sectors of the page of its unit: what the write
+    /// buffer takes in one by one.
+    #[inline]
+    pub(crate) fn entries(&self, lba: u64, end: u64) -> impl Iterator<Item = Part> + use<C> {
+        let flash_page = self.flash_page_sectors();
+        self.parts(lba, end).flat_map(move |part| {
+            let pages = part.first / flash_page..=(part.end - 1) / flash_page;
+            pages.map(move |page| Part {
+                first: part.first.max(page * flash_page),
+                end: part.end.min((page + 1) * flash_page),
+                ..part
+            })
+        })
+    }
+
+    /// Sectors of a page of flash.
+    pub(crate) fn flash_page_sectors(&self) -> u32 {
+        self.page_sectors.get() as u32 / self.geometry.bound_pages
+    }
+
+    /// Pages of flash that a part of a page touches.
+    #[inline]
+    pub(crate) fn flash_pages(&self, part: Part) -> u64 {
+        if self.geometry.bound_pages == 1 {
+            return 1;
+        }
+        let flash_page = self.flash_page_sectors();
+        u64::from((part.end - 1) / flash_page - part.first / flash_page + 1)
     }
 
     /// Looks up the first page of each of some requests that come next, all together: the processor then waits for memory
@@ -354,10 +412,18 @@ impl<C: Content> Core<C> {
         let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
         let command = self.command(unit, CommandKind::Read, tag, read_ns, self.timing.transfer_ns, 0);
         match translation {
-            None => self.pending.add(now_ns, command, unit % self.planes, [(unit, ppn)], executor),
+            None => self.pending.add(
+                now_ns,
+                command,
+                unit % self.planes,
+                [(unit, ppn)],
+                executor,
+                &mut self.content,
+            ),
             // It may not pass the read that says where the page is.
             Some(from) => {
-                self.pending.add(now_ns, command, unit % self.planes, [(unit, from), (unit, ppn)], executor);
+                let pages = [(unit, from), (unit, ppn)];
+                self.pending.add(now_ns, command, unit % self.planes, pages, executor, &mut self.content);
             }
         }
         Ok(())
@@ -381,7 +447,7 @@ impl<C: Content> Core<C> {
         let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), now_ns };
         let Some(home) = self.alloc.place(lpn, &view) else { return Ok(false) };
         if stage == Stage::Direct {
-            self.content.stage(stage, lpn, part.first..part.end);
+            self.content.stage(stage, executor.serving(), lpn, part.first..part.end);
         }
         let (ftl, mut sink) = self.sink(now_ns, executor);
         let written = ftl.write(home, before, &mut sink)?;
@@ -394,7 +460,8 @@ impl<C: Content> Core<C> {
         let Some((old_unit, old_ppn)) = old else {
             let program = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
             let command = Command { opens, ..program };
-            self.pending.add(now_ns, command, home.unit % self.planes, [(home.unit, written.ppn)], executor);
+            let pages = [(home.unit, written.ppn)];
+            self.pending.add(now_ns, command, home.unit % self.planes, pages, executor, &mut self.content);
             return Ok(true);
         };
         self.counters.host.reads += 1;
@@ -405,13 +472,14 @@ impl<C: Content> Core<C> {
                 self.command(home.unit, CommandKind::Rewrite, tag, read_ns, 2 * transfer_ns, program_ns);
             let command = Command { opens, ..rewrite };
             let pages = [(old_unit, old_ppn), (home.unit, written.ppn)];
-            self.pending.add(now_ns, command, home.unit % self.planes, pages, executor);
+            self.pending.add(now_ns, command, home.unit % self.planes, pages, executor, &mut self.content);
         } else {
             let read = self.command(old_unit, CommandKind::Read, tag, read_ns, transfer_ns, 0);
             let program = self.command(home.unit, CommandKind::Program, tag, 0, transfer_ns, program_ns);
             let program = Command { opens, ..program };
-            self.pending.flush(now_ns, executor);
+            self.flush(now_ns, executor);
             executor.touches(old_unit, old_ppn);
+            self.content.handed(&program, 1 << (home.unit % self.planes));
             executor.submit_chain(now_ns, read, program, (home.unit, written.ppn));
         }
         Ok(true)
@@ -427,7 +495,7 @@ impl<C: Content> Core<C> {
         if u64::from(part.end - part.first) < self.page_sectors.get() {
             return Ok(());
         }
-        self.content.trim(part.lpn);
+        self.content.trim(executor.serving(), part.lpn);
         if let Some(home) = self.alloc.locate(part.lpn) {
             let (ftl, mut sink) = self.sink(now_ns, executor);
             let was_mapped = ftl.trim(home, &mut sink)?;
@@ -440,7 +508,7 @@ impl<C: Content> Core<C> {
     #[inline]
     pub(crate) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
         if self.pending.grouping() {
-            self.pending.flush(now_ns, executor);
+            self.pending.flush(now_ns, executor, &mut self.content);
         }
     }
 
@@ -490,6 +558,7 @@ impl<C: Content> Core<C> {
             alloc: self.alloc.snapshot(),
             ftl: self.ftl.snapshot(),
             counters: self.counters.clone(),
+            collections: self.collections.clone(),
             content: self.content.clone(),
             timing: self.timing.clone(),
             pending: self.pending.clone(),

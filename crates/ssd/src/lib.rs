@@ -20,6 +20,7 @@ mod gc;
 mod geometry;
 mod host;
 mod nand;
+mod power;
 pub mod precondition;
 pub mod quantity;
 mod random;
@@ -37,7 +38,9 @@ pub use nand::probe::Recorded;
 pub use nand::{
     CommandKind, CommandRecord, DirtyRecord, FullRecord, IssueRecord, Purpose, RequestRecord, TransferRecord,
 };
+pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts};
 pub use sim::{Options, Simulation};
 pub use stats::{
-    Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, MapCounts, Stats, Times,
+    Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, LockStepTimes,
+    MapCounts, MergeCounts, Stats, Times,
 };

@@ -24,6 +24,12 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     parse(text, &BYTE_UNITS)
 }
 
+/// Parses a size as [`parse_bytes`] does, rounding what is no whole number of bytes to the nearest: `11.46KiB`.
+pub fn parse_bytes_near(text: &str) -> Option<u64> {
+    let (value, numerator, denominator) = split(text, &BYTE_UNITS)?;
+    value.checked_add(u64::try_from((numerator + denominator / 2) / denominator).ok()?)
+}
+
 /// Parses a time in nanoseconds: a bare number of nanoseconds, or a number with `ns`, `us`, `ms` or `s`. A fraction
 /// must come out as whole nanoseconds.
 pub fn parse_nanos(text: &str) -> Option<u64> {
@@ -48,6 +54,15 @@ fn format(value: u64, units: &[(&str, u64)], base: &str) -> String {
 }
 
 fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let (value, numerator, denominator) = split(text, units)?;
+    if !numerator.is_multiple_of(denominator) {
+        return None;
+    }
+    value.checked_add(u64::try_from(numerator / denominator).ok()?)
+}
+
+/// A quantity as a whole number and a fraction, numerator and denominator, to be added to it.
+fn split(text: &str, units: &[(&str, u64)]) -> Option<(u64, u128, u128)> {
     let text = text.trim();
     let (number, scale) = units
         .iter()
@@ -60,15 +75,8 @@ fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
         return None;
     }
     let value = whole.parse::<u64>().ok()?.checked_mul(scale)?;
-    if fraction.is_empty() {
-        return Some(value);
-    }
-    let denominator = 10u128.pow(fraction.len() as u32);
-    let scaled = fraction.parse::<u128>().ok()? * u128::from(scale);
-    if !scaled.is_multiple_of(denominator) {
-        return None;
-    }
-    value.checked_add(u64::try_from(scaled / denominator).ok()?)
+    let part = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().ok()? };
+    Some((value, part * u128::from(scale), 10u128.pow(fraction.len() as u32)))
 }
 
 #[cfg(test)]
@@ -87,6 +95,13 @@ mod tests {
             assert_eq!(parse_bytes(bad).filter(|_| bad != "1.5ns"), None, "{bad}");
         }
         assert_eq!(parse_nanos("1.5ns"), None);
+        assert_eq!(parse_bytes("11.46KiB"), None);
+        for (text, bytes) in
+            [("11.46KiB", 11_735), ("0.5B", 1), ("0.4B", 0), ("23KiB", 23_552), ("1.5KiB", 1536)]
+        {
+            assert_eq!(parse_bytes_near(text), Some(bytes), "{text}");
+        }
+        assert_eq!((parse_bytes_near("x"), parse_bytes_near("17179869184GiB")), (None, None));
     }
 
     #[test]

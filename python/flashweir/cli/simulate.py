@@ -34,6 +34,14 @@ def simulate(
         str | None,
         typer.Option("--activity", metavar="all|FROM..TO", help="Add what each channel did over time to the result."),
     ] = None,
+    power_cut: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--power-cut",
+            metavar="T|N",
+            help="Add what a power cut at time T of the run would lose (may be repeated), or N of them at random.",
+        ),
+    ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check that every read returns the last write.")] = False,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Replace every seed.")
@@ -66,6 +74,7 @@ def simulate(
             requests=requests or False,
             timeline=timeline,
             activity=False if activity is None else activity,
+            power_cut=power_cut or None,
             format=format,
             columns=columns,
             skip_bad=skip_bad,

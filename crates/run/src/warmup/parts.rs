@@ -204,6 +204,8 @@ impl Parts {
             latencies: self.latencies(number),
             dies: whole.dies.iter().zip(&times.dies).map(|(all, before)| all.since(before)).collect(),
             buses: whole.buses.iter().zip(&times.buses).map(|(all, before)| all.since(before)).collect(),
+            collections: whole.collections.clone(),
+            lock_step: whole.lock_step.zip(times.lock_step).map(|(all, before)| all.since(&before)),
             simulated_ns: whole.simulated_ns - rest[0].start_ns,
         };
         (stats.counters.requests, stats.counters.bytes) = Default::default();

@@ -75,7 +75,7 @@ fn said(latencies: &Latencies) -> String {
 
 /// Everything of the statistics, as text.
 fn digest(stats: &Stats) -> String {
-    let Stats { counters, latencies, dies, buses, simulated_ns } = stats;
+    let Stats { counters, latencies, dies, buses, simulated_ns, .. } = stats;
     format!("{counters:?} {dies:?} {buses:?} {simulated_ns} {}", said(latencies))
 }
 

@@ -144,7 +144,7 @@ impl Picture {
         let channel = (command.die / self.dies_per_channel) as usize + 1;
         for level in [0, channel] {
             self.free.change(command.start_ns, level, -i64::from(command.opens));
-            let erased = command.kind == CommandKind::Erase;
+            let erased = if command.kind == CommandKind::Erase { command.pages } else { 0 };
             self.free.change(command.end_ns, level, erased.into());
         }
         Ok(())

@@ -65,6 +65,38 @@ fn with_a_write_buffer() {
 }
 
 #[test]
+fn where_blocks_are_mapped() {
+    assert_every_key_acts(&[
+        &[("ftl.kind", "log-block")],
+        &[("ftl.kind", "bast"), ("planes", "2")],
+        &[("ftl.kind", "kast"), ("host.mode", "open")],
+        &[("ftl.kind", "fast"), ("ftl.sw_full", "partial-merge"), ("buffer.bytes", "64KiB")],
+    ]);
+}
+
+#[test]
+fn with_managed_channels() {
+    const FAST: Setting = ("ftl.kind", "fast");
+    const STEP: Setting = ("clock", "lock-step");
+    assert_every_key_acts(&[
+        &[FAST],
+        &[("ftl.kind", "log-block"), STEP, ("gc.planner", "cycle-stealing"), ("buffer.bytes", "64KiB")],
+        &[
+            FAST,
+            STEP,
+            ("gc.planner", "super-data-block"),
+            ("buffer.bytes", "64KiB"),
+            ("buffer.order", "in-order"),
+        ],
+        &[FAST, ("gc.planner", "forwarding"), ("buffer.bytes", "64KiB")],
+        &[FAST, ("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB"), ("planes", "2")],
+        &[("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB")],
+        &[("units", "synchronized"), FAST, ("channels", "2")],
+        &[STEP, ("host.queue_depth", "4"), ("planes", "2"), ("planes_bound", "true")],
+    ]);
+}
+
+#[test]
 fn with_a_map_on_flash() {
     let drive = [("ftl.kind", "dftl"), ("ftl.cache_bytes", "2KiB"), ("op_ratio", "0.75")];
     assert_every_key_acts(&[

@@ -1,7 +1,7 @@
 //! Every check of geometry, timing and combinations has its message; values beyond all reason are errors or cheap.
 
 use flashweir_run::RunSpec;
-use flashweir_ssd::config::refusals::REFUSALS;
+use flashweir_ssd::config::refusals;
 use flashweir_ssd::{Options, Simulation};
 
 use super::{Setting, spec};
@@ -61,11 +61,14 @@ fn every_time_has_its_range() {
 fn every_refusal_of_the_table_is_reached() {
     const DIRECT: Setting<'_> = ("ftl.kind", "direct");
     const DFTL: Setting<'_> = ("ftl.kind", "dftl");
-    let examples: [&[Setting<'_>]; 18] = [
+    const STEP: Setting<'_> = ("clock", "lock-step");
+    const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
+    let examples: [&[Setting<'_>]; 47] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
         &[("gc.victim", "d-choices"), ("gc.choices", "0")],
+        &[("ftl.kind", "kast"), ("ftl.associativity", "0")],
         &[("alloc.kind", "dynamic"), ("alloc.mode", "2")],
         &[("buffer.bytes", "4095")],
         &[("buffer.ack", "flash")],
@@ -80,9 +83,37 @@ fn every_refusal_of_the_table_is_reached() {
         &[DFTL, ("alloc.kind", "dynamic")],
         &[DFTL, ("gc.frontiers", "2")],
         &[DFTL, ("wear.static_gap", "2")],
+        &[("gc.planner", "cycle-stealing")],
+        &[STEP, ("gc.planner", "cycle-filling")],
+        &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
+        &[STEP, ("gc.planner", "super-data-block")],
+        &[("gc.planner", "selective-filling")],
+        &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.throttle", "2")],
+        &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.merged_percent", "0")],
+        &[AHEAD],
+        &[AHEAD, ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
+        &[AHEAD, ("buffer.bytes", "32KiB"), ("planes", "2")],
+        &[("gc.spare_blocks", "7")],
+        &[("buffer.order", "in-order")],
+        &[STEP, ("buffer.order", "in-order")],
+        &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
+        &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("planes", "2")],
+        &[("ftl.kind", "bast"), ("gc.throttle", "4")],
+        &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
+        &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
+        &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
+        &[("planes_bound", "true")],
+        &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
+        &[("buffer.coalesce", "false"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
+        &[("buffer.coalesce", "false")],
+        &[STEP, ("dies", "2")],
+        &[STEP, ("alloc.kind", "dynamic")],
+        &[STEP, ("gc.frontiers", "2")],
+        &[STEP, ("sched.kind", "read-first"), ("host.queue_depth", "2")],
+        &[STEP, ("engine", "event")],
     ];
-    assert_eq!(examples.len(), REFUSALS.len());
-    for (example, refusal) in examples.iter().zip(&REFUSALS) {
+    assert_eq!(examples.len(), refusals::all().count());
+    for (example, refusal) in examples.iter().zip(refusals::all()) {
         assert_eq!(error(example), Some(format!("{}: {}", refusal.keys, refusal.reason)));
         for key in refusal.keys.split(", ").filter_map(|key| key.split('=').next()) {
             let parts: Vec<_> = key.split('.').collect();

@@ -8,6 +8,7 @@ mod amplification;
 mod closed_forms;
 mod drive;
 mod hot_and_cold;
+mod hybrid;
 mod limits;
 mod mapping;
 mod waits;

@@ -1,7 +1,14 @@
-//! A shared FIFO of pages. A write to a page that waits joins it; a page leaves when its program is done. Each unit has
-//! at most one page of the buffer under way (under dynamic allocation there is one queue for all units).
+//! A shared FIFO of pages. A write to a page that waits joins it, if the configuration lets it; a page leaves when its
+//! program is done. Each unit has at most one page of the buffer under way (under dynamic allocation there is one queue
+//! for all units).
+//!
+//! An *entry* is a page of a unit; it takes as much room as it holds pages of flash, which is one unless channels or
+//! planes are bound. So bound pages wait on their own but leave together.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use super::{BufferConfig, Order};
 
 use crate::geometry::MAX_PAGE_SECTORS;
 
@@ -26,6 +33,16 @@ impl SectorMask {
         }
     }
 
+    /// Adds the sectors of another mask.
+    fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Whether any sector of the range is present.
+    fn touches(&self, first: u32, end: u32) -> bool {
+        (first..end).any(|sector| self.0[sector as usize / 64] >> (sector % 64) & 1 == 1)
+    }
+
     /// Whether all sectors of the range are present.
     pub(crate) fn covers(&self, first: u32, end: u32) -> bool {
         (first..end).all(|sector| self.0[sector as usize / 64] >> (sector % 64) & 1 == 1)
@@ -37,12 +54,18 @@ impl SectorMask {
 pub(crate) struct Entry {
     pub(crate) lpn: u64,
     pub(crate) mask: SectorMask,
+    /// Those that came for this entry, and not with an older one: their pages of flash take room.
+    own: SectorMask,
     /// Order of entry.
     pub(crate) sequence: u64,
     /// Being programmed: nothing may join it any more.
     pub(crate) in_flight: bool,
     queue: u32,
-    /// The channel that it will go to, once that is decided; for the probe, as is the next one.
+    /// Pages of flash that it holds.
+    pages: u32,
+    /// An older entry of the same page, and its order of entry, if that one waited when this one came.
+    older: Option<(u32, u64)>,
+    /// The channel that it will go to, once that is decided; for the probe.
     pub(crate) channel: Option<u32>,
     /// Number of the request that brought it in.
     pub(crate) request: u64,
@@ -52,10 +75,29 @@ pub(crate) struct Entry {
     pub(crate) companions: Vec<u32>,
 }
 
+/// What enters the buffer: sectors of a page of flash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming {
+    /// The page of the unit that they belong to.
+    pub(crate) lpn: u64,
+    /// First sector within it.
+    pub(crate) first: u32,
+    /// The sector after the last one.
+    pub(crate) end: u32,
+    /// The queue of its unit.
+    pub(crate) queue: u32,
+    /// Number of the request.
+    pub(crate) request: u64,
+}
+
 /// The shared FIFO.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
-    capacity: usize,
+    capacity: u64,
+    used: u64,
+    coalesce: bool,
+    in_order: bool,
+    flash_page_sectors: u32,
     entries: Vec<Entry>,
     free: Vec<u32>,
     /// The youngest entry of each page.
@@ -64,29 +106,28 @@ pub(crate) struct WriteBuffer {
     queues: Vec<VecDeque<u32>>,
     /// Whether a queue's unit has an entry under way.
     under_way: Vec<bool>,
-    /// Sequence numbers of all entries.
-    live: BTreeSet<u64>,
+    /// All entries by order of entry.
+    live: BTreeMap<u64, u32>,
     next_sequence: u64,
 }
 
 impl WriteBuffer {
-    /// A buffer of `capacity` pages over `queues` queues.
-    pub(crate) fn new(capacity: u64, queues: u32) -> Self {
+    /// A buffer of `capacity` pages of flash, of `flash_page_sectors` each, over `queues` queues.
+    pub(crate) fn new(config: &BufferConfig, capacity: u64, flash_page_sectors: u32, queues: u32) -> Self {
         Self {
-            capacity: usize::try_from(capacity).unwrap_or(usize::MAX),
+            capacity,
+            used: 0,
+            coalesce: config.coalesce,
+            in_order: config.order == Order::InOrder,
+            flash_page_sectors,
             entries: Vec::new(),
             free: Vec::new(),
             by_lpn: BTreeMap::new(),
             queues: vec![VecDeque::new(); queues as usize],
             under_way: vec![false; queues as usize],
-            live: BTreeSet::new(),
+            live: BTreeMap::new(),
             next_sequence: 0,
         }
-    }
-
-    /// Pages in the buffer, those under way included.
-    pub(crate) fn used(&self) -> usize {
-        self.entries.len() - self.free.len()
     }
 
     /// Number that the next entry gets: all before it are older.
@@ -104,31 +145,54 @@ impl WriteBuffer {
         self.by_lpn.get(&lpn).map(|slot| (*slot, &self.entries[*slot as usize]))
     }
 
-    /// Joins sectors to a waiting entry of the page. Returns its slot, or `None` if there is none.
-    pub(crate) fn join(&mut self, lpn: u64, first: u32, end: u32) -> Option<u32> {
-        let slot = *self.by_lpn.get(&lpn)?;
+    /// Joins sectors to a waiting entry of their page. Returns its slot, or `None` if there is none that they may join, or no
+    /// room for one more page in it.
+    #[inline]
+    pub(crate) fn join(&mut self, incoming: &Incoming) -> Option<u32> {
+        let slot = *self.by_lpn.get(&incoming.lpn)?;
         let entry = &mut self.entries[slot as usize];
-        if entry.in_flight {
+        // In order, newer data must not take an old place.
+        if entry.in_flight || (self.in_order && entry.request != incoming.request) {
             return None;
         }
-        entry.mask.insert(first, end);
+        let page = incoming.first - incoming.first % self.flash_page_sectors;
+        if !entry.own.touches(page, page + self.flash_page_sectors) {
+            if self.used >= self.capacity {
+                return None;
+            }
+            self.used += 1;
+            entry.pages += 1;
+        } else if !self.coalesce {
+            return None;
+        }
+        entry.mask.insert(incoming.first, incoming.end);
+        entry.own.insert(incoming.first, incoming.end);
         Some(slot)
     }
 
-    /// Takes in a page. Returns its slot, or `None` if the buffer is full.
-    pub(crate) fn insert(&mut self, lpn: u64, first: u32, end: u32, queue: u32) -> Option<u32> {
-        if self.used() >= self.capacity {
+    /// Takes in a page. Returns its slot, and that of an older entry of the page that waits, whose sectors the new one has too;
+    /// or `None` if the buffer is full.
+    pub(crate) fn insert(&mut self, incoming: &Incoming) -> Option<(u32, Option<u32>)> {
+        if self.used >= self.capacity {
             return None;
+        }
+        let Incoming { lpn, first, end, queue, request } = *incoming;
+        let mut mask = SectorMask::range(first, end);
+        let older = self.by_lpn.get(&lpn).copied().filter(|older| !self.entries[*older as usize].in_flight);
+        if let Some(older) = older {
+            mask.add(&self.entries[older as usize].mask);
         }
         let entry = Entry {
             lpn,
-            mask: SectorMask::range(first, end),
+            mask,
+            own: SectorMask::range(first, end),
             sequence: self.next_sequence,
             queue,
+            request,
+            pages: 1,
+            older: older.map(|older| (older, self.entries[older as usize].sequence)),
             ..Entry::default()
         };
-        self.live.insert(self.next_sequence);
-        self.next_sequence += 1;
         let slot = if let Some(slot) = self.free.pop() {
             self.entries[slot as usize] = entry;
             slot
@@ -136,9 +200,44 @@ impl WriteBuffer {
             self.entries.push(entry);
             self.entries.len() as u32 - 1
         };
+        self.used += 1;
+        self.live.insert(self.next_sequence, slot);
+        self.next_sequence += 1;
         self.by_lpn.insert(lpn, slot);
         self.queues[queue as usize].push_back(slot);
-        Some(slot)
+        Some((slot, older))
+    }
+
+    /// The oldest waiting entry of a queue.
+    pub(crate) fn oldest(&self, queue: u32) -> Option<u32> {
+        self.queues[queue as usize].front().copied()
+    }
+
+    /// Entries of a queue that wait.
+    pub(crate) fn waiting(&self, queue: u32) -> u32 {
+        self.queues[queue as usize].len() as u32
+    }
+
+    /// The entries that one flush over these queues takes: of each queue the oldest one; in order, as many as a walk from the
+    /// oldest entry of all on meets before one of a newer request than the first that has to wait.
+    pub(crate) fn flush_set(&self, queues: Range<u32>, into: &mut Vec<(u32, u32)>) {
+        into.clear();
+        if !self.in_order {
+            into.extend(queues.filter_map(|queue| Some((queue, self.oldest(queue)?))));
+            return;
+        }
+        let mut held = None;
+        for slot in self.live.values() {
+            let entry = &self.entries[*slot as usize];
+            if held.is_some_and(|request| request != entry.request) {
+                return;
+            }
+            if into.iter().any(|(queue, _)| *queue == entry.queue) {
+                held = Some(entry.request);
+            } else {
+                into.push((entry.queue, *slot));
+            }
+        }
     }
 
     /// Queues whose unit could take a page now, with their oldest entry.
@@ -163,12 +262,13 @@ impl WriteBuffer {
             self.by_lpn.remove(&entry.lpn);
         }
         self.live.remove(&entry.sequence);
+        self.used -= u64::from(entry.pages);
         self.free.push(slot);
         entry
     }
 
-    /// Forgets a page (TRIM): nothing is read from the buffer any more. Returns the entry if it waited, with its slot;
-    /// one under way stays until it is done.
+    /// Forgets a page (TRIM): nothing is read from the buffer any more. Returns the youngest of its entries that waited, with its
+    /// slot; to be called until there is none. One under way stays until it is done.
     pub(crate) fn forget(&mut self, lpn: u64) -> Option<(u32, Entry)> {
         let slot = self.by_lpn.remove(&lpn)?;
         if self.entries[slot as usize].in_flight {
@@ -179,12 +279,16 @@ impl WriteBuffer {
         let under_way = self.under_way[self.entries[slot as usize].queue as usize];
         let entry = self.finish(slot);
         self.under_way[entry.queue as usize] = under_way;
+        let is_there = |(older, sequence): &(u32, u64)| self.live.get(sequence) == Some(older);
+        if let Some((older, _)) = entry.older.filter(is_there) {
+            self.by_lpn.insert(lpn, older);
+        }
         Some((slot, entry))
     }
 
     /// Whether an entry older than `sequence` is still in the buffer.
     pub(crate) fn holds_older_than(&self, sequence: u64) -> bool {
-        self.live.first().is_some_and(|oldest| *oldest < sequence)
+        self.live.first_key_value().is_some_and(|(oldest, _)| *oldest < sequence)
     }
 }
 
@@ -192,25 +296,94 @@ impl WriteBuffer {
 mod tests {
     use super::*;
 
+    fn page(lpn: u64, first: u32, end: u32, queue: u32, request: u64) -> Incoming {
+        Incoming { lpn, first, end, queue, request }
+    }
+
     #[test]
     fn coalesces_until_under_way_and_frees_its_place() {
-        let mut buffer = WriteBuffer::new(2, 2);
-        let first = buffer.insert(10, 0, 4, 0).expect("room");
-        assert_eq!(buffer.join(10, 4, 8), Some(first));
+        let mut buffer = WriteBuffer::new(&BufferConfig::default(), 2, 8, 2);
+        let (first, _) = buffer.insert(&page(10, 0, 4, 0, 0)).expect("room");
+        assert_eq!(buffer.join(&page(10, 4, 8, 0, 1)), Some(first));
         assert!(buffer.entry(first).mask.covers(0, 8));
         assert_eq!(buffer.ready().collect::<Vec<_>>(), [(0, first)]);
         buffer.start(0, true);
-        assert_eq!(buffer.join(10, 0, 1), None);
-        let second = buffer.insert(10, 0, 8, 0).expect("room");
+        assert_eq!(buffer.join(&page(10, 0, 1, 0, 2)), None);
+        let (second, older) = buffer.insert(&page(10, 0, 8, 0, 2)).expect("room");
+        assert_eq!(older, None, "what is under way is on flash to all others");
         assert_eq!(buffer.ready().count(), 0, "one page a unit at a time");
-        assert_eq!(buffer.insert(11, 0, 8, 1), None, "full");
+        assert_eq!(buffer.insert(&page(11, 0, 8, 1, 3)), None, "full");
         assert_eq!(buffer.find(10).map(|(slot, _)| slot), Some(second));
         assert!(buffer.holds_older_than(1));
         buffer.finish(first);
         assert!(!buffer.holds_older_than(1));
         assert_eq!(buffer.ready().collect::<Vec<_>>(), [(0, second)]);
         assert!(buffer.forget(10).is_some());
-        assert_eq!(buffer.used(), 0);
+        assert_eq!(buffer.used, 0);
+    }
+
+    #[test]
+    fn without_coalescing_a_page_waits_twice_and_is_forgotten_twice() {
+        let config = BufferConfig { coalesce: false, ..BufferConfig::default() };
+        let mut buffer = WriteBuffer::new(&config, 4, 8, 1);
+        let (first, _) = buffer.insert(&page(10, 0, 4, 0, 0)).expect("room");
+        assert_eq!(buffer.join(&page(10, 2, 6, 0, 1)), None);
+        let (second, older) = buffer.insert(&page(10, 2, 6, 0, 1)).expect("room");
+        assert_eq!(older, Some(first));
+        assert!(buffer.entry(second).mask.covers(0, 6), "it has what the older one has");
+        assert_eq!(buffer.forget(10).map(|(slot, _)| slot), Some(second));
+        assert_eq!(buffer.forget(10).map(|(slot, _)| slot), Some(first));
+        assert!(buffer.forget(10).is_none());
+    }
+
+    #[test]
+    fn bound_pages_take_room_one_by_one_and_leave_together() {
+        let mut buffer = WriteBuffer::new(&BufferConfig::default(), 3, 8, 1);
+        let (first, _) = buffer.insert(&page(0, 4, 8, 0, 0)).expect("room");
+        assert_eq!(buffer.join(&page(0, 8, 12, 0, 0)), Some(first), "the next page of the same super page");
+        assert_eq!(buffer.join(&page(0, 10, 16, 0, 1)), Some(first), "again, without more room");
+        assert_eq!(buffer.used, 2);
+        assert!(buffer.insert(&page(1, 0, 8, 0, 2)).is_some());
+        assert_eq!(buffer.join(&page(0, 16, 24, 0, 3)), None, "full");
+        buffer.start(0, true);
+        buffer.finish(first);
+        assert_eq!(buffer.used, 1);
+    }
+
+    #[test]
+    fn a_bound_page_that_an_older_entry_has_too_takes_room_again() {
+        let config = BufferConfig { order: Order::InOrder, ..BufferConfig::default() };
+        let mut buffer = WriteBuffer::new(&config, 4, 8, 1);
+        let (first, _) = buffer.insert(&page(0, 0, 8, 0, 0)).expect("room");
+        assert_eq!(buffer.join(&page(0, 8, 16, 0, 0)), Some(first));
+        let (second, older) = buffer.insert(&page(0, 0, 8, 0, 1)).expect("room");
+        assert_eq!(older, Some(first));
+        assert_eq!(buffer.join(&page(0, 8, 16, 0, 1)), Some(second));
+        assert_eq!(buffer.used, 4);
+        assert!(buffer.insert(&page(1, 0, 8, 0, 2)).is_none(), "full");
+    }
+
+    /// The case of four channels, an 8-page buffer and requests on channels {1,2}, {0,1}, {0,3}, {2,3}, then a fifth.
+    #[test]
+    fn a_flush_takes_a_page_of_every_unit_but_in_order_not_ahead_of_an_older_request() {
+        let filled = |order| {
+            let mut buffer = WriteBuffer::new(&BufferConfig { order, ..BufferConfig::default() }, 8, 8, 4);
+            for (request, channels) in (0u64..).zip([[1, 2], [0, 1], [0, 3], [2, 3]]) {
+                for channel in channels {
+                    let lpn = request * 4 + u64::from(channel);
+                    assert!(buffer.insert(&page(lpn, 0, 8, channel, request)).is_some());
+                }
+            }
+            assert!(buffer.insert(&page(17, 0, 8, 1, 4)).is_none(), "the fifth request finds it full");
+            let mut set = Vec::new();
+            buffer.flush_set(0..4, &mut set);
+            let mut taken: Vec<_> =
+                set.iter().map(|(queue, slot)| (*queue, buffer.entry(*slot).request)).collect();
+            taken.sort_unstable();
+            taken
+        };
+        assert_eq!(filled(Order::Any), [(0, 1), (1, 0), (2, 0), (3, 2)]);
+        assert_eq!(filled(Order::InOrder), [(0, 1), (1, 0), (2, 0)], "channel 3 stays idle");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The write buffer: pages that the drive has taken but not yet programmed.
 //!
-//! One implementation besides none: [`WriteBuffer`], a shared FIFO that coalesces. It holds state and answers questions;
+//! One implementation besides none: [`WriteBuffer`], a shared FIFO. It holds state and answers questions;
 //! when pages enter and leave, and what a request waits for, is the run loop's.
 
 mod fifo;
@@ -8,7 +8,7 @@ mod fifo;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use fifo::WriteBuffer;
+pub(crate) use fifo::{Incoming, WriteBuffer};
 
 use crate::quantity::Bytes;
 

@@ -20,7 +20,7 @@ macro_rules! preset {
 }
 
 /// All presets.
-pub const PRESETS: [Preset; 8] = [
+pub const PRESETS: [Preset; 11] = [
     preset!("mlc-2006"),
     preset!("slc-2006"),
     preset!("ssdsim"),
@@ -29,6 +29,9 @@ pub const PRESETS: [Preset; 8] = [
     preset!("femu"),
     preset!("tlc"),
     preset!("970pro"),
+    preset!("huang2010-mlc"),
+    preset!("huang2010-slc"),
+    preset!("wen2012"),
 ];
 
 impl Preset {

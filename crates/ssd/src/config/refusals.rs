@@ -1,5 +1,7 @@
 //! The one table of combinations that make no sense, each with its reason. A setting at its default never refuses.
 
+mod managed;
+
 use super::{Config, Engine, Precondition};
 use crate::alloc::AllocConfig;
 use crate::buffer::Ack;
@@ -24,7 +26,11 @@ pub struct Refusal {
 }
 
 /// All refusals across slots that need no geometry.
-pub const REFUSALS: [Refusal; 18] = [
+pub fn all() -> impl Iterator<Item = &'static Refusal> {
+    REFUSALS.iter().chain(&managed::MANAGED)
+}
+
+const REFUSALS: [Refusal; 19] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -46,6 +52,14 @@ pub const REFUSALS: [Refusal; 18] = [
         applies: |config| {
             use crate::gc::VictimConfig::DChoices;
             matches!(&config.gc.victim, DChoices(choice) if !(1..=1000).contains(&choice.choices))
+        },
+    },
+    Refusal {
+        keys: "ftl.associativity",
+        reason: "expected 1 to 256 data blocks",
+        applies: |config| {
+            let legal = 1..=crate::ftl::MOST_ASSOCIATIVITY;
+            matches!(&config.ftl, FtlConfig::Kast(kast) if !legal.contains(&kast.associativity))
         },
     },
     Refusal {
@@ -152,7 +166,7 @@ fn reads_never_meet_writes(config: &Config) -> bool {
 
 /// Says why a configuration can't be simulated, if it can't.
 pub fn check(config: &Config) -> Result<(), ConfigError> {
-    for refusal in &REFUSALS {
+    for refusal in all() {
         if (refusal.applies)(config) {
             return Err(ConfigError::Refused { keys: refusal.keys.into(), reason: refusal.reason.into() });
         }

@@ -19,7 +19,7 @@ fn over(ppn: u32, old: u32) -> Written {
 
 /// Writes a page from the host straight to flash.
 fn write(versions: &mut Versions, lpn: u64, sectors: Range<u32>, written: &Written) {
-    versions.stage(Stage::Direct, lpn, sectors);
+    versions.stage(Stage::Direct, 0, lpn, sectors);
     versions.program(Stage::Direct, 0, written);
 }
 
@@ -46,12 +46,12 @@ fn what_a_drive_may_do_is_not_found_fault_with() {
     versions.read(5, FULL, Some((0, 4)), None);
     write(&mut versions, 6, 0..1, &first(0));
     versions.read(6, 0..8, Some((0, 0)), None);
-    versions.stage(Stage::Buffer(3), 5, 1..2);
+    versions.stage(Stage::Buffer(3), 0, 5, 1..2);
     versions.read(5, FULL, Some((0, 4)), Some(Stage::Buffer(3)));
     versions.program(Stage::Buffer(3), 0, &over(5, 4));
     versions.unstage(Stage::Buffer(3));
     versions.read(5, FULL, Some((0, 5)), None);
-    versions.trim(5);
+    versions.trim(0, 5);
     versions.read(5, FULL, None, None);
     assert_eq!(versions.failure(), None);
 }
@@ -64,6 +64,17 @@ fn a_page_programmed_twice_or_out_of_order_is_found() {
     assert_eq!(skipped, "unit 0, block 0: page 2 programmed when page 1 was next");
     let moved = found(|versions| versions.copy(0, 0, 5));
     assert_eq!(moved, "unit 0, block 1: page 1 programmed when page 0 was next");
+}
+
+#[test]
+fn where_blocks_are_mapped_pages_may_be_left_out_but_not_programmed_twice() {
+    let geometry = Geometry { unit_log_blocks: 3, ..Geometry::for_test(1, 1, 1, 1) };
+    let mut versions = Versions::new(&geometry, true);
+    write(&mut versions, 5, FULL, &first(1));
+    write(&mut versions, 7, FULL, &first(3));
+    assert_eq!(versions.failure(), None);
+    write(&mut versions, 6, FULL, &first(2));
+    assert_eq!(versions.failure(), Some("unit 0, block 0: page 2 programmed when page 4 was next"));
 }
 
 #[test]
@@ -114,7 +125,7 @@ fn data_of_an_erased_block_is_found() {
 #[test]
 fn data_that_outlives_its_trim_is_found() {
     let kept = found(|versions| {
-        versions.trim(5);
+        versions.trim(0, 5);
         versions.read(5, 2..4, Some((0, 0)), None);
     });
     assert_eq!(kept, "sector 2 of page 5 read version 1, the last write was version 0");
@@ -123,12 +134,12 @@ fn data_that_outlives_its_trim_is_found() {
 #[test]
 fn a_read_that_misses_the_buffer_or_reads_it_too_long_is_found() {
     let missed = found(|versions| {
-        versions.stage(Stage::Buffer(0), 5, 1..2);
+        versions.stage(Stage::Buffer(0), 0, 5, 1..2);
         versions.read(5, FULL, Some((0, 0)), None);
     });
     assert_eq!(missed, "sector 1 of page 5 read version 1, the last write was version 2");
     let gone = found(|versions| {
-        versions.stage(Stage::Buffer(0), 5, 1..2);
+        versions.stage(Stage::Buffer(0), 0, 5, 1..2);
         versions.program(Stage::Buffer(0), 0, &over(1, 0));
         write(versions, 5, FULL, &over(2, 1));
         versions.read(5, FULL, Some((0, 2)), Some(Stage::Buffer(0)));

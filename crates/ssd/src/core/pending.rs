@@ -1,5 +1,6 @@
 //! Grouping: page operations of one request, or of one flush of the buffer, that go as one command over several planes.
 
+use crate::content::Content;
 use crate::nand::{Command, CommandKind, Executor};
 
 /// Page operations of the request being turned into commands, waiting to be grouped.
@@ -19,6 +20,18 @@ struct Grouped {
     pages: Vec<(u32, u32)>,
     /// The request that it serves: of several, the first.
     request: u64,
+}
+
+impl Grouped {
+    /// One plane more does the same: one array operation, all transfers.
+    fn add(&mut self, command: &Command, planes: u64) {
+        self.planes |= planes;
+        self.command.pages += command.pages;
+        self.command.opens += command.opens;
+        self.command.bus_ns += command.bus_ns;
+        self.command.read_ns = self.command.read_ns.max(command.read_ns);
+        self.command.program_ns = self.command.program_ns.max(command.program_ns);
+    }
 }
 
 impl Pending {
@@ -46,11 +59,13 @@ impl Pending {
         plane: u32,
         pages: [(u32, u32); N],
         executor: &mut impl Executor,
+        content: &mut impl Content,
     ) {
         if !self.grouping {
             for (unit, ppn) in pages {
                 executor.touches(unit, ppn);
             }
+            content.handed(&command, 1 << plane);
             executor.submit(now_ns, command);
             return;
         }
@@ -68,12 +83,7 @@ impl Pending {
                     && command.kind != CommandKind::Rewrite
                     && last.planes & planes == 0 =>
             {
-                last.planes |= planes;
-                last.command.pages += 1;
-                last.command.opens += command.opens;
-                last.command.bus_ns += command.bus_ns;
-                last.command.read_ns = last.command.read_ns.max(command.read_ns);
-                last.command.program_ns = last.command.program_ns.max(command.program_ns);
+                last.add(&command, planes);
                 last.pages.extend(pages);
                 if last.command.tag != command.tag {
                     self.companions.push((last.command.tag, command.tag));
@@ -83,14 +93,28 @@ impl Pending {
         }
     }
 
+    /// Joins a command of one step of a collection to the first one of its die that is of the same kind, leaves the plane
+    /// free, and comes after all that the plane has to do before. Nobody waits for such a command.
+    pub(super) fn join_step(&mut self, command: Command, plane: u32, request: u64) {
+        let planes = 1 << plane;
+        let of_die = |grouped: &&mut Grouped| grouped.command.die == command.die;
+        let after_own =
+            self.commands.iter_mut().rev().filter(of_die).take_while(|last| last.planes & planes == 0);
+        match after_own.filter(|last| last.command.kind == command.kind).last() {
+            Some(first) => first.add(&command, planes),
+            None => self.commands.push(Grouped { command, planes, pages: Vec::new(), request }),
+        }
+    }
+
     /// Hands over what waits.
-    pub(super) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
+    pub(super) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor, content: &mut impl Content) {
         let serving = executor.serving();
-        for Grouped { command, pages, request, .. } in self.commands.drain(..) {
+        for Grouped { command, planes, pages, request } in self.commands.drain(..) {
             for (unit, ppn) in pages {
                 executor.touches(unit, ppn);
             }
             executor.serve(request);
+            content.handed(&command, planes);
             executor.submit(now_ns, command);
         }
         executor.serve(serving);

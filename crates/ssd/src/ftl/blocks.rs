@@ -1,6 +1,8 @@
 //! The blocks of one unit: what is erased, what is full, how much of each is valid, and the index of full blocks that
 //! the victim policy reads. All tables start as zeros, so that blocks never touched cost no memory.
 
+use super::Wear;
+
 /// Which index of full blocks is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Index {
@@ -137,11 +139,6 @@ impl Blocks {
         (0..self.fresh).filter(|block| self.full[*block as usize]).min_by_key(|block| self.erases(*block))
     }
 
-    /// Erase counts of all blocks.
-    pub(crate) fn all_erases(&self) -> &[u32] {
-        &self.erases
-    }
-
     /// The largest erase count of a block.
     pub(crate) fn most_erases(&self) -> u32 {
         self.most_erases
@@ -276,6 +273,27 @@ impl Blocks {
         self.nodes[previous as usize][NEXT] = next;
         self.nodes[next as usize][PREVIOUS] = previous;
     }
+}
+
+/// Erase counts over the blocks of all units.
+pub(super) fn wear<'a>(units: impl Iterator<Item = &'a Blocks>) -> Wear {
+    let (mut blocks, mut min, mut max, mut sum, mut squares) = (0u64, u32::MAX, 0, 0u64, 0u128);
+    for erases in units.flat_map(|unit| &unit.erases) {
+        blocks += 1;
+        min = min.min(*erases);
+        max = max.max(*erases);
+        sum += u64::from(*erases);
+        squares += u128::from(*erases) * u128::from(*erases);
+    }
+    let mean = sum as f64 / blocks as f64;
+    let variance = (squares as f64 / blocks as f64 - mean * mean).max(0.0);
+    Wear { min, mean, max, stddev: variance.sqrt() }
+}
+
+/// The numbers of the bits that are set.
+pub(super) fn pages_of(bits: u64) -> impl Iterator<Item = u32> {
+    let clear_lowest = |bits: &u64| Some(bits & bits.wrapping_sub(1));
+    std::iter::successors(Some(bits), clear_lowest).take_while(|bits| *bits != 0).map(u64::trailing_zeros)
 }
 
 #[cfg(test)]

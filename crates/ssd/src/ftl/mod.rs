@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;
+pub(crate) use log::kast::MOST_ASSOCIATIVITY;
 pub(crate) use page::PageFtl;
 
 use crate::alloc::Home;
@@ -43,6 +44,10 @@ pub enum FtlConfig {
     Dftl(dftl::Config),
     /// FAST: a block map, one log block for sequential writes, the others for random ones.
     Fast(log::fast::Config),
+    /// BAST: a block map, and a log block of its own for each data block that is overwritten, as long as there are enough.
+    Bast(log::bast::Config),
+    /// KAST: FAST whose log blocks for random writes are shared by a limited number of data blocks each.
+    Kast(log::kast::Config),
 }
 
 impl Default for FtlConfig {
@@ -56,8 +61,8 @@ impl FtlConfig {
     pub(crate) fn blocks_besides_log(&self) -> Option<u64> {
         match self {
             FtlConfig::Page(_) | FtlConfig::Direct(_) | FtlConfig::Dftl(_) => None,
-            FtlConfig::LogBlock(_) => Some(0),
-            FtlConfig::Fast(_) => Some(1),
+            FtlConfig::LogBlock(_) | FtlConfig::Bast(_) => Some(0),
+            FtlConfig::Fast(_) | FtlConfig::Kast(_) => Some(1),
         }
     }
 
@@ -84,7 +89,7 @@ pub(crate) trait Flash {
     fn copies(&mut self, unit: u32, pages: u32);
     /// A block was erased.
     fn erased(&mut self, unit: u32, block: u32);
-    /// A data block was merged: its copies and erases were told of before.
+    /// A data block was merged: its copies were told of before.
     fn merged(&mut self, kind: MergeKind);
     /// A collection is over: its victim was erased.
     fn collected(&mut self);
@@ -123,7 +128,7 @@ pub(crate) enum MergeKind {
 /// What one step of a collection was. Between two steps the collection may be suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Data block `block` of the unit was merged in full.
+    /// Data block `block` of the unit was merged, with copies.
     Merge {
         /// Its number within the unit.
         block: u32,
@@ -176,8 +181,10 @@ impl Ftl {
         match &config.ftl {
             FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(config, geometry, shared_map, seed))),
             FtlConfig::Direct(_) => Ftl::Direct,
+            FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
+                Ftl::Log(Box::new(LogFtl::new(config, geometry)))
+            }
             FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(config, own, geometry, seed))),
-            FtlConfig::LogBlock(_) | FtlConfig::Fast(_) => Ftl::Log(Box::new(LogFtl::new(config, geometry))),
         }
     }
 
@@ -275,10 +282,18 @@ impl Ftl {
     /// next, going on to the next victim when one has nothing left. Returns whether there was anything to do.
     pub(crate) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
-            Ftl::Page(page) => page.follow_copy(unit, flash),
+            Ftl::Page(page) => Ok(page.follow_copy(unit, flash)),
             Ftl::Dftl(dftl) => dftl.follow_copy(unit, flash),
             Ftl::Log(log) => log.follow_copy(unit, flash),
             Ftl::Direct => Ok(false),
+        }
+    }
+
+    /// What a unit does while another one moves what is left of its victim: the same, if that is what it would do next.
+    pub(crate) fn follow_move(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+        match self {
+            Ftl::Log(log) => log.follow_move(unit, flash),
+            Ftl::Page(_) | Ftl::Dftl(_) | Ftl::Direct => Ok(false),
         }
     }
 
@@ -288,7 +303,7 @@ impl Ftl {
         match self {
             Ftl::Page(page) => page.follow_erase(unit, flash),
             Ftl::Dftl(dftl) => dftl.follow_erase(unit, flash),
-            Ftl::Log(log) => log.follow_erase(unit, flash),
+            Ftl::Log(log) => Ok(log.follow_erase(unit, flash)),
             Ftl::Direct => Ok(false),
         }
     }
@@ -299,6 +314,15 @@ impl Ftl {
         match self {
             Ftl::Log(log) => log.merge(unit, block, flash),
             Ftl::Page(_) | Ftl::Dftl(_) | Ftl::Direct => Ok(false),
+        }
+    }
+
+    /// The error of a unit that must collect and can't.
+    pub(crate) fn stuck(&self, unit: u32) -> RunError {
+        match self {
+            Ftl::Page(page) => page.stuck_now(unit),
+            Ftl::Dftl(dftl) => dftl.stuck(unit),
+            Ftl::Log(_) | Ftl::Direct => RunError::NoRoom { waiting: 1 },
         }
     }
 

@@ -11,7 +11,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::Blocks;
+use super::blocks::{self, Blocks, pages_of};
 use super::{Flash, Step, Wear, Written};
 use crate::alloc::Home;
 use crate::config::Config as DeviceConfig;
@@ -354,6 +354,11 @@ impl PageFtl {
         most >= unit.fewest_erases.saturating_add(gap)
     }
 
+    /// The error of a unit that must collect and can't.
+    pub(super) fn stuck_now(&self, unit: u32) -> RunError {
+        self.stuck(unit, self.rules.held_back)
+    }
+
     pub(super) fn stuck(&self, unit: u32, held_back: u64) -> RunError {
         let state = &self.units[unit as usize];
         RunError::Stuck {
@@ -375,19 +380,7 @@ impl PageFtl {
     }
 
     pub(super) fn wear(&self) -> Wear {
-        let blocks = self.rules.unit_blocks * self.units.len() as u64;
-        let (mut min, mut max, mut sum, mut squares) = (u32::MAX, 0, 0u64, 0u128);
-        for unit in &self.units {
-            for erases in unit.blocks.all_erases() {
-                min = min.min(*erases);
-                max = max.max(*erases);
-                sum += u64::from(*erases);
-                squares += u128::from(*erases) * u128::from(*erases);
-            }
-        }
-        let mean = sum as f64 / blocks as f64;
-        let variance = (squares as f64 / blocks as f64 - mean * mean).max(0.0);
-        Wear { min, mean, max, stddev: variance.sqrt() }
+        blocks::wear(self.units.iter().map(|unit| &unit.blocks))
     }
 
     pub(super) fn snapshot(&mut self) -> Self {
@@ -398,12 +391,6 @@ impl PageFtl {
             rng: self.rng.clone(),
         }
     }
-}
-
-/// The numbers of the bits that are set.
-fn pages_of(bits: u64) -> impl Iterator<Item = u32> {
-    let clear_lowest = |bits: &u64| Some(bits & bits.wrapping_sub(1));
-    std::iter::successors(Some(bits), clear_lowest).take_while(|bits| *bits != 0).map(u64::trailing_zeros)
 }
 
 impl Unit {

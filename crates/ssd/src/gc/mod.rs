@@ -35,6 +35,13 @@ pub struct GcConfig {
 
 impl Default for GcConfig {
     fn default() -> Self {
-        Self { victim: VictimConfig::default(), planner: PlannerConfig::default(), throttle: 0, spare_blocks: 200, frontiers: 1, free_blocks: 1 }
+        Self {
+            victim: VictimConfig::default(),
+            planner: PlannerConfig::default(),
+            throttle: 0,
+            spare_blocks: 200,
+            frontiers: 1,
+            free_blocks: 1,
+        }
     }
 }

@@ -123,7 +123,7 @@ impl<P: Probe> Events<P> {
                 time.add(current.queued.command.purpose, self.now_ns - since);
             }
         }
-        stats::Times { dies, buses: self.usage.buses.clone() }
+        stats::Times { dies, buses: self.usage.buses.clone(), lock_step: None }
     }
 
     /// No command that is not done has started, or will start, before this, ns.

@@ -3,6 +3,7 @@
 use flashweir_trace::{LogRecord, Request};
 
 use super::{Command, CommandKind, Purpose};
+use crate::power::{HostEntry, PageEntry};
 
 /// A command as it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +138,10 @@ pub struct Recorded {
     pub dirty_pages: Vec<DirtyRecord>,
     /// Writes that waited for room in the write buffer, by time; no two at once.
     pub full: Vec<FullRecord>,
+    /// What the commands did to pages (see [`crate::Options::power_cuts`]), in no particular order.
+    pub pages: Vec<PageEntry>,
+    /// What the host changed, in the order in which it takes effect; likewise.
+    pub host: Vec<HostEntry>,
     /// Nothing that is still to be recorded starts before this, ns.
     pub settled_ns: u64,
 }

@@ -49,6 +49,11 @@ impl<P: Probe> Timeline<P> {
         self.dies.iter().map(|die| die.register_ns).min().unwrap_or(0).max(now_ns)
     }
 
+    /// When a die is free, ns.
+    pub(crate) fn free_ns(&self, die: u32) -> u64 {
+        self.dies[die as usize].array_ns
+    }
+
     /// Runs a command at `now_ns` or when its die is free. Returns its end, ns.
     #[inline]
     pub(crate) fn run(&mut self, now_ns: u64, command: &Command) -> u64 {

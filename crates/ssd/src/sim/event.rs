@@ -94,7 +94,8 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             writes_under_way: 0,
             queue_depth,
             unbound: VecDeque::new(),
-            buffer: (pages > 0).then(|| WriteBuffer::new(pages, queues)),
+            buffer: (pages > 0)
+                .then(|| WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), queues)),
             ack: config.buffer.ack,
             stalled: VecDeque::new(),
             full_since_ns: None,
@@ -246,7 +247,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         }
         self.events.submitted = 0;
         for part in self.core.parts(request.lba, request.end()) {
-            self.core.counters.host_pages_written += 1;
+            self.core.counters.host_pages_written += self.core.flash_pages(part);
             if !self.bind(tag, part)? {
                 self.expect(tag, 1);
                 self.unbound.push_back((tag, part));
@@ -275,7 +276,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         }
         let page_sectors = self.core.page_sectors.get() as u32;
         for part in self.core.parts(request.lba, request.end()) {
-            if part.end - part.first == page_sectors
+            while part.end - part.first == page_sectors
                 && let Some(buffer) = &mut self.buffer
                 && let Some((slot, entry)) = buffer.forget(part.lpn)
             {
@@ -370,11 +371,12 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
     }
 
     fn stats(&self) -> Stats {
-        self.ledger.stats(&self.core.counters, &self.events.usage, self.events.now_ns)
+        self.ledger.stats(&self.core, &self.events.usage, self.events.now_ns)
     }
 
     fn take_recorded(&mut self) -> Recorded {
-        let recorded = self.events.probe.take();
+        let mut recorded = self.events.probe.take();
+        self.core.content.put_times(&mut recorded);
         let settled_ns = self.events.settled_ns().min(self.full_since_ns.unwrap_or(u64::MAX));
         Recorded { settled_ns, ..recorded }
     }

@@ -3,6 +3,7 @@
 use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
+use crate::core::Core;
 use crate::error::RunError;
 use crate::host::{HostConfig, open};
 use crate::nand::{Probe, RequestRecord, Usage};
@@ -102,9 +103,11 @@ impl Ledger {
     }
 
     /// The statistics; `horizon_ns` is the end of the last command.
-    pub(super) fn stats(&self, counters: &Counters, usage: &Usage, horizon_ns: u64) -> Stats {
+    pub(super) fn stats<C>(&self, core: &Core<C>, usage: &Usage, horizon_ns: u64) -> Stats {
         Stats {
-            counters: counters.clone(),
+            counters: core.counters.clone(),
+            collections: core.collections.clone(),
+            lock_step: None,
             latencies: self.latencies.clone(),
             dies: usage.dies.clone(),
             buses: usage.buses.clone(),

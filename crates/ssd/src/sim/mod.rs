@@ -3,6 +3,7 @@
 
 mod event;
 mod ledger;
+mod managed;
 mod timeline;
 
 use std::ops::Range;
@@ -10,17 +11,19 @@ use std::ops::Range;
 use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
-use crate::content::{Content, Unchecked, Versions};
+use crate::content::{Content, Observers, Unchecked};
 use crate::core::{AHEAD, Core};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
 use crate::nand::Probe;
 use crate::nand::probe::{Off, Recorded, Recorder};
+use crate::power::{self, Baseline};
 use crate::stats::{Completion, Counters, Stats, Times};
 
 use event::EventDrive;
 use ledger::Ledger;
+use managed::ManagedDrive;
 use timeline::TimelineDrive;
 
 /// Sectors of flash that verification can keep track of: 128 TiB of them.
@@ -35,9 +38,11 @@ pub struct Options {
     pub verify: bool,
     /// Keep records of commands and requests for [`Simulation::take_recorded`].
     pub record: bool,
+    /// Keep track of what is on flash at any time, for [`crate::PowerCuts`]. Implies `record`.
+    pub power_cuts: bool,
 }
 
-/// A drive with its host: one of two time paths, with or without probe and checks.
+/// A drive with its host: one of the time paths, with or without probe and checks.
 trait Drive: Send {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
     fn finish(&mut self) -> Result<(), RunError>;
@@ -57,6 +62,7 @@ trait State {
     fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError>;
     fn counters(&self) -> &Counters;
     fn forget_counts(&mut self);
+    fn begin_journal(&mut self) -> Baseline;
     fn geometry(&self) -> &Geometry;
     fn wear(&self) -> Wear;
     fn free_blocks(&self, channel: u32) -> u64;
@@ -74,10 +80,15 @@ impl Simulation {
         if options.verify {
             check_versions(&Geometry::new(config)?)?;
         }
+        let Options { verify, power_cuts, .. } = options;
+        if power_cuts {
+            power::check(config, &Geometry::new(config)?)?;
+        }
         let in_order = !matches!(config.ftl, FtlConfig::Direct(_));
-        let drive = if options.verify || options.record {
-            let content = |geometry: &Geometry| options.verify.then(|| Versions::new(geometry, in_order));
-            if options.record {
+        let record = options.record || power_cuts;
+        let drive = if verify || record {
+            let content = |geometry: &Geometry| Observers::new(geometry, verify, power_cuts, in_order);
+            if record {
                 build(config, options, content, Recorder::default())?
             } else {
                 build(config, options, content, Off)?
@@ -160,6 +171,11 @@ impl Simulation {
         self.drive.state().free_blocks(channel)
     }
 
+    /// From now on, what commands do to the flash is recorded (see [`Options::power_cuts`]). Returns what is there.
+    pub(crate) fn begin_journal(&mut self) -> Baseline {
+        self.drive.state_mut().begin_journal()
+    }
+
     /// What was recorded since the last call (see [`Options::record`]).
     pub fn take_recorded(&mut self) -> Recorded {
         self.drive.take_recorded()
@@ -179,7 +195,9 @@ fn build<C: Content + Send + 'static, P: Probe + Clone + Send + 'static>(
     probe: P,
 ) -> Result<Box<dyn Drive>, ConfigError> {
     let core = Core::new(config, options.seed, content)?;
-    Ok(if config.uses_events() {
+    Ok(if config.is_managed() {
+        Box::new(ManagedDrive::new(config, core, probe))
+    } else if config.uses_events() {
         Box::new(EventDrive::new(config, core, probe))
     } else {
         Box::new(TimelineDrive::new(config, core, probe))
@@ -239,6 +257,10 @@ impl<C: Content> State for Core<C> {
 
     fn forget_counts(&mut self) {
         self.counters = Counters::default();
+    }
+
+    fn begin_journal(&mut self) -> Baseline {
+        self.content.begin().unwrap_or_default()
     }
 
     fn geometry(&self) -> &Geometry {

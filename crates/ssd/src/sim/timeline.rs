@@ -7,7 +7,7 @@ use flashweir_trace::{Op, Request};
 
 use super::ledger::is_empty;
 use super::{Drive, Ledger, State};
-use crate::buffer::{Ack, WriteBuffer};
+use crate::buffer::{Ack, Incoming, WriteBuffer};
 use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::core::{AHEAD, Core, Part};
@@ -49,7 +49,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         };
         let pages = config.buffer_pages();
         let buffer = (pages > 0).then(|| Buffered {
-            buffer: WriteBuffer::new(pages, core.geometry.units()),
+            buffer: WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), core.geometry.units()),
             ack: config.buffer.ack,
             under_way: BinaryHeap::new(),
         });
@@ -118,7 +118,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         }
         let page_sectors = self.core.page_sectors.get() as u32;
         for part in self.core.parts(request.lba, request.end()) {
-            self.core.counters.host_pages_written += 1;
+            self.core.counters.host_pages_written += self.core.flash_pages(part);
             let whole = part.end - part.first == page_sectors;
             self.core.write(now, NOBODY, part, whole, Stage::Direct, &mut self.line)?;
         }
@@ -130,7 +130,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     fn write_buffered(&mut self, now: u64, number: u64, request: &Request) -> Result<u64, RunError> {
         let mut now = now;
         let mut full_since = None;
-        for part in self.core.parts(request.lba, request.end()) {
+        for part in self.core.entries(request.lba, request.end()) {
             self.core.counters.host_pages_written += 1;
             let admitted = self.admit(now, number, part)?;
             if P::ON && admitted > now {
@@ -150,20 +150,24 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     /// Takes a page into the buffer at `now` or when there is room. Returns when, ns.
     fn admit(&mut self, now: u64, request: u64, part: Part) -> Result<u64, RunError> {
         let mut now = now;
-        let unit = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
+        let queue = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
+        let incoming = Incoming { lpn: part.lpn, first: part.first, end: part.end, queue, request };
         loop {
             self.release(now);
             let Some(Buffered { buffer, .. }) = &mut self.buffer else { return Ok(now) };
-            let joined = buffer.join(part.lpn, part.first, part.end);
+            let joined = buffer.join(&incoming);
             if joined.is_some() {
                 self.core.counters.coalesced += 1;
             }
-            if let Some(slot) = joined.or_else(|| buffer.insert(part.lpn, part.first, part.end, unit)) {
-                self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
+            let entered = joined.map(|slot| (slot, None)).or_else(|| buffer.insert(&incoming));
+            if let Some((slot, older)) = entered {
+                if let Some(older) = older {
+                    self.core.content.inherit(Stage::Buffer(older), Stage::Buffer(slot));
+                }
+                self.core.content.stage(Stage::Buffer(slot), request, part.lpn, part.first..part.end);
                 if P::ON && joined.is_none() {
                     let entry = buffer.entry(slot);
                     entry.channel = self.core.alloc.fixed_channel(part.lpn, &self.core.geometry);
-                    entry.request = request;
                     self.line.probe.dirty_pages(now, entry.channel, 1);
                 }
                 return Ok(now);
@@ -235,7 +239,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         }
         let page_sectors = self.core.page_sectors.get() as u32;
         for part in self.core.parts(request.lba, request.end()) {
-            if part.end - part.first == page_sectors
+            while part.end - part.first == page_sectors
                 && let Some(Buffered { buffer, .. }) = &mut self.buffer
                 && let Some((slot, entry)) = buffer.forget(part.lpn)
             {
@@ -272,7 +276,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
     }
 
     fn times(&self) -> Times {
-        Times { dies: self.line.usage.dies.clone(), buses: self.line.usage.buses.clone() }
+        Times { dies: self.line.usage.dies.clone(), buses: self.line.usage.buses.clone(), lock_step: None }
     }
 
     fn state(&self) -> &dyn State {
@@ -284,11 +288,12 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
     }
 
     fn stats(&self) -> Stats {
-        self.ledger.stats(&self.core.counters, &self.line.usage, self.line.horizon_ns)
+        self.ledger.stats(&self.core, &self.line.usage, self.line.horizon_ns)
     }
 
     fn take_recorded(&mut self) -> Recorded {
-        let recorded = self.line.probe.take();
+        let mut recorded = self.line.probe.take();
+        self.core.content.put_times(&mut recorded);
         // A page that leaves the buffer is told of when the next request enters.
         let settled_ns =
             if self.buffer.is_some() { self.entered_ns } else { self.line.settled_ns(self.entered_ns) };

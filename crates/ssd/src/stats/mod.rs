@@ -2,8 +2,10 @@
 //!
 //! Everything is an integer until it is reported, so that the order of summation can't change a result.
 
+mod collections;
 mod latency;
 
+pub use collections::Collections;
 pub use latency::{Latencies, LatencySummary};
 
 use flashweir_trace::{Op, SECTOR_BYTES};
@@ -202,6 +204,8 @@ pub struct Times {
     pub dies: Vec<DieTime>,
     /// Of each channel's bus.
     pub buses: Vec<DieTime>,
+    /// Of a drive whose units go on together.
+    pub lock_step: Option<LockStepTimes>,
 }
 
 /// A request that is done, or has been worked out (see [`crate::Simulation::keep_completions`]).
@@ -226,6 +230,29 @@ impl Completion {
     }
 }
 
+/// How a drive whose units go on together spent its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LockStepTimes {
+    /// Cycles in which pages of the host were written, one a unit at most.
+    pub write_cycles: u64,
+    /// In cycles for the host, ns.
+    pub serving_ns: u64,
+    /// In collections, ns.
+    pub collecting_ns: u64,
+}
+
+impl LockStepTimes {
+    /// What was added to them since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            write_cycles: self.write_cycles - earlier.write_cycles,
+            serving_ns: self.serving_ns - earlier.serving_ns,
+            collecting_ns: self.collecting_ns - earlier.collecting_ns,
+        }
+    }
+}
+
 /// Everything that a run leaves behind.
 #[derive(Clone, Debug)]
 pub struct Stats {
@@ -237,6 +264,10 @@ pub struct Stats {
     pub dies: Vec<DieTime>,
     /// Time of each channel's bus by purpose.
     pub buses: Vec<DieTime>,
+    /// Data blocks merged in each collection.
+    pub collections: Collections,
+    /// Of a drive whose units go on together.
+    pub lock_step: Option<LockStepTimes>,
     /// From the first request's entry to the end of the last command or request, ns.
     pub simulated_ns: u64,
 }

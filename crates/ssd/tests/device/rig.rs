@@ -92,7 +92,7 @@ pub(crate) fn drive(settings: &[Setting]) -> Simulation {
     ])
     .expect("a legal drive");
     let full = std::mem::take(&mut config.precondition) == Precondition::Full;
-    let options = Options { seed: 1, verify: true, record: true };
+    let options = Options { seed: 1, verify: true, record: true, ..Options::default() };
     let mut simulation = Simulation::new(&config, options).expect("a legal drive");
     if full {
         let pages = simulation.geometry().logical_pages;

@@ -37,6 +37,31 @@ impl Draw {
         self.0.next_u64()
     }
 
+    /// An integer in `0..bound`, which is not zero.
+    #[inline]
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        Uniform::below(bound).draw(self)
+    }
+
+    /// An integer from `low` to `high`, both included.
+    #[inline]
+    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
+
+    /// A size from `low` to `low << octaves`: every octave equally likely, and every size in it.
+    #[inline]
+    pub(super) fn octaves(&mut self, low: u64, octaves: u64) -> u64 {
+        let floor = low << self.below(octaves);
+        floor + self.below(floor)
+    }
+
+    /// An integer in `0..bound` of which the n-th has a probability of about 1/n, up to a power of two.
+    #[inline]
+    pub(super) fn skewed(&mut self, bound: u64) -> u64 {
+        self.octaves(1, u64::from(bound.max(2).ilog2())) - 1
+    }
+
     /// A multiple of 2^-53 in (0, 1], uniform: a logarithm of it is finite.
     #[inline]
     pub(super) fn fraction(&mut self) -> f64 {
@@ -93,6 +118,21 @@ mod tests {
         let wide = Uniform::below(u64::MAX);
         assert!((0..100).all(|_| wide.draw(&mut draw) < u64::MAX));
         assert!((0..1000).all(|_| (0.0..=1.0).contains(&draw.fraction())));
+    }
+
+    #[test]
+    fn sizes_and_skewed_numbers_stay_in_their_range() {
+        let mut draw = Draw::new(7, Purpose::Addresses);
+        assert!((0..1000).all(|_| (3..=5).contains(&draw.between(3, 5)) && draw.below(2) < 2));
+        let sizes: Vec<u64> = (0..10_000).map(|_| draw.octaves(512, 7)).collect();
+        assert!(sizes.iter().all(|size| (512..65_536).contains(size)));
+        // A seventh in each octave; six standard deviations.
+        assert!(sizes.iter().filter(|size| **size >= 32_768).count().abs_diff(1429) < 210);
+        let ranks: Vec<u64> = (0..10_000).map(|_| draw.skewed(1000)).collect();
+        assert!(
+            ranks.iter().all(|rank| *rank < 511) && ranks.iter().filter(|rank| **rank == 0).count() > 900
+        );
+        assert_eq!((draw.skewed(1), draw.skewed(3)), (0, 0));
     }
 
     #[test]

@@ -14,11 +14,16 @@ pub enum Kind {
     Zipf,
     /// A share of the starts gets its own share of the requests.
     HotCold,
+    /// Large files copied to a file system, and deleted when it is full.
+    FileCopy,
+    /// The file system of a desktop in daily use.
+    Desktop,
 }
 
 impl Kind {
     /// All kinds, in the order of the documentation.
-    pub const ALL: [Kind; 4] = [Kind::Random, Kind::Sequential, Kind::Zipf, Kind::HotCold];
+    pub const ALL: [Kind; 6] =
+        [Kind::Random, Kind::Sequential, Kind::Zipf, Kind::HotCold, Kind::FileCopy, Kind::Desktop];
 
     /// The name in a spec.
     pub const fn name(self) -> &'static str {
@@ -27,6 +32,8 @@ impl Kind {
             Kind::Sequential => "sequential",
             Kind::Zipf => "zipf",
             Kind::HotCold => "hotcold",
+            Kind::FileCopy => "filecopy",
+            Kind::Desktop => "desktop",
         }
     }
 
@@ -39,6 +46,12 @@ impl Kind {
             }
             Kind::Zipf => "the k-th most popular start has probability proportional to k^-theta",
             Kind::HotCold => "a hot share of the starts gets its own share of the requests",
+            Kind::FileCopy => {
+                "writes of a file system to which music and films are copied, and where some are deleted"
+            }
+            Kind::Desktop => {
+                "writes of a file system on which somebody surfs, writes, develops, plays and downloads"
+            }
         }
     }
 
@@ -63,6 +76,8 @@ pub struct Key {
 }
 
 const PLACED: &[Kind] = &[Kind::Zipf, Kind::HotCold];
+const DRAWN: &[Kind] = &[Kind::Random, Kind::Sequential, Kind::Zipf, Kind::HotCold];
+const VOLUMES: &[Kind] = &[Kind::FileCopy, Kind::Desktop];
 
 /// Every key of every kind, in the order of a canonical spec.
 pub const KEYS: &[Key] = &[
@@ -70,31 +85,73 @@ pub const KEYS: &[Key] = &[
     key("offset", &Kind::ALL, "size", "0B", "where the address range starts"),
     key(
         "size",
-        &Kind::ALL,
+        DRAWN,
         "size or list",
         "4KiB",
         "length of a request; `4KiB|16KiB:0.3` draws from a list, sizes without a share split the rest evenly",
     ),
     key(
         "align",
-        &Kind::ALL,
+        DRAWN,
         "size",
         "the smallest size; 512B for sequential",
         "requests start at the offset plus a multiple of this",
     ),
+    key(
+        "fs",
+        &[Kind::FileCopy],
+        "ntfs or fat",
+        "ntfs",
+        "the file system: NTFS on a drive, or FAT32 on a memory card",
+    ),
+    key(
+        "os",
+        &[Kind::Desktop],
+        "windows or ubuntu",
+        "windows",
+        "Windows XP on NTFS, or Ubuntu of 2009 on ext3",
+    ),
+    key(
+        "partition",
+        VOLUMES,
+        "size",
+        "31.5KiB; 4MiB for fat",
+        "what lies before the partition; the rest of the span is the volume",
+    ),
+    key(
+        "mean",
+        VOLUMES,
+        "size",
+        "60KiB; 20KiB for desktop",
+        "mean length of the requests, rounded to whole bytes",
+    ),
+    key(
+        "fill",
+        VOLUMES,
+        "share",
+        "0.8; 0.5 for desktop",
+        "how full the volume is kept, what the file system keeps for itself included",
+    ),
     key("count", &Kind::ALL, "requests", "1000000", "number of requests, flushes included"),
     key(
+        "written",
+        VOLUMES,
+        "size",
+        "what count requests write",
+        "bytes to write in all, rounded to whole sectors, instead of a count; the last request is cut to fit",
+    ),
+    key(
         "write",
-        &Kind::ALL,
+        DRAWN,
         "share",
         "what trim and flush leave",
         "share of the requests that write; the rest reads",
     ),
-    key("trim", &Kind::ALL, "share", "0.0", "share of the requests that discard"),
-    key("flush", &Kind::ALL, "share", "0.0", "share of the requests that flush"),
+    key("trim", DRAWN, "share", "0.0", "share of the requests that discard"),
+    key("flush", DRAWN, "share", "0.0", "share of the requests that flush"),
     key(
         "flush_every",
-        &Kind::ALL,
+        DRAWN,
         "requests",
         "never",
         "every n-th request is a flush; the shares are of the others",

@@ -11,10 +11,14 @@
 //!   address and draw none.
 //! - Integers are uniform to the last bit, logarithms and powers are `libm`'s.
 //!
+//! `filecopy` and `desktop` are made of other parts: [`volume`] says which.
+//!
 //! A new distribution is one file here, one arm in [`Kind`], and one in `Places` and `Addresses`.
 
 mod arrivals;
+mod desktop;
 mod draw;
+mod filecopy;
 mod hotcold;
 mod keys;
 mod mix;
@@ -25,6 +29,9 @@ mod share;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod volume;
+#[cfg(test)]
+mod volume_tests;
 mod zipf;
 
 pub use keys::{KEYS, Key, Kind};
@@ -38,6 +45,7 @@ use random::Random;
 use scatter::Scatter;
 use sequential::Sequential;
 use spec::{Layout, Places};
+use volume::{Place as Range, Volume};
 use zipf::Zipf;
 
 /// A distribution of starts.
@@ -53,6 +61,7 @@ enum Addresses {
     Sequential(Sequential),
     Zipf(Zipf),
     HotCold(HotCold),
+    Volume(Box<Volume>),
 }
 
 /// A stream of requests. Endless or bounded by the spec's count; cloning one forks the stream where it stands.
@@ -77,12 +86,22 @@ struct Frame {
 impl Spec {
     /// The workload, from its first request.
     pub fn generator(&self) -> Generator {
-        Generator { left: Some(self.count), ..self.endless() }
+        match self.places {
+            Places::Volume(options) if options.written_sectors.is_some() => {
+                self.with_end(None, options.written_sectors)
+            }
+            _ => self.with_end(Some(self.count), None),
+        }
     }
 
     /// The same stream without end: for preconditioning, which stops when the drive is ready. If it is timed, its
     /// clock stops after 584 years.
     pub fn endless(&self) -> Generator {
+        self.with_end(None, None)
+    }
+
+    /// The workload up to so many requests, or so many sectors written.
+    fn with_end(&self, left: Option<u64>, written_sectors: Option<u64>) -> Generator {
         let (starts, seed) = (self.starts(), self.seed);
         let scatter = |layout| (layout == Layout::Scattered).then(|| Scatter::new(starts, seed));
         let addresses = match self.places {
@@ -97,6 +116,11 @@ impl Spec {
                 let hot = hot_starts(starts, hot_share);
                 Addresses::HotCold(HotCold::new(starts, hot, hot_writes, scatter(layout), seed))
             }
+            Places::Volume(options) => {
+                let range = Range { lba: self.offset_sectors, sectors: self.span_sectors };
+                let clock = Clock::new(self.arrivals, seed);
+                Addresses::Volume(Box::new(Volume::new(&options, range, seed, clock, written_sectors)))
+            }
         };
         let frame = Frame {
             offset_sectors: self.offset_sectors,
@@ -105,7 +129,7 @@ impl Spec {
             ops: Ops::new(self.mix, seed),
             lengths: Lengths::new(&self.sizes, seed),
         };
-        Generator { addresses, frame, left: None }
+        Generator { addresses, frame, left }
     }
 }
 
@@ -119,6 +143,12 @@ impl Generator {
             Addresses::Sequential(places) => self.frame.fill(places, out, count),
             Addresses::Zipf(places) => self.frame.fill(places, out, count),
             Addresses::HotCold(places) => self.frame.fill(places, out, count),
+            Addresses::Volume(volume) => {
+                if !volume.fill(out, count) {
+                    self.left = Some(0);
+                    return false;
+                }
+            }
         }
         self.left = self.left.map(|left| left - count as u64);
         self.left != Some(0)

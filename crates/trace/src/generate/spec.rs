@@ -8,6 +8,7 @@ use super::{
     keys::{self, Kind, Pairs, bad_value},
     mix::{Mix, Size},
     share::Share,
+    volume::Options,
 };
 use crate::{SECTOR_BYTES, TraceError, quantity};
 
@@ -28,8 +29,17 @@ pub(super) enum Layout {
 pub(super) enum Places {
     Random,
     Sequential,
-    Zipf { theta: f64, layout: Layout },
-    HotCold { hot_share: Share, hot_writes: Share, layout: Layout },
+    Zipf {
+        theta: f64,
+        layout: Layout,
+    },
+    HotCold {
+        hot_share: Share,
+        hot_writes: Share,
+        layout: Layout,
+    },
+    /// Where a file system puts them; sizes and operations are its own too.
+    Volume(Options),
 }
 
 /// A workload to generate: a parsed and checked spec. [`super`] describes the language.
@@ -56,18 +66,25 @@ impl Spec {
         let pairs = Pairs::parse(text)?;
         let span_sectors = sectors(&pairs, "span", 16 << 30)?;
         let offset_sectors = sectors(&pairs, "offset", 0)?;
-        let sizes = read_sizes(pairs.get("size").unwrap_or("4KiB"))?;
+        let places = read_places(&pairs)?;
+        let (sizes, written) = match places {
+            Places::Volume(options) => (
+                vec![Size { sectors: options.system.limit_sectors(), share: Share::ONE }],
+                options.expected_requests(),
+            ),
+            _ => (read_sizes(pairs.get("size").unwrap_or("4KiB"))?, None),
+        };
         let smallest = sizes.iter().map(|size| u64::from(size.sectors)).min().unwrap_or(1);
         let align = if pairs.kind == Kind::Sequential { 1 } else { smallest };
         let align_sectors = sectors(&pairs, "align", align * SECTOR_BYTES)?;
         let spec = Spec {
             kind: pairs.kind,
-            places: read_places(&pairs)?,
+            places,
             span_sectors,
             offset_sectors,
             align_sectors,
             sizes,
-            count: pairs.read("count", 1_000_000, NUMBER, positive)?,
+            count: pairs.read("count", written.unwrap_or(1_000_000), NUMBER, positive)?,
             mix: read_mix(&pairs)?,
             arrivals: read_arrivals(&pairs)?,
             seed: pairs.read("seed", 1, "expected a whole number below 2^64", |text| text.parse().ok())?,
@@ -84,24 +101,28 @@ impl Spec {
     /// The spec with every key that has a value, in a fixed order. Parses back to itself.
     pub fn canonical(&self) -> String {
         let bytes = |sectors: u64| quantity::format_bytes(sectors * SECTOR_BYTES);
-        let mut text = format!(
-            "{}:span={},offset={},size={},align={},count={}",
-            self.kind.name(),
-            bytes(self.span_sectors),
-            bytes(self.offset_sectors),
-            print_sizes(&self.sizes),
-            bytes(self.align_sectors),
-            self.count
-        );
+        let (span, offset) = (bytes(self.span_sectors), bytes(self.offset_sectors));
+        let mut text = format!("{}:span={span},offset={offset}", self.kind.name());
         let mut put = |key: &str, value: &dyn std::fmt::Display| {
             // Writing to a string can't fail.
             let _ = write!(text, ",{key}={value}");
         };
-        put("write", &self.mix.write);
-        put("trim", &self.mix.trim);
-        match self.mix.flush_every {
-            0 => put("flush", &self.mix.flush),
-            every => put("flush_every", &every),
+        if let Places::Volume(options) = self.places {
+            options.print(self.kind).iter().for_each(|(key, value)| put(key, value));
+            match options.written_sectors {
+                Some(written) => put("written", &bytes(written)),
+                None => put("count", &self.count),
+            }
+        } else {
+            put("size", &print_sizes(&self.sizes));
+            put("align", &bytes(self.align_sectors));
+            put("count", &self.count);
+            put("write", &self.mix.write);
+            put("trim", &self.mix.trim);
+            match self.mix.flush_every {
+                0 => put("flush", &self.mix.flush),
+                every => put("flush_every", &every),
+            }
         }
         match self.arrivals {
             Arrivals::Closed => {}
@@ -117,7 +138,7 @@ impl Spec {
             }
         }
         match self.places {
-            Places::Random | Places::Sequential => {}
+            Places::Random | Places::Sequential | Places::Volume(_) => {}
             Places::Zipf { theta, layout } => {
                 put("theta", &theta);
                 put("layout", &layout.name());
@@ -149,7 +170,7 @@ impl Spec {
         self.seed
     }
 
-    /// Requests in the workload, flushes included.
+    /// Requests in the workload, flushes included. About so many, where the spec says what is to be written instead.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -197,6 +218,9 @@ impl Spec {
         if let Some(size) = self.sizes.iter().find(|size| u64::from(size.sectors) > self.span_sectors) {
             let expected = format!("larger than the span, {}", bytes(self.span_sectors));
             return Err(bad_value("size", &bytes(size.sectors.into()), expected));
+        }
+        if let Places::Volume(options) = self.places {
+            options.check(self.span_sectors)?;
         }
         if let Places::HotCold { hot_share, .. } = self.places {
             let (starts, hot) = (self.starts(), hot_starts(self.starts(), hot_share));
@@ -299,6 +323,7 @@ fn print_sizes(sizes: &[Size]) -> String {
 fn read_places(pairs: &Pairs<'_>) -> Result<Places, TraceError> {
     let layout = |default| pairs.read("layout", default, "expected scattered or together", Layout::parse);
     Ok(match pairs.kind {
+        Kind::FileCopy | Kind::Desktop => Places::Volume(Options::read(pairs)?),
         Kind::Random => Places::Random,
         Kind::Sequential => Places::Sequential,
         Kind::Zipf => {

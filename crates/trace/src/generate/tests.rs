@@ -16,7 +16,7 @@ fn share_of(requests: &[Request], predicate: impl Fn(&Request) -> bool) -> f64 {
 }
 
 /// FNV-1a over every field: pins the streams across machines and versions.
-fn hash(requests: &[Request]) -> u64 {
+pub(super) fn hash(requests: &[Request]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let fields = |r: &Request| [r.time_ns, r.lba, r.sectors.into(), r.stream.into(), r.op as u64];
     for byte in requests.iter().flat_map(fields).flat_map(u64::to_le_bytes) {
@@ -108,7 +108,8 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(text in "(random|zipf|hotcold|sequential)?:?([a-z_]{3,6}=[0-9KiB.us|:]{0,8},?){0,4}") {
+    fn no_text_panics(text in "(random|zipf|hotcold|sequential|filecopy|desktop)?:?\
+                                    ([a-z_]{3,6}=[0-9KiB.us|:]{0,8},?){0,4}") {
         let _ = Spec::parse(&text);
     }
 }
@@ -223,7 +224,7 @@ fn every_refusal_says_what_is_right() {
             "randm:span=1GiB",
             "workload \"randm\": no such kind (did you mean `random`?); the kinds are random,",
         ),
-        ("fancy", "no such kind; the kinds are random, sequential, zipf, hotcold"),
+        ("fancy", "no such kind; the kinds are random, sequential, zipf, hotcold, filecopy, desktop"),
         (
             "random:spam=1GiB",
             "workload key \"spam\": no such key (did you mean `span`?); the keys of random are",
@@ -292,7 +293,7 @@ fn every_refusal_says_what_is_right() {
 #[test]
 fn keys_and_kinds_are_documented() {
     for kind in Kind::ALL {
-        assert!(!kind.help().is_empty() && kind.keys().count() >= 14);
+        assert!(!kind.help().is_empty() && kind.keys().count() >= 13);
     }
     assert!(KEYS.iter().all(|key| !key.help.is_empty() && !key.unit.is_empty() && !key.default.is_empty()));
 }

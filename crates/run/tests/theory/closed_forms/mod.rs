@@ -3,6 +3,7 @@
 //! Every function is plain arithmetic on `f64`; a rate and a time only have to be in the same unit. Each has a test
 //! against all numbers printed for it.
 
+pub(crate) mod hybrid;
 pub(crate) mod mapping;
 pub(crate) mod queueing;
 pub(crate) mod timing;

@@ -264,7 +264,7 @@ impl Dftl {
         self.page.wear()
     }
 
-    fn stuck(&self, unit: u32) -> RunError {
+    pub(super) fn stuck(&self, unit: u32) -> RunError {
         self.page.stuck(unit, self.reserve(unit))
     }
 

@@ -234,8 +234,8 @@ impl Bench {
             assert_eq!(valid.insert(ppn, key), None, "two keys on one physical page");
         }
         assert_eq!(page.valid_pages, valid.len() as u64);
-        let words = page.valid_bits.len() / page.blocks.all_erases().len();
-        let mut counts = vec![0; page.blocks.all_erases().len()];
+        let words = self.ftl.page.rules.words_per_block;
+        let mut counts = vec![0; page.valid_bits.len() / words];
         for ppn in valid.keys() {
             counts[(ppn / rules.pages_per_block) as usize] += 1;
         }

@@ -1,4 +1,4 @@
-//! The plain log-block FTL.
+//! The plain log: pages are appended in the order in which they come, and every merge is a full one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

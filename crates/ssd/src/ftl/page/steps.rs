@@ -56,21 +56,17 @@ impl PageFtl {
     }
 
     /// Moves a page of what would be collected next.
-    pub(in crate::ftl) fn follow_copy(
-        &mut self,
-        unit: u32,
-        flash: &mut impl Flash,
-    ) -> Result<bool, RunError> {
+    pub(in crate::ftl) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
         // Each turn but the last finds a victim without valid pages; there are no more of them than blocks.
         while self.take_victim(unit, true) {
             if self.move_page(unit, flash) {
-                return Ok(true);
+                return true;
             }
             if self.units[unit as usize].steps.victim.is_some() {
-                return Ok(false);
+                return false;
             }
         }
-        Ok(false)
+        false
     }
 
     /// Erases a victim that has nothing left.
@@ -82,10 +78,12 @@ impl PageFtl {
         self.erase_emptied(unit, flash)
     }
 
-    /// Lets go of a victim that still has valid pages: the next step picks the best one then. A FIFO goes on with the same.
+    /// Lets go of a victim that still has valid pages: the next step picks the best one then. A FIFO goes on with the same,
+    /// and so does a unit whose pages go into the block kept erased: another victim might not fit there.
     pub(in crate::ftl) fn suspend(&mut self, unit: u32) {
         let state = &mut self.units[unit as usize];
         if !matches!(self.rules.victim, Victim::Fifo)
+            && state.blocks.free() >= self.rules.held_back
             && let Some(block) = state.steps.victim.take()
         {
             state.blocks.fill(block, state.blocks.filled_at(block));

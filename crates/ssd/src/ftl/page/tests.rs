@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ftl::MergeKind;
 use crate::config::layers::{Layer, resolve};
+use crate::ftl::MergeKind;
 use crate::ftl::blocks::Index;
 
 /// What the array must be, from the reports of the layer alone: pages programmed of each block, by unit.

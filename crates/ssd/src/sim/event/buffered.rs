@@ -3,7 +3,7 @@
 use flashweir_trace::{Op, Request};
 
 use super::{BUFFER_TAG, Barrier, EventDrive};
-use crate::buffer::{Ack, WriteBuffer};
+use crate::buffer::{Ack, Incoming, WriteBuffer};
 use crate::content::{Content, Stage};
 use crate::core::Part;
 use crate::error::RunError;
@@ -49,16 +49,22 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
 
     /// Takes the remaining pages of a write into the buffer. Returns false if it is full before that.
     fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
-        let admitted = self.slots[tag as usize].as_ref().map_or(0, |slot| slot.admitted);
-        for part in self.core.parts(request.lba, request.end()).skip(admitted as usize) {
-            let unit = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
+        let (admitted, number) =
+            self.slots[tag as usize].as_ref().map_or((0, 0), |slot| (slot.admitted, slot.number));
+        for part in self.core.entries(request.lba, request.end()).skip(admitted as usize) {
+            let queue = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
+            let incoming =
+                Incoming { lpn: part.lpn, first: part.first, end: part.end, queue, request: number };
             let Some(buffer) = &mut self.buffer else { return Ok(true) };
-            let joined = buffer.join(part.lpn, part.first, part.end);
-            let entered = joined.or_else(|| buffer.insert(part.lpn, part.first, part.end, unit));
-            let Some(slot) = entered else {
+            let joined = buffer.join(&incoming);
+            let entered = joined.map(|slot| (slot, None)).or_else(|| buffer.insert(&incoming));
+            let Some((slot, older)) = entered else {
                 self.pump()?;
                 return Ok(false);
             };
+            if let Some(older) = older {
+                self.core.content.inherit(Stage::Buffer(older), Stage::Buffer(slot));
+            }
             if joined.is_some() {
                 self.core.counters.coalesced += 1;
             }
@@ -68,11 +74,10 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             if P::ON && joined.is_none() {
                 let entry = buffer.entry(slot);
                 entry.channel = self.core.alloc.fixed_channel(part.lpn, &self.core.geometry);
-                entry.request = self.slots[tag as usize].as_ref().map_or(0, |slot| slot.number);
                 self.events.probe.dirty_pages(self.events.now_ns, entry.channel, 1);
             }
             self.core.counters.host_pages_written += 1;
-            self.core.content.stage(Stage::Buffer(slot), part.lpn, part.first..part.end);
+            self.core.content.stage(Stage::Buffer(slot), number, part.lpn, part.first..part.end);
             if let Some(slot) = &mut self.slots[tag as usize] {
                 slot.admitted += 1;
             }

@@ -1,6 +1,10 @@
 //! Properties over random drives and workloads, everything under verification: the busy-until path and the event path
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
+mod managed;
+mod matrix;
+mod power;
+
 use flashweir_ssd::config::layers::{Layer, resolve};
 use std::collections::BTreeMap;
 
@@ -28,12 +32,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec!["striped", "striped", "dynamic"]),
         prop::sample::select(vec!["empty", "full"]),
     );
+    let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
     // Entries that each unit caches, if its map lies on flash.
-    let map = (
-        prop::sample::select(vec![None, None, None, None, None, Some(1), Some(9), Some(1000)]),
-        any::<bool>(),
-    );
-    (shape, gc, flash, host, map).prop_map(|(shape, gc, flash, host, (cached, batch))| {
+    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>());
+    (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, (cached, batch))| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
@@ -42,13 +44,12 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
-        let (frontiers, gap, alloc) =
-            if cached.is_some() { (1, 0, "striped") } else { (frontiers, gap, alloc) };
+        let (frontiers, gap, alloc) = if ftl == "dftl" { (1, 0, "striped") } else { (frontiers, gap, alloc) };
         // Read-first looks at the whole queue for every command, and a map on flash makes an overload's queue very long.
-        let open = open && !(cached.is_some() && sched == "read-first");
+        let open = open && !(ftl == "dftl" && sched == "read-first");
         // What translation pages need comes out of the spare blocks.
         let for_map = (pages * 4).div_ceil(page).div_ceil(pages_per_block.into()) + 2;
-        let more = if cached.is_some() { for_map * u64::from(pages_per_block) * 100 / pages + 1 } else { 0 };
+        let more = if ftl == "dftl" { for_map * u64::from(pages_per_block) * 100 / pages + 1 } else { 0 };
         let mut settings = vec![
             ("channels", channels.to_string()),
             ("chips", chips.to_string()),
@@ -74,10 +75,16 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("buffer.bytes", (buffer_pages * page).to_string()),
             ("precondition", precondition.into()),
         ];
-        if let Some(cached) = cached {
+        if ftl == "dftl" {
             settings.push(("ftl.kind", "dftl".into()));
             settings.push(("ftl.cache_bytes", (8 * units * cached).to_string()));
             settings.push(("ftl.batch_update", batch.to_string()));
+        } else if ftl != "page" {
+            let victims = ["gc.victim", "gc.frontiers", "gc.free_blocks"];
+            settings.retain(|(key, _)| {
+                !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind"
+            });
+            settings.push(("ftl.kind", ftl.into()));
         }
         if buffer_pages > 0 && ack_flash {
             settings.push(("buffer.ack", "flash".into()));
@@ -119,8 +126,9 @@ fn config(settings: &[(&'static str, String)], engine: &str) -> Option<Config> {
 }
 
 fn start(config: &Config, verify: bool) -> Simulation {
-    let mut simulation = Simulation::new(config, Options { seed: 5, verify, record: verify })
-        .expect("a checked configuration");
+    let mut simulation =
+        Simulation::new(config, Options { seed: 5, verify, record: verify, ..Options::default() })
+            .expect("a checked configuration");
     if config.precondition == flashweir_ssd::config::Precondition::Full {
         let pages = simulation.geometry().logical_pages;
         simulation.fill(0..pages).expect("a new drive takes its capacity");
@@ -165,7 +173,8 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
     let geometry = simulation.geometry();
     for command in &all.commands {
         let channel = (command.die / geometry.dies_per_channel()) as usize;
-        let erased = u64::from(command.kind == flashweir_ssd::CommandKind::Erase);
+        let is_erase = command.kind == flashweir_ssd::CommandKind::Erase;
+        let erased = if is_erase { u64::from(command.pages) } else { 0 };
         free[channel] = free[channel] + erased - u64::from(command.opens);
     }
     let counted: Vec<_> = channels.map(|channel| simulation.free_blocks(channel)).collect();
@@ -210,7 +219,8 @@ fn digest(stats: &Stats) -> String {
         .into_iter()
         .map(|op| (stats.latencies.summary(Some(0), op), stats.latencies.summary(Some(1), op)))
         .collect();
-    format!("{:?} {:?} {:?} {:?} {latencies:?}", stats.counters, stats.dies, stats.buses, stats.simulated_ns)
+    let Stats { counters, collections, lock_step, dies, buses, simulated_ns, .. } = stats;
+    format!("{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {simulated_ns:?} {latencies:?}")
 }
 
 /// A drive's settings and the requests that it gets.

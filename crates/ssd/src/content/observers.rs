@@ -1,0 +1,109 @@
+//! The checks of a run, each of which may be off: for runs that are watched anyway.
+
+use std::ops::Range;
+
+use super::{Content, Stage, Versions};
+use crate::ftl::Written;
+use crate::geometry::Geometry;
+use crate::nand::Command;
+use crate::nand::probe::Recorded;
+use crate::power::{Baseline, Journal};
+
+/// Those who are told where every sector goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Observers {
+    versions: Option<Versions>,
+    journal: Option<Journal>,
+}
+
+impl Observers {
+    /// `verify`: reads are held against writes. `journal`: what is on flash at any time is kept track of. `in_order` as for
+    /// [`Versions::new`].
+    pub(crate) fn new(geometry: &Geometry, verify: bool, journal: bool, in_order: bool) -> Self {
+        Self {
+            versions: verify.then(|| Versions::new(geometry, in_order)),
+            journal: journal.then(|| Journal::new(geometry)),
+        }
+    }
+}
+
+/// Tells both.
+macro_rules! tell {
+    ($observers:ident, $observer:ident => $call:expr) => {
+        if let Some($observer) = &mut $observers.versions {
+            $call;
+        }
+        if let Some($observer) = &mut $observers.journal {
+            $call;
+        }
+    };
+}
+
+impl Content for Observers {
+    const ON: bool = true;
+
+    fn stage(&mut self, stage: Stage, request: u64, lpn: u64, sectors: Range<u32>) {
+        tell!(self, observer => observer.stage(stage, request, lpn, sectors.clone()));
+    }
+
+    fn inherit(&mut self, from: Stage, to: Stage) {
+        tell!(self, observer => observer.inherit(from, to));
+    }
+
+    fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
+        tell!(self, observer => observer.program(stage, unit, written));
+    }
+
+    fn copy(&mut self, unit: u32, from: u32, to: u32) {
+        tell!(self, observer => observer.copy(unit, from, to));
+    }
+
+    fn copied(&mut self, unit: u32) {
+        tell!(self, observer => observer.copied(unit));
+    }
+
+    fn read_map(&mut self, unit: u32, ppn: u32) {
+        tell!(self, observer => observer.read_map(unit, ppn));
+    }
+
+    fn program_map(&mut self, unit: u32, ppn: u32) {
+        tell!(self, observer => observer.program_map(unit, ppn));
+    }
+
+    fn erase(&mut self, unit: u32, block: u32) {
+        tell!(self, observer => observer.erase(unit, block));
+    }
+
+    fn handed(&mut self, command: &Command, planes: u64) {
+        tell!(self, observer => observer.handed(command, planes));
+    }
+
+    fn unstage(&mut self, stage: Stage) {
+        tell!(self, observer => observer.unstage(stage));
+    }
+
+    fn trim(&mut self, request: u64, lpn: u64) {
+        tell!(self, observer => observer.trim(request, lpn));
+    }
+
+    fn read(&mut self, lpn: u64, sectors: Range<u32>, flash: Option<(u32, u32)>, staged: Option<Stage>) {
+        if let Some(versions) = &mut self.versions {
+            versions.read(lpn, sectors, flash, staged);
+        }
+    }
+
+    fn failure(&self) -> Option<&str> {
+        let of_versions = self.versions.as_ref().and_then(Versions::failure);
+        of_versions.or_else(|| self.journal.as_ref().and_then(Journal::failure))
+    }
+
+    fn begin(&mut self) -> Option<Baseline> {
+        self.journal.as_mut().and_then(Journal::begin)
+    }
+
+    fn put_times(&mut self, recorded: &mut Recorded) {
+        if let Some(journal) = &mut self.journal {
+            journal.put_times(recorded);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! BAST: each data block that is overwritten has one log block of its own (Kim et al. 2002).
+//!
+//! A page that has no place in its data block is appended to the data block's log block. If there is none, and none is free,
+//! the log block written longest ago is collected; so is one that is full, before the unit's next write. What
+//! a collection costs depends on what the log block holds: all pages in order, and it takes the data block's place (a
+//! switch merge); the first pages in order, and it is completed with copies and does so (a partial one); anything
+//! else, and the data block is merged in full, and the log block erased.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::unit::Unit;
+use super::{Flash, Rules, RunError, Step};
+use crate::ftl::MergeKind;
+
+/// No settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Config {}
+
+/// The log blocks of data blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Own {
+    /// By data block: the slot that took its last page, with 1 added; zero is none.
+    slots: Vec<u32>,
+    /// The log block that has no room left. There is one at most.
+    full: Option<u32>,
+    /// The physical block that was a data block until a completed log block took its place; it waits to be erased.
+    replaced: Option<u32>,
+}
+
+impl Own {
+    /// For so many data blocks; none if log blocks belong to nobody.
+    pub(super) fn new(data_blocks: usize) -> Self {
+        Self { slots: vec![0; data_blocks], full: None, replaced: None }
+    }
+
+    /// The log block of a data block.
+    #[inline]
+    pub(super) fn slot(&self, block: u32) -> Option<u32> {
+        self.slots.get(block as usize)?.checked_sub(1)
+    }
+
+    /// A log block that has to be collected before the unit writes any page.
+    #[inline]
+    pub(super) fn full(&self) -> Option<u32> {
+        self.full
+    }
+
+    pub(super) fn set_slot(&mut self, block: u32, slot: u32) {
+        self.slots[block as usize] = slot + 1;
+    }
+
+    /// A data block has no log block any more, if this is its one.
+    pub(super) fn forget(&mut self, block: u32, slot: u32) {
+        if self.slot(block) == Some(slot) {
+            self.slots[block as usize] = 0;
+        }
+        self.full.take_if(|full| *full == slot);
+    }
+}
+
+impl Unit {
+    /// A page was appended to the log block of its data block: that is the one written last.
+    pub(super) fn wrote_to_own(&mut self, block: u32, slot: u32) {
+        self.own.set_slot(block, slot);
+        self.log.remove(slot);
+        self.log.push(slot);
+        if self.log.is_closed(slot) {
+            self.own.full = Some(slot);
+        }
+    }
+
+    /// The data block that the first page of a log block belongs to.
+    pub(super) fn owner_of(&self, slot: u32) -> u32 {
+        self.log.key(slot * self.pages_per_block) / self.pages_per_block
+    }
+
+    /// The log block of a data block, if its pages are the first ones in order.
+    pub(super) fn own_in_order(&self, block: u32) -> Option<u32> {
+        let slot = self.own.slot(block)?;
+        let (position, key) = (slot * self.pages_per_block, block * self.pages_per_block);
+        (0..self.log.next(slot)).all(|page| self.log.key(position + page) == key + page).then_some(slot)
+    }
+
+    /// Makes the next step of a collection: of the full log block, or else of that written longest ago, if no other is free.
+    pub(super) fn collect_own_step(
+        &mut self,
+        rules: &Rules,
+        flash: &mut impl Flash,
+    ) -> Result<Option<Step>, RunError> {
+        if self.erase_replaced(flash) {
+            return Ok(Some(Step::Erase));
+        }
+        let oldest = if self.spare_blocks(rules) == 0 { self.log.oldest() } else { None };
+        let Some(victim) = self.own.full.or(oldest) else { return Ok(None) };
+        if self.log.valid(victim) == 0 {
+            self.erase_slot(victim, flash);
+            return Ok(Some(Step::Erase));
+        }
+        let block = self.owner_of(victim);
+        let Some(slot) = self.completable(rules, block) else {
+            self.merge_in_full(rules, block, flash)?;
+            return Ok(Some(Step::Merge { block }));
+        };
+        let (old, copies) = self.complete(rules, block, slot, flash);
+        self.own.replaced = old;
+        if copies > 0 {
+            flash.merged(MergeKind::Partial);
+            return Ok(Some(Step::Merge { block }));
+        }
+        flash.merged(MergeKind::Switch);
+        self.erase_replaced(flash);
+        Ok(Some(Step::Erase))
+    }
+
+    /// Erases what a completed log block has taken the place of. Returns whether there was anything.
+    pub(super) fn erase_replaced(&mut self, flash: &mut impl Flash) -> bool {
+        let Some(physical) = self.own.replaced.take() else { return false };
+        self.erase(physical, flash);
+        flash.collected();
+        true
+    }
+}

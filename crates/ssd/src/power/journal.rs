@@ -1,0 +1,356 @@
+//! The journal: what every command does to the pages of the flash, and what the host wrote, in the order in which the drive
+//! decides it. When the commands have run, [`Journal::put_times`] adds the times.
+//!
+//! Each page carries in its spare area its logical page and its *sequence*, a number that grows with every program of the
+//! host; copies keep it. A page may hold sectors of several requests, so each sector has a *version*, which stands for its
+//! request. Both are counted from one source, in the order in which writes and trims take effect.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::content::{Content, Stage};
+use crate::ftl::Written;
+use crate::geometry::Geometry;
+use crate::nand::probe::Recorded;
+use crate::nand::{Command, CommandKind, CommandRecord};
+
+/// Version of sectors that were never written.
+pub(super) const NOTHING: u64 = 0;
+
+/// A page as it is on flash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Spare area: the logical page.
+    pub(super) lpn: u64,
+    /// Spare area: of two images of a logical page, the one with the higher number is newer.
+    pub(super) sequence: u64,
+    /// Versions of the sectors; one for all of them if they are the same.
+    versions: Box<[u64]>,
+}
+
+impl Image {
+    /// The page of these sectors.
+    pub(super) fn new(lpn: u64, sequence: u64, versions: &[u64]) -> Self {
+        let is_uniform = versions.windows(2).all(|pair| pair[0] == pair[1]);
+        let versions = if is_uniform { &versions[..1] } else { versions };
+        Self { lpn, sequence, versions: versions.into() }
+    }
+
+    /// The version of a sector.
+    pub(super) fn version(&self, sector: usize) -> u64 {
+        self.versions[sector.min(self.versions.len() - 1)]
+    }
+}
+
+/// A change of the flash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// A page can be read from now on. `None`: nothing of the host is in it.
+    Programmed { page: u64, image: Option<Arc<Image>> },
+    /// Pages can't be read any more.
+    Erased(Range<u64>),
+}
+
+/// A change of the flash, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageEntry {
+    /// When, ns.
+    pub(super) time_ns: u64,
+    /// Its place in the journal, which is the order of those of a die.
+    pub(super) number: u64,
+    pub(super) change: Change,
+}
+
+/// The host changed sectors of a logical page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostEntry {
+    /// The number of the request.
+    pub(super) request: u64,
+    pub(super) lpn: u64,
+    pub(super) sectors: Range<u32>,
+    pub(super) version: u64,
+    /// They were trimmed; the sequence of the trim among those of pages.
+    pub(super) trim: Option<u64>,
+}
+
+/// A logical page that holds nothing, though there may be older images of it on flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Trim {
+    pub(super) sequence: u64,
+    pub(super) version: u64,
+}
+
+/// What is there when the run starts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Baseline {
+    pub(super) page_sectors: u32,
+    pub(super) logical_pages: u64,
+    /// By physical page.
+    pub(super) images: Vec<Option<Arc<Image>>>,
+    /// By logical page.
+    pub(super) trims: BTreeMap<u64, Trim>,
+    /// Versions up to this one were there before.
+    pub(super) last_version: u64,
+}
+
+/// What a unit was told of and no command was handed over for.
+#[derive(Clone, Debug, Default)]
+struct Told {
+    /// Pages moved that no command was made for.
+    moved: Vec<Change>,
+    /// For each command to come, what it does.
+    commands: VecDeque<Vec<Change>>,
+}
+
+/// A command handed to its die: its kind, its place in the journal, and what it does.
+type Handed = (CommandKind, u64, Vec<Change>);
+
+/// Keeps the journal.
+#[derive(Clone, Debug)]
+pub(crate) struct Journal {
+    page_sectors: u32,
+    logical_pages: u64,
+    unit_pages: u64,
+    pages_per_block: u32,
+    planes: u32,
+    /// Whether time runs.
+    begun: bool,
+    /// The last number given to a version or a sequence.
+    last: u64,
+    /// By physical page: what it will hold when all commands made have run.
+    images: Vec<Option<Arc<Image>>>,
+    trims: BTreeMap<u64, Trim>,
+    /// The direct page first, then by entry of the buffer: logical page and versions.
+    staged: Vec<(u64, Vec<u64>)>,
+    units: Vec<Told>,
+    /// By die: commands that have not been recorded yet.
+    dies: Vec<VecDeque<Handed>>,
+    /// Changes numbered so far.
+    numbered: u64,
+    host: Vec<HostEntry>,
+    failure: Option<String>,
+}
+
+impl Journal {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        Self {
+            page_sectors: geometry.page_sectors,
+            logical_pages: geometry.logical_pages,
+            unit_pages: geometry.unit_pages(),
+            pages_per_block: geometry.pages_per_block,
+            planes: geometry.planes,
+            begun: false,
+            last: NOTHING,
+            images: vec![None; geometry.physical_pages() as usize],
+            trims: BTreeMap::new(),
+            staged: Vec::new(),
+            units: vec![Told::default(); geometry.units() as usize],
+            dies: vec![VecDeque::new(); geometry.total_dies() as usize],
+            numbered: 0,
+            host: Vec::new(),
+            failure: None,
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    fn physical(&self, unit: u32, ppn: u32) -> u64 {
+        u64::from(unit) * self.unit_pages + u64::from(ppn)
+    }
+
+    fn staged(&mut self, stage: Stage) -> &mut (u64, Vec<u64>) {
+        let at = match stage {
+            Stage::Direct => 0,
+            Stage::Buffer(slot) => slot as usize + 1,
+        };
+        if at >= self.staged.len() {
+            self.staged.resize(at + 1, (0, Vec::new()));
+        }
+        let staged = &mut self.staged[at];
+        staged.1.resize(self.page_sectors as usize, NOTHING);
+        staged
+    }
+
+    /// What the sectors of a page hold that are not written now.
+    fn beneath(&self, lpn: u64, old: Option<(u32, u32)>) -> Option<Arc<Image>> {
+        match old {
+            Some((unit, ppn)) => self.images[self.physical(unit, ppn) as usize].clone(),
+            None => self.trims.get(&lpn).map(|trim| Arc::new(Image::new(lpn, 0, &[trim.version]))),
+        }
+    }
+
+    /// A page is written: at once before the run starts.
+    fn put(&mut self, page: u64, image: Option<Arc<Image>>) -> Change {
+        self.images[page as usize].clone_from(&image);
+        Change::Programmed { page, image }
+    }
+
+    fn will(&mut self, unit: u32, changes: Vec<Change>) {
+        if self.begun {
+            self.units[unit as usize].commands.push_back(changes);
+        }
+    }
+
+    fn fail(&mut self, detail: impl FnOnce() -> String) {
+        if self.failure.is_none() {
+            self.failure = Some(detail());
+        }
+    }
+
+    /// The changes that a command made, with their times: a page can be read when it has been programmed, pages moved by one
+    /// command one after the other in even shares of its time; a block is gone when its erase starts.
+    fn spread(&mut self, record: &CommandRecord, into: &mut Vec<PageEntry>) {
+        let Some((kind, number, changes)) = self.dies[record.die as usize].pop_front() else {
+            self.fail(|| {
+                format!("die {}: a command ran that none was told of: {:?}", record.die, record.kind)
+            });
+            return;
+        };
+        if kind != record.kind {
+            self.fail(|| format!("die {}: {:?} ran when {kind:?} was next", record.die, record.kind));
+        }
+        let share_ns = (record.end_ns - record.start_ns) / (changes.len() as u64).max(1);
+        let last = changes.len().saturating_sub(1);
+        for (place, change) in changes.into_iter().enumerate() {
+            let time_ns = match kind {
+                CommandKind::Erase => record.start_ns,
+                CommandKind::Copies => record.end_ns - share_ns * (last - place) as u64,
+                _ => record.end_ns,
+            };
+            into.push(PageEntry { time_ns, number: number + place as u64, change });
+        }
+    }
+}
+
+impl Content for Journal {
+    const ON: bool = true;
+
+    fn stage(&mut self, stage: Stage, request: u64, lpn: u64, sectors: Range<u32>) {
+        let version = self.next();
+        let staged = self.staged(stage);
+        staged.0 = lpn;
+        staged.1[sectors.start as usize..sectors.end as usize].fill(version);
+        if self.begun {
+            self.host.push(HostEntry { request, lpn, sectors, version, trim: None });
+        }
+    }
+
+    fn inherit(&mut self, from: Stage, to: Stage) {
+        *self.staged(to) = self.staged(from).clone();
+    }
+
+    fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
+        let (lpn, mut versions) = match stage {
+            Stage::Direct => std::mem::take(self.staged(stage)),
+            Stage::Buffer(_) => self.staged(stage).clone(),
+        };
+        if versions.contains(&NOTHING)
+            && let Some(beneath) = self.beneath(lpn, written.old)
+        {
+            for (sector, version) in versions.iter_mut().enumerate() {
+                *version = if *version == NOTHING { beneath.version(sector) } else { *version };
+            }
+        }
+        self.trims.remove(&lpn);
+        let image = Image::new(lpn, self.next(), &versions);
+        let change = self.put(self.physical(unit, written.ppn), Some(Arc::new(image)));
+        self.will(unit, vec![change]);
+    }
+
+    fn copy(&mut self, unit: u32, from: u32, to: u32) {
+        let image = self.images[self.physical(unit, from) as usize].clone();
+        let change = self.put(self.physical(unit, to), image);
+        if self.begun {
+            self.units[unit as usize].moved.push(change);
+        }
+    }
+
+    fn copied(&mut self, unit: u32) {
+        let moved = std::mem::take(&mut self.units[unit as usize].moved);
+        self.will(unit, moved);
+    }
+
+    fn read_map(&mut self, _: u32, _: u32) {}
+
+    fn program_map(&mut self, unit: u32, ppn: u32) {
+        let change = self.put(self.physical(unit, ppn), None);
+        self.will(unit, vec![change]);
+    }
+
+    fn erase(&mut self, unit: u32, block: u32) {
+        let first = self.physical(unit, block * self.pages_per_block);
+        let pages = first..first + u64::from(self.pages_per_block);
+        self.images[first as usize..pages.end as usize].fill(None);
+        self.will(unit, vec![Change::Erased(pages)]);
+    }
+
+    fn handed(&mut self, command: &Command, planes: u64) {
+        if !self.begun || command.kind == CommandKind::Read {
+            return;
+        }
+        let first = command.die * self.planes;
+        let parts: Vec<_> = (0..self.planes)
+            .filter(|plane| planes >> plane & 1 == 1)
+            .map(|plane| self.units[(first + plane) as usize].commands.pop_front())
+            .collect();
+        if parts.contains(&None) {
+            self.fail(|| format!("die {}: {:?} was told of no page", command.die, command.kind));
+        }
+        // Planes move their pages side by side.
+        let mut parts: Vec<_> = parts.into_iter().flatten().map(Vec::into_iter).collect();
+        let mut changes = Vec::new();
+        loop {
+            let before = changes.len();
+            changes.extend(parts.iter_mut().filter_map(Iterator::next));
+            if changes.len() == before {
+                break;
+            }
+        }
+        let number = self.numbered;
+        self.numbered += changes.len() as u64;
+        self.dies[command.die as usize].push_back((command.kind, number, changes));
+    }
+
+    fn unstage(&mut self, stage: Stage) {
+        self.staged(stage).1.clear();
+    }
+
+    fn trim(&mut self, request: u64, lpn: u64) {
+        let (version, sequence) = (self.next(), self.next());
+        self.trims.insert(lpn, Trim { sequence, version });
+        if self.begun {
+            let sectors = 0..self.page_sectors;
+            self.host.push(HostEntry { request, lpn, sectors, version, trim: Some(sequence) });
+        }
+    }
+
+    fn read(&mut self, _: u64, _: Range<u32>, _: Option<(u32, u32)>, _: Option<Stage>) {}
+
+    fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    fn begin(&mut self) -> Option<Baseline> {
+        self.begun = true;
+        Some(Baseline {
+            page_sectors: self.page_sectors,
+            logical_pages: self.logical_pages,
+            images: self.images.clone(),
+            trims: self.trims.clone(),
+            last_version: self.last,
+        })
+    }
+
+    fn put_times(&mut self, recorded: &mut Recorded) {
+        recorded.host = std::mem::take(&mut self.host);
+        for record in &recorded.commands {
+            if record.kind != CommandKind::Read {
+                self.spread(record, &mut recorded.pages);
+            }
+        }
+    }
+}
