@@ -70,9 +70,9 @@ bench-sweep: build-release
 sweep-many runs="100000": build-release
     python benches/sweep_many.py {{ runs }}
 
-# Closed forms at full size, to 0.5% (minutes; `just test-rust` has them small, to 1%)
+# Closed forms at full size, to 0.5% (minutes; `just test-rust` has them small, to 1%), and printed results by the models
 theory:
-    FLASHWEIR_FULL=1 cargo test --release --package flashweir-run --test theory
+    FLASHWEIR_FULL=1 cargo test --release --package flashweir-run --test theory --test models
 
 # Throws CASES damaged files at every trace reader, far more than the tests do
 fuzz cases="1000000":

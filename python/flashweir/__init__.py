@@ -1,8 +1,9 @@
 """Simulates multichannel SSDs under real block traces.
 
 `simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
-`read_sweep` reads what one has left; `trace_info`, `trace_convert` and `trace_generate` work on traces; `presets` and
-`schema` say what a drive can be. The command `flashweir` does the same.
+`read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
+`trace_info`, `trace_convert` and `trace_generate` work on traces; `presets` and `schema` say what a drive can be. The
+command `flashweir` does the same.
 """
 
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from flashweir.api import presets, refusals, schema, simulate, trace_convert, tr
 from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
+    from flashweir.policies import compare, judge
     from flashweir.sweeps import read_sweep, sweep
 
 __all__ = [
@@ -22,6 +24,8 @@ __all__ = [
     "Section",
     "TraceError",
     "__version__",
+    "compare",
+    "judge",
     "presets",
     "read_sweep",
     "refusals",
@@ -36,6 +40,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What only sweeps need is imported when it is first asked for: a single run starts sooner without it."""
+    if name in ("compare", "judge"):
+        from flashweir import policies
+
+        return getattr(policies, name)
     if name in ("read_sweep", "sweep"):
         from flashweir import sweeps
 

@@ -4,7 +4,7 @@ Axes with one value stand above the tables. Metrics that do not fit beside each 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
@@ -27,7 +27,8 @@ _ANY_WIDTH = 100_000
 # Two thirds of a usual verdict: it takes two lines, and long names of settings wrap before it takes more.
 _VERDICT_WIDTH = 30
 _NARROWEST = 8
-_STYLES = {"better": "green", "worse": "red"}
+_BAR_CELLS = 40
+STYLES = {"better": "green", "worse": "red"}
 
 
 def print_summary(summary: "pl.DataFrame", console: Console) -> None:
@@ -41,29 +42,62 @@ def print_summary(summary: "pl.DataFrame", console: Console) -> None:
     axes = summary.columns[: summary.columns.index("runs")]
     metrics = [name for name in summary.columns if f"{name} low" in summary.columns]
     varying = _print_constant(summary, axes, console)
-    plus_minus = "+-" if console.options.ascii_only else "±"
     rows = summary.to_dicts()
-    unlimited = console.options.update(max_width=_ANY_WIDTH)
-    cells = {
-        name: [_with_interval(row[name], row[f"{name} low"], row[f"{name} high"], plus_minus) for row in rows]
-        for name in metrics
-    }
+    groups = []
+    for name in metrics:
+        cells = [with_interval(row[name], row[f"{name} low"], row[f"{name} high"], console) for row in rows]
+        groups.append({name: [Text(cell) for cell in cells]})
     runs = [f"{row['runs']:,} ({row['failed']:,} failed)" if row["failed"] else f"{row['runs']:,}" for row in rows]
     settings = {name: [_plain_value(row[name]) for row in rows] for name in varying}
-    shown: list[str] = []
-    tables = []
-    for name in metrics:
-        table = _summary_table(settings, runs, {other: cells[other] for other in [*shown, name]})
+    print_columns(settings, runs, groups, console)
+
+
+def print_columns(
+    settings: Mapping[str, Sequence[str]],
+    runs: Sequence[str] | None,
+    groups: Sequence[Mapping[str, Sequence[Text]]],
+    console: Console,
+) -> None:
+    """Prints tables of the same rows: each has the settings, the runs, and as many groups of columns as fit.
+
+    Args:
+        settings: columns that every table begins with.
+        runs: a column after them; None leaves it out.
+        groups: columns that stay together, by their headings.
+        console: what to print on.
+    """
+    unlimited = console.options.update(max_width=_ANY_WIDTH)
+    shown: list[Mapping[str, Sequence[Text]]] = []
+    tables: list[Table] = []
+    for group in groups:
+        table = _columns(settings, runs, [*shown, group])
         if shown and console.measure(table, options=unlimited).maximum > console.width:
-            shown = [name]
-            tables.append(_summary_table(settings, runs, {name: cells[name]}))
+            shown = [group]
+            tables.append(_columns(settings, runs, shown))
         else:
-            shown.append(name)
+            shown.append(group)
             tables[-1:] = [table]
     for place, table in enumerate(tables):
         if place:
             console.print()
         console.print(table)
+
+
+def print_bars(rows: Sequence[tuple[str, float | None, str]], console: Console) -> None:
+    """Prints a bar a row, the largest value's the longest, with the row's name before it and its text behind."""
+    full = "#" if console.options.ascii_only else "█"
+    most = max((value for _, value, _ in rows if value is not None and math.isfinite(value)), default=0.0)
+    behind = max((len(text) for _, _, text in rows), default=0)
+    before = min(max((len(name) for name, _, _ in rows), default=0), console.width // 2)
+    cells = max(min(_BAR_CELLS, console.width - before - behind - 4), _NARROWEST)
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_header=False)
+    table.add_column(overflow="fold", max_width=before)
+    table.add_column(no_wrap=True, width=cells)
+    table.add_column(no_wrap=True)
+    for name, value, text in rows:
+        length = 0 if value is None or most <= 0 else max(round(cells * value / most), 0)
+        table.add_row(Text(name), Text(full * length), Text(text))
+    console.print(table)
 
 
 def print_comparison(comparison: "pl.DataFrame", console: Console) -> None:
@@ -134,7 +168,7 @@ def _shared(wanted: Sequence[int], left: int) -> list[int]:
 
 def _verdict(row: dict[str, Any]) -> Text:
     judged = judgement(row["metric"], row["difference"], row["significant"])
-    return Text(f"{row['verdict']}: {judged}" if judged else row["verdict"], style=_STYLES.get(judged or "", ""))
+    return Text(f"{row['verdict']}: {judged}" if judged else row["verdict"], style=STYLES.get(judged or "", ""))
 
 
 def _print_constant(frame: "pl.DataFrame", axes: Sequence[str], console: Console) -> list[str]:
@@ -146,14 +180,19 @@ def _print_constant(frame: "pl.DataFrame", axes: Sequence[str], console: Console
     return [name for name in axes if name not in constant]
 
 
-def _summary_table(settings: dict[str, list[str]], runs: Sequence[str], cells: dict[str, list[str]]) -> Table:
+def _columns(
+    settings: Mapping[str, Sequence[str]], runs: Sequence[str] | None, groups: Sequence[Mapping[str, Sequence[Text]]]
+) -> Table:
     table = _table()
     for name in settings:
         table.add_column(Text(name), overflow="fold")
-    for name in ("runs", *cells):
+    right: list[tuple[str, Sequence[Text]]] = [] if runs is None else [("runs", [Text(text) for text in runs])]
+    right += [(name, cells) for group in groups for name, cells in group.items()]
+    for name, _ in right:
         table.add_column(Text(name), justify="right", overflow="fold")
-    for row in zip(*settings.values(), runs, *cells.values(), strict=True):
-        table.add_row(*(Text(text) for text in row))
+    left = [[Text(text) for text in texts] for texts in settings.values()]
+    for row in zip(*left, *(cells for _, cells in right), strict=True):
+        table.add_row(*row)
     return table
 
 
@@ -161,7 +200,9 @@ def _table() -> Table:
     return Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
 
 
-def _with_interval(value: float | None, low: float | None, high: float | None, plus_minus: str) -> str:
+def with_interval(value: float | None, low: float | None, high: float | None, console: Console | None = None) -> str:
+    """`mean ± half-width`, or `mean (low to high)` where the interval is not symmetric; a value alone without one."""
+    plus_minus = "+-" if console is not None and console.options.ascii_only else "±"
     if value is None or low is None or high is None:
         return _number(value)
     down, up = value - low, high - value

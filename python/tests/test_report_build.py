@@ -14,7 +14,7 @@ from test_charts import with_recordings
 import flashweir
 from flashweir.cli.report import read_result, write_report
 from flashweir.cli.shape import difference
-from flashweir.report import build, page
+from flashweir.report import build, cells, page
 from flashweir.report.model import Block, Cell, Details, Facts, Figure, Section, Table, Text
 from flashweir.sweeps.frame import SweepFrame
 
@@ -242,7 +242,7 @@ def test_a_sweep_of_which_all_failed_has_no_tables_of_nothing() -> None:
     ],
 )
 def test_intervals(value: float, low: float, high: float, text: str) -> None:
-    assert build._estimate(value, low, high) == Cell(text, value)
+    assert cells.estimate(value, low, high) == Cell(text, value)
 
 
 def test_a_report_of_files(tmp_path: Path, result: dict[str, Any]) -> None:

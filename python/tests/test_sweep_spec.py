@@ -14,7 +14,8 @@ from flashweir import ConfigError
 from flashweir.quantity import number_of, shortened, write_like
 from flashweir.sweeps.axes import axis
 from flashweir.sweeps.derived import Expression
-from flashweir.sweeps.points import Planner, count_points, runs
+from flashweir.sweeps.estimate import estimate
+from flashweir.sweeps.points import Planner, count_points, count_runs, runs
 from flashweir.sweeps.spec import load
 
 MINIMAL = {"workloads": {"w": "random:span=32MiB,count=100"}}
@@ -147,6 +148,28 @@ def test_placeholders_fill_workloads_and_axes_that_do_not_act_are_not_crossed() 
     assert found[-1].axes == {"theta": None, "capacity": "128MiB"}
 
 
+def test_a_workload_may_have_settings_of_its_own_and_run_once() -> None:
+    table = {
+        "workloads": {"a": "random:span=32MiB,count=10", "b": "random:span=1MiB,count=10"},
+        "set": {"capacity": "64MiB", "channels": 2},
+        "set_for": {"b": {"capacity": "8MiB", "gc": {"victim": "fifo"}}},
+        "axes": {"gc.victim": ["greedy", "random"]},
+        "seeds": 3,
+        "once": ["b"],
+    }
+    spec = load(table)
+    found = list(runs(spec))
+    assert [(run.workload, run.seed) for run in found if run.axes["gc.victim"] == "random"] == [
+        ("a", 1), ("a", 2), ("a", 3), ("b", 1)]  # fmt: skip
+    assert len(found) == count_runs(spec) == 8
+    assert count_points(spec) == 4
+    # What an axis sets holds against both.
+    settings = {run.workload: run.spec["overrides"] for run in found if run.axes["gc.victim"] == "random"}
+    assert settings["a"] == {"capacity": "64MiB", "channels": 2, "gc.victim": "random"}
+    assert settings["b"] == {"capacity": "8MiB", "channels": 2, "gc.victim": "random"}
+    assert estimate(spec, Planner(), 1)["runs"] == 8
+
+
 def test_several_streams_make_one_workload() -> None:
     spec = load({"workloads": {"mix": {"a": "random:count=10", "b": "seq:count=10"}}})
     assert [stream["name"] for stream in next(runs(spec)).spec["workloads"]] == ["a", "b"]
@@ -211,6 +234,11 @@ def test_paths_are_relative_to_the_spec(tmp_path: Path) -> None:
         ({"verify": "yes"}, "true or false"),
         ({"skip_bad": -1}, "whole number"),
         ({"device": {"channels": 3}}, "under [set]"),
+        ({"set_for": {"v": {"channels": 3}}}, "set_for: 'v' is no workload"),
+        ({"set_for": {"w": {"chanels": 3}}}, "set_for.w.chanels: no key of a drive; did you mean channels?"),
+        ({"set_for": {"w": 3}}, "w: 3: expected a table"),
+        ({"once": ["v"]}, "once: 'v' is no workload"),
+        ({"once": "w"}, "once"),
     ],
 )
 def test_bad_specs_are_one_clear_line(change: dict[str, Any], message: str) -> None:

@@ -40,6 +40,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
     let mut workloads = Vec::new();
     let mut requests = Some(0u64);
     let mut pages = Some(0u64);
+    let mut generated = false;
     for (stream, workload) in (0u64..).zip(&run.workloads) {
         let Some(spec) = generator(workload, run.seed.map(|seed| seed.wrapping_add(stream)))? else {
             let path = Path::new(&workload.spec);
@@ -48,6 +49,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
             (requests, pages) = (None, None);
             continue;
         };
+        generated = true;
         if !run.wrap {
             workload::check_span(&spec, &geometry)?;
         }
@@ -74,6 +76,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         "memory_bytes": memory_bytes(&config, &geometry, pages, run.verify) + journal,
         "engine": config.engine_name(),
         "seed": run.seed.unwrap_or(1),
+        "seeded": generated || config.draws(),
     }))
 }
 

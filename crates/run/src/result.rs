@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use flashweir_ssd::config::layers::to_value;
-use flashweir_ssd::{Config, DieTime, Geometry, LatencySummary, Simulation, Stats};
+use flashweir_ssd::{Config, DieTime, Geometry, LatencySummary, MapCounts, Simulation, Stats};
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Map, Value, json};
 
@@ -57,8 +57,9 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "write_amplification": ratio(programmed as f64, written as f64),
         "flash": {
             "reads": flash.reads, "programs": flash.programs, "erases": flash.erases,
-            "host": counters.host, "gc": counters.gc,
+            "host": counters.host, "gc": counters.gc, "mapping": counters.mapping,
         },
+        "mapping": mapping(&counters.map),
         "time_share": shares(&stats.dies, elapsed),
         "bus_share": total_share(&stats.buses, elapsed),
         "bus_time_share": shares(&stats.buses, elapsed),
@@ -113,6 +114,13 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         result["series"] = warmup.series.clone();
     }
     result
+}
+
+/// How well the map was cached, where it lies on flash; zeros elsewhere.
+fn mapping(counts: &MapCounts) -> Value {
+    let mut mapping = json!(counts);
+    mapping["hit_ratio"] = ratio(counts.hits as f64, counts.lookups as f64);
+    mapping
 }
 
 /// A quotient, or null where there is nothing to divide by.

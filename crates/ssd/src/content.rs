@@ -41,6 +41,10 @@ pub(crate) trait Content: Clone {
     fn copy(&mut self, unit: u32, from: u32, to: u32);
     /// The pages moved in the unit since the last call go as one command.
     fn copied(&mut self, _unit: u32) {}
+    /// A translation page is read.
+    fn read_map(&mut self, unit: u32, ppn: u32);
+    /// A translation page is programmed.
+    fn program_map(&mut self, unit: u32, ppn: u32);
     /// A block is erased.
     fn erase(&mut self, unit: u32, block: u32);
     /// A command goes to its die. Each plane of `planes` takes part with the first thing that it was told of and that no
@@ -77,6 +81,10 @@ impl Content for Unchecked {
     #[inline]
     fn copy(&mut self, _: u32, _: u32, _: u32) {}
     #[inline]
+    fn read_map(&mut self, _: u32, _: u32) {}
+    #[inline]
+    fn program_map(&mut self, _: u32, _: u32) {}
+    #[inline]
     fn erase(&mut self, _: u32, _: u32) {}
     #[inline]
     fn unstage(&mut self, _: Stage) {}
@@ -94,6 +102,8 @@ impl Content for Unchecked {
 const NOTHING: u32 = 0;
 /// Version of sectors of an erased page: reading it is an error.
 const ERASED: u32 = u32::MAX - 1;
+/// Version of sectors of a translation page, which no read of the host may find.
+const MAP: u32 = u32::MAX - 2;
 
 /// Versions of all sectors.
 #[derive(Clone, Debug)]
@@ -188,7 +198,7 @@ impl Content for Versions {
     const ON: bool = true;
 
     fn stage(&mut self, stage: Stage, _: u64, lpn: u64, sectors: Range<u32>) {
-        self.last = if self.last >= ERASED - 1 { 1 } else { self.last + 1 };
+        self.last = if self.last >= MAP - 1 { 1 } else { self.last + 1 };
         let version = self.last;
         for sector in sectors {
             self.expected.set(lpn * self.sectors + u64::from(sector), version);
@@ -234,6 +244,20 @@ impl Content for Versions {
         }
     }
 
+    fn read_map(&mut self, unit: u32, ppn: u32) {
+        if self.on_flash(unit, ppn, 0) != MAP {
+            self.fail(|| format!("unit {unit}: page {ppn} was read as a translation page, which it is not"));
+        }
+    }
+
+    fn program_map(&mut self, unit: u32, ppn: u32) {
+        self.check_order(unit, ppn);
+        for sector in 0..self.sectors {
+            let at = self.physical(unit, ppn) + sector;
+            self.stored.set(at, MAP);
+        }
+    }
+
     fn erase(&mut self, unit: u32, block: u32) {
         let first = block * self.pages_per_block;
         for sector in self.physical(unit, first)..self.physical(unit, first + self.pages_per_block) {
@@ -260,8 +284,11 @@ impl Content for Versions {
             let found = if over == NOTHING { under } else { over };
             let expected = value_or_nothing(self.expected.get(lpn * self.sectors + u64::from(sector)));
             if found != expected {
-                let found =
-                    if found == ERASED { "an erased page".into() } else { format!("version {found}") };
+                let found = match found {
+                    ERASED => "an erased page".into(),
+                    MAP => "a translation page".into(),
+                    found => format!("version {found}"),
+                };
                 self.fail(|| {
                     format!(
                         "sector {sector} of page {lpn} read {found}, the last write was version {expected}"

@@ -8,12 +8,12 @@ mod pending;
 
 use flashweir_trace::Request;
 
-use crate::alloc::{Alloc, AllocView};
+use crate::alloc::{Alloc, AllocView, Home};
 use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::divisor::Divisor;
 use crate::error::{ConfigError, RunError};
-use crate::ftl::{Flash, Ftl, MergeKind, Step};
+use crate::ftl::{Flash, Ftl, MapWork, MergeKind, Step};
 use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
@@ -88,13 +88,30 @@ struct Sink<'a, X, C> {
     step: bool,
     /// Data blocks merged in full since the last collection was over.
     merged: u64,
+    /// Who waits for an entry of the map to be read: the caller's tag, or `None`.
+    reader: Option<u32>,
 }
 
 impl<X: Executor, C: Content> Sink<'_, X, C> {
     fn command(&self, unit: u32, kind: CommandKind) -> Command {
-        let die = unit / self.planes;
-        let purpose = Purpose::Gc;
-        Command { die, kind, purpose, opens: 0, pages: 1, read_ns: 0, bus_ns: 0, program_ns: 0, tag: NOBODY }
+        Command {
+            die: unit / self.planes,
+            kind,
+            purpose: Purpose::Gc,
+            opens: 0,
+            pages: 1,
+            read_ns: 0,
+            bus_ns: 0,
+            program_ns: 0,
+            tag: NOBODY,
+            awaited: false,
+        }
+    }
+
+    /// The next command submitted reads or writes this page.
+    fn touch(&mut self, unit: u32, ppn: u32) {
+        self.pending.flush(self.now_ns, self.executor, self.content);
+        self.executor.touches(unit, ppn);
     }
 
     fn submit(&mut self, unit: u32, command: Command) {
@@ -180,6 +197,46 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
             self.collections.record(merged);
         }
     }
+
+    fn looked_up(&mut self, hit: bool) {
+        self.counters.map.lookups += 1;
+        self.counters.map.hits += u64::from(hit);
+    }
+
+    fn moved_map(&mut self) {
+        self.counters.map.moves += 1;
+    }
+
+    fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
+        self.counters.mapping.reads += 1;
+        self.content.read_map(unit, ppn);
+        let mut command = self.command(unit, CommandKind::Read);
+        if work == MapWork::Load {
+            self.counters.map.loads += 1;
+            command.tag = self.reader.unwrap_or(NOBODY);
+            command.awaited = self.reader.is_some();
+        }
+        let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
+        let bus_ns = self.timing.transfer_ns;
+        self.touch(unit, ppn);
+        self.submit(unit, Command { purpose: Purpose::Mapping, read_ns, bus_ns, ..command });
+    }
+
+    fn program_map(&mut self, unit: u32, _: u32, ppn: u32, work: MapWork) {
+        self.counters.mapping.programs += 1;
+        match work {
+            MapWork::Load => {}
+            MapWork::WriteBack => self.counters.map.write_backs += 1,
+            MapWork::Update => self.counters.map.updates += 1,
+        }
+        self.content.program_map(unit, ppn);
+        let command = self.command(unit, CommandKind::Program);
+        let opens = std::mem::take(&mut self.opened);
+        let program_ns = self.timing.program_ns(ppn % self.pages_per_block);
+        let bus_ns = self.timing.transfer_ns;
+        self.touch(unit, ppn);
+        self.submit(unit, Command { purpose: Purpose::Mapping, opens, bus_ns, program_ns, ..command });
+    }
 }
 
 impl<C: Content> Core<C> {
@@ -225,6 +282,7 @@ impl<C: Content> Core<C> {
             opened: 0,
             step: false,
             merged: 0,
+            reader: None,
         };
         (&mut self.ftl, sink)
     }
@@ -255,6 +313,7 @@ impl<C: Content> Core<C> {
             Action::Idle => Ok(false),
             Action::Copy => ftl.follow_copy(unit, &mut sink),
             Action::Merge { block } => ftl.merge(unit, block, &mut sink),
+            Action::Move => ftl.follow_move(unit, &mut sink),
             Action::Erase => ftl.follow_erase(unit, &mut sink),
         }
     }
@@ -315,6 +374,21 @@ impl<C: Content> Core<C> {
         std::hint::black_box(found);
     }
 
+    /// Looks a page up in a map on flash. Returns the translation page that had to be read, if one had.
+    #[cold]
+    #[inline(never)]
+    fn translate(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        home: Option<Home>,
+        executor: &mut impl Executor,
+    ) -> Result<Option<u32>, RunError> {
+        let Some(home) = home else { return Ok(None) };
+        let (ftl, sink) = self.sink(now_ns, executor);
+        ftl.translate(home, &mut Sink { reader: Some(tag), ..sink })
+    }
+
     /// Reads a page from flash, if it is there. `staged` lies over it (for the checks).
     #[inline]
     pub(crate) fn read(
@@ -324,17 +398,35 @@ impl<C: Content> Core<C> {
         part: Part,
         staged: Option<Stage>,
         executor: &mut impl Executor,
-    ) {
-        let place = self.alloc.locate(part.lpn).and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
+    ) -> Result<(), RunError> {
+        let home = self.alloc.locate(part.lpn);
+        let translation =
+            if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
+        let place = home.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {
             self.counters.unmapped_page_reads += 1;
-            return;
+            return Ok(());
         };
         self.counters.host.reads += 1;
         let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
         let command = self.command(unit, CommandKind::Read, tag, read_ns, self.timing.transfer_ns, 0);
-        self.pending.add(now_ns, command, unit % self.planes, [(unit, ppn)], executor, &mut self.content);
+        match translation {
+            None => self.pending.add(
+                now_ns,
+                command,
+                unit % self.planes,
+                [(unit, ppn)],
+                executor,
+                &mut self.content,
+            ),
+            // It may not pass the read that says where the page is.
+            Some(from) => {
+                let pages = [(unit, from), (unit, ppn)];
+                self.pending.add(now_ns, command, unit % self.planes, pages, executor, &mut self.content);
+            }
+        }
+        Ok(())
     }
 
     /// Writes a page: the sectors of `part` straight from the host, or all that waits in an entry of the buffer. `whole`
@@ -394,16 +486,22 @@ impl<C: Content> Core<C> {
     }
 
     /// Forgets whole pages of `part`; a page covered in part keeps its data.
-    pub(crate) fn trim(&mut self, part: Part, executor: &impl Executor) {
+    pub(crate) fn trim(
+        &mut self,
+        now_ns: u64,
+        part: Part,
+        executor: &mut impl Executor,
+    ) -> Result<(), RunError> {
         if u64::from(part.end - part.first) < self.page_sectors.get() {
-            return;
+            return Ok(());
         }
         self.content.trim(executor.serving(), part.lpn);
-        if let Some(home) = self.alloc.locate(part.lpn)
-            && self.ftl.trim(home)
-        {
-            self.counters.trimmed_pages += 1;
+        if let Some(home) = self.alloc.locate(part.lpn) {
+            let (ftl, mut sink) = self.sink(now_ns, executor);
+            let was_mapped = ftl.trim(home, &mut sink)?;
+            self.counters.trimmed_pages += u64::from(was_mapped);
         }
+        Ok(())
     }
 
     /// Hands over what waits to be grouped. To be called when a request, or a flush of the buffer, is complete.
@@ -440,7 +538,18 @@ impl<C: Content> Core<C> {
         program_ns: u64,
     ) -> Command {
         let die = if self.planes == 1 { unit } else { unit / self.planes };
-        Command { die, kind, purpose: Purpose::Host, opens: 0, pages: 1, read_ns, bus_ns, program_ns, tag }
+        Command {
+            die,
+            kind,
+            purpose: Purpose::Host,
+            opens: 0,
+            pages: 1,
+            read_ns,
+            bus_ns,
+            program_ns,
+            tag,
+            awaited: true,
+        }
     }
 
     pub(crate) fn snapshot(&mut self) -> Self {

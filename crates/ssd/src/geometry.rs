@@ -177,8 +177,10 @@ impl Geometry {
             return Ok(());
         }
         let pages_per_block = u64::from(self.pages_per_block);
-        let held_back =
-            u64::from(self.unit_reserved_blocks) + u64::from(config.gc.frontiers.saturating_sub(1));
+        let frontiers = u64::from(config.gc.frontiers.saturating_sub(1));
+        // A map on flash has a frontier of its own.
+        let for_map = if config.ftl.has_map_on_flash() { 1 + self.unit_translation_blocks() } else { 0 };
+        let held_back = u64::from(self.unit_reserved_blocks) + frontiers + for_map;
         let usable = self.unit_blocks.saturating_sub(held_back) * pages_per_block;
         if usable <= self.unit_logical_pages {
             let needed = self.unit_logical_pages / pages_per_block + 1 + held_back - 1;
@@ -187,13 +189,27 @@ impl Geometry {
             let ratio = (ratio * 1e4).ceil() / 1e4;
             return Err(ConfigError::Refused {
                 keys: format!(
-                    "op_ratio = {}, gc.free_blocks = {}, gc.frontiers = {}",
-                    config.op_ratio, self.unit_reserved_blocks, config.gc.frontiers
+                    "op_ratio = {}, gc.free_blocks = {}, {}",
+                    config.op_ratio,
+                    self.unit_reserved_blocks,
+                    if for_map > 0 {
+                        "ftl.kind = dftl".into()
+                    } else {
+                        format!("gc.frontiers = {}", config.gc.frontiers)
+                    }
                 ),
                 reason: format!(
                     "each of the {units} planes has {} blocks for {} logical pages ({} a block) and holds {held_back} \
-                     back, so no page could ever be overwritten: use op_ratio of at least {:.4}",
-                    self.unit_blocks, self.unit_logical_pages, self.pages_per_block, ratio
+                     back{}, so no page could ever be overwritten: use op_ratio of at least {:.4}",
+                    self.unit_blocks,
+                    self.unit_logical_pages,
+                    self.pages_per_block,
+                    if for_map > 0 {
+                        format!(", {for_map} of them for translation pages")
+                    } else {
+                        String::new()
+                    },
+                    ratio
                 ),
             });
         }
@@ -229,6 +245,21 @@ impl Geometry {
     /// Data blocks of a unit, where blocks are mapped.
     pub fn unit_data_blocks(&self) -> u64 {
         self.unit_logical_pages.div_ceil(u64::from(self.pages_per_block))
+    }
+
+    /// Entries of 4 bytes in a translation page, where the map lies on flash.
+    pub fn entries_per_translation_page(&self) -> u64 {
+        u64::from(self.page_sectors) * SECTOR_BYTES / 4
+    }
+
+    /// Translation pages of a unit, where the map lies on flash.
+    pub fn unit_translation_pages(&self) -> u64 {
+        self.unit_logical_pages.div_ceil(self.entries_per_translation_page())
+    }
+
+    /// Blocks that a unit's translation pages can always have: those that they fill, and one more.
+    pub(crate) fn unit_translation_blocks(&self) -> u64 {
+        self.unit_translation_pages().div_ceil(u64::from(self.pages_per_block)) + 1
     }
 
     /// Parallel units.

@@ -42,5 +42,5 @@ pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts}
 pub use sim::{Options, Simulation};
 pub use stats::{
     Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, LockStepTimes,
-    MergeCounts, Stats, Times,
+    MapCounts, MergeCounts, Stats, Times,
 };

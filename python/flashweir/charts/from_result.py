@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from flashweir.charts.distributions import LATENCY, MAX_CURVES, latency_figures
+from flashweir.charts.merges import collection_figures
 from flashweir.charts.model import Axis, Bars, Chart, Plot, Scale, Series, Strips
 from flashweir.charts.names import isolated
 from flashweir.charts.palette import WARM_UP
@@ -51,6 +52,7 @@ def figures(results: Named) -> list[Chart]:
     charts += _channel_time(results)
     charts += activity_figures(results)
     charts += over_time_figures(results)
+    charts += collection_figures(results)
     return charts
 
 

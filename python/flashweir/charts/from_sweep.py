@@ -1,13 +1,14 @@
 """Figures of a sweep, from its frame: which ones follows from its axes and from the metrics that differ."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from flashweir.charts import labels
 from flashweir.charts.distributions import MAX_CURVES, latency_figures
 from flashweir.charts.from_result import PURPOSES, activity_figures, over_time_figures, scale_for, time_bars
+from flashweir.charts.merges import collection_figures
 from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
 from flashweir.charts.order import log_spaced
 from flashweir.charts.palette import DOMINATED, FRONT
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 
 Results = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
 
-_PARETO_LATENCIES = ("latency_us.read.p99", "latency_us.write.p99")
-_UNITS = {"bandwidth_mib_s": "MiB/s", "iops": "requests a simulated second", "simulated_s": "s", "wall_s": "s"}
+# The tail that a front is of: the longer one where the sweep names it.
+_TAILS = {operation: (f"latency_us.{operation}.p999", f"latency_us.{operation}.p99") for operation in ("read", "write")}
 _POINTS, _CELLS, _COMPARED, _ALONG, _LEGIBLE, _RANGES = 2000, 60, 8, 200, 6, 40
 # Parts of a result that are about its time; the activity of channels is drawn for the first few settings only.
-_OVER_TIME, _SAMPLES = ("warmup", "series", "activity"), 4
+_OVER_TIME, _SAMPLES = ("warmup", "series", "activity", "collections"), 4
 # Up to so many values, each has its tick.
 _TICKS = 12
 # The part of a heat map's cells that have been run.
@@ -48,7 +49,8 @@ def figures(
     meta = meta if meta is not None else getattr(frame, "meta", {})
     shares = [f"time_share.{purpose}" for purpose in PURPOSES if f"time_share.{purpose}" in frame.columns]
     metrics = shown_metrics(frame, meta)
-    pareto = [name for name in ("iops", "write_amplification", *_PARETO_LATENCIES) if name in frame.columns]
+    tails = [longer if longer in metrics else usual for longer, usual in _TAILS.values()]
+    pareto = [name for name in ("iops", "write_amplification", *tails) if name in frame.columns]
     # The report's table asks for the summary of the same metrics.
     rest = [name for name in pareto if name not in metrics]
     sweep = collect(frame, meta, list(dict.fromkeys([*metrics, *pareto, *shares])), [metrics, rest])
@@ -59,7 +61,7 @@ def figures(
     for metric in metrics:
         charts += _curves(sweep, metric, shown)
         charts += _heat(sweep, metric)
-    charts += _pareto(sweep)
+    charts += _pareto(sweep, tails)
     charts += _compared(sweep, meta, results if results is not None else _results_of(frame))
     return charts
 
@@ -122,9 +124,9 @@ def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[
         f"{along.name} is cut into {len(ranges)} ranges." if len(ranges) < len(along.values) and part.averaged else ""
     )
     note = _note(sweep, [_intervals(sweep, metric, series, part), part.note, cut_up])
-    axes = _axis(along), Axis(_label(metric), scale_for(values))
-    title = f"{_heading(metric)} over {along.name}"
-    return [Plot(f"{kind}-{_safe(metric)}", title, *axes, series, note=note)]
+    axes = axis_of(along), Axis(labels.label(metric), scale_for(values))
+    title = f"{labels.heading(metric)} over {along.name}"
+    return [Plot(f"{kind}-{labels.safe(metric)}", title, *axes, series, note=note)]
 
 
 def _ranges(along: AxisValues, part: Cut) -> list[tuple[float | str, list[str]]]:
@@ -157,35 +159,32 @@ def _heat(sweep: Sweep, metric: str) -> list[Chart]:
         return []
     note = _note(sweep, [f"{_kind(sweep, metric, part)}.", part.note])
     axes = Axis(x.name, "category"), Axis(y.name, "category")
-    title = f"{_heading(metric)} over {x.name} and {y.name}"
-    return [Heat(f"heat-{_safe(metric)}", title, *axes, columns, rows, values, _label(metric), note=note)]
+    title = f"{labels.heading(metric)} over {x.name} and {y.name}"
+    return [Heat(f"heat-{labels.safe(metric)}", title, *axes, columns, rows, values, labels.label(metric), note=note)]
 
 
-def _pareto(sweep: Sweep) -> list[Chart]:
+def _pareto(sweep: Sweep, tails: Sequence[str]) -> list[Chart]:
     """Which settings no other setting beats in everything: more IOPS, a shorter tail, less write amplification."""
-    import numpy as np
-
-    from flashweir.statistics.pareto import undominated
-
     charts: list[Chart] = []
     single = Cut({setting: [setting] for setting in sweep.metrics}, "", averaged=False)
     means = {
         setting: {metric: one.value for metric in found if (one := sweep.estimate([setting], metric)) is not None}
         for setting, found in sweep.metrics.items()
     }
-    for latency in (*_PARETO_LATENCIES, "write_amplification"):
+    for latency in (*tails, "write_amplification"):
         wanted = [name for name in dict.fromkeys(("iops", latency, "write_amplification")) if _differs(means, name)]
         if wanted[:2] != ["iops", latency]:
             continue
         settings = [setting for setting, found in means.items() if all(name in found for name in wanted)]
         # Fewer is better in every column.
         costs = [[-means[setting]["iops"], *(means[setting][name] for name in wanted[1:])] for setting in settings]
-        front = set(np.flatnonzero(undominated(np.asarray(costs))).tolist()) if costs else set()
+        front = _front(sweep, settings, costs)
         rest = [at for at in range(len(settings)) if at not in front]
         kept = spread([costs[at][0] for at in rest], [costs[at][1] for at in rest], _POINTS)
-        notes = [f"On the front: no other setting is as good in {_named(wanted)} and better in one of them."]
+        other = "other setting of the same workload" if _by_workload(sweep) is not None else "other setting"
+        notes = [f"On the front: no {other} is as good in {labels.named(wanted)} and better in one of them."]
         pooled = [metric for metric in wanted if _kind(sweep, metric, single).startswith("Quantile")]
-        notes.append(f"Means over seeds{', of p99 that of all their requests' if pooled else ''}.")
+        notes.append(f"Means over seeds{', of the tail that of all their requests' if pooled else ''}.")
         if len(kept) < len(rest):
             notes.append(f"Draws {len(kept):,} of the {len(rest):,} settings behind the front, spread over the plane.")
         series = [
@@ -197,10 +196,32 @@ def _pareto(sweep: Sweep) -> list[Chart]:
         series = [one for one in series if one.x]
         xs = [float(x) for one in series for x in one.x]
         ys = [y for one in series for y in one.y if y is not None]
-        axes = Axis(_label("iops"), scale_for(xs)), Axis(_label(latency), scale_for(ys))
-        title = f"IOPS against {_title(latency)}: the settings worth choosing from"
-        charts.append(Plot(f"pareto-iops-{_safe(latency)}", title, *axes, series, note=_note(sweep, notes)))
+        axes = Axis(labels.label("iops"), scale_for(xs)), Axis(labels.label(latency), scale_for(ys))
+        title = f"IOPS against {labels.title(latency)}: the settings worth choosing from"
+        charts.append(Plot(f"pareto-iops-{labels.safe(latency)}", title, *axes, series, note=_note(sweep, notes)))
     return charts
+
+
+def _by_workload(sweep: Sweep) -> int | None:
+    """Where the workload stands in a setting; None where there is one workload."""
+    return next((place for place, axis in enumerate(sweep.axes) if "workload" in axis.columns), None)
+
+
+def _front(sweep: Sweep, settings: Sequence[Setting], costs: Sequence[Sequence[float]]) -> set[int]:
+    """The settings that no other one of the same workload dominates: nobody chooses between workloads."""
+    import numpy as np
+
+    from flashweir.statistics.pareto import undominated
+
+    at = _by_workload(sweep)
+    groups: dict[str, list[int]] = {}
+    for place, setting in enumerate(settings):
+        groups.setdefault("" if at is None else setting[at], []).append(place)
+    found: set[int] = set()
+    for places in groups.values():
+        kept = np.flatnonzero(undominated(np.asarray([costs[place] for place in places])))
+        found.update(places[int(rank)] for rank in kept)
+    return found
 
 
 def _cloud(
@@ -210,13 +231,13 @@ def _cloud(
     means: Mapping[Setting, Mapping[str, float]],
     wanted: Sequence[str],
 ) -> Series:
-    labels = []
+    said = []
     for setting in settings:
-        more = [f"{_title(metric)} {means[setting][metric]:.4g}" for metric in wanted[2:]]
-        labels.append("; ".join([sweep.label(setting), *more]))
+        more = [f"{labels.title(metric)} {means[setting][metric]:.4g}" for metric in wanted[2:]]
+        said.append("; ".join([sweep.label(setting), *more]))
     x = [float(f"{means[setting]['iops']:.6g}") for setting in settings]
     y = [rounded(means[setting][wanted[1]]) for setting in settings]
-    return Series(name, x, y, labels=labels, style="points")
+    return Series(name, x, y, labels=said, style="points")
 
 
 def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) -> list[Chart]:
@@ -249,7 +270,8 @@ def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) ->
         histograms, samples = _read(sweep, wanted, names, results)
         charts += latency_figures(histograms, of=of, note=note)
         one = f"One run of each setting. {part.note}".strip()
-        charts += [replace(chart, note=f"{chart.note} {one}".strip()) for chart in over_time_figures(samples)]
+        over_time = [*over_time_figures(samples), *collection_figures(samples)]
+        charts += [replace(chart, note=f"{chart.note} {one}".strip()) for chart in over_time]
         charts += [replace(chart, note=f"{chart.note} {one}".strip()) for chart in activity_figures(samples[:_SAMPLES])]
     return charts
 
@@ -339,7 +361,7 @@ def _note(sweep: Sweep, parts: Sequence[str]) -> str:
     return " ".join(part for part in (*parts, failed) if part)
 
 
-def _axis(along: AxisValues) -> Axis:
+def axis_of(along: AxisValues) -> Axis:
     """The axis to draw along; values that carry a unit, or are few, get a tick each."""
     if along.numbers is None:
         return Axis(along.name, "category")
@@ -355,38 +377,3 @@ def _axis(along: AxisValues) -> Axis:
 
 def _differs(means: Mapping[Setting, Mapping[str, float]], metric: str) -> bool:
     return len({found[metric] for found in means.values() if metric in found}) > 1
-
-
-def _named(metrics: Sequence[str]) -> str:
-    names = [_title(name) for name in metrics]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _title(metric: str) -> str:
-    found = re.fullmatch(r"latency_us\.(\w+)\.(\w+)", metric)
-    if found:
-        which = (
-            found[2]
-            if not found[2].startswith("p")
-            else f"p{found[2][1:3]}{'.' + found[2][3:] if found[2][3:] else ''}"
-        )
-        return f"{found[1]} latency ({which})"
-    return {"iops": "IOPS", "bandwidth_mib_s": "bandwidth"}.get(metric, metric.replace("_", " "))
-
-
-def _heading(metric: str) -> str:
-    title = _title(metric)
-    return title[:1].upper() + title[1:]
-
-
-def _label(metric: str) -> str:
-    if metric.startswith("latency_us."):
-        return f"{_title(metric)}, us"
-    if metric == "iops":
-        return "IOPS"
-    return f"{_title(metric)}, {_UNITS[metric]}" if metric in _UNITS else _title(metric)
-
-
-def _safe(metric: str) -> str:
-    """A metric's name as part of a file's."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", metric).strip(".-") or "metric"

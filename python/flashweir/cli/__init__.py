@@ -13,8 +13,10 @@ import typer
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError, TraceError
 from flashweir.cli.common import Stopped
+from flashweir.cli.compare import compare
 from flashweir.cli.drives import presets, schema
 from flashweir.cli.report import report
+from flashweir.cli.reproduce import reproduce
 from flashweir.cli.simulate import simulate
 from flashweir.cli.sweep import sweep
 from flashweir.cli.trace import trace_app
@@ -29,7 +31,7 @@ app = typer.Typer(
     help="Simulates multichannel SSDs under real block traces.",
 )
 app.add_typer(trace_app, name="trace")
-for command in (simulate, sweep, report, presets, schema):
+for command in (simulate, sweep, compare, report, reproduce, presets, schema):
     app.command()(command)
 
 

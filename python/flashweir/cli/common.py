@@ -17,6 +17,9 @@ from flashweir.result import Section
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from flashweir.sweeps import Progress as SweepProgress
+    from flashweir.sweeps import State
+
 T = TypeVar("T")
 
 Format = Annotated[str | None, typer.Option("--format", metavar="F", help="Trace format, instead of detecting it.")]
@@ -67,7 +70,11 @@ def write_json(value: object, target: str) -> None:
 
     What is no file (a pipe, `/dev/null`) is written as it is, and a link is followed.
     """
-    text = json.dumps(value, indent=2) + "\n"
+    write_text(json.dumps(value, indent=2) + "\n", target)
+
+
+def write_text(text: str, target: str) -> None:
+    """Writes a text as `write_json` does."""
     if target == "-":
         sys.stdout.write(text)
         return
@@ -104,6 +111,31 @@ def watched(run: Callable[[api.Progress | None], T]) -> T:
             return run(bar.update)
     except KeyboardInterrupt as interrupt:
         raise Stopped(str(interrupt)) from interrupt
+
+
+def watched_sweep(directory: Path | None, run: "Callable[[SweepProgress], T]") -> T:
+    """Runs a sweep until done or Ctrl-C, with a progress bar where there is a terminal to draw it on.
+
+    Args:
+        directory: where its runs are kept; None if they are not.
+        run: takes what is to be told how far the sweep is.
+    """
+    from flashweir.sweeps.terminal import progress_on
+
+    last: list[State] = []
+
+    def tell(state: "State") -> bool:
+        last[:] = [state]
+        return shown.update(state)
+
+    try:
+        with progress_on(sys.stderr) as shown:
+            return run(tell)
+    except KeyboardInterrupt as interrupt:
+        done = f"{last[0].ready + last[0].done:,} of {last[0].total:,}" if last else "no"
+        if directory is None:
+            raise Stopped(f"{done} runs were done; with -o DIR they are kept") from interrupt
+        raise Stopped(f"{done} runs are done and kept in {directory}; --resume goes on") from interrupt
 
 
 def pair(text: str, option: str, shape: str) -> tuple[str, Any]:

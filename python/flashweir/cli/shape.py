@@ -35,7 +35,7 @@ _EXPECTED: dict[str, tuple[type, ...]] = {
 _OPTIONAL: dict[str, tuple[type, ...]] = {
     "wall_s": _NUMBER_OR_NULL,
     "preconditioning_capacities": _NUMBER_OR_NULL,
-    **dict.fromkeys(("streams", "warmup", "series", "activity", "power_cuts"), (dict, type(None))),
+    **dict.fromkeys(("streams", "warmup", "series", "activity", "collections", "power_cuts"), (dict, type(None))),
 }
 _WARMUP: dict[str, tuple[type, ...]] = {
     "method": (str,),
@@ -57,6 +57,10 @@ _ACTIVITY: dict[str, tuple[type, ...]] = {
     "bin_s": _NUMBER,
     "channels": (list,),
     "dirty_pages": (list,),
+}
+_COLLECTIONS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("count", "most", "per_bin"), (int,)),
+    **dict.fromkeys(("max", "mean"), (list,)),
 }
 _BINS: dict[str, tuple[type, ...]] = dict.fromkeys(("host", "gc", "mapping", "waiting", "idle", "dirty_pages"), (list,))
 
@@ -89,6 +93,8 @@ def _differences(result: Mapping[str, Any]) -> Iterator[str]:
         yield from _series(result["series"])
     if result.get("activity") is not None:
         yield from _activity(result["activity"])
+    if result.get("collections") is not None:
+        yield from _collections(result["collections"])
 
 
 def _keys(part: Mapping[str, Any], expected: Mapping[str, tuple[type, ...]], where: str = "") -> Iterator[str]:
@@ -139,6 +145,13 @@ def _activity(activity: Mapping[str, Any]) -> Iterator[str]:
         yield from _keys(channel, _BINS, where)
         for key in _BINS:
             yield from _list(channel[key], _NUMBER, bins, f"{where}{key}")
+
+
+def _collections(collections: Mapping[str, Any]) -> Iterator[str]:
+    yield from _keys(collections, _COLLECTIONS, "collections.")
+    bins = len(collections["max"])
+    for key in ("max", "mean"):
+        yield from _list(collections[key], _NUMBER, bins, f"collections.{key}")
 
 
 def _list(values: object, kinds: tuple[type, ...], length: int, where: str) -> Iterator[str]:

@@ -1,20 +1,13 @@
 """`flashweir sweep`: many runs over a grid."""
 
-import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
-from flashweir.cli.common import Json, Stopped, check_output, console, write_json
+from flashweir.cli.common import Json, check_output, console, watched_sweep, write_json
 from flashweir.quantity import number_of
-
-if TYPE_CHECKING:
-    from flashweir.sweeps import State
-    from flashweir.sweeps.frame import SweepFrame
 
 
 def sweep(
@@ -52,10 +45,9 @@ def sweep(
         _estimate(spec, threads, json_to)
         return
     directory = output or Path(f"{spec.stem}.sweep")
-    frame = _watched(
+    frame = watched_sweep(
         directory,
-        partial(
-            sweeps.sweep,
+        lambda progress: sweeps.sweep(
             spec,
             directory,
             on=on,
@@ -63,6 +55,7 @@ def sweep(
             reuse=reuse or [],
             threads=threads,
             memory_bytes=None if memory_bytes is None else int(memory_bytes),
+            progress=progress,
         ),
     )
     if json_to is not None:
@@ -74,24 +67,6 @@ def sweep(
     failed = frame["error"].drop_nulls()
     if failed.len():
         raise FlashweirError(f"{directory}: {failed.len():,} of {frame.height:,} runs failed, the first: {failed[0]}")
-
-
-def _watched(directory: Path, run: Callable[..., "SweepFrame"]) -> "SweepFrame":
-    """Runs until done or Ctrl-C, with a progress bar where there is a terminal to draw it on."""
-    from flashweir.sweeps.terminal import progress_on
-
-    last: list[State] = []
-
-    def tell(state: "State") -> bool:
-        last[:] = [state]
-        return shown.update(state)
-
-    try:
-        with progress_on(sys.stderr) as shown:
-            return run(progress=tell)
-    except KeyboardInterrupt as interrupt:
-        done = f"{last[0].ready + last[0].done:,} of {last[0].total:,}" if last else "no"
-        raise Stopped(f"{done} runs are done and kept in {directory}; --resume goes on") from interrupt
 
 
 def _estimate(spec: Path, threads: int | None, json_to: str | None) -> None:

@@ -1,22 +1,21 @@
 """What a report says about results of single runs, and about a sweep: sections of texts, tables and figures."""
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flashweir import statistics
 from flashweir.charts.model import Chart
 from flashweir.charts.names import isolated
-from flashweir.report.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
-from flashweir.report.page import said
+from flashweir.report import cells
+from flashweir.report.cells import Json
+from flashweir.report.model import Block, Content, Details, Facts, Figure, Section, Table, Text
 from flashweir.statistics.summary import QUANTILE
 from flashweir.sweeps.rows import shown_metrics
 
 if TYPE_CHECKING:
     import polars as pl
 
-Json = Mapping[str, Any]
 Results = Sequence[tuple[str, dict[str, Any]]]
 
 # Key figures of a run: heading with unit, path in the result.
@@ -46,7 +45,7 @@ _FIGURES = (
     ("Comparison of runs", ("compare-",)),
     ("Latency", ("latency-",)),
     ("What channels did", ("channel-", "dirty-")),
-    ("Over time", ("over-time-",)),
+    ("Over time", ("over-time-", "collection-")),
     ("Curves", ("curve-", "points-")),
     ("Two axes at a time", ("heat-",)),
     ("Trade-offs", ("pareto-",)),
@@ -84,7 +83,7 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
     keys = Table(
         f"Runs{without}",
         ["run", *(label for label, _ in _KEY_FIGURES)],
-        [[name, *(_at(result, path) for _, path in _KEY_FIGURES)] for name, result in results],
+        [[name, *(cells.at(result, path) for _, path in _KEY_FIGURES)] for name, result in results],
     )
     return [
         Section("What was run", _what_was_run(results)),
@@ -217,7 +216,7 @@ def _configurations(results: Results) -> list[Block]:
     configs = [(name, result["config"]) for name, result in results]
     blocks: list[Block] = []
     if len(configs) > 1:
-        flat = [_flat(config) for _, config in configs]
+        flat = [cells.flat(config) for _, config in configs]
         keys = list(dict.fromkeys(key for values in flat for key in values))
         rows = [[key, *(values.get(key) for values in flat)] for key in keys if len({v.get(key) for v in flat}) > 1]
         if rows:
@@ -244,14 +243,14 @@ def _figures(charts: Sequence[Chart]) -> list[Section]:
 
 def _sweep_facts(frame: "pl.DataFrame", meta: Json, failed: int) -> list[Block]:
     done, planned = len(frame), int(meta.get("runs", len(frame)))
-    blocks: list[Block] = []
+    blocks: list[Block] = [Text(str(note)) for note in meta.get("notes") or ()]
     if failed:
         blocks.append(Text(f"{failed:,} of {done:,} runs failed: tables and figures are about the others.", alert=True))
     if done < planned:
         blocks.append(
             Text(f"The sweep is not complete: {planned - done:,} of {planned:,} runs are missing.", alert=True)
         )
-    axes = [f"{axis['name']}: {', '.join(_plain(value) for value in axis['values'])}" for axis in meta["axes"]]
+    axes = [f"{axis['name']}: {', '.join(cells.plain(value) for value in axis['values'])}" for axis in meta["axes"]]
     build = [f"build {meta['build']}"] if meta.get("build") else []
     commit = [f"commit {meta['git_commit']}"] if meta.get("git_commit") else []
     version = ", ".join([f"flashweir {meta.get('version', '')}", *build, *commit])
@@ -259,13 +258,20 @@ def _sweep_facts(frame: "pl.DataFrame", meta: Json, failed: int) -> list[Block]:
         ("sweep", str(meta.get("name", ""))),
         ("runs", f"{done:,} of {meta.get('runs', 0):,}, {failed:,} failed; {meta.get('points', 0):,} settings"),
         ("axes", axes or ["none"]),
-        ("seeds", ", ".join(_plain(seed) for seed in meta.get("seeds", ()))),
+        ("seeds", ", ".join(cells.plain(seed) for seed in meta.get("seeds", ()))),
         ("version", version),
-        ("machine", [f"{key}: {_plain(value)}" for key, value in (meta.get("machine") or {}).items()] or ["unknown"]),
+        (
+            "machine",
+            [f"{key}: {cells.plain(value)}" for key, value in (meta.get("machine") or {}).items()] or ["unknown"],
+        ),
         ("created", str(meta.get("created", ""))),
     ]
     spec = json.dumps(meta.get("spec"), indent=2, ensure_ascii=False)
-    return [*blocks, Facts(facts), Details("The sweep as it was specified", spec)]
+    blocks += [Facts(facts), Details("The sweep as it was specified", spec)]
+    if refused := meta.get("refused"):
+        rows = [[name, str(reason)] for name, reason in refused.items()]
+        blocks.append(Table("Not run, as no drive has these settings", ["policy", "reason"], rows))
+    return blocks
 
 
 def _summary(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> list[Block]:
@@ -275,10 +281,10 @@ def _summary(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> list[
     axes = meta["axes"]
     rows = [
         [
-            *(_setting(axis, row[axis["name"]]) for axis in axes),
+            *(cells.setting(axis, row[axis["name"]]) for axis in axes),
             row["runs"],
             row["failed"],
-            *(_estimate(row[metric], row[f"{metric} low"], row[f"{metric} high"]) for metric in metrics),
+            *(cells.estimate(row[metric], row[f"{metric} low"], row[f"{metric} high"]) for metric in metrics),
         ]
         for row in found.iter_rows(named=True)
     ]
@@ -308,14 +314,14 @@ def _comparison(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> li
         significant += bool(row["significant"])
         rows.append(
             [
-                *(_setting(axis, row[axis["name"]]) for axis in others),
-                _plain(row["alternative"]),
-                _plain(row["baseline"]),
+                *(cells.setting(axis, row[axis["name"]]) for axis in others),
+                cells.plain(row["alternative"]),
+                cells.plain(row["baseline"]),
                 row["metric"],
                 row["n"],
                 row["mean_baseline"],
                 row["mean"],
-                _percent(row["relative"], row["relative_low"], row["relative_high"]),
+                cells.percent(row["relative"], row["relative_low"], row["relative_high"]),
                 row["p_holm"],
                 row["verdict"],
             ]
@@ -342,66 +348,10 @@ def _failures(failed: "pl.DataFrame", meta: Json) -> list[Block]:
     names = [axis["name"] for axis in meta["axes"]]
     groups: dict[str, list[str]] = {}
     for row in failed.iter_rows(named=True):
-        setting = ", ".join(f"{name}={isolated(_plain(row[name]))}" for name in [*names, "seed"] if name in row)
+        setting = ", ".join(f"{name}={isolated(cells.plain(row[name]))}" for name in [*names, "seed"] if name in row)
         groups.setdefault(row["error"], []).append(setting)
     rows: list[list[Content]] = []
     for error, settings in sorted(groups.items(), key=lambda item: -len(item[1])):
         more = f"; and {len(settings) - _EXAMPLES:,} more" if len(settings) > _EXAMPLES else ""
         rows.append([error, len(settings), "; ".join(settings[:_EXAMPLES]) + more])
     return [Table("Errors", ["error", "runs", "settings"], rows, rest=_IN_SWEEP)]
-
-
-def _at(result: Json, path: str) -> Content:
-    """The number at a dotted path, or None where the result has none there."""
-    value: Any = result
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value if isinstance(value, (int, float)) else None
-
-
-def _flat(values: Json, prefix: str = "") -> dict[str, str]:
-    """Dotted keys and their values as text."""
-    flat: dict[str, str] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            flat.update(_flat(value, f"{prefix}{name}."))
-        else:
-            flat[prefix + name] = _plain(value)
-    return flat
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _setting(axis: Json, value: object) -> Content:
-    """A value of an axis as its author wrote it, in the axis's own order; none where it does not act."""
-    if value is None:
-        return "-"
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return Cell(_plain(value), float(value))
-    values = [_plain(known) for known in axis["values"]]
-    text = _plain(value)
-    return Cell(text, float(values.index(text)) if text in values else None)
-
-
-def _estimate(value: float | None, low: float | None, high: float | None) -> Content:
-    """A mean with its interval, in which the half width has two significant digits."""
-    if value is None or low is None or high is None or not math.isfinite(value):
-        return value
-    half = (high - low) / 2
-    if not math.isfinite(half):
-        return Cell(said(value), value)
-    if half <= 0:
-        return Cell(f"{said(value)}\u00a0±\u00a00", value)
-    digits = min(9, max(0, 1 - math.floor(math.log10(half))))
-    if abs(value - (high + low) / 2) < half / 50:
-        return Cell(f"{value:,.{digits}f}\u00a0±\u00a0{half:,.{digits}f}", value)
-    return Cell(f"{value:,.{digits}f} [{low:,.{digits}f}\u00a0to\u00a0{high:,.{digits}f}]", value)
-
-
-def _percent(value: float | None, low: float | None, high: float | None) -> Content:
-    if value is None or not math.isfinite(value):
-        return None
-    ends = "" if low is None or high is None else f" [{100 * low:+.2f}\u00a0to\u00a0{100 * high:+.2f}]"
-    return Cell(f"{100 * value:+.2f}\u00a0%{ends}", value)

@@ -18,7 +18,7 @@ from flashweir.sweeps.backend import Backend
 from flashweir.sweeps.cluster import cluster_backend
 from flashweir.sweeps.local import LocalBackend
 from flashweir.sweeps.runner import Progress, State
-from flashweir.sweeps.spec import load
+from flashweir.sweeps.spec import SweepSpec, load
 
 if TYPE_CHECKING:
     from flashweir.sweeps.frame import SweepFrame
@@ -29,7 +29,7 @@ __all__ = ["Progress", "State", "backend_for", "read_sweep", "sweep"]
 
 
 def sweep(
-    spec: AnyPath | Mapping[str, Any],
+    spec: AnyPath | Mapping[str, Any] | SweepSpec,
     directory: AnyPath | None = None,
     *,
     on: str = "local",
@@ -42,7 +42,7 @@ def sweep(
     """Runs many simulations over a grid.
 
     Args:
-        spec: a TOML file or a mapping (docs/reference/sweep.md).
+        spec: a TOML file, a mapping (docs/reference/sweep.md), or what `load` made of one.
         directory: where the results go and stay. Without one they are kept for as long as the frame is.
         on: `local`, the address of a Dask scheduler such as `tcp://10.0.0.1:8786`, `file:` and a scheduler file, or a
             batch system and how many jobs to ask it for, such as `slurm:8`.
@@ -62,7 +62,7 @@ def sweep(
     """
     from flashweir.sweeps.frame import read
 
-    read_spec = load(spec if isinstance(spec, Mapping) else Path(spec))
+    read_spec = spec if isinstance(spec, SweepSpec) else load(spec if isinstance(spec, Mapping) else Path(spec))
     make_backend = backend_for(on, threads=threads, memory_bytes=memory_bytes)
     folder = Path(tempfile.mkdtemp(prefix="flashweir-sweep-")) if directory is None else Path(directory)
     try:

@@ -26,6 +26,27 @@ class Axis:
     labels: Sequence[Label]
     settings: Sequence[Mapping[str, object]]
 
+    def only(self, labels: object) -> "Axis":
+        """The axis with some of its values, in the order in which they are given.
+
+        Raises:
+            ConfigError: `labels` is no list of values of this axis.
+        """
+        every = ", ".join(str(label) for label in self.labels)
+        if not isinstance(labels, list) or not labels:
+            raise ConfigError(f"only.{self.name}: {labels!r}: expected a list of values: some of {every}")
+        ranks = []
+        for label in labels:
+            alike = [rank for rank, own in enumerate(self.labels) if own == label and type(own) is type(label)]
+            alike = alike or [rank for rank, own in enumerate(self.labels) if str(own) == str(label)]
+            if not alike:
+                raise ConfigError(f"only.{self.name}: {label!r} is no value of this axis: expected some of {every}")
+            ranks.append(alike[0])
+        if len(set(ranks)) < len(ranks):
+            raise ConfigError(f"only.{self.name}: {labels!r}: expected each value once")
+        kept = tuple(self.labels[rank] for rank in ranks)
+        return Axis(self.name, kept, tuple(self.settings[rank] for rank in ranks))
+
 
 def axis(name: str, given: object) -> Axis:
     """Reads an axis as the spec gives it.

@@ -9,7 +9,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import FlashweirError
 from flashweir.quantity import number_of
-from flashweir.sweeps.points import Planner, runs
+from flashweir.sweeps.points import Planner, count_runs, runs, seeds_of
 from flashweir.sweeps.spec import SweepSpec
 
 # Two short runs tell how fast this machine is: on a drive whose maps are larger than the processor's caches.
@@ -31,7 +31,7 @@ def estimate(spec: SweepSpec, planner: Planner, threads: int) -> dict[str, Any]:
     seconds: list[float] = []
     memory: list[int] = []
     refusals: Counter[str] = Counter()
-    points = 0
+    points, total_s = 0, 0.0
     for run in runs(spec):
         if run.seed != spec.seeds[0]:
             continue
@@ -40,20 +40,21 @@ def estimate(spec: SweepSpec, planner: Planner, threads: int) -> dict[str, Any]:
             planned = planner.plan(run)
             pages = _pages(planned.plan, run.spec, traces)
         except FlashweirError as error:
-            refusals[" ".join(str(error).split())] += len(spec.seeds)
+            refusals[" ".join(str(error).split())] += len(seeds_of(spec, run.workload))
             continue
         seconds.append(_seconds(planned.plan, pages, speed[planned.plan["engine"]]))
+        total_s += seconds[-1] * len(seeds_of(spec, run.workload))
         memory.append(planned.plan["memory_bytes"])
     return {
         "name": spec.name,
         "points": points,
-        "runs": points * len(spec.seeds),
+        "runs": count_runs(spec),
         "refused": refusals.total(),
         "refusals": dict(refusals.most_common()),
         "threads": threads,
         "run_s": _spread(seconds),
         "memory_bytes": _spread(memory),
-        "total_s": sum(seconds) * len(spec.seeds) / threads,
+        "total_s": total_s / threads,
     }
 
 

@@ -55,8 +55,22 @@ class Planned:
 
 
 def count_points(spec: SweepSpec) -> int:
-    """How many points the grid has; each is run with every seed."""
-    return sum(math.prod(map(len, _choices(spec, streams))) for streams in spec.workloads.values())
+    """How many points the grid has; each is run with every seed of its workload."""
+    return sum(_points_of(spec, streams) for streams in spec.workloads.values())
+
+
+def count_runs(spec: SweepSpec) -> int:
+    """How many runs the grid has."""
+    return sum(_points_of(spec, streams) * len(seeds_of(spec, name)) for name, streams in spec.workloads.items())
+
+
+def seeds_of(spec: SweepSpec, workload: str) -> Sequence[int]:
+    """The seeds that a workload runs with."""
+    return spec.seeds[:1] if workload in spec.once else spec.seeds
+
+
+def _points_of(spec: SweepSpec, streams: Mapping[str | None, str]) -> int:
+    return math.prod(map(len, _choices(spec, streams)))
 
 
 def runs(spec: SweepSpec) -> Iterator[Run]:
@@ -65,7 +79,7 @@ def runs(spec: SweepSpec) -> Iterator[Run]:
     for point, (name, ranks) in enumerate(grid):
         streams = spec.workloads[name]
         axes: dict[str, Label | None] = {}
-        settings = dict(spec.settings)
+        settings = {**spec.settings, **spec.set_for.get(name, {})}
         for group, rank in zip(spec.groups, ranks, strict=True):
             for axis in group:
                 axes[axis.name] = None if rank is None else axis.labels[rank]
@@ -73,7 +87,7 @@ def runs(spec: SweepSpec) -> Iterator[Run]:
         device = settings.pop("device", spec.device)
         workloads = [{"name": stream, "spec": _filled(text, settings)} for stream, text in streams.items()]
         overrides = {key: value for key, value in settings.items() if key not in spec.placeholders}
-        for seed in spec.seeds:
+        for seed in seeds_of(spec, name):
             run = {"workloads": workloads, "device": device, "overrides": overrides, "seed": seed, **spec.run}
             yield Run(point, seed, name, axes, run)
 

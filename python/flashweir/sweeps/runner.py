@@ -16,7 +16,7 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.sweeps import rows
 from flashweir.sweeps.backend import Backend
 from flashweir.sweeps.local import free_memory_bytes
-from flashweir.sweeps.points import Planned, Planner, Run, count_points, runs
+from flashweir.sweeps.points import Planned, Planner, Run, count_points, count_runs, runs
 from flashweir.sweeps.spec import SweepSpec
 from flashweir.sweeps.store import FORMAT, Store, earlier, parts, read_lines, read_meta, read_part
 
@@ -82,7 +82,7 @@ def execute(
     for other in reuse:
         read_meta(other)
     began = time.monotonic()
-    state = State(total=count_points(spec) * len(spec.seeds))
+    state = State(total=count_runs(spec))
     planner = Planner()
     with Store(directory, spec.columns) as store:
         meta = describe(spec)
@@ -230,7 +230,7 @@ def describe(spec: SweepSpec) -> dict[str, Any]:
         "zipped": [[axis.name for axis in group] for group in spec.groups if len(group) > 1],
         "seeds": list(spec.seeds),
         "points": count_points(spec),
-        "runs": count_points(spec) * len(spec.seeds),
+        "runs": count_runs(spec),
         "derived": list(spec.derived),
         "expressions": {name: expression.text for name, expression in spec.derived.items()},
         "metrics": list(spec.metrics),
@@ -241,6 +241,7 @@ def describe(spec: SweepSpec) -> dict[str, Any]:
         "git_commit": _git_commit(),
         "machine": machine(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        **spec.about,
     }
 
 

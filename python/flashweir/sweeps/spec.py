@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +15,12 @@ from flashweir._native import ConfigError
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
+from flashweir.sweeps.include import place, read_toml, with_included
 from flashweir.sweeps.numbers import numbers
+from flashweir.sweeps.options import read_options, read_seeds
 
-KEYS = ("name", "workloads", "device", "set", "axes", "zip", "seeds", "derived", "metrics", "compare", "baseline",
-        "verify", "wrap", "format", "columns", "skip_bad", "warmup", "activity")  # fmt: skip
+KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
+        "compare", "baseline", "verify", "wrap", "format", "columns", "skip_bad", "warmup", "activity")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
 # Columns of summaries and comparisons.
@@ -27,13 +28,18 @@ TAKEN = ("runs", "failed", "metric", "alternative", "baseline", "n", "mean", "me
          "high", "relative", "relative_low", "relative_high", "p", "p_holm", "significant", "verdict")  # fmt: skip
 # A workload that suits every drive and every warm-up.
 PROBE = {"name": None, "spec": "random:span=4KiB,count=1000000000000"}
-MOST_SEED = 2**64 - 1
+# Drives whose results have numbers of their own.
+PROBED = ({"clock": "lock-step", "ftl.kind": "log-block"}, {"ftl.kind": "fast"})
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """A sweep. `groups` are axes that advance together; every group is crossed with the others and the workloads."""
+    """A sweep. `groups` are axes that advance together; every group is crossed with the others and the workloads.
+
+    `set_for` are settings for one workload each, `once` the workloads that run with the first seed alone; `about` is
+    what sweep.json says besides.
+    """
 
     name: str
     workloads: Mapping[str, Mapping[str | None, str]]
@@ -48,6 +54,9 @@ class SweepSpec:
     run: Mapping[str, object] = field(default_factory=dict)
     placeholders: frozenset[str] = frozenset()
     source: Mapping[str, Any] = field(default_factory=dict)
+    set_for: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    once: frozenset[str] = frozenset()
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def columns(self) -> dict[str, type]:
@@ -67,29 +76,21 @@ class SweepSpec:
         return found
 
 
-def load(given: str | Path | Mapping[str, Any]) -> SweepSpec:
+def load(given: str | Path | Mapping[str, Any], folder: Path | None = None) -> SweepSpec:
     """Reads a spec from a TOML file or a mapping.
 
-    Paths in a file are relative to its folder, in a mapping to the current one.
+    Paths in a file are relative to its folder, in a mapping to `folder` or the current one.
 
     Raises:
         ConfigError: the file can't be read, a key is unknown, or a value is not what it should be.
     """
     if isinstance(given, Mapping):
-        return _read(_plain(given), "sweep", Path())
+        where = folder or Path()
+        return _read(_plain(with_included(_plain(given), where)), "sweep", where)
     path = Path(given)
+    table = read_toml(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}: expected a sweep in TOML") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text: expected a sweep in TOML") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{path}: nested too deeply: expected a sweep in TOML") from error
-    try:
-        return _read(_plain(table), path.stem, path.parent)
+        return _read(_plain(with_included(table, path.parent, (path.resolve(),))), path.stem, path.parent)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
@@ -124,8 +125,9 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
         if key not in KEYS:
             raise ConfigError(f"{key}: unknown key{_nearest(key, KEYS)}")
     workloads = _workloads(table.get("workloads"), folder)
-    axes = {str(key): axis(str(key), given) for key, given in _table(table, "axes").items()}
+    axes = _axes(table)
     settings = flat(_table(table, "set"))
+    set_for = _set_for(_table(table, "set_for"), workloads)
     placeholders = _check_names(axes, settings, workloads)
     derived = {str(key): Expression(str(key), text) for key, text in _table(table, "derived").items()}
     for column in derived:
@@ -137,22 +139,34 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
     spec = SweepSpec(
         name=str(table.get("name", name)),
         workloads=workloads,
-        device=_place(device, folder),
+        device=place(device, folder),
         settings=settings,
         groups=_groups(axes, table.get("zip", []), folder),
-        seeds=_seeds(table.get("seeds", 1)),
+        seeds=read_seeds(table.get("seeds", 1)),
         derived=derived,
         metrics=_texts(table, "metrics"),
         compare=table.get("compare"),
         baseline=table.get("baseline"),
-        run=_run(table),
+        run=read_options(table),
         placeholders=placeholders,
         source=table,
+        set_for=set_for,
+        once=frozenset(_workload_names(_texts(table, "once"), "once", workloads)),
     )
     _check_comparison(spec)
     _check_columns(spec)
     _check_run(spec)
     return spec
+
+
+def _axes(table: Mapping[str, Any]) -> dict[str, Axis]:
+    """The axes, of each the values that `only` leaves."""
+    axes = {str(key): axis(str(key), given) for key, given in _table(table, "axes").items()}
+    for name, labels in _dotted(_table(table, "only")).items():
+        if name not in axes:
+            raise ConfigError(f"only: {name!r} is no axis{_nearest(name, list(axes))}")
+        axes[name] = axes[name].only(labels)
+    return axes
 
 
 def _workloads(given: object, folder: Path) -> dict[str, dict[str | None, str]]:
@@ -168,7 +182,7 @@ def _workloads(given: object, folder: Path) -> dict[str, dict[str | None, str]]:
         streams = {None: workload} if isinstance(workload, str) else workload
         if not isinstance(streams, Mapping) or not streams or not all(isinstance(v, str) for v in streams.values()):
             raise ConfigError(f"workloads.{name}: expected a trace file, a generator, or a table of such by stream")
-        found[str(name)] = {stream: str(_place(text, folder)) for stream, text in streams.items()}
+        found[str(name)] = {stream: str(place(text, folder)) for stream, text in streams.items()}
     return found
 
 
@@ -181,6 +195,29 @@ def _named(texts: Sequence[str], folder: Path) -> dict[str, str]:
     return dict(zip(names if len(set(names)) == len(names) else texts, texts, strict=True))
 
 
+def _set_for(
+    given: Mapping[str, Any], workloads: Mapping[str, Mapping[str | None, str]]
+) -> dict[str, dict[str, object]]:
+    """Settings of the drive for one workload each."""
+    known = {key["name"] for key in json.loads(_native.schema())["x-keys"]}
+    found: dict[str, dict[str, object]] = {}
+    for name in _workload_names(given, "set_for", workloads):
+        found[name] = flat(_table(given, name))
+        for key in found[name]:
+            if key not in known:
+                raise ConfigError(f"set_for.{name}.{key}: no key of a drive{_nearest(key, sorted(known))}")
+    return found
+
+
+def _workload_names(
+    names: Iterable[str], where: str, workloads: Mapping[str, Mapping[str | None, str]]
+) -> Iterable[str]:
+    for name in names:
+        if name not in workloads:
+            raise ConfigError(f"{where}: {name!r} is no workload{_nearest(name, list(workloads))}")
+    return names
+
+
 def _is_taken(name: str) -> bool:
     """Whether a name is that of another column, of the rows or of what statistics make of them."""
     return name in (*RESERVED, *TAKEN, *_result_columns()) or name.endswith((" low", " high"))
@@ -190,7 +227,7 @@ def _groups(axes: Mapping[str, Axis], zipped: object, folder: Path) -> list[list
     """Axes by group, in the order of the spec."""
     if "device" in axes:
         labels = axes["device"].labels
-        places = tuple({**given, "device": _place(str(given.get("device", "")), folder)} if "device" in given else given
+        places = tuple({**given, "device": place(str(given.get("device", "")), folder)} if "device" in given else given
                        for given in axes["device"].settings)  # fmt: skip
         axes = {**axes, "device": Axis("device", labels, places)}
     if not isinstance(zipped, Sequence) or not all(isinstance(g, Sequence) and not isinstance(g, str) for g in zipped):
@@ -260,7 +297,7 @@ def _check_columns(spec: SweepSpec) -> None:
     """Metrics and derived columns have to name what a result has: better found now than after ten thousand runs."""
     # Parts whose names depend on the run are taken on trust; the run says if they are not there.
     open_parts = ("streams.",)
-    columns = list(_result_columns())
+    columns = list(known_columns())
     known = [*columns, *(axis.name for axis in spec.axes), "seed", "point"]
     for column, expression in spec.derived.items():
         for name in expression.names():
@@ -280,6 +317,16 @@ def _result_columns() -> dict[str, type]:
             numbers(json.loads(_native.simulate(json.dumps(run))))}  # fmt: skip
 
 
+@functools.cache
+def known_columns() -> dict[str, type]:
+    """The same of all drives: some numbers are there with some policies only."""
+    found = dict(_result_columns())
+    for overrides in PROBED:
+        run = {"workloads": [{"name": None, "spec": "random:count=1,write=1"}], "overrides": overrides}
+        found |= {name: float for name, _ in numbers(json.loads(_native.simulate(json.dumps(run))))}
+    return found
+
+
 def _kind(labels: Sequence[Label]) -> type:
     """The type of a column of labels, which are of one kind, or whole and other numbers."""
     return type(labels[0]) if len({type(label) for label in labels}) == 1 else float
@@ -292,49 +339,6 @@ def _check_run(spec: SweepSpec) -> None:
     options = {name: value for name, value in spec.run.items() if name in ("warmup", "activity")}
     for device in dict.fromkeys([spec.device, *chosen]):
         _native.plan(json.dumps({"workloads": [PROBE], "device": device, **options}))
-
-
-def _seeds(given: object) -> list[int]:
-    if isinstance(given, Mapping) and set(given) == {"first", "count"}:
-        first, count = given["first"], given["count"]
-    elif isinstance(given, int) and not isinstance(given, bool):
-        first, count = 1, given
-    elif isinstance(given, Sequence) and not isinstance(given, str):
-        seeds = list(given)
-        if not seeds or not all(_is_whole(seed, 0, MOST_SEED) for seed in seeds) or len(set(seeds)) < len(seeds):
-            raise ConfigError(f"seeds: expected different whole numbers from 0 to {MOST_SEED}")
-        return seeds
-    else:
-        raise ConfigError("seeds: expected how many, a list, or {first = 1, count = 10}")
-    if not _is_whole(count, 1, 10_000_000) or not _is_whole(first, 0, MOST_SEED + 1 - count):
-        raise ConfigError(f"seeds: expected a count of at least 1, and seeds from 0 to {MOST_SEED}")
-    return list(range(first, first + count))
-
-
-def _is_whole(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _run(table: Mapping[str, Any]) -> dict[str, object]:
-    """Options of every run, checked for their types; what they mean is the engine's to say."""
-    kinds = {
-        "verify": bool,
-        "wrap": bool,
-        "format": str,
-        "columns": str,
-        "skip_bad": int,
-        "warmup": str,
-        "activity": str,
-    }
-    found: dict[str, object] = {}
-    for key, kind in kinds.items():
-        if key in table:
-            value = table[key]
-            if not (_is_whole(value, 0, MOST_SEED) if kind is int else isinstance(value, kind)):
-                names = {bool: "true or false", str: "a text", int: "a whole number of at least 0"}
-                raise ConfigError(f"{key}: {value!r}: expected {names[kind]}")
-            found[key] = value
-    return found
 
 
 def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -368,13 +372,6 @@ def _texts(table: Mapping[str, Any], key: str) -> list[str]:
     if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(text, str) for text in value):
         raise ConfigError(f"{key}: {value!r}: expected a list of names")
     return list(value)
-
-
-def _place(text: str | None, folder: Path) -> str | None:
-    """A path relative to the spec's folder, where there is such a file; any other text as it is."""
-    if text is not None and not Path(text).is_absolute() and (folder / text).exists():
-        return str(folder / text)
-    return text
 
 
 def _nearest(key: str, known: Sequence[str]) -> str:

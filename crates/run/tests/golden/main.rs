@@ -8,7 +8,7 @@ use flashweir_run::{RunSpec, WorkloadSpec, simulate};
 use serde_json::json;
 
 /// A small drive that the trace makes collect, and one change to it.
-const DRIVES: [(&str, &[(&str, &str)]); 17] = [
+const DRIVES: [(&str, &[(&str, &str)]); 18] = [
     ("greedy", &[]),
     ("fifo", &[("gc.victim", "fifo")]),
     ("random", &[("gc.victim", "random")]),
@@ -37,6 +37,7 @@ const DRIVES: [(&str, &[(&str, &str)]); 17] = [
             ("channels", "4"),
         ],
     ),
+    ("map on flash", &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "32KiB")]),
     ("large pages", &[("page", "16KiB"), ("pages_per_block", "60")]),
 ];
 

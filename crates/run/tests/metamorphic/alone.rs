@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, is_there, over, result, result_and_engine};
 
 /// What a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 16] = [
+const NEEDS: [(&str, &[Setting]); 20] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
@@ -14,14 +14,24 @@ const NEEDS: [(&str, &[Setting]); 16] = [
     ("buffer.ack", &[("buffer.bytes", "64KiB")]),
     ("sched.kind", &[("host.queue_depth", "8")]),
     ("host.time_scale", &[("host.mode", "open")]),
-    ("ftl.kind", &[("precondition", "empty")]),
     ("ftl.sw_full", &[("ftl.kind", "fast")]),
     ("ftl.associativity", &[("ftl.kind", "kast")]),
     ("planes_bound", &[("planes", "2")]),
     ("buffer.coalesce", &[("buffer.bytes", "64KiB")]),
     ("buffer.order", &[("buffer.bytes", "64KiB"), ("clock", "lock-step")]),
+    (
+        "gc.merged_percent",
+        &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("buffer.bytes", "64KiB")],
+    ),
+    (
+        "gc.moved_percent",
+        &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("buffer.bytes", "64KiB")],
+    ),
     ("gc.throttle", &[("ftl.kind", "log-block")]),
     ("gc.spare_blocks", &[("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB")]),
+    ("ftl.kind", &[("precondition", "empty"), ("op_ratio", "0.5")]),
+    ("ftl.cache_bytes", &[("ftl.kind", "dftl"), ("op_ratio", "0.5")]),
+    ("ftl.batch_update", &[("ftl.kind", "dftl"), ("op_ratio", "0.5"), ("ftl.cache_bytes", "1KiB")]),
     ("wear.dynamic", &[("gc.free_blocks", "3"), ("op_ratio", "0.5")]),
 ];
 

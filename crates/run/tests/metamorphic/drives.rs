@@ -97,6 +97,15 @@ fn with_managed_channels() {
 }
 
 #[test]
+fn with_a_map_on_flash() {
+    let drive = [("ftl.kind", "dftl"), ("ftl.cache_bytes", "2KiB"), ("op_ratio", "0.75")];
+    assert_every_key_acts(&[
+        &drive,
+        &[drive[0], drive[1], drive[2], ("host.queue_depth", "8"), ("dies", "2")],
+    ]);
+}
+
+#[test]
 fn with_dynamic_allocation() {
     assert_every_key_acts(&[
         &[("alloc.kind", "dynamic")],

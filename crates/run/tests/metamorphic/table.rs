@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 32] = [
+const VALUES: [(&str, &[&str]); 36] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -29,9 +29,13 @@ const VALUES: [(&str, &[&str]); 32] = [
     ("timing.multi_plane", &["true"]),
     ("ftl.associativity", &["2"]),
     ("alloc.mode", &["1"]),
+    ("ftl.cache_bytes", &["512", "1KiB"]),
+    ("ftl.batch_update", &["false"]),
     ("gc.choices", &["2"]),
     ("gc.frontiers", &["2"]),
     ("gc.free_blocks", &["2"]),
+    ("gc.merged_percent", &["60"]),
+    ("gc.moved_percent", &["10"]),
     ("gc.throttle", &["1"]),
     ("gc.spare_blocks", &["0"]),
     ("buffer.coalesce", &["false"]),
@@ -78,9 +82,11 @@ fn the_schema_has_every_key_that_a_configuration_writes() {
     leaves("", &to_value(&Config::default()), &mut written);
     for key in keys().iter().filter(|key| key.is_policy) {
         for choice in &key.choices {
-            let layer =
-                Layer::from_assignments("test", [(key.name.as_str(), choice.as_str()), ("chips", "2")]);
-            let config = resolve(&[layer]);
+            let chosen = (key.name.as_str(), choice.as_str());
+            let several = Layer::from_assignments("test", [("chips", "2"), chosen]);
+            let managed =
+                Layer::from_assignments("test", [("ftl.kind", "fast"), ("buffer.bytes", "64KiB"), chosen]);
+            let config = resolve(&[several]).or_else(|_| resolve(&[managed]));
             // Some refuse the default drive's other settings; their keys then appear with another choice.
             if let Ok(config) = config {
                 leaves("", &to_value(&config), &mut written);

@@ -60,9 +60,10 @@ fn every_time_has_its_range() {
 #[test]
 fn every_refusal_of_the_table_is_reached() {
     const DIRECT: Setting<'_> = ("ftl.kind", "direct");
+    const DFTL: Setting<'_> = ("ftl.kind", "dftl");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 41] = [
+    let examples: [&[Setting<'_>]; 47] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -79,10 +80,16 @@ fn every_refusal_of_the_table_is_reached() {
         &[("wear.dynamic", "true")],
         &[DIRECT, ("gc.free_blocks", "2")],
         &[DIRECT, ("alloc.kind", "dynamic")],
+        &[DFTL, ("alloc.kind", "dynamic")],
+        &[DFTL, ("gc.frontiers", "2")],
+        &[DFTL, ("wear.static_gap", "2")],
         &[("gc.planner", "cycle-stealing")],
         &[STEP, ("gc.planner", "cycle-filling")],
         &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
         &[STEP, ("gc.planner", "super-data-block")],
+        &[("gc.planner", "selective-filling")],
+        &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.throttle", "2")],
+        &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.merged_percent", "0")],
         &[AHEAD],
         &[AHEAD, ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
         &[AHEAD, ("buffer.bytes", "32KiB"), ("planes", "2")],
@@ -127,6 +134,21 @@ fn refusals_that_need_the_shape_say_it() {
     assert!(message.starts_with("alloc.kind=dynamic, capacity: one map serves all units"), "{message}");
     let message = error(&[("engine", "timeline"), ("dies", "2")]).expect("needs events");
     assert!(message.starts_with("engine=timeline: dies that share a channel"), "{message}");
+    let message =
+        error(&[("ftl.kind", "dftl"), ("ftl.cache_bytes", "63")]).expect("seven entries for eight units");
+    assert_eq!(
+        message,
+        "ftl.cache_bytes = 63: each of the 8 units caches entries of 8 bytes, at least one: use at least 64"
+    );
+    let small = [("ftl.kind", "dftl"), ("capacity", "64MiB")];
+    let message = error(&small).expect("18 blocks to spare are too few");
+    assert_eq!(
+        message,
+        "op_ratio = 0.1, gc.free_blocks = 1, ftl.kind = dftl: each of the 8 planes has 19 blocks for 2048 logical pages \
+         (128 a block) and holds 4 back, 3 of them for translation pages, so no page could ever be overwritten: use op_ratio \
+         of at least 0.2500"
+    );
+    assert_eq!(error(&[small[0], small[1], ("op_ratio", "0.25")]), None);
     for settings in [
         &[("host.queue_depth", "2"), ("sched.kind", "read-first")] as &[_],
         &[("alloc.kind", "dynamic")],

@@ -85,6 +85,27 @@ fn a_plan_is_what_a_run_then_says() {
 }
 
 #[test]
+fn a_plan_says_whether_the_seed_matters() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.csv");
+    let lines: Vec<String> = (0..4000u64)
+        .map(|at| format!("{},h,0,Write,{},4096,1", 128_166_372_003_061_629 + at, at * 7919 % 1000 * 4096))
+        .collect();
+    std::fs::write(&path, lines.join("\n")).expect("written");
+    for victim in ["greedy", "fifo", "random", "d-choices", "cost-benefit"] {
+        for precondition in ["full", "steady"] {
+            let drive = [("channels", "1"), ("capacity", "4MiB"), ("pages_per_block", "16")];
+            let settings = [&drive[..], &[("gc.victim", victim), ("precondition", precondition)]].concat();
+            let run = |seed| RunSpec { seed: Some(seed), ..spec(None, &settings, &path.to_string_lossy()) };
+            let flash = |seed| quiet(&run(seed), None).expect("a result")["flash"].clone();
+            let draws = plan(&run(1)).expect("a plan")["seeded"] == true;
+            assert_eq!(draws, flash(1) != flash(2), "{victim}, {precondition}");
+        }
+    }
+    assert_eq!(plan(&mixed(&path)).expect("a plan")["seeded"], true);
+}
+
+#[test]
 fn a_plan_refuses_what_a_run_refuses() {
     for (settings, workload) in [
         (&[("channels", "0")][..], "random:count=10"),

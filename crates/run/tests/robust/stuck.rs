@@ -40,6 +40,33 @@ fn with_every_victim_at_every_block_size_and_the_least_spare() {
 }
 
 #[test]
+fn with_a_map_on_flash_and_the_least_spare() {
+    for victim in ["greedy", "fifo", "random", "d-choices", "cost-benefit"] {
+        for (cached, batch) in [("16", "true"), ("200", "false"), ("1MiB", "true")] {
+            for pages_per_block in ["1", "3", "7", "100"] {
+                let settings = [
+                    ("channels", "2"),
+                    ("page", "512"),
+                    ("capacity", "210KiB"),
+                    ("precondition", "full"),
+                    ("gc.victim", victim),
+                    ("pages_per_block", pages_per_block),
+                    ("ftl.kind", "dftl"),
+                    ("ftl.cache_bytes", cached),
+                    ("ftl.batch_update", batch),
+                ];
+                let least = least_op_ratio(&settings).unwrap_or("0".into());
+                let settings: Vec<_> =
+                    settings.iter().copied().chain([("op_ratio", least.as_str())]).collect();
+                let workload = "random:span=210KiB,size=512,count=600,trim=0.02,write=0.7";
+                let result = run(&settings, workload).unwrap_or_else(|error| panic!("{settings:?}: {error}"));
+                assert_eq!(result["requests"], 600);
+            }
+        }
+    }
+}
+
+#[test]
 fn after_preconditioning_to_steady_state() {
     for victim in ["greedy", "fifo", "random", "d-choices", "cost-benefit"] {
         for (frontiers, pages_per_block) in [("1", "1"), ("1", "7"), ("2", "3"), ("2", "32")] {

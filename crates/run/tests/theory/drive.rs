@@ -109,6 +109,16 @@ impl Run {
         programs as f64 / (now.host_pages_written - before.host_pages_written) as f64
     }
 
+    /// Serves so many requests, and returns the counters after them.
+    pub(crate) fn counters_after(&mut self, requests: u64) -> Counters {
+        let mut left = requests as usize;
+        while left > 0 {
+            self.serve(left.min(SLICE));
+            left -= left.min(SLICE);
+        }
+        self.simulation.counters()
+    }
+
     /// Lets the last requests end.
     pub(crate) fn finish(mut self) -> Outcome {
         self.simulation.finish().unwrap_or_else(|error| panic!("{error}"));

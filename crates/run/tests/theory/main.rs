@@ -10,4 +10,5 @@ mod drive;
 mod hot_and_cold;
 mod hybrid;
 mod limits;
+mod mapping;
 mod waits;

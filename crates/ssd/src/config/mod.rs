@@ -183,6 +183,11 @@ impl Config {
         self.timing.bus == 0.0 && self.timing.command.0 == 0
     }
 
+    /// Whether the drive draws from a seed, so that two seeds may give two results for the same requests.
+    pub fn draws(&self) -> bool {
+        self.precondition == Precondition::Steady || self.gc.victim.draws()
+    }
+
     /// The first reason why busy-until times would not be exact for this drive, if there is one.
     pub fn needs_events(&self) -> Option<&'static str> {
         let one_at_a_time = matches!(&self.host, HostConfig::Closed(closed) if closed.queue_depth == 1);

@@ -7,6 +7,7 @@ use crate::alloc::AllocConfig;
 use crate::buffer::Ack;
 use crate::error::ConfigError;
 use crate::ftl::FtlConfig;
+use crate::ftl::dftl::CACHED_ENTRY_BYTES;
 use crate::gc::GcConfig;
 use crate::geometry::Geometry;
 use crate::host::HostConfig;
@@ -29,7 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     REFUSALS.iter().chain(&managed::MANAGED)
 }
 
-const REFUSALS: [Refusal; 16] = [
+const REFUSALS: [Refusal; 19] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -106,7 +107,13 @@ const REFUSALS: [Refusal; 16] = [
     Refusal {
         keys: "wear.dynamic=true, gc.free_blocks=1, gc.frontiers=1",
         reason: "each plane then has a single erased block, so there is nothing to choose from: raise gc.free_blocks",
-        applies: |config| config.wear.dynamic && config.gc.free_blocks == 1 && config.gc.frontiers == 1,
+        applies: |config| {
+            // A map on flash keeps a block more.
+            config.wear.dynamic
+                && config.gc.free_blocks == 1
+                && config.gc.frontiers == 1
+                && !config.ftl.has_map_on_flash()
+        },
     },
     Refusal {
         keys: "ftl.kind=direct, gc.*, wear.*, precondition",
@@ -125,6 +132,21 @@ const REFUSALS: [Refusal; 16] = [
             matches!(config.ftl, FtlConfig::Direct(_)) && matches!(config.alloc, AllocConfig::Dynamic(_))
         },
     },
+    Refusal {
+        keys: "ftl.kind=dftl, alloc.kind=dynamic",
+        reason: "dynamic allocation has one map for all units, and each unit keeps its own on its flash: use alloc.kind=striped",
+        applies: |config| config.ftl.has_map_on_flash() && matches!(config.alloc, AllocConfig::Dynamic(_)),
+    },
+    Refusal {
+        keys: "ftl.kind=dftl, gc.frontiers=2",
+        reason: "the second frontier is that of the translation pages; host and collected pages share the other: use gc.frontiers=1",
+        applies: |config| config.ftl.has_map_on_flash() && config.gc.frontiers == 2,
+    },
+    Refusal {
+        keys: "ftl.kind=dftl, wear.static_gap",
+        reason: "cold data is only moved where the whole map is in RAM: use wear.static_gap=0, or ftl.kind=page",
+        applies: |config| config.ftl.has_map_on_flash() && config.wear.static_gap > 0,
+    },
 ];
 
 /// Whether a scheduler that prefers reads has no choice, because one request at a time only ever brings one or the other.
@@ -133,7 +155,13 @@ fn reads_never_meet_writes(config: &Config) -> bool {
     let writes_linger = config.buffer.bytes.0 > 0 && config.buffer.ack == Ack::Buffer;
     // Under dynamic allocation a write in part reads its old version on another die.
     let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
-    matches!(config.sched, SchedConfig::ReadFirst(_)) && one_at_a_time && !writes_linger && is_striped
+    // With a map on flash a read has entries written back.
+    let only_reads = !config.ftl.has_map_on_flash();
+    matches!(config.sched, SchedConfig::ReadFirst(_))
+        && one_at_a_time
+        && !writes_linger
+        && is_striped
+        && only_reads
 }
 
 /// Says why a configuration can't be simulated, if it can't.
@@ -147,6 +175,19 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
     Timing::new(config)?;
     if let Some((key, reason)) = config.alloc.inert_on(&geometry) {
         return Err(ConfigError::Refused { keys: key.into(), reason });
+    }
+    if let FtlConfig::Dftl(dftl) = &config.ftl
+        && dftl.unit_entries(&geometry) == 0
+    {
+        let least = CACHED_ENTRY_BYTES * u64::from(geometry.units());
+        let reason = format!(
+            "each of the {} units caches entries of {CACHED_ENTRY_BYTES} bytes, at least one: use at least {least}",
+            geometry.units()
+        );
+        return Err(ConfigError::Refused {
+            keys: format!("ftl.cache_bytes = {}", dftl.cache_bytes.0),
+            reason,
+        });
     }
     if matches!(config.alloc, AllocConfig::Dynamic(_)) && geometry.logical_pages >= u64::from(u32::MAX) {
         let reason =

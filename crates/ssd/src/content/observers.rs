@@ -62,6 +62,14 @@ impl Content for Observers {
         tell!(self, observer => observer.copied(unit));
     }
 
+    fn read_map(&mut self, unit: u32, ppn: u32) {
+        tell!(self, observer => observer.read_map(unit, ppn));
+    }
+
+    fn program_map(&mut self, unit: u32, ppn: u32) {
+        tell!(self, observer => observer.program_map(unit, ppn));
+    }
+
     fn erase(&mut self, unit: u32, block: u32) {
         tell!(self, observer => observer.erase(unit, block));
     }

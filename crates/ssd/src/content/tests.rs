@@ -155,3 +155,29 @@ fn only_the_first_fault_is_kept() {
     });
     assert!(fault.starts_with("sector 7 "), "{fault}");
 }
+
+#[test]
+fn a_translation_page_is_neither_read_as_data_nor_the_other_way_round() {
+    let mut versions = versions();
+    versions.program_map(0, 0);
+    versions.read_map(0, 0);
+    versions.copy(0, 0, 4);
+    versions.erase(0, 0);
+    versions.read_map(0, 4);
+    assert_eq!(versions.failure(), None);
+    let message = found(|versions| versions.read_map(0, 0));
+    assert_eq!(message, "unit 0: page 0 was read as a translation page, which it is not");
+    let message = found(|versions| {
+        versions.program_map(0, 1);
+        versions.read(5, FULL, Some((0, 1)), None);
+    });
+    assert_eq!(message, "sector 0 of page 5 read a translation page, the last write was version 1");
+    let message = found(|versions| versions.program_map(0, 0));
+    assert_eq!(message, "unit 0, block 0: page 0 programmed when page 1 was next");
+    let message = found(|versions| {
+        versions.program_map(0, 1);
+        versions.erase(0, 0);
+        versions.read_map(0, 1);
+    });
+    assert!(message.starts_with("unit 0: page 1 was read as a translation page"), "{message}");
+}

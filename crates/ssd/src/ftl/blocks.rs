@@ -95,6 +95,11 @@ impl Blocks {
         self.nodes[block as usize + 1][VALID]
     }
 
+    /// Whether a collection may take the block.
+    pub(crate) fn is_full(&self, block: u32) -> bool {
+        self.full[block as usize]
+    }
+
     /// Times a block was erased.
     pub(crate) fn erases(&self, block: u32) -> u32 {
         self.erases[block as usize]

@@ -8,8 +8,11 @@
 //! Where channels are managed, a collection is made step by step from outside: [`Ftl::must_collect`] says that a page
 //! can't be written before one, [`Ftl::collect_step`] makes the next step of the unit's own collection, and
 //! [`Ftl::follow_copy`] and [`Ftl::follow_erase`] are what a unit does while another one copies or erases.
+//!
+//! A layer whose map is not all in RAM is asked for a page by [`Ftl::translate`] first.
 
 pub(crate) mod blocks;
+pub(crate) mod dftl;
 mod direct;
 mod log;
 mod page;
@@ -17,6 +20,7 @@ mod page;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;
 pub(crate) use log::kast::MOST_ASSOCIATIVITY;
 pub(crate) use page::PageFtl;
@@ -36,6 +40,8 @@ pub enum FtlConfig {
     Direct(direct::Config),
     /// A block map and a page-mapped log written in FIFO order; every collection merges in full.
     LogBlock(log::log_block::Config),
+    /// DFTL: a page map on flash, of which the entries used last are in RAM.
+    Dftl(dftl::Config),
     /// FAST: a block map, one log block for sequential writes, the others for random ones.
     Fast(log::fast::Config),
     /// BAST: a block map, and a log block of its own for each data block that is overwritten, as long as there are enough.
@@ -54,10 +60,15 @@ impl FtlConfig {
     /// Blocks that a unit has besides data blocks, log blocks for random writes and the one kept erased; `None` if it maps pages.
     pub(crate) fn blocks_besides_log(&self) -> Option<u64> {
         match self {
-            FtlConfig::Page(_) | FtlConfig::Direct(_) => None,
+            FtlConfig::Page(_) | FtlConfig::Direct(_) | FtlConfig::Dftl(_) => None,
             FtlConfig::LogBlock(_) | FtlConfig::Bast(_) => Some(0),
             FtlConfig::Fast(_) | FtlConfig::Kast(_) => Some(1),
         }
+    }
+
+    /// Whether the map lies on flash.
+    pub(crate) fn has_map_on_flash(&self) -> bool {
+        matches!(self, FtlConfig::Dftl(_))
     }
 
     /// Whether blocks are mapped, with a log beside them.
@@ -78,10 +89,29 @@ pub(crate) trait Flash {
     fn copies(&mut self, unit: u32, pages: u32);
     /// A block was erased.
     fn erased(&mut self, unit: u32, block: u32);
-    /// A data block was merged: its copies and erases were told of before.
+    /// A data block was merged: its copies were told of before.
     fn merged(&mut self, kind: MergeKind);
     /// A collection is over: its victim was erased.
     fn collected(&mut self);
+    /// A page was looked up in a map of which only a part is in RAM. `hit`: its entry is in that part.
+    fn looked_up(&mut self, _hit: bool) {}
+    /// A translation page was read.
+    fn read_map(&mut self, _unit: u32, _ppn: u32, _work: MapWork) {}
+    /// The page moved last was a translation page.
+    fn moved_map(&mut self) {}
+    /// Translation page `page` of the unit was programmed.
+    fn program_map(&mut self, _unit: u32, _page: u32, _ppn: u32, _work: MapWork) {}
+}
+
+/// Why a translation page is read or programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MapWork {
+    /// An entry is wanted that is not in RAM.
+    Load,
+    /// An entry that has changed has to make room.
+    WriteBack,
+    /// A collection moved pages whose entries are not in RAM.
+    Update,
 }
 
 /// How a log block and a data block became one.
@@ -98,12 +128,12 @@ pub(crate) enum MergeKind {
 /// What one step of a collection was. Between two steps the collection may be suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Data block `block` of the unit was merged in full.
+    /// Data block `block` of the unit was merged, with copies.
     Merge {
         /// Its number within the unit.
         block: u32,
     },
-    /// A valid page of the victim was moved (page mapping).
+    /// A valid page of the victim was moved (page mapping), or a translation page told of such moves.
     Copy,
     /// The valid pages left in the victim were moved to the newest log block, because of the throttle.
     Move,
@@ -138,6 +168,8 @@ pub struct Wear {
 pub(crate) enum Ftl {
     /// See [`PageFtl`].
     Page(Box<PageFtl>),
+    /// See [`Dftl`].
+    Dftl(Box<Dftl>),
     /// See [`LogFtl`].
     Log(Box<LogFtl>),
     /// See the module `direct`.
@@ -152,24 +184,53 @@ impl Ftl {
             FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
                 Ftl::Log(Box::new(LogFtl::new(config, geometry)))
             }
+            FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(config, own, geometry, seed))),
         }
     }
 
     /// The physical page, within `home.unit`, that holds the page.
     #[inline]
     pub(crate) fn lookup(&self, home: Home) -> Option<u32> {
+        // A page map is looked up in a few instructions; what others do must not keep them from being inlined.
+        if let Ftl::Page(page) = self { page.lookup(home) } else { self.lookup_elsewhere(home) }
+    }
+
+    #[inline(never)]
+    fn lookup_elsewhere(&self, home: Home) -> Option<u32> {
         match self {
             Ftl::Page(page) => page.lookup(home),
+            Ftl::Dftl(dftl) => dftl.lookup(home),
             Ftl::Log(log) => log.lookup(home),
             Ftl::Direct => Some(direct::ppn(home)),
+        }
+    }
+
+    /// Whether a page can only be looked up after [`Ftl::translate`].
+    #[inline]
+    pub(crate) fn has_map_on_flash(&self) -> bool {
+        matches!(self, Ftl::Dftl(_))
+    }
+
+    /// Gets the page's entry from flash, if its map lies there and the entry is not in RAM. Returns the translation page
+    /// that was read for it. To be called before a page of the host is read; a write and a TRIM do so themselves.
+    pub(crate) fn translate(&mut self, home: Home, flash: &mut impl Flash) -> Result<Option<u32>, RunError> {
+        match self {
+            Ftl::Dftl(dftl) => dftl.translate(home, flash),
+            Ftl::Page(_) | Ftl::Log(_) | Ftl::Direct => Ok(None),
         }
     }
 
     /// Reads what a write of the page will change, so that it is at hand then. Returns something that depends on it.
     #[inline]
     pub(crate) fn peek(&self, home: Home) -> u64 {
+        if let Ftl::Page(page) = self { page.peek(home) } else { self.peek_elsewhere(home) }
+    }
+
+    #[inline(never)]
+    fn peek_elsewhere(&self, home: Home) -> u64 {
         match self {
             Ftl::Page(page) => page.peek(home),
+            Ftl::Dftl(dftl) => dftl.peek(home),
             Ftl::Log(log) => log.peek(home),
             Ftl::Direct => 0,
         }
@@ -186,6 +247,7 @@ impl Ftl {
     ) -> Result<Written, RunError> {
         match self {
             Ftl::Page(page) => page.write(home, before, flash),
+            Ftl::Dftl(dftl) => dftl.write(home, before, flash),
             Ftl::Log(log) => log.write(home, flash),
             Ftl::Direct => Ok(Written { ppn: direct::ppn(home), old: Some((home.unit, direct::ppn(home))) }),
         }
@@ -196,6 +258,7 @@ impl Ftl {
     pub(crate) fn must_collect(&self, home: Home) -> bool {
         match self {
             Ftl::Page(page) => page.must_collect(home.unit),
+            Ftl::Dftl(dftl) => dftl.must_collect(home.unit),
             Ftl::Log(log) => log.must_collect(home),
             Ftl::Direct => false,
         }
@@ -209,6 +272,7 @@ impl Ftl {
     ) -> Result<Option<Step>, RunError> {
         match self {
             Ftl::Page(page) => page.collect_step(unit, flash),
+            Ftl::Dftl(dftl) => dftl.collect_step(unit, flash),
             Ftl::Log(log) => log.collect_step(unit, flash),
             Ftl::Direct => Ok(None),
         }
@@ -219,8 +283,17 @@ impl Ftl {
     pub(crate) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
             Ftl::Page(page) => Ok(page.follow_copy(unit, flash)),
+            Ftl::Dftl(dftl) => dftl.follow_copy(unit, flash),
             Ftl::Log(log) => log.follow_copy(unit, flash),
             Ftl::Direct => Ok(false),
+        }
+    }
+
+    /// What a unit does while another one moves what is left of its victim: the same, if that is what it would do next.
+    pub(crate) fn follow_move(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+        match self {
+            Ftl::Log(log) => log.follow_move(unit, flash),
+            Ftl::Page(_) | Ftl::Dftl(_) | Ftl::Direct => Ok(false),
         }
     }
 
@@ -229,6 +302,7 @@ impl Ftl {
     pub(crate) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
             Ftl::Page(page) => page.follow_erase(unit, flash),
+            Ftl::Dftl(dftl) => dftl.follow_erase(unit, flash),
             Ftl::Log(log) => Ok(log.follow_erase(unit, flash)),
             Ftl::Direct => Ok(false),
         }
@@ -239,22 +313,25 @@ impl Ftl {
     pub(crate) fn merge(&mut self, unit: u32, block: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
             Ftl::Log(log) => log.merge(unit, block, flash),
-            Ftl::Page(_) | Ftl::Direct => Ok(false),
+            Ftl::Page(_) | Ftl::Dftl(_) | Ftl::Direct => Ok(false),
         }
     }
 
     /// The error of a unit that must collect and can't.
     pub(crate) fn stuck(&self, unit: u32) -> RunError {
         match self {
-            Ftl::Page(page) => page.stuck(unit),
+            Ftl::Page(page) => page.stuck_now(unit),
+            Ftl::Dftl(dftl) => dftl.stuck(unit),
             Ftl::Log(_) | Ftl::Direct => RunError::NoRoom { waiting: 1 },
         }
     }
 
     /// A collection that is under way is left for now: page mapping lets its victim go.
     pub(crate) fn suspend(&mut self, unit: u32) {
-        if let Ftl::Page(page) = self {
-            page.suspend(unit);
+        match self {
+            Ftl::Page(page) => page.suspend(unit),
+            Ftl::Dftl(dftl) => dftl.suspend(unit),
+            Ftl::Log(_) | Ftl::Direct => {}
         }
     }
 
@@ -262,6 +339,7 @@ impl Ftl {
     pub(crate) fn spare_blocks(&self, unit: u32) -> u64 {
         match self {
             Ftl::Page(page) => page.spare_blocks(unit),
+            Ftl::Dftl(dftl) => dftl.spare_blocks(unit),
             Ftl::Log(log) => log.spare_blocks(unit),
             Ftl::Direct => 0,
         }
@@ -273,11 +351,12 @@ impl Ftl {
     }
 
     /// Forgets the page. Returns whether it was mapped.
-    pub(crate) fn trim(&mut self, home: Home) -> bool {
+    pub(crate) fn trim(&mut self, home: Home, flash: &mut impl Flash) -> Result<bool, RunError> {
         match self {
-            Ftl::Page(page) => page.trim(home),
-            Ftl::Log(log) => log.trim(home),
-            Ftl::Direct => false,
+            Ftl::Page(page) => Ok(page.trim(home)),
+            Ftl::Dftl(dftl) => dftl.trim(home, flash),
+            Ftl::Log(log) => Ok(log.trim(home)),
+            Ftl::Direct => Ok(false),
         }
     }
 
@@ -285,6 +364,7 @@ impl Ftl {
     pub(crate) fn has_room(&self, unit: u32) -> bool {
         match self {
             Ftl::Page(page) => page.has_room(unit),
+            Ftl::Dftl(dftl) => dftl.has_room(unit),
             Ftl::Log(_) | Ftl::Direct => true,
         }
     }
@@ -293,6 +373,7 @@ impl Ftl {
     pub(crate) fn wear(&self) -> Wear {
         match self {
             Ftl::Page(page) => page.wear(),
+            Ftl::Dftl(dftl) => dftl.wear(),
             Ftl::Log(log) => log.wear(),
             Ftl::Direct => Wear::default(),
         }
@@ -302,6 +383,7 @@ impl Ftl {
     pub(crate) fn free_blocks(&self, unit: u32) -> u64 {
         match self {
             Ftl::Page(page) => page.free_blocks(unit),
+            Ftl::Dftl(dftl) => dftl.free_blocks(unit),
             Ftl::Log(log) => log.free_blocks(unit),
             Ftl::Direct => 0,
         }
@@ -311,6 +393,7 @@ impl Ftl {
     pub(crate) fn snapshot(&mut self) -> Self {
         match self {
             Ftl::Page(page) => Ftl::Page(Box::new(page.snapshot())),
+            Ftl::Dftl(dftl) => Ftl::Dftl(Box::new(dftl.snapshot())),
             Ftl::Log(log) => Ftl::Log(Box::new(log.snapshot())),
             Ftl::Direct => Ftl::Direct,
         }

@@ -28,57 +28,68 @@ pub struct Config {}
 
 /// A block being written, and its next page; full (or none yet) when `next` has reached the block's end.
 #[derive(Clone, Copy, Debug)]
-struct Frontier {
-    block: u32,
-    next: u32,
+pub(super) struct Frontier {
+    pub(super) block: u32,
+    pub(super) next: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Unit {
-    blocks: Blocks,
+pub(super) struct Unit {
+    pub(super) blocks: Blocks,
     /// Logical key of each physical page (stale where the page is not valid).
-    owner: CowVec,
+    pub(super) owner: CowVec,
     /// One bit a page, each block starting at a word of its own.
-    valid_bits: Vec<u64>,
-    valid_pages: u64,
-    host: Frontier,
+    pub(super) valid_bits: Vec<u64>,
+    pub(super) valid_pages: u64,
+    pub(super) host: Frontier,
     collected: Frontier,
     /// Host pages written: the clock of ages.
-    writes: u64,
+    pub(super) writes: u64,
     /// No full block had fewer erases than this when it was last looked up.
     fewest_erases: u32,
     /// A collection made step by step.
-    steps: Steps,
+    pub(super) steps: Steps,
 }
 
 /// The page-mapping FTL of all units.
 #[derive(Clone, Debug)]
 pub(crate) struct PageFtl {
-    units: Vec<Unit>,
+    pub(super) units: Vec<Unit>,
     /// A map a unit, or one for all of them.
-    maps: Vec<CowVec>,
-    rules: Rules,
-    rng: Xoshiro256PlusPlus,
+    pub(super) maps: Vec<CowVec>,
+    pub(super) rules: Rules,
+    pub(super) rng: Xoshiro256PlusPlus,
 }
 
 /// What does not change during a run.
 #[derive(Clone, Debug)]
-struct Rules {
+pub(super) struct Rules {
     shared_map: bool,
-    pages_per_block: Divisor,
-    words_per_block: usize,
-    victim: Victim,
+    pub(super) pages_per_block: Divisor,
+    pub(super) words_per_block: usize,
+    pub(super) victim: Victim,
     two_frontiers: bool,
     held_back: u64,
     /// Valid pages up to which a unit takes pages it did not have before.
     room: u64,
-    least_worn_first: bool,
+    pub(super) least_worn_first: bool,
     static_gap: u32,
-    unit_blocks: u64,
+    pub(super) unit_blocks: u64,
 }
 
 impl PageFtl {
     pub(super) fn new(config: &DeviceConfig, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
+        Self::with_more_keys(config, geometry, shared_map, 0, seed)
+    }
+
+    /// One whose units have `more` keys behind those of their logical pages.
+    pub(super) fn with_more_keys(
+        config: &DeviceConfig,
+        geometry: &Geometry,
+        shared_map: bool,
+        more: u64,
+        seed: u64,
+    ) -> Self {
         let victim = Victim::new(&config.gc.victim);
         let pages_per_block = geometry.pages_per_block;
         let words_per_block = pages_per_block.div_ceil(64) as usize;
@@ -99,7 +110,7 @@ impl PageFtl {
         let (maps, map_pages) = if shared_map {
             (1, geometry.logical_pages)
         } else {
-            (geometry.units(), geometry.unit_logical_pages)
+            (geometry.units(), geometry.unit_logical_pages + more)
         };
         let frontiers = u64::from(config.gc.frontiers);
         let held_back = u64::from(geometry.unit_reserved_blocks);
@@ -126,7 +137,7 @@ impl PageFtl {
     }
 
     #[inline]
-    fn map_of(&self, unit: u32) -> usize {
+    pub(super) fn map_of(&self, unit: u32) -> usize {
         if self.rules.shared_map { 0 } else { unit as usize }
     }
 
@@ -178,8 +189,25 @@ impl PageFtl {
         Ok(Written { ppn, old })
     }
 
+    /// Programs page `next` of a block that is being written with a page that is not the host's.
+    pub(super) fn put(&mut self, unit: u32, block: u32, next: u32, key: u32) {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let map = self.map_of(unit);
+        let unit = &mut self.units[unit as usize];
+        let ppn = block * pages_per_block + next;
+        unit.owner.set(ppn.into(), key);
+        unit.valid_bits[block as usize * self.rules.words_per_block + (next >> 6) as usize] |=
+            1 << (next & 63);
+        unit.blocks.add_valid(block, 1);
+        unit.valid_pages += 1;
+        if next + 1 == pages_per_block {
+            unit.blocks.fill(block, unit.writes);
+        }
+        self.maps[map].set(key.into(), ppn);
+    }
+
     #[inline]
-    fn invalidate(&mut self, unit: u32, ppn: u32) {
+    pub(super) fn invalidate(&mut self, unit: u32, ppn: u32) {
         let (block, page) = self.rules.pages_per_block.split(ppn.into());
         let unit = &mut self.units[unit as usize];
         unit.valid_bits[block as usize * self.rules.words_per_block + (page >> 6) as usize] &=
@@ -213,7 +241,8 @@ impl PageFtl {
                 return Ok(());
             }
             let worn = self.rules.static_gap > 0 && fruitless == 0 && self.wear_gap_exceeded(unit);
-            let moved = self.collect(unit, worn, flash).ok_or_else(|| self.stuck(unit))?;
+            let moved =
+                self.collect(unit, worn, flash).ok_or_else(|| self.stuck(unit, self.rules.held_back))?;
             if !self.rules.two_frontiers && self.units[unit as usize].host.next < pages_per_block {
                 return Ok(());
             }
@@ -221,7 +250,7 @@ impl PageFtl {
                 fruitless += 1;
                 // A random policy finds a block with an invalid page within this many picks, if there is one.
                 if fruitless > 64 * self.rules.unit_blocks {
-                    return Err(self.stuck(unit));
+                    return Err(self.stuck(unit, self.rules.held_back));
                 }
             }
         }
@@ -325,7 +354,12 @@ impl PageFtl {
         most >= unit.fewest_erases.saturating_add(gap)
     }
 
-    pub(super) fn stuck(&self, unit: u32) -> RunError {
+    /// The error of a unit that must collect and can't.
+    pub(super) fn stuck_now(&self, unit: u32) -> RunError {
+        self.stuck(unit, self.rules.held_back)
+    }
+
+    pub(super) fn stuck(&self, unit: u32, held_back: u64) -> RunError {
         let state = &self.units[unit as usize];
         RunError::Stuck {
             unit,
@@ -333,7 +367,7 @@ impl PageFtl {
             closed: state.blocks.full_count(),
             valid: state.valid_pages,
             pages: self.rules.unit_blocks * self.rules.pages_per_block.get(),
-            held_back: self.rules.held_back as u32,
+            held_back: held_back as u32,
         }
     }
 
@@ -379,6 +413,6 @@ impl Unit {
     }
 }
 
-mod steps;
+pub(super) mod steps;
 #[cfg(test)]
 mod tests;

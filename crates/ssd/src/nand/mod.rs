@@ -89,6 +89,8 @@ pub(crate) struct Command {
     pub(crate) program_ns: u64,
     /// Who waits for it: the caller's tag, or [`NOBODY`].
     pub(crate) tag: u32,
+    /// Whether its request is done no earlier: not of what the drive does on its own account.
+    pub(crate) awaited: bool,
 }
 
 impl Command {

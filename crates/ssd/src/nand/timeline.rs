@@ -95,7 +95,7 @@ impl<P: Probe> Executor for Timeline<P> {
     #[inline]
     fn submit(&mut self, now_ns: u64, command: Command) {
         let end = self.run(now_ns, &command);
-        if command.purpose == Purpose::Host {
+        if command.awaited {
             self.latest_ns = self.latest_ns.max(end);
         }
         if command.tag != NOBODY {

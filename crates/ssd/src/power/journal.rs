@@ -274,6 +274,13 @@ impl Content for Journal {
         self.will(unit, moved);
     }
 
+    fn read_map(&mut self, _: u32, _: u32) {}
+
+    fn program_map(&mut self, unit: u32, ppn: u32) {
+        let change = self.put(self.physical(unit, ppn), None);
+        self.will(unit, vec![change]);
+    }
+
     fn erase(&mut self, unit: u32, block: u32) {
         let first = self.physical(unit, block * self.pages_per_block);
         let pages = first..first + u64::from(self.pages_per_block);

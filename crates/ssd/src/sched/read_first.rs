@@ -1,5 +1,5 @@
-//! Reads first, not pre-emptive (Cobham 1954): the oldest read that the host waits for and whose page no earlier command
-//! has yet to write; without one, the oldest command.
+//! Reads first, not pre-emptive (Cobham 1954): the oldest read that the host waits for (of its page, or of the map's that says
+//! where that is) and whose page no earlier command has yet to write; without one, the oldest command.
 
 use std::collections::VecDeque;
 
@@ -7,21 +7,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Queued;
-use crate::nand::{CommandKind, Purpose};
+use crate::nand::CommandKind;
 
 /// No settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Config {}
 
 pub(super) fn pick(queue: &VecDeque<Queued>) -> usize {
-    let is_read =
-        |queued: &Queued| queued.command.kind == CommandKind::Read && queued.command.purpose == Purpose::Host;
+    let is_read = |queued: &Queued| queued.command.kind == CommandKind::Read && queued.command.awaited;
     queue
         .iter()
         .enumerate()
         .filter(|(_, queued)| is_read(queued))
         .find(|(place, read)| {
-            !queue.range(..*place).any(|before| !is_read(before) && before.pages.overlaps(&read.pages))
+            let writes = |before: &Queued| before.command.kind != CommandKind::Read;
+            !queue.range(..*place).any(|before| writes(before) && before.pages.overlaps(&read.pages))
         })
         .map_or(0, |(place, _)| place)
 }
@@ -29,7 +29,7 @@ pub(super) fn pick(queue: &VecDeque<Queued>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::{Command, NOBODY};
+    use crate::nand::{Command, NOBODY, Purpose};
     use crate::sched::Pages;
 
     fn queued(kind: CommandKind, ppn: u32) -> Queued {
@@ -45,6 +45,7 @@ mod tests {
             bus_ns: 0,
             program_ns: 0,
             tag: NOBODY,
+            awaited: true,
         };
         Queued { command, pages, then: None, waits: None, request: 0 }
     }

@@ -116,9 +116,9 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         match request.op {
             Op::Flush => self.flush(tag)?,
             _ if is_empty(request) => {}
-            Op::Read => self.read(tag, request),
+            Op::Read => self.read(tag, request)?,
             Op::Write => self.write(tag, request)?,
-            Op::Trim => self.trim(request),
+            Op::Trim => self.trim(request)?,
         }
         // Opened with one outstanding, so that nothing can end it while it is being handed over.
         self.settle(tag, 1);
@@ -221,7 +221,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         }
     }
 
-    fn read(&mut self, tag: u32, request: &Request) {
+    fn read(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         self.events.submitted = 0;
         let now = self.events.now_ns;
         for part in self.core.parts(request.lba, request.end()) {
@@ -231,11 +231,12 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
                 self.core.counters.buffer_hits += 1;
                 self.core.content.read(part.lpn, part.first..part.end, None, staged);
             } else {
-                self.core.read(now, tag, part, staged, &mut self.events);
+                self.core.read(now, tag, part, staged, &mut self.events)?;
             }
         }
         self.core.flush(now, &mut self.events);
         self.expect(tag, self.events.submitted);
+        Ok(())
     }
 
     fn write(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
@@ -269,9 +270,9 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         Ok(bound)
     }
 
-    fn trim(&mut self, request: &Request) {
+    fn trim(&mut self, request: &Request) -> Result<(), RunError> {
         if !self.core.ftl.forgets() {
-            return;
+            return Ok(());
         }
         let page_sectors = self.core.page_sectors.get() as u32;
         for part in self.core.parts(request.lba, request.end()) {
@@ -285,8 +286,9 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
                     self.settle(tag, 1);
                 }
             }
-            self.core.trim(part, &self.events);
+            self.core.trim(self.events.now_ns, part, &mut self.events)?;
         }
+        Ok(())
     }
 
     fn flush(&mut self, tag: u32) -> Result<(), RunError> {

@@ -153,13 +153,13 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         let tag = self.open(Slot { request: *request, number, issue_ns, outstanding: 1, admitted: 0 });
         self.line.request = number;
         match request.op {
-            Op::Read if !is_empty(request) => self.read(tag, request),
+            Op::Read if !is_empty(request) => self.read(tag, request)?,
             Op::Write | Op::Flush if request.op == Op::Flush || !is_empty(request) => {
                 self.expect(tag, 1);
                 self.stalled.push_back(tag);
                 self.decide()?;
             }
-            Op::Trim if !is_empty(request) => self.trim(request),
+            Op::Trim if !is_empty(request) => self.trim(request)?,
             _ => {}
         }
         self.settle(tag, 1);

@@ -16,8 +16,8 @@ use crate::core::{AHEAD, Core};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
+use crate::nand::Probe;
 use crate::nand::probe::{Off, Recorded, Recorder};
-use crate::nand::{Probe, Untimed};
 use crate::power::{self, Baseline};
 use crate::stats::{Completion, Counters, Stats, Times};
 
@@ -234,7 +234,9 @@ impl<C: Content> State for Core<C> {
                 match request.op {
                     _ if ledger::is_empty(request) => {}
                     Op::Trim => {
-                        self.parts(request.lba, request.end()).for_each(|part| self.trim(part, &Untimed));
+                        for part in self.parts(request.lba, request.end()) {
+                            self.trim(0, part, &mut crate::nand::Untimed)?;
+                        }
                     }
                     Op::Flush => {}
                     Op::Read if !everything => {}

@@ -81,9 +81,9 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
                 self.release(now);
                 now
             }
-            Op::Read => self.read(now, request),
+            Op::Read => self.read(now, request)?,
             Op::Write => self.write(now, number, request)?,
-            Op::Trim => self.trim(now, request),
+            Op::Trim => self.trim(now, request)?,
         };
         if arrival.is_none() {
             self.window.leave(completion);
@@ -95,7 +95,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         Ok(())
     }
 
-    fn read(&mut self, now: u64, request: &Request) -> u64 {
+    fn read(&mut self, now: u64, request: &Request) -> Result<u64, RunError> {
         self.release(now);
         for part in self.core.parts(request.lba, request.end()) {
             let entry = self.buffer.as_ref().and_then(|buffered| buffered.buffer.find(part.lpn));
@@ -104,11 +104,11 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
                 self.core.counters.buffer_hits += 1;
                 self.core.content.read(part.lpn, part.first..part.end, None, staged);
             } else {
-                self.core.read(now, NOBODY, part, staged, &mut self.line);
+                self.core.read(now, NOBODY, part, staged, &mut self.line)?;
             }
         }
         self.core.flush(now, &mut self.line);
-        self.line.latest_ns
+        Ok(self.line.latest_ns)
     }
 
     #[inline]
@@ -232,10 +232,10 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         Ok(now.max(self.written_ns))
     }
 
-    fn trim(&mut self, now: u64, request: &Request) -> u64 {
+    fn trim(&mut self, now: u64, request: &Request) -> Result<u64, RunError> {
         self.release(now);
         if !self.core.ftl.forgets() {
-            return now;
+            return Ok(now);
         }
         let page_sectors = self.core.page_sectors.get() as u32;
         for part in self.core.parts(request.lba, request.end()) {
@@ -246,9 +246,9 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
                 self.line.probe.dirty_pages(now, entry.channel, -1);
                 self.core.content.unstage(Stage::Buffer(slot));
             }
-            self.core.trim(part, &self.line);
+            self.core.trim(now, part, &mut self.line)?;
         }
-        now
+        Ok(now)
     }
 }
 

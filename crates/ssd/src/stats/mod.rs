@@ -99,6 +99,38 @@ impl MergeCounts {
     }
 }
 
+/// What a map of which only a part is in RAM was asked, and why its translation pages were written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MapCounts {
+    /// Pages of the host looked up.
+    pub lookups: u64,
+    /// Of these, found in RAM.
+    pub hits: u64,
+    /// Entries read from flash; the other look-ups were of entries that were never written.
+    pub loads: u64,
+    /// Translation pages written because an entry that has changed made room.
+    pub write_backs: u64,
+    /// Translation pages written because a collection moved pages of data.
+    pub updates: u64,
+    /// Translation pages that collections moved: copies, which count as such.
+    pub moves: u64,
+}
+
+impl MapCounts {
+    /// What was added to them since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            lookups: self.lookups - earlier.lookups,
+            hits: self.hits - earlier.hits,
+            loads: self.loads - earlier.loads,
+            write_backs: self.write_backs - earlier.write_backs,
+            updates: self.updates - earlier.updates,
+            moves: self.moves - earlier.moves,
+        }
+    }
+}
+
 /// Counters of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
@@ -110,6 +142,10 @@ pub struct Counters {
     pub host: FlashCounts,
     /// Flash operations for garbage collection (and wear levelling).
     pub gc: FlashCounts,
+    /// Flash operations for the map, where it lies on flash: translation pages read and written. Moving them is `gc`.
+    pub mapping: FlashCounts,
+    /// How well that map was cached.
+    pub map: MapCounts,
     /// Collections.
     pub collections: u64,
     /// Merges of data blocks with the log.
@@ -138,6 +174,8 @@ impl Counters {
             bytes: each(self.bytes, earlier.bytes),
             host: self.host.since(&earlier.host),
             gc: self.gc.since(&earlier.gc),
+            mapping: self.mapping.since(&earlier.mapping),
+            map: self.map.since(&earlier.map),
             collections: self.collections - earlier.collections,
             merges: self.merges.since(&earlier.merges),
             host_pages_written: self.host_pages_written - earlier.host_pages_written,
@@ -152,9 +190,9 @@ impl Counters {
     /// Flash operations on all accounts.
     pub fn flash(&self) -> FlashCounts {
         FlashCounts {
-            reads: self.host.reads + self.gc.reads,
-            programs: self.host.programs + self.gc.programs,
-            erases: self.host.erases + self.gc.erases,
+            reads: self.host.reads + self.gc.reads + self.mapping.reads,
+            programs: self.host.programs + self.gc.programs + self.mapping.programs,
+            erases: self.host.erases + self.gc.erases + self.mapping.erases,
         }
     }
 }

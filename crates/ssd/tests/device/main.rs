@@ -6,6 +6,7 @@ mod bus;
 mod commands;
 mod dynamic;
 mod host;
+mod mapping;
 mod pages;
 mod records;
 mod rig;

@@ -32,8 +32,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec!["striped", "striped", "dynamic"]),
         prop::sample::select(vec!["empty", "full"]),
     );
-    let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast"]);
-    (shape, gc, flash, host, ftl).prop_map(|(shape, gc, flash, host, ftl)| {
+    let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
+    // Entries that each unit caches, if its map lies on flash.
+    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>());
+    (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, (cached, batch))| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
@@ -42,6 +44,12 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
+        let (frontiers, gap, alloc) = if ftl == "dftl" { (1, 0, "striped") } else { (frontiers, gap, alloc) };
+        // Read-first looks at the whole queue for every command, and a map on flash makes an overload's queue very long.
+        let open = open && !(ftl == "dftl" && sched == "read-first");
+        // What translation pages need comes out of the spare blocks.
+        let for_map = (pages * 4).div_ceil(page).div_ceil(pages_per_block.into()) + 2;
+        let more = if ftl == "dftl" { for_map * u64::from(pages_per_block) * 100 / pages + 1 } else { 0 };
         let mut settings = vec![
             ("channels", channels.to_string()),
             ("chips", chips.to_string()),
@@ -50,7 +58,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("page", page.to_string()),
             ("pages_per_block", pages_per_block.to_string()),
             ("capacity", (pages * units * page).to_string()),
-            ("op_ratio", (f64::from(op_percent) / 100.0).to_string()),
+            ("op_ratio", (f64::from(op_percent + more as u32) / 100.0).to_string()),
             ("gc.victim", victim.into()),
             ("gc.frontiers", frontiers.to_string()),
             ("gc.free_blocks", free_blocks.to_string()),
@@ -67,7 +75,11 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("buffer.bytes", (buffer_pages * page).to_string()),
             ("precondition", precondition.into()),
         ];
-        if ftl != "page" {
+        if ftl == "dftl" {
+            settings.push(("ftl.kind", "dftl".into()));
+            settings.push(("ftl.cache_bytes", (8 * units * cached).to_string()));
+            settings.push(("ftl.batch_update", batch.to_string()));
+        } else if ftl != "page" {
             let victims = ["gc.victim", "gc.frontiers", "gc.free_blocks"];
             settings.retain(|(key, _)| {
                 !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind"
@@ -161,9 +173,9 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
     let geometry = simulation.geometry();
     for command in &all.commands {
         let channel = (command.die / geometry.dies_per_channel()) as usize;
-        let erases = command.kind == flashweir_ssd::CommandKind::Erase;
-        let freed = if erases { u64::from(command.pages) } else { 0 };
-        free[channel] = free[channel] + freed - u64::from(command.opens);
+        let is_erase = command.kind == flashweir_ssd::CommandKind::Erase;
+        let erased = if is_erase { u64::from(command.pages) } else { 0 };
+        free[channel] = free[channel] + erased - u64::from(command.opens);
     }
     let counted: Vec<_> = channels.map(|channel| simulation.free_blocks(channel)).collect();
     assert_eq!(free, counted, "commands account for every block");

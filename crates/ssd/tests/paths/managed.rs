@@ -18,7 +18,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             "forwarding",
             "forwarding",
             "cycle-filling",
-            "cycle-filling",
+            "selective-filling",
         ]),
         0..4u32,
         prop::sample::select(vec![0, 0, 1, 2, 200]),
@@ -34,7 +34,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         any::<bool>(),
         prop::sample::select(vec!["empty", "full"]),
     );
-    let ftl = prop::sample::select(vec!["page", "log-block", "fast", "bast", "kast"]);
+    let ftl = prop::sample::select(vec!["page", "log-block", "fast", "bast", "kast", "dftl"]);
     (shape, gc, host, ftl, any::<bool>()).prop_map(|(shape, gc, host, ftl, lock_step)| {
         let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, planner, throttle, spare_blocks, free_blocks) = gc;
@@ -43,7 +43,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let units = u64::from(channels * planes);
         let lock_step = match planner {
             "super-data-block" | "cycle-stealing" => true,
-            "forwarding" | "cycle-filling" => false,
+            "forwarding" | "cycle-filling" | "selective-filling" => false,
             _ => lock_step,
         };
         let clock = if lock_step { "lock-step" } else { "async" };
@@ -66,13 +66,14 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("buffer.bytes", (buffer_pages * page).to_string()),
             ("precondition", precondition.into()),
         ];
-        if matches!(planner, "forwarding" | "cycle-filling") {
+        if matches!(planner, "forwarding" | "cycle-filling" | "selective-filling") {
             settings.push(("gc.spare_blocks", spare_blocks.to_string()));
         }
         if ftl == "page" {
             settings.push(("gc.victim", victim.into()));
             settings.push(("gc.free_blocks", free_blocks.to_string()));
         } else if matches!(ftl, "log-block" | "fast") {
+            let throttle = if planner == "selective-filling" { 0 } else { throttle };
             settings.push(("gc.throttle", throttle.to_string()));
         }
         if buffer_pages > 0 {

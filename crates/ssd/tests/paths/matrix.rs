@@ -9,7 +9,7 @@ use flashweir_trace::{Op, Request};
 use super::config;
 
 /// FTLs, with a setting of their own.
-const FTLS: [(&str, Option<(&str, &str)>); 7] = [
+const FTLS: [(&str, Option<(&str, &str)>); 9] = [
     ("page", None),
     ("log-block", None),
     ("log-block", Some(("gc.throttle", "2"))),
@@ -17,6 +17,8 @@ const FTLS: [(&str, Option<(&str, &str)>); 7] = [
     ("fast", Some(("ftl.sw_full", "partial-merge"))),
     ("bast", None),
     ("kast", None),
+    ("dftl", None),
+    ("dftl", Some(("ftl.cache_bytes", "512"))),
 ];
 const PLANNERS: [&str; 5] = ["none", "super-data-block", "cycle-stealing", "forwarding", "cycle-filling"];
 /// Units, planes and whether these are bound.

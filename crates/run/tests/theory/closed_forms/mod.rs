@@ -4,6 +4,7 @@
 //! against all numbers printed for it.
 
 pub(crate) mod hybrid;
+pub(crate) mod mapping;
 pub(crate) mod queueing;
 pub(crate) mod timing;
 pub(crate) mod write_amplification;

@@ -14,7 +14,7 @@ fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
     planner(&config.gc.planner)
 }
 
-pub(super) const MANAGED: [Refusal; 25] = [
+pub(super) const MANAGED: [Refusal; 28] = [
     Refusal {
         keys: "gc.planner=super-data-block or cycle-stealing, clock=async",
         reason: "what others do while one collects is counted in common cycles: set clock=lock-step, or gc.planner=cycle-filling",
@@ -44,6 +44,27 @@ pub(super) const MANAGED: [Refusal; 25] = [
         applies: |config| {
             is(config, |planner| matches!(planner, PlannerConfig::SuperDataBlock(_)))
                 && !config.ftl.maps_blocks()
+        },
+    },
+    Refusal {
+        keys: "gc.planner=selective-filling, ftl.kind",
+        reason: "it chooses among data blocks with pages in one log: set ftl.kind=fast or log-block",
+        applies: |config| {
+            config.gc.planner.selection(1).is_some()
+                && !matches!(config.ftl, FtlConfig::Fast(_) | FtlConfig::LogBlock(_))
+        },
+    },
+    Refusal {
+        keys: "gc.planner=selective-filling, gc.throttle",
+        reason: "it limits what is moved, not what is merged: leave gc.throttle out",
+        applies: |config| config.gc.planner.selection(1).is_some() && config.gc.throttle > 0,
+    },
+    Refusal {
+        keys: "gc.merged_percent, gc.moved_percent",
+        reason: "expected 1 to 100, and 0 to 95, percent of a block",
+        applies: |config| {
+            matches!(&config.gc.planner, PlannerConfig::SelectiveFilling(config)
+                if !(1..=100).contains(&config.merged_percent) || config.moved_percent > 95)
         },
     },
     Refusal {

@@ -172,6 +172,9 @@ impl Unit {
             self.erase_slot(victim, flash);
             return Ok(Some(Step::Erase));
         };
+        if let Some(selection) = rules.selection {
+            return self.empty_selectively(rules, victim, selection, flash).map(Some);
+        }
         if rules.throttle > 0 && self.merges >= rules.throttle {
             self.move_rest(victim, flash)?;
             return Ok(Some(Step::Move));
@@ -183,7 +186,7 @@ impl Unit {
     }
 
     /// Moves the valid pages of a victim to the newest block of the log.
-    fn move_rest(&mut self, victim: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+    pub(super) fn move_rest(&mut self, victim: u32, flash: &mut impl Flash) -> Result<(), RunError> {
         let mut moved = 0;
         while let Some(position) = self.log.first_valid(victim) {
             let slot = match self.log.open() {

@@ -19,6 +19,7 @@ pub(crate) mod fast;
 pub(crate) mod kast;
 pub(crate) mod log_block;
 mod merge;
+mod selective;
 mod slots;
 mod unit;
 
@@ -29,6 +30,7 @@ use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
 use crate::geometry::Geometry;
+use selective::Selection;
 use unit::Unit;
 
 /// Which log it is.
@@ -61,6 +63,8 @@ struct Rules {
     log_blocks: u32,
     /// Most merges of one collection; 0 is no limit.
     throttle: u32,
+    /// Where only data blocks with many pages in the log are merged.
+    selection: Option<Selection>,
 }
 
 /// The block-mapped FTLs of all units.
@@ -83,6 +87,11 @@ impl LogFtl {
             pages_per_block: Divisor::new(geometry.pages_per_block.into()),
             log_blocks: geometry.unit_log_blocks as u32,
             throttle: config.gc.throttle,
+            selection: config
+                .gc
+                .planner
+                .selection(geometry.pages_per_block)
+                .map(|(merged_from, most_moves)| Selection { merged_from, most_moves }),
         };
         Self { units: (0..geometry.units()).map(|unit| Unit::new(unit, geometry, &rules)).collect(), rules }
     }
@@ -118,9 +127,23 @@ impl LogFtl {
         self.units[unit as usize].collect_step(&self.rules, flash)
     }
 
-    /// Merges the data block of the oldest valid page in the log. Nothing of the log is erased.
+    /// Merges the data block of the oldest valid page in the log, or what selective merging would do next. Nothing of the log is
+    /// erased.
     pub(super) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
-        self.units[unit as usize].merge_oldest(&self.rules, flash)
+        let unit = &mut self.units[unit as usize];
+        match self.rules.selection {
+            Some(selection) => unit.follow_selectively(&self.rules, selection, false, flash),
+            None => unit.merge_oldest(&self.rules, flash),
+        }
+    }
+
+    /// Moves what selective merging leaves of the oldest block with valid pages, if it is to be moved next.
+    pub(super) fn follow_move(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+        let unit = &mut self.units[unit as usize];
+        match self.rules.selection {
+            Some(selection) => unit.follow_selectively(&self.rules, selection, true, flash),
+            None => Ok(false),
+        }
     }
 
     /// Erases the block of the log that is to be collected next, if it holds no valid page and is not written any more.

@@ -7,6 +7,7 @@
 use super::kast::Members;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
+use crate::ftl::blocks::pages_of;
 
 /// Stands for "no slot".
 pub(super) const NONE: u32 = u32::MAX;
@@ -244,6 +245,23 @@ impl Slots {
         let (word, bits) = words.iter().enumerate().find(|(_, bits)| **bits != 0)?;
         let page = word as u32 * 64 + bits.trailing_zeros();
         Some(slot * self.pages_per_block.get() as u32 + page)
+    }
+
+    /// The valid pages of a block.
+    pub(super) fn valid_pages(&self, slot: u32) -> impl Iterator<Item = u32> + '_ {
+        let words = &self.valid_bits[slot as usize * self.words_per_block..][..self.words_per_block];
+        let first = slot * self.pages_per_block.get() as u32;
+        (0..).zip(words).flat_map(move |(word, bits)| pages_of(*bits).map(move |bit| first + word * 64 + bit))
+    }
+
+    /// When a block of the queue entered it: grows from the oldest to the newest.
+    pub(super) fn entered(&self, slot: u32) -> u64 {
+        self.all[slot as usize].entered
+    }
+
+    /// The block that a position is in.
+    pub(super) fn slot_of(&self, position: u32) -> u32 {
+        self.pages_per_block.split(position.into()).0 as u32
     }
 
     /// The first valid page of the queue, from its oldest block on.

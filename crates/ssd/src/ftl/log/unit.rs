@@ -2,6 +2,7 @@
 
 use super::bast::Own;
 use super::fast::Sequential;
+use super::selective::Plan;
 use super::slots::Slots;
 use super::{CowVec, Flash, Kind, Page, Rules, RunError, Step};
 use crate::ftl::blocks::{Blocks, Index};
@@ -39,6 +40,8 @@ pub(super) struct Unit {
     pub(super) own: Own,
     /// Merges that the collection under way has made.
     pub(super) merges: u32,
+    /// Of the victim, where data blocks are merged only if it is worth it.
+    pub(super) plan: Plan,
 }
 
 /// Where the next version of a page goes.
@@ -71,6 +74,7 @@ impl Unit {
             sequential: None,
             own: Own::new(if rules.kind.has_own_log_blocks() { data_blocks as usize } else { 0 }),
             merges: 0,
+            plan: Plan::default(),
         }
     }
 
@@ -314,6 +318,7 @@ impl Unit {
             map: self.map.snapshot(),
             log: self.log.snapshot(),
             own: self.own.clone(),
+            plan: self.plan.clone(),
             ..*self
         }
     }

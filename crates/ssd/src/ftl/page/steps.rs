@@ -10,11 +10,11 @@ use super::{Flash, Frontier, PageFtl, RunError, Step, Victim, VictimView};
 
 /// A collection made step by step.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Steps {
+pub(in crate::ftl) struct Steps {
     /// Left the index of full blocks; has valid pages still, or will be found to have none.
-    victim: Option<u32>,
+    pub(in crate::ftl) victim: Option<u32>,
     /// Were victims, have nothing left, and wait to be erased.
-    emptied: VecDeque<u32>,
+    pub(in crate::ftl) emptied: VecDeque<u32>,
     /// Pages moved since the last erase.
     moved: u32,
     /// Erases in a row that gained nothing.
@@ -110,33 +110,57 @@ impl PageFtl {
 
     /// Moves the first valid page of the victim. Returns false if it has none, or there is no room for it.
     fn move_page(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
-        let pages_per_block = self.rules.pages_per_block.get() as u32;
-        let words = self.rules.words_per_block;
-        let map = self.map_of(unit);
+        let Some(from) = self.page_to_move(unit) else { return false };
         let state = &mut self.units[unit as usize];
-        let Some(victim) = state.steps.victim else { return false };
-        let bits = &state.valid_bits[victim as usize * words..(victim as usize + 1) * words];
-        let Some((word, bits)) = bits.iter().enumerate().find(|(_, bits)| **bits != 0) else {
-            state.steps.victim = None;
-            state.steps.emptied.push_back(victim);
-            return false;
-        };
-        let page = word as u32 * 64 + bits.trailing_zeros();
-        if state.host.next == pages_per_block {
+        if u64::from(state.host.next) == self.rules.pages_per_block.get() {
             let Some(block) = state.blocks.take_free(self.rules.least_worn_first) else { return false };
             state.host = Frontier { block, next: 0 };
             flash.opened();
         }
-        let Frontier { block, next } = state.host;
-        let (from, to) = (victim * pages_per_block + page, block * pages_per_block + next);
+        let frontier = state.host;
+        self.units[unit as usize].host = self.move_to(unit, from, frontier, flash);
+        flash.copies(unit, 1);
+        true
+    }
+
+    /// The first valid page of the victim. A victim that has none waits to be erased from now on.
+    pub(in crate::ftl) fn page_to_move(&mut self, unit: u32) -> Option<u32> {
+        let words = self.rules.words_per_block;
+        let state = &mut self.units[unit as usize];
+        let victim = state.steps.victim?;
+        let bits = &state.valid_bits[victim as usize * words..(victim as usize + 1) * words];
+        let Some((word, bits)) = bits.iter().enumerate().find(|(_, bits)| **bits != 0) else {
+            state.steps.victim = None;
+            state.steps.emptied.push_back(victim);
+            return None;
+        };
+        let page = word as u32 * 64 + bits.trailing_zeros();
+        Some(victim * self.rules.pages_per_block.get() as u32 + page)
+    }
+
+    /// Moves page `from` of the victim to the next page of a block that is being written. Returns the page after that.
+    pub(in crate::ftl) fn move_to(
+        &mut self,
+        unit: u32,
+        from: u32,
+        frontier: Frontier,
+        flash: &mut impl Flash,
+    ) -> Frontier {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let words = self.rules.words_per_block;
+        let map = self.map_of(unit);
+        let (victim, page) = self.rules.pages_per_block.split(from.into());
+        let state = &mut self.units[unit as usize];
+        let Frontier { block, next } = frontier;
+        let to = block * pages_per_block + next;
         let key = state.owner.get(from.into());
         state.owner.set(to.into(), key);
         self.maps[map].set(key.into(), to);
-        state.valid_bits[victim as usize * words + word] &= !(1 << (page & 63));
+        state.valid_bits[victim as usize * words + (page >> 6) as usize] &= !(1 << (page & 63));
         state.valid_bits[block as usize * words + (next >> 6) as usize] |= 1 << (next & 63);
+        let victim = victim as u32;
         state.blocks.invalidate(victim);
         state.blocks.add_valid(block, 1);
-        state.host.next = next + 1;
         if next + 1 == pages_per_block {
             state.blocks.fill(block, state.writes);
         }
@@ -146,11 +170,15 @@ impl PageFtl {
             state.steps.emptied.push_back(victim);
         }
         flash.moved(unit, from, to);
-        flash.copies(unit, 1);
-        true
+        Frontier { block, next: next + 1 }
     }
 
-    fn erase_emptied(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    /// Erases the victim that has had nothing left for longest. Returns whether there was one.
+    pub(in crate::ftl) fn erase_emptied(
+        &mut self,
+        unit: u32,
+        flash: &mut impl Flash,
+    ) -> Result<bool, RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let most_fruitless = 64 * self.rules.unit_blocks;
         let state = &mut self.units[unit as usize];
@@ -159,7 +187,7 @@ impl PageFtl {
         let gained = std::mem::take(&mut state.steps.moved) < pages_per_block;
         state.steps.fruitless = if gained { 0 } else { state.steps.fruitless + 1 };
         if state.steps.fruitless > most_fruitless {
-            return Err(self.stuck(unit));
+            return Err(self.stuck(unit, self.rules.held_back));
         }
         flash.erased(unit, block);
         flash.collected();

@@ -10,6 +10,7 @@ mod cycle_filling;
 mod cycle_stealing;
 mod forwarding;
 mod none;
+mod selective_filling;
 mod super_data_block;
 
 use schemars::JsonSchema;
@@ -31,6 +32,8 @@ pub enum PlannerConfig {
     Forwarding(forwarding::Config),
     /// When one unit must collect, all collect with it, step by step, until it is done.
     CycleFilling(cycle_filling::Config),
+    /// Cycle filling that merges only the data blocks with the most pages in the log, and moves the pages of the others.
+    SelectiveFilling(selective_filling::Config),
 }
 
 impl Default for PlannerConfig {
@@ -42,7 +45,21 @@ impl Default for PlannerConfig {
 impl PlannerConfig {
     /// Whether it heeds `gc.spare_blocks`.
     pub(crate) fn heeds_spare_blocks(&self) -> bool {
-        matches!(self, PlannerConfig::Forwarding(_) | PlannerConfig::CycleFilling(_))
+        matches!(
+            self,
+            PlannerConfig::Forwarding(_)
+                | PlannerConfig::CycleFilling(_)
+                | PlannerConfig::SelectiveFilling(_)
+        )
+    }
+
+    /// Pages in the log with which a data block is merged, and most pages of a victim that are moved instead, if the planner
+    /// chooses what to merge.
+    pub(crate) fn selection(&self, pages_per_block: u32) -> Option<(u32, u32)> {
+        let PlannerConfig::SelectiveFilling(config) = self else { return None };
+        let pages = u64::from(pages_per_block);
+        let merged_from = (pages * u64::from(config.merged_percent)).div_ceil(100);
+        Some((merged_from as u32, (pages * u64::from(config.moved_percent) / 100) as u32))
     }
 
     /// Whether it is about a drive whose units go on together; `None` if it works with both clocks.
@@ -50,7 +67,9 @@ impl PlannerConfig {
         match self {
             PlannerConfig::None(_) => None,
             PlannerConfig::SuperDataBlock(_) | PlannerConfig::CycleStealing(_) => Some(true),
-            PlannerConfig::Forwarding(_) | PlannerConfig::CycleFilling(_) => Some(false),
+            PlannerConfig::Forwarding(_)
+            | PlannerConfig::CycleFilling(_)
+            | PlannerConfig::SelectiveFilling(_) => Some(false),
         }
     }
 }
@@ -82,6 +101,8 @@ pub(crate) enum Action {
         /// Its number within the unit.
         block: u32,
     },
+    /// Moves what is left of a victim, if that is what it would do next.
+    Move,
     /// Erases a victim that has nothing left.
     Erase,
 }
@@ -94,6 +115,7 @@ pub(crate) enum Planner {
     CycleStealing,
     Forwarding { spare_blocks: u64 },
     CycleFilling { spare_blocks: u64 },
+    SelectiveFilling { spare_blocks: u64 },
 }
 
 impl Planner {
@@ -105,12 +127,13 @@ impl Planner {
             PlannerConfig::CycleStealing(_) => Planner::CycleStealing,
             PlannerConfig::Forwarding(_) => Planner::Forwarding { spare_blocks },
             PlannerConfig::CycleFilling(_) => Planner::CycleFilling { spare_blocks },
+            PlannerConfig::SelectiveFilling(_) => Planner::SelectiveFilling { spare_blocks },
         }
     }
 
     /// Whether units take part in the steps of an initiator.
     pub(crate) fn is_aligned(&self) -> bool {
-        matches!(self, Planner::SuperDataBlock | Planner::CycleStealing | Planner::CycleFilling { .. })
+        !matches!(self, Planner::None | Planner::Forwarding { .. })
     }
 
     /// Whether units that have nothing to write are asked.
@@ -123,7 +146,9 @@ impl Planner {
         match self {
             Planner::None | Planner::Forwarding { .. } => false,
             Planner::SuperDataBlock | Planner::CycleStealing => true,
-            Planner::CycleFilling { spare_blocks } => cycle_filling::joins(view, *spare_blocks),
+            Planner::CycleFilling { spare_blocks } | Planner::SelectiveFilling { spare_blocks } => {
+                cycle_filling::joins(view, *spare_blocks)
+            }
         }
     }
 
@@ -133,6 +158,7 @@ impl Planner {
             Planner::None | Planner::Forwarding { .. } => Action::Idle,
             Planner::SuperDataBlock => super_data_block::follow(step),
             Planner::CycleStealing | Planner::CycleFilling { .. } => cycle_stealing::follow(step),
+            Planner::SelectiveFilling { .. } => selective_filling::follow(step),
         }
     }
 

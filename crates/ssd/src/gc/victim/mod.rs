@@ -39,6 +39,13 @@ impl Default for VictimConfig {
     }
 }
 
+impl VictimConfig {
+    /// Whether the choice depends on a seed.
+    pub(crate) fn draws(&self) -> bool {
+        matches!(self, VictimConfig::Random(_) | VictimConfig::DChoices(_))
+    }
+}
+
 /// What a victim policy may know about its unit.
 pub(crate) struct VictimView<'a> {
     /// The unit's blocks, with the index that the policy asked for.

@@ -5,6 +5,7 @@ use flashweir_trace::{Op, Request};
 use super::{ManagedDrive, REQUEST_EVENT, Reverse};
 use crate::buffer::{Ack, Incoming};
 use crate::content::{Content, Stage};
+use crate::error::RunError;
 use crate::nand::{FullRecord, NOBODY, Probe};
 
 /// A request under way.
@@ -66,7 +67,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         );
     }
 
-    pub(super) fn read(&mut self, tag: u32, request: &Request) {
+    pub(super) fn read(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         let start = self.start_ns();
         self.line.latest_ns = start;
         let mut from_flash = false;
@@ -78,7 +79,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
                 self.core.content.read(part.lpn, part.first..part.end, None, staged);
             } else {
                 from_flash = true;
-                self.core.read(start, NOBODY, part, staged, &mut self.line);
+                self.core.read(start, NOBODY, part, staged, &mut self.line)?;
             }
         }
         self.core.flush(start, &mut self.line);
@@ -89,11 +90,12 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             self.expect(tag, 1);
             self.events.push(Reverse((self.line.latest_ns, REQUEST_EVENT + tag)));
         }
+        Ok(())
     }
 
-    pub(super) fn trim(&mut self, request: &Request) {
+    pub(super) fn trim(&mut self, request: &Request) -> Result<(), RunError> {
         if !self.core.ftl.forgets() {
-            return;
+            return Ok(());
         }
         let page_sectors = self.core.page_sectors.get() as u32;
         for part in self.core.parts(request.lba, request.end()) {
@@ -108,8 +110,9 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
                     self.settle(tag, 1);
                 }
             }
-            self.core.trim(part, &self.line);
+            self.core.trim(self.now_ns, part, &mut self.line)?;
         }
+        Ok(())
     }
 
     /// Lets stalled requests into the buffer as far as there is room.

@@ -1,0 +1,293 @@
+//! Collections of a drive whose map lies on flash.
+//!
+//! Victims hold data or translation pages, never both. Moved pages go to the frontier of their kind. An entry of a moved
+//! data page that is cached is only marked as changed (*lazy copying*); of all others the translation pages are written,
+//! each once, when the victim's last page has been moved and before it is erased. Step by step, each of these updates is
+//! a step of its own: a read and a program, as a copy is, so that steps of different units stay aligned.
+//!
+//! Why a collection can always be completed. A victim of data takes at most one new block for its pages and one for its
+//! updates, a victim of translation pages one. Between operations a unit has at least two erased blocks more than it may
+//! give away ([`Dftl::reserve`]), and as many more as translation pages lack of `map_blocks`: those that hold all of them,
+//! and one more. After a victim of data it may have one less; but then translation pages have more than `map_blocks`, so
+//! one of their full blocks has an invalid page, and its collection takes at most the one that is left.
+
+use super::{Dftl, Frontier, MapWork, RunError};
+use crate::ftl::{Flash, Step};
+use crate::gc::victim::VictimView;
+
+impl Dftl {
+    /// Whether the unit can't take a page before a block was erased.
+    #[inline]
+    pub(in crate::ftl) fn must_collect(&self, unit: u32) -> bool {
+        let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
+        let data = self.page.units[unit as usize].host.next == self.rules.pages_per_block;
+        let state = &self.units[unit as usize];
+        // A write may first have to write an entry back.
+        let map = state.frontier.next == self.rules.pages_per_block && state.blocks >= self.rules.map_blocks;
+        free < reserve + u64::from(data) + u64::from(map)
+    }
+
+    /// Blocks that the unit may still open for the host.
+    pub(in crate::ftl) fn spare_blocks(&self, unit: u32) -> u64 {
+        self.page.free_blocks(unit).saturating_sub(self.reserve(unit))
+    }
+
+    /// Makes the next step: erases a victim that is finished, updates a translation page, or moves a page.
+    pub(in crate::ftl) fn collect_step(
+        &mut self,
+        unit: u32,
+        flash: &mut impl Flash,
+    ) -> Result<Option<Step>, RunError> {
+        // Goes round once more where a victim has nothing valid left, which is only found when a page is to be moved.
+        for _ in 0..2 {
+            if self.erase_finished(unit, flash)? {
+                return Ok(Some(Step::Erase));
+            }
+            if self.has_updates(unit) {
+                self.update(unit, flash)?;
+                return Ok(Some(Step::Copy));
+            }
+            if !self.take_victim(unit, false) {
+                return Ok(None);
+            }
+            if self.move_page(unit, flash) {
+                flash.copies(unit, 1);
+                return Ok(Some(Step::Copy));
+            }
+        }
+        Err(self.stuck(unit))
+    }
+
+    /// Moves a page of what would be collected next, or updates a translation page.
+    pub(in crate::ftl) fn follow_copy(
+        &mut self,
+        unit: u32,
+        flash: &mut impl Flash,
+    ) -> Result<bool, RunError> {
+        // Each turn but the last finds a victim without valid pages; there are no more of them than blocks.
+        loop {
+            if self.has_updates(unit) {
+                self.update(unit, flash)?;
+                return Ok(true);
+            }
+            if !self.take_victim(unit, true) {
+                return Ok(false);
+            }
+            if self.move_page(unit, flash) {
+                flash.copies(unit, 1);
+                return Ok(true);
+            }
+            if self.page.units[unit as usize].steps.victim.is_some() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Erases a victim that is finished.
+    pub(in crate::ftl) fn follow_erase(
+        &mut self,
+        unit: u32,
+        flash: &mut impl Flash,
+    ) -> Result<bool, RunError> {
+        self.erase_finished(unit, flash)
+    }
+
+    /// Lets go of a victim that still has valid pages. Translation pages are updated before the next one.
+    pub(in crate::ftl) fn suspend(&mut self, unit: u32) {
+        self.page.suspend(unit);
+    }
+
+    /// Gives the unit a host frontier with at least one free page, and as many erased blocks as it keeps.
+    #[inline]
+    pub(super) fn make_room(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+        loop {
+            let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
+            let state = &mut self.page.units[unit as usize];
+            if state.host.next < self.rules.pages_per_block && free >= reserve {
+                return Ok(());
+            }
+            if free > reserve
+                && let Some(block) = state.blocks.take_free(self.rules.least_worn_first)
+            {
+                state.host = Frontier { block, next: 0 };
+                flash.opened();
+                return Ok(());
+            }
+            self.collect(unit, flash)?;
+        }
+    }
+
+    /// Makes sure that a translation page can be written and the unit still keeps as many erased blocks as it has to.
+    pub(super) fn make_map_room(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+        loop {
+            let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
+            let state = &self.units[unit as usize];
+            let needs_block =
+                state.frontier.next == self.rules.pages_per_block && state.blocks >= self.rules.map_blocks;
+            if free >= reserve + u64::from(needs_block) {
+                return Ok(());
+            }
+            self.collect(unit, flash)?;
+        }
+    }
+
+    /// Collects one block, or completes what was begun step by step.
+    fn collect(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+        let steps = &self.page.units[unit as usize].steps;
+        if steps.victim.is_some() || !steps.emptied.is_empty() || self.has_updates(unit) {
+            loop {
+                match self.collect_step(unit, flash)? {
+                    Some(Step::Erase) => return Ok(()),
+                    Some(_) => {}
+                    None => return Err(self.stuck(unit)),
+                }
+            }
+        }
+        if !self.take_victim(unit, false) {
+            return Err(self.stuck(unit));
+        }
+        let mut moved = 0;
+        while self.move_page(unit, flash) {
+            moved += 1;
+        }
+        flash.copies(unit, moved);
+        while self.has_updates(unit) {
+            self.update(unit, flash)?;
+        }
+        if self.erase_finished(unit, flash)? { Ok(()) } else { Err(self.stuck(unit)) }
+    }
+
+    /// Whether it is the turn of translation pages that do not know yet where some of their pages were moved.
+    fn has_updates(&mut self, unit: u32) -> bool {
+        let state = &mut self.units[unit as usize];
+        // Some were written back meanwhile.
+        while let Some(page) = state.pending.front()
+            && !state.is_pending[*page as usize]
+        {
+            state.pending.pop_front();
+        }
+        !state.pending.is_empty() && self.page.units[unit as usize].steps.victim.is_none()
+    }
+
+    fn update(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+        let Some(page) = self.units[unit as usize].pending.pop_front() else { return Ok(()) };
+        self.write_page(unit, page, MapWork::Update, flash)
+    }
+
+    /// Erases the victim finished longest ago. The one emptied last is not, as long as there are updates to make.
+    fn erase_finished(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+        let unfinished = usize::from(self.has_updates(unit));
+        let emptied = &self.page.units[unit as usize].steps.emptied;
+        let Some(block) = emptied.front().copied().filter(|_| emptied.len() > unfinished) else {
+            return Ok(false);
+        };
+        if self.holds_map(unit, block) {
+            self.units[unit as usize].blocks -= 1;
+        }
+        self.page.erase_emptied(unit, flash)
+    }
+
+    /// Whether a block that was written to is one of translation pages.
+    fn holds_map(&self, unit: u32, block: u32) -> bool {
+        let first = u64::from(block) * u64::from(self.rules.pages_per_block);
+        self.page.units[unit as usize].owner.get(first) >= self.rules.logical
+    }
+
+    /// Makes sure that there is a victim: the policy's, or, if there is no room to collect that or nothing is gained by it,
+    /// the block of translation pages with the fewest valid ones, if it has an invalid one. (Moving data makes translation
+    /// pages invalid: a policy that only ever takes data that is all valid would move it for ever.) `gains`: only a victim
+    /// with an invalid page will do.
+    fn take_victim(&mut self, unit: u32, gains: bool) -> bool {
+        let pages_per_block = self.rules.pages_per_block;
+        let state = &self.page.units[unit as usize];
+        if state.steps.victim.is_some() {
+            return true;
+        }
+        let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
+        let Some(mut block) = self.page.rules.victim.pick(&view, &mut self.page.rng) else { return false };
+        let is_full =
+            |ftl: &Self, block| ftl.page.units[unit as usize].blocks.valid(block) == pages_per_block;
+        let fits = self.fits(unit, block);
+        if !fits || is_full(self, block) {
+            match self.emptiest_map_block(unit) {
+                Some(other) => block = other,
+                None if !fits => return false,
+                None => {}
+            }
+        }
+        if is_full(self, block) && (gains || !self.can_gain(unit)) {
+            return false;
+        }
+        let state = &mut self.page.units[unit as usize];
+        state.blocks.claim(block);
+        state.steps.victim = Some(block);
+        true
+    }
+
+    /// Whether there are enough erased blocks to collect this one, in the worst case.
+    fn fits(&self, unit: u32, block: u32) -> bool {
+        let state = &self.page.units[unit as usize];
+        let valid = u64::from(state.blocks.valid(block));
+        let left = |frontier: Frontier| u64::from(self.rules.pages_per_block - frontier.next);
+        let map_left = left(self.units[unit as usize].frontier);
+        let (data, map) = if self.holds_map(unit, block) {
+            (false, valid > map_left)
+        } else {
+            (valid > left(state.host), valid.min(self.rules.translation_pages) > map_left)
+        };
+        u64::from(data) + u64::from(map) <= state.blocks.free()
+    }
+
+    /// The full block of translation pages with the fewest valid ones, if it has an invalid one and can be collected.
+    fn emptiest_map_block(&self, unit: u32) -> Option<u32> {
+        let blocks = &self.page.units[unit as usize].blocks;
+        let candidates = (0..self.page.rules.unit_blocks as u32)
+            .filter(|block| blocks.is_full(*block) && self.holds_map(unit, *block));
+        let block = candidates.min_by_key(|block| blocks.valid(*block))?;
+        (blocks.valid(block) < self.rules.pages_per_block && self.fits(unit, block)).then_some(block)
+    }
+
+    /// Whether some full block has an invalid page.
+    fn can_gain(&self, unit: u32) -> bool {
+        let state = &self.page.units[unit as usize];
+        let frontiers = [state.host, self.units[unit as usize].frontier];
+        let written: u64 = frontiers
+            .iter()
+            .filter(|frontier| frontier.next < self.rules.pages_per_block)
+            .map(|frontier| u64::from(state.blocks.valid(frontier.block)))
+            .sum();
+        state.valid_pages - written < state.blocks.full_count() * u64::from(self.rules.pages_per_block)
+    }
+
+    /// Moves the first valid page of the victim. Returns false if it has none, or there is no room for it.
+    fn move_page(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
+        let Some(from) = self.page.page_to_move(unit) else { return false };
+        let rules = self.rules;
+        let data = &mut self.page.units[unit as usize];
+        let state = &mut self.units[unit as usize];
+        let key = data.owner.get(from.into());
+        let is_map = key >= rules.logical;
+        let frontier = if is_map { &mut state.frontier } else { &mut data.host };
+        if frontier.next == rules.pages_per_block {
+            let Some(block) = data.blocks.take_free(rules.least_worn_first) else { return false };
+            *frontier = Frontier { block, next: 0 };
+            state.blocks += u64::from(is_map);
+            flash.opened();
+        }
+        let frontier = *frontier;
+        let next = self.page.move_to(unit, from, frontier, flash);
+        if is_map {
+            state.frontier = next;
+            flash.moved_map();
+            return true;
+        }
+        self.page.units[unit as usize].host = next;
+        if !state.cache.change(key) {
+            let page = rules.entries.split(key.into()).0;
+            if !std::mem::replace(&mut state.is_pending[page as usize], true) {
+                state.pending.push_back(page as u32);
+            }
+        }
+        true
+    }
+}

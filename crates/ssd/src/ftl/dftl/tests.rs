@@ -1,0 +1,392 @@
+//! Properties over random operations, checked after each of them against a model that knows what is on flash: which pages
+//! were programmed and erased, and what the newest version of each translation page says.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::layers::{Layer, resolve};
+use crate::ftl::{FtlConfig, MergeKind, Step};
+
+/// What the flash of the units holds, from the reports of the layer alone.
+#[derive(Default)]
+struct Array {
+    /// Pages programmed of each block, by unit.
+    programmed: Vec<Vec<u32>>,
+    pages_per_block: u32,
+    copied: u64,
+    /// What each page holds: a translation page, or one of data.
+    maps: Vec<Vec<bool>>,
+    /// Key of each valid page of data, by unit and physical page, and the other way round.
+    keys: BTreeMap<(u32, u32), u32>,
+    places: BTreeMap<(u32, u32), u32>,
+    /// What was written to translation pages since the model looked: unit, key and entry.
+    written: Vec<(u32, u32, u32)>,
+    entries: u32,
+    reads: [u64; 3],
+    programs: [u64; 3],
+    moved: u64,
+    /// Whether the command before was a translation page read that has to be followed by its program.
+    rewriting: bool,
+}
+
+impl Array {
+    fn new(geometry: &Geometry) -> Self {
+        let blocks = vec![0; geometry.unit_blocks as usize];
+        Self {
+            programmed: vec![blocks; geometry.units() as usize],
+            maps: vec![vec![false; geometry.unit_pages() as usize]; geometry.units() as usize],
+            pages_per_block: geometry.pages_per_block,
+            entries: geometry.entries_per_translation_page() as u32,
+            ..Self::default()
+        }
+    }
+
+    fn program(&mut self, unit: u32, ppn: u32, is_map: bool) {
+        let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
+        let next = &mut self.programmed[unit as usize][block as usize];
+        assert_eq!(page, *next, "pages of a block are programmed once and in order");
+        *next += 1;
+        self.maps[unit as usize][ppn as usize] = is_map;
+        if page > 0 {
+            assert_eq!(
+                self.maps[unit as usize][ppn as usize - 1],
+                is_map,
+                "a block holds data or translation pages"
+            );
+        }
+    }
+
+    /// A page of data is at `ppn` from now on, or nowhere.
+    fn place(&mut self, unit: u32, key: u32, ppn: Option<u32>) {
+        if let Some(old) = self.places.remove(&(unit, key)) {
+            self.keys.remove(&(unit, old));
+        }
+        if let Some(ppn) = ppn {
+            self.places.insert((unit, key), ppn);
+            self.keys.insert((unit, ppn), key);
+        }
+    }
+
+    /// What it holds, if it was programmed since its block was erased.
+    fn holds(&self, unit: u32, ppn: u32) -> Option<bool> {
+        let programmed = self.programmed[unit as usize][(ppn / self.pages_per_block) as usize];
+        (ppn % self.pages_per_block < programmed).then(|| self.maps[unit as usize][ppn as usize])
+    }
+}
+
+impl Flash for Array {
+    fn follows_pages(&self) -> bool {
+        true
+    }
+
+    fn moved(&mut self, unit: u32, from: u32, to: u32) {
+        let is_map = self.holds(unit, from).expect("only programmed pages are moved");
+        self.program(unit, to, is_map);
+        if let Some(key) = self.keys.get(&(unit, from)).copied() {
+            assert!(!is_map);
+            self.place(unit, key, Some(to));
+        }
+        self.copied += 1;
+        self.moved += 1;
+    }
+
+    fn copies(&mut self, _: u32, pages: u32) {
+        assert_eq!(u64::from(pages), std::mem::take(&mut self.copied));
+    }
+
+    fn erased(&mut self, unit: u32, victim: u32) {
+        let programmed = &mut self.programmed[unit as usize][victim as usize];
+        assert_eq!(*programmed, self.pages_per_block, "only full blocks are collected");
+        assert_eq!(self.copied, 0);
+        *programmed = 0;
+    }
+
+    fn merged(&mut self, _: MergeKind) {
+        panic!("a page map merges nothing");
+    }
+
+    fn collected(&mut self) {}
+
+    fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
+        assert_eq!(self.holds(unit, ppn), Some(true), "{work:?} reads a translation page");
+        assert!(!self.rewriting);
+        self.rewriting = work != MapWork::Load;
+        self.reads[work as usize] += 1;
+    }
+
+    fn program_map(&mut self, unit: u32, page: u32, ppn: u32, work: MapWork) {
+        self.program(unit, ppn, true);
+        for key in page * self.entries..(page + 1) * self.entries {
+            let place = self.places.get(&(unit, key)).copied().unwrap_or(CowVec::EMPTY);
+            self.written.push((unit, key, place));
+        }
+        self.rewriting = false;
+        self.programs[work as usize] += 1;
+    }
+}
+
+/// The layer, the model of its array, where every logical page must be, and what translation pages say.
+struct Bench {
+    ftl: Dftl,
+    array: Array,
+    units: u32,
+    mapped: BTreeMap<u32, u32>,
+    /// By unit and key: the entry in the newest version of its translation page.
+    on_flash: BTreeMap<(u32, u32), u32>,
+    capacity: usize,
+}
+
+impl Bench {
+    fn new(config: &DeviceConfig) -> Self {
+        let geometry = Geometry::new(config).expect("legal");
+        let FtlConfig::Dftl(own) = &config.ftl else { panic!("of this layer") };
+        Self {
+            ftl: Dftl::new(config, own, &geometry, 3),
+            array: Array::new(&geometry),
+            units: geometry.units(),
+            mapped: BTreeMap::new(),
+            on_flash: BTreeMap::new(),
+            capacity: own.unit_entries(&geometry) as usize,
+        }
+    }
+
+    fn home(&self, lpn: u32) -> Home {
+        Home { unit: lpn % self.units, key: lpn / self.units }
+    }
+
+    fn write(&mut self, lpn: u32) {
+        let home = self.home(lpn);
+        let had = self.ftl.lookup(home).is_some();
+        let written = self.ftl.write(home, None, &mut self.array).expect("a page can always be written");
+        assert_eq!(written.old.is_some(), had);
+        assert_eq!(written.old.map_or(home.unit, |(unit, _)| unit), home.unit);
+        self.array.program(home.unit, written.ppn, false);
+        self.array.place(home.unit, home.key, Some(written.ppn));
+        assert_eq!(self.ftl.lookup(home), Some(written.ppn));
+        assert!(self.ftl.units[home.unit as usize].cache.is_dirty(home.key));
+        self.mapped.insert(lpn, written.ppn);
+        self.note();
+        let kept = self.ftl.free_blocks(home.unit) >= self.ftl.reserve(home.unit);
+        assert!(kept, "after a write a unit has what it needs to collect");
+    }
+
+    fn read(&mut self, lpn: u32) {
+        let home = self.home(lpn);
+        let was_cached = self.ftl.units[home.unit as usize].cache.has(home.key);
+        let loads = self.array.reads[MapWork::Load as usize];
+        let loaded = self.ftl.translate(home, &mut self.array).expect("a page can always be looked up");
+        let loads = self.array.reads[MapWork::Load as usize] - loads;
+        assert_eq!(u64::from(loaded.is_some()), loads);
+        assert!(!was_cached || loads == 0);
+        if self.ftl.lookup(home).is_some() {
+            assert!(
+                self.ftl.units[home.unit as usize].cache.has(home.key),
+                "what is mapped can be looked up"
+            );
+        }
+        self.note();
+    }
+
+    fn trim(&mut self, lpn: u32) {
+        let home = self.home(lpn);
+        let trimmed = self.ftl.trim(home, &mut self.array).expect("a page can always be trimmed");
+        assert_eq!(trimmed, self.mapped.remove(&lpn).is_some());
+        self.array.place(home.unit, home.key, None);
+        assert_eq!(self.ftl.lookup(home), None);
+        self.note();
+    }
+
+    /// Brings the model up to the translation pages written since the last time.
+    fn note(&mut self) {
+        assert!(!self.array.rewriting, "what is read to be written anew is written");
+        for (unit, key, place) in std::mem::take(&mut self.array.written) {
+            // Without batch updates other changes stay in RAM.
+            if key < self.ftl.rules.logical && !self.ftl.units[unit as usize].cache.is_dirty(key) {
+                self.on_flash.insert((unit, key), place);
+            }
+        }
+    }
+
+    fn check(&self) {
+        for unit in 0..self.units {
+            self.check_unit(unit);
+        }
+        for lpn in self.mapped.keys() {
+            let ppn = self.ftl.lookup(self.home(*lpn)).expect("what was written is mapped");
+            assert_eq!(self.array.holds(lpn % self.units, ppn), Some(false));
+        }
+    }
+
+    fn check_unit(&self, number: u32) {
+        let rules = self.ftl.rules;
+        let page = &self.ftl.page.units[number as usize];
+        let state = &self.ftl.units[number as usize];
+        let map = &self.ftl.page.maps[number as usize];
+        let mut valid = BTreeMap::new();
+        for key in 0..rules.logical + rules.translation_pages as u32 {
+            let ppn = map.get(key.into());
+            if ppn == CowVec::EMPTY {
+                continue;
+            }
+            assert_eq!(self.array.holds(number, ppn), Some(key >= rules.logical));
+            assert_eq!(valid.insert(ppn, key), None, "two keys on one physical page");
+        }
+        assert_eq!(page.valid_pages, valid.len() as u64);
+        let words = self.ftl.page.rules.words_per_block;
+        let mut counts = vec![0; page.valid_bits.len() / words];
+        for ppn in valid.keys() {
+            counts[(ppn / rules.pages_per_block) as usize] += 1;
+        }
+        for (block, count) in (0..).zip(counts) {
+            assert_eq!(page.blocks.valid(block), count, "valid pages of block {block}");
+            let bits = &page.valid_bits[block as usize * words..][..words];
+            assert_eq!(bits.iter().map(|bits| bits.count_ones()).sum::<u32>(), count);
+        }
+        for (ppn, key) in &valid {
+            assert_eq!(page.owner.get((*ppn).into()), *key);
+        }
+        let programmed = &self.array.programmed[number as usize];
+        assert_eq!(page.blocks.free(), programmed.iter().filter(|pages| **pages == 0).count() as u64);
+        let map_blocks = (0..programmed.len() as u32)
+            .filter(|block| self.array.holds(number, block * rules.pages_per_block) == Some(true));
+        assert_eq!(state.blocks, map_blocks.count() as u64, "blocks of translation pages");
+        let mut cached = 0;
+        for key in 0..rules.logical {
+            cached += usize::from(state.cache.has(key));
+            let truth = map.get(key.into());
+            let written = self.on_flash.get(&(number, key)).copied().unwrap_or(CowVec::EMPTY);
+            let page = rules.entries.split(key.into()).0 as usize;
+            assert!(
+                truth == written || state.cache.is_dirty(key) || state.is_pending[page],
+                "the entry of {key} is neither right on flash nor kept in RAM"
+            );
+        }
+        assert!(cached <= self.capacity);
+        for (page, is_pending) in state.is_pending.iter().enumerate() {
+            assert!(!is_pending || state.pending.contains(&(page as u32)));
+        }
+    }
+
+    fn must_collect(&self, lpn: u32) -> bool {
+        self.ftl.must_collect(lpn % self.units)
+    }
+
+    fn step(&mut self, unit: u32) -> Option<Step> {
+        let before = (self.array.moved, self.array.programs[MapWork::Update as usize]);
+        let step = self.ftl.collect_step(unit, &mut self.array).expect("a collection can be completed");
+        let after = (self.array.moved, self.array.programs[MapWork::Update as usize]);
+        let copies = after.0 - before.0 + after.1 - before.1;
+        assert_eq!(
+            copies,
+            u64::from(step == Some(Step::Copy)),
+            "a step is one copy, or one update, or an erase"
+        );
+        self.note();
+        step
+    }
+}
+
+/// A small drive that has at least as many blocks as it has to have, and up to some more.
+fn configs() -> impl Strategy<Value = DeviceConfig> {
+    let shape = (prop::sample::select(vec![1, 2, 3, 5, 64, 65]), 1..400u64, 1..4u32, 0..3u64, 0..60u64);
+    let victims = prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]);
+    let rest = (1..4u32, any::<bool>(), prop::sample::select(vec![1, 2, 7, 60, 400]), any::<bool>());
+    (shape, victims, rest).prop_filter_map("the drive has no spare page", |(shape, victim, rest)| {
+        let (pages_per_block, pages, channels, tight, percent) = shape;
+        let (free_blocks, dynamic, cached, batch) = rest;
+        let held_back = u64::from(free_blocks) + 2 + (pages.div_ceil(128)).div_ceil(pages_per_block);
+        let percent = if tight == 0 { 0 } else { percent };
+        let spare = (held_back * pages_per_block + 1 + pages * percent / 100) as f64 / pages as f64;
+        let settings = [
+            ("channels", channels.to_string()),
+            ("page", "512".into()),
+            ("pages_per_block", pages_per_block.to_string()),
+            ("capacity", (pages * 512 * u64::from(channels)).to_string()),
+            ("op_ratio", spare.to_string()),
+            ("gc.victim", victim.into()),
+            ("gc.free_blocks", free_blocks.to_string()),
+            ("wear.dynamic", dynamic.to_string()),
+            ("ftl.kind", "dftl".into()),
+            ("ftl.cache_bytes", (cached * 8 * u64::from(channels)).to_string()),
+            ("ftl.batch_update", batch.to_string()),
+        ];
+        let layer =
+            Layer::from_assignments("test", settings.iter().map(|(key, value)| (*key, value.as_str())));
+        resolve(&[layer]).ok()
+    })
+}
+
+fn cases() -> ProptestConfig {
+    ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn the_invariants_hold_after_every_operation(
+        config in configs(),
+        operations in prop::collection::vec((any::<u32>(), 0..12u32), 1..300),
+    ) {
+        let mut bench = Bench::new(&config);
+        let pages = Geometry::new(&config).expect("legal").logical_pages as u32;
+        // Full first, so that every operation after it works at the limit.
+        for lpn in 0..pages {
+            bench.write(lpn);
+        }
+        bench.check();
+        for (page, kind) in operations {
+            match kind {
+                0 => bench.trim(page % pages),
+                1..=3 => bench.read(page % pages),
+                // Most writes go to a fifth of the pages.
+                4..=9 => bench.write(page % pages.div_ceil(5)),
+                _ => bench.write(page % pages),
+            }
+            bench.check();
+        }
+    }
+
+    #[test]
+    fn the_invariants_hold_between_steps(
+        config in configs(),
+        operations in prop::collection::vec((any::<u32>(), 0..16u32), 1..400),
+    ) {
+        let mut bench = Bench::new(&config);
+        let pages = Geometry::new(&config).expect("legal").logical_pages as u32;
+        for lpn in 0..pages {
+            bench.write(lpn);
+        }
+        for (page, kind) in operations {
+            let unit = page % bench.units;
+            match kind {
+                0 => bench.trim(page % pages),
+                1..=2 => bench.read(page % pages),
+                3..=7 => {
+                    // What an engine does before it writes a page: nothing else is left to do then.
+                    let lpn = page % if kind < 6 { pages.div_ceil(5) } else { pages };
+                    while bench.must_collect(lpn) {
+                        assert!(bench.step(lpn % bench.units).is_some(), "there is something to collect");
+                    }
+                    let moved = (bench.array.moved, bench.array.programs[MapWork::Update as usize]);
+                    bench.write(lpn);
+                    assert_eq!((bench.array.moved, bench.array.programs[MapWork::Update as usize]), moved);
+                }
+                8..=10 => {
+                    bench.step(unit);
+                }
+                11..=12 => {
+                    bench.ftl.follow_copy(unit, &mut bench.array).expect("it can be left any time");
+                }
+                13 => {
+                    bench.ftl.follow_erase(unit, &mut bench.array).expect("it can be left any time");
+                }
+                _ => bench.ftl.suspend(unit),
+            }
+            bench.note();
+            bench.check();
+        }
+    }
+}

@@ -1,0 +1,175 @@
+"""`flashweir compare`: policies side by side."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flashweir._native import ConfigError, FlashweirError
+from flashweir.cli.common import (
+    Columns,
+    Format,
+    Json,
+    SkipBad,
+    check_outputs,
+    console,
+    pair,
+    watched_sweep,
+    write_json,
+    write_text,
+)
+
+if TYPE_CHECKING:
+    from flashweir.policies.matrix import Matrix
+    from flashweir.sweeps import Progress as SweepProgress
+    from flashweir.sweeps.frame import SweepFrame
+
+_LIST = "LIST"
+
+
+def compare(
+    workloads: Annotated[
+        list[str] | None, typer.Argument(metavar="WORKLOAD...", help="Trace files, or generators such as random")
+    ] = None,
+    policies: Annotated[
+        list[str] | None,
+        typer.Option("--policies", metavar=_LIST, help="Such as fast+none,fast+forwarding; FILE.toml; default."),
+    ] = None,
+    ftl: Annotated[str | None, typer.Option("--ftl", metavar=_LIST, help="Translation layers to cross.")] = None,
+    planner: Annotated[str | None, typer.Option("--planner", metavar=_LIST, help="Planners to cross.")] = None,
+    units: Annotated[str | None, typer.Option("--units", metavar=_LIST, help="Units to cross.")] = None,
+    buffer: Annotated[str | None, typer.Option("--buffer", metavar=_LIST, help="Sizes of the buffer to cross.")] = None,
+    throttle: Annotated[str | None, typer.Option("--throttle", metavar=_LIST, help="Throttles to cross.")] = None,
+    matrix: Annotated[
+        Path | None, typer.Option("--matrix", metavar="FILE.toml", help="A trial of a frozen policy instead.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option("--device", metavar="PRESET|FILE", help="A preset, or a TOML or JSON file.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key for all; may be repeated.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", metavar="N", min=1, max=10_000, help="Seeds 1 to N; 5 if not given.")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", metavar="NAME", help="What to compare with; the first policy.")
+    ] = None,
+    latency: Annotated[
+        str | None, typer.Option("--latency", metavar="write|read", help="Whose latencies; write if not given.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Keep the runs in a sweep's directory.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what DIR holds.")] = False,
+    json_to: Json = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with figures.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Write the tables for a document.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", min=1, max=4096, help="Runs at a time; one a core.")
+    ] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Check that every read returns the last write.")] = False,
+    wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the drive into it.")] = False,
+    warmup: Annotated[
+        str | None,
+        typer.Option("--warmup", metavar="METHOD", help="Cut off the warm-up: mser-5, steady, requests=N."),
+    ] = None,
+    format: Format = None,
+    columns: Columns = None,
+    skip_bad: SkipBad = 0,
+) -> None:
+    """Run policies side by side on the same workloads."""
+    lists = {"ftl": ftl, "planner": planner, "units": units, "buffer": buffer, "throttle": throttle}
+    options = {"verify": verify, "wrap": wrap, "warmup": warmup, "format": format, "columns": columns,
+               "skip_bad": skip_bad}  # fmt: skip
+    outputs = {"--json": json_to, "--html": html, "--markdown": markdown}
+    if resume and output is None:
+        raise ConfigError("--resume goes with -o DIR, the directory to go on with")
+    if matrix is not None:
+        others = {**lists, **options, "policies": policies, "device": device, "set": settings, "seeds": seeds,
+                  "baseline": baseline, "latency": latency, "WORKLOAD": workloads}  # fmt: skip
+        if given := next((name for name, value in others.items() if value), None):
+            said = given if given == "WORKLOAD" else f"--{given.replace('_', '-')}"
+            raise ConfigError(f"--matrix {matrix}: goes without {said}: the file says what to run")
+        check_outputs(outputs, [str(matrix)])
+        _trial(matrix, output, resume, threads, json_to, html, markdown)
+        return
+    if not workloads:
+        raise ConfigError("no workload: give trace files or generators, such as random:count=100000")
+    check_outputs(outputs, [device, *workloads])
+    from flashweir.policies.api import planned
+    from flashweir.policies.setup import SEEDS
+
+    spec = planned(
+        workloads,
+        policies,
+        {name: _split(name, text) for name, text in lists.items()},
+        device=device,
+        set=dict(pair(text, "--set", "KEY=VALUE") for text in settings or []),
+        seeds=seeds or SEEDS,
+        baseline=baseline,
+        latency=latency or "write",
+        options={**options, "skip_bad": skip_bad or None},
+    )
+    from flashweir.sweeps import sweep
+
+    def run(progress: "SweepProgress") -> "SweepFrame":
+        return sweep(spec, output, resume=resume, threads=threads, progress=progress)
+
+    _show(watched_sweep(output, run), json_to, html, markdown)
+
+
+def _split(name: str, text: str | None) -> list[str]:
+    values = [] if text is None else [value.strip() for value in text.split(",")]
+    if not all(values):
+        raise ConfigError(f"--{name} {text}: expected values separated by commas")
+    return values
+
+
+def _show(frame: "SweepFrame", json_to: str | None, html: Path | None, markdown: Path | None) -> None:
+    from flashweir.policies import markdown as document
+    from flashweir.policies.outcome import as_json
+    from flashweir.policies.terminal import print_comparison
+
+    if frame["error"].null_count():
+        if html is not None:
+            frame.report(html)
+        if markdown is not None:
+            write_text(document.comparison(frame), str(markdown))
+        if json_to is not None:
+            write_json(as_json(frame), json_to)
+        else:
+            print_comparison(frame, console())
+    _check_failed(frame)
+
+
+def _trial(
+    file: Path, output: Path | None, resume: bool, threads: int | None, json_to: str | None, html: Path | None,
+    markdown: Path | None,
+) -> None:  # fmt: skip
+    from flashweir.policies import markdown as document
+    from flashweir.policies.api import judge
+    from flashweir.policies.html import write_trial
+    from flashweir.policies.terminal import print_matrix
+
+    def run(progress: "SweepProgress") -> "Matrix":
+        return judge(file, output, resume=resume, threads=threads, progress=progress)
+
+    found = watched_sweep(output, run)
+    if html is not None:
+        write_trial(found, html)
+    if markdown is not None:
+        write_text(document.trial(found), str(markdown))
+    if json_to is not None:
+        write_json(found.as_json(), json_to)
+    else:
+        print_matrix(found, console())
+    _check_failed(found.frame)
+
+
+def _check_failed(frame: "SweepFrame") -> None:
+    failed = frame["error"].drop_nulls()
+    if failed.len():
+        raise FlashweirError(f"{failed.len():,} of {frame.height:,} runs failed, the first: {failed[0]}")

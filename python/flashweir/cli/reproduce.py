@@ -1,0 +1,133 @@
+"""`flashweir reproduce`: what papers print, beside what is measured here."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flashweir._native import ConfigError, FlashweirError
+from flashweir.cli.common import Json, Stopped, check_outputs, console, write_json
+from flashweir.cli.report import FORMATS
+
+if TYPE_CHECKING:
+    from flashweir.reproduction import Reproduction
+    from flashweir.sweeps import State
+
+
+def reproduce(
+    paper: Annotated[str | None, typer.Argument(metavar="PAPER", help="Its name; all papers if not given.")] = None,
+    figure: Annotated[
+        str | None, typer.Option("--figure", metavar="N", help="Only the experiments of this figure or folder.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller drives, fewer points a curve.")] = False,
+    json_to: Json = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file of its own.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", metavar="png|svg", help="Of --figures; svg if not given.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Keep the runs; go on with what is there.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", min=1, max=4096, help="Runs at a time; one a core.")
+    ] = None,
+    experiments: Annotated[
+        Path | None, typer.Option("--experiments", metavar="DIR", help="Other experiments than those that ship.")
+    ] = None,
+) -> None:
+    """Run the experiments of a paper and hold them against what it prints."""
+    from flashweir import reproduction
+
+    check_outputs({"--json": json_to, "--html": html}, [])
+    _check(figures, format, output)
+    reproduction.choose(paper, figure, experiments)
+    last: list[State] = []
+    found = _watched(
+        output,
+        last,
+        lambda progress: reproduction.reproduce(
+            paper,
+            figure=figure,
+            quick=quick,
+            directory=output,
+            experiments=experiments,
+            threads=threads,
+            progress=progress,
+        ),
+    )
+    if html is not None:
+        _write_page(html, found)
+    if figures is not None:
+        _write_figures(figures, format or "svg", found)
+    if json_to is not None:
+        results = [one.to_dict() for one in found]
+        write_json(results if paper is None else results[0], json_to)
+    else:
+        from flashweir.reproduction.showing import print_reproduction
+
+        for one in found:
+            print_reproduction(one, console())
+    failed = [error for one in found for error in one.failed]
+    if failed:
+        raise FlashweirError(
+            f"{len(failed):,} of {last[-1].total if last else 0:,} runs failed, the first: {failed[0]}"
+        )
+
+
+def _check(figures: Path | None, format: str | None, output: Path | None) -> None:
+    if format is not None and figures is None:
+        raise ConfigError("--format goes with --figures DIR")
+    if format is not None and format not in FORMATS:
+        raise ConfigError(f"--format {format}: expected {' or '.join(FORMATS)}")
+    for option, folder in (("--figures", figures), ("-o", output)):
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise ConfigError(f"{option} {folder}: expected a folder")
+        if folder is not None and not folder.absolute().parent.is_dir():
+            raise ConfigError(f"{option} {folder}: there is no folder {folder.parent}")
+
+
+def _watched(output: Path | None, last: "list[State]", run) -> "list[Reproduction]":  # type: ignore[no-untyped-def]  # noqa: ANN001
+    """Runs until done or Ctrl-C, with a progress bar where there is a terminal to draw it on."""
+    from flashweir.sweeps.terminal import progress_on
+
+    def tell(state: "State") -> bool:
+        last[:] = [state]
+        return shown.update(state)
+
+    try:
+        with progress_on(sys.stderr) as shown:
+            found: list[Reproduction] = run(tell)
+            return found
+    except KeyboardInterrupt as interrupt:
+        done = f"{last[0].ready + last[0].done:,} of {last[0].total:,}" if last else "no"
+        kept = f"are done and kept in {output}; the same command goes on" if output else "were done; -o DIR keeps them"
+        raise Stopped(f"{done} runs {kept}") from interrupt
+
+
+def _write_page(target: Path, found: "list[Reproduction]") -> None:
+    from flashweir.report import page
+    from flashweir.reproduction.showing import sections
+
+    try:
+        page.write(target, f"Reproduction of {', '.join(one.paper.name for one in found)}", sections(found))
+    except OSError as error:
+        raise FlashweirError(f"{target}: can't be written: {error.strerror or error}") from error
+
+
+def _write_figures(folder: Path, format: str, found: "list[Reproduction]") -> None:
+    """Writes each figure into a folder of its experiment, as the experiments themselves lie."""
+    from flashweir.charts.matplotlib import write
+
+    for one in found:
+        for experiment, charts in one.figures:
+            target = folder / one.paper.folder.name / experiment.name
+            try:
+                target.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise FlashweirError(f"--figures {target}: can't be made: {error.strerror or error}") from error
+            for chart in charts:
+                write(chart, target / f"{chart.name}.{format}")

@@ -1,0 +1,122 @@
+"""Reproductions: published values and claims beside measured ones.
+
+`catalogue` reads what papers say and which runs show it, `running` runs them with the one runner of sweeps, `curves`
+picks what was measured, `shapes` and `shapes_over_time` are the checks, `verdicts` the rows, `showing` the tables.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashweir.reproduction import catalogue
+
+if TYPE_CHECKING:
+    from flashweir.charts.model import Chart
+    from flashweir.reproduction.running import Measured
+    from flashweir.sweeps.runner import Progress
+
+AnyPath = str | os.PathLike[str]
+
+
+@dataclass
+class Reproduction:
+    """What came out for a paper: a row a published value, a row a claim, and the figures of each experiment."""
+
+    paper: catalogue.Paper
+    quick: bool
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    shapes: list[dict[str, Any]] = field(default_factory=list)
+    figures: "list[tuple[catalogue.Experiment, list[Chart]]]" = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON has it (docs/reference/cli.md)."""
+        return {"paper": self.paper.name, "rows": self.rows, "shapes": self.shapes}
+
+    def add(self, measured: "Measured") -> None:
+        """Holds the runs of an experiment against what the paper says of it."""
+        from flashweir.reproduction import curves, showing, verdicts
+
+        experiment = measured.experiment
+        families = curves.measured(experiment.curves, measured.rows, measured.result_of)
+        self.rows += [verdicts.row(value, families) for value in experiment.values]
+        self.shapes += [verdicts.shape(claim, families) for claim in experiment.claims]
+        self.figures.append((experiment, showing.charts(experiment, families)))
+        self.failed += [f"{experiment.name}: {error}" for error in measured.failed]
+
+
+def reproduce(
+    paper: str | None = None,
+    *,
+    figure: str | int | None = None,
+    quick: bool = False,
+    directory: AnyPath | None = None,
+    experiments: AnyPath | None = None,
+    threads: int | None = None,
+    progress: "Progress | None" = None,
+) -> list[Reproduction]:
+    """Runs the experiments of a paper, or of all, and holds the results against what is published.
+
+    Args:
+        paper: its name; all papers if not given.
+        figure: runs the experiments of one figure alone: its number, or the name of an experiment's folder.
+        quick: runs smaller drives with fewer points a curve.
+        directory: where the runs go and stay; a call that was stopped goes on there. Without one they are not kept.
+        experiments: a folder of experiments; those that ship if not given.
+        threads: how many runs at a time; one a core if not given.
+        progress: is called with a `State` as results come in; returning False stops.
+
+    Returns:
+        One reproduction a paper.
+
+    Raises:
+        ConfigError: there is no such paper or figure, or an experiment is not what it should be.
+        FlashweirError: `progress` stopped it.
+    """
+    from flashweir.reproduction import running
+    from flashweir.sweeps import backend_for
+
+    chosen = choose(paper, figure, experiments)
+    folder = Path(tempfile.mkdtemp(prefix="flashweir-reproduce-")) if directory is None else Path(directory)
+    found = {one.name: Reproduction(one, quick) for one, _ in chosen}
+    whose = {experiment.folder: one.name for one, parts in chosen for experiment in parts}
+
+    def add(measured: "Measured") -> None:
+        found[whose[measured.experiment.folder]].add(measured)
+
+    try:
+        running.run(
+            [experiment for _, parts in chosen for experiment in parts],
+            folder,
+            backend_for("local", threads=threads),
+            quick=quick,
+            progress=progress,
+            done=add,
+        )
+    finally:
+        if directory is None:
+            shutil.rmtree(folder, ignore_errors=True)
+    return list(found.values())
+
+
+def choose(
+    paper: str | None, figure: str | int | None, experiments: AnyPath | None = None
+) -> list[tuple[catalogue.Paper, Sequence[catalogue.Experiment]]]:
+    """The papers and, of each, the experiments that are meant.
+
+    Raises:
+        ConfigError: there is no such paper or figure, or a figure is given without a paper.
+    """
+    from flashweir._native import ConfigError
+
+    known = catalogue.papers(None if experiments is None else Path(experiments))
+    if figure is not None and paper is None:
+        raise ConfigError(
+            f"--figure {figure}: expected the paper that it is in: {', '.join(one.name for one in known)}"
+        )
+    wanted = known if paper is None else [catalogue.named(paper, known)]
+    return [(one, one.experiments if figure is None else one.of_figure(str(figure))) for one in wanted]

@@ -1,0 +1,352 @@
+"""Papers and their experiments, as data: which sweep an experiment runs, what is picked from it, and held against what.
+
+A folder of experiments holds one numbered folder a paper, and that one a folder for each experiment with `sweep.toml`,
+`quick.toml` (the same, smaller) and `experiment.toml`. docs/guide/reproducing.md describes them.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flashweir._native import ConfigError
+from flashweir.reproduction.curves import Combination, Pick
+from flashweir.sweeps.derived import Expression
+from flashweir.sweeps.include import read_toml
+
+# Where the experiments that ship are, in the source tree and in an installed package.
+SHIPPED = Path(__file__).parents[1] / "experiments"
+KINDS = ("lines", "points", "steps", "bars")
+# What these keys are called in a message.
+_KINDS: Mapping[type | tuple[type, ...], str] = {
+    str: "a text",
+    dict: "a table",
+    list: "a list",
+    (int, float): "a number",
+    (int, float, list, str): "a number, a range [low, high], or a word",
+}
+_NUMBER = (int, float)
+_ANY = (int, float, list, str)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A published value, and where among the measured ones its counterpart is.
+
+    `published` is None where a value is only to be shown; a range is right if the measured value lies in it; a word
+    such as "low" is right up to `most`. Without a tolerance a deviation is shown and not judged.
+    """
+
+    name: str
+    where: str
+    unit: str
+    of: str
+    at: Mapping[str, Any] = field(default_factory=dict)
+    published: float | tuple[float, float] | str | None = None
+    tolerance: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a claim: a check, the curves it is made on, and its numbers.
+
+    `at` chooses among the curves; `start`, `end` and `only` choose among their places.
+    """
+
+    says: str
+    check: str
+    of: str
+    than: str | None = None
+    at: Mapping[str, Any] = field(default_factory=dict)
+    start: object = None
+    end: object = None
+    only: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says of a figure, and the checks that all have to hold for it."""
+
+    where: str
+    claim: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of an experiment: which of its curves it shows, and how."""
+
+    name: str
+    title: str
+    curves: tuple[str, ...]
+    x: str = ""
+    y: str = ""
+    kind: str = "lines"
+    at: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+    scale: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment: a folder."""
+
+    folder: Path
+    title: str
+    figures: tuple[str, ...]
+    curves: Mapping[str, Pick | Combination]
+    values: tuple[Value, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    plots: tuple[Drawing, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    def sweep(self, *, quick: bool) -> Path:
+        """The spec of its runs."""
+        return self.folder / ("quick.toml" if quick else "sweep.toml")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and its experiments, in the order of their numbers."""
+
+    name: str
+    title: str
+    folder: Path
+    experiments: tuple[Experiment, ...]
+
+    def of_figure(self, figure: str) -> list[Experiment]:
+        """The experiments of a figure, given by its number or by the name of a folder.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        found = [one for one in self.experiments if figure in (*one.figures, one.name)]
+        if not found:
+            numbers = dict.fromkeys(number for one in self.experiments for number in one.figures)
+            raise ConfigError(f"--figure {figure}: not of {self.name}: expected one of {', '.join(numbers)}")
+        return found
+
+
+def papers(root: Path | None = None) -> list[Paper]:
+    """The papers of a folder of experiments, in the order of their folders; of what ships if none is given.
+
+    Raises:
+        ConfigError: there is no such folder, it holds no paper, or a file in it is not what it should be.
+    """
+    folder = SHIPPED if root is None else root
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: expected a folder of experiments")
+    found = [paper(path.parent) for path in sorted(folder.glob("*/paper.toml"))]
+    if not found:
+        raise ConfigError(f"{folder}: expected folders with a paper.toml")
+    return found
+
+
+def named(name: str, known: Sequence[Paper]) -> Paper:
+    """The paper of a name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    for one in known:
+        if one.name == name:
+            return one
+    names = [one.name for one in known]
+    near = difflib.get_close_matches(name, names, 1)
+    ending = f"; did you mean {near[0]}?" if near else ""
+    raise ConfigError(f"{name}: no paper that is known: expected one of {', '.join(names)}{ending}")
+
+
+def paper(folder: Path) -> Paper:
+    """Reads a paper and its experiments."""
+    fields = _Fields(folder / "paper.toml", read_toml(folder / "paper.toml"))
+    name, title = fields.text("name"), fields.text("title")
+    fields.done()
+    found = sorted(map(experiment, (path.parent for path in folder.glob("*/experiment.toml"))), key=_natural)
+    drawn: dict[str, str] = {}
+    for one in found:
+        for plot in one.plots:
+            if drawn.setdefault(plot.name, one.name) != one.name:
+                both = f"{one.name} and {drawn[plot.name]}"
+                raise ConfigError(f"{folder}: {both} have a plot {plot.name}: expected a name of its own")
+    return Paper(name, title, folder, tuple(found))
+
+
+def experiment(folder: Path) -> Experiment:
+    """Reads an experiment."""
+    path = folder / "experiment.toml"
+    fields = _Fields(path, read_toml(path))
+    title = fields.text("title")
+    figures = tuple(str(figure) for figure in fields.take("figures", list, []))
+    curves = {name: _curve(_Fields(path, table, f"curves.{name}")) for name, table in fields.tables("curves")}
+    values: list[Value] = []
+    for group in fields.listed("values"):
+        rows = group.listed("rows")
+        values += [_value(_Fields(path, {**group.table, **row.table}, row.where)) for row in rows]
+    claims = tuple(_claim(one) for one in fields.listed("claims"))
+    plots = tuple(_drawing(one) for one in fields.listed("plots"))
+    fields.done()
+    found = Experiment(folder, title, figures, curves, tuple(values), claims, plots)
+    _check_names(path, found)
+    return found
+
+
+class _Fields:
+    """A table of a file: its keys are taken one by one, what is left at the end is unknown."""
+
+    def __init__(self, path: Path, table: Mapping[str, Any], where: str = "") -> None:
+        self.path, self.table, self.where = path, dict(table), where
+
+    def wrong(self, key: str, message: str) -> ConfigError:
+        return ConfigError(f"{self.path}: {self.where}{'.' if self.where and key else ''}{key}: {message}")
+
+    def take(self, key: str, kind: Any, default: Any = None, *, needed: bool = False) -> Any:  # noqa: ANN401
+        value = self.table.pop(key, None)
+        if value is None and not needed:
+            return default
+        if value is None or isinstance(value, bool) or not isinstance(value, kind):
+            raise self.wrong(key, f"{value!r}: expected {_KINDS[kind]}" if value is not None else "expected this key")
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        return str(self.take(key, str, default, needed=default is None))
+
+    def tables(self, key: str) -> list[tuple[str, dict[str, Any]]]:
+        found = self.take(key, dict, {})
+        for name, value in found.items():
+            if not isinstance(value, dict):
+                raise self.wrong(f"{key}.{name}", f"{value!r}: expected a table")
+        return list(found.items())
+
+    def listed(self, key: str) -> list["_Fields"]:
+        found = self.take(key, list, [])
+        for place, value in enumerate(found):
+            if not isinstance(value, dict):
+                raise self.wrong(f"{key}[{place}]", f"{value!r}: expected a table")
+        prefix = f"{self.where}." if self.where else ""
+        return [_Fields(self.path, value, f"{prefix}{key}[{place}]") for place, value in enumerate(found)]
+
+    def done(self) -> None:
+        for key in self.table:
+            raise self.wrong(key, "unknown key")
+
+
+def _curve(fields: _Fields) -> Pick | Combination:
+    if "value" in fields.table:
+        expression = Expression(fields.where, fields.text("value"))
+        fields.done()
+        return Combination(expression)
+    each = tuple(str(axis) for axis in fields.take("each", list, []))
+    pick = Pick(
+        fields.text("y", ""),
+        fields.text("x", ""),
+        fields.take("at", dict, {}),
+        each,
+        fields.text("points", ""),
+        fields.text("step", ""),
+        fields.text("origin", ""),
+    )
+    fields.done()
+    if bool(pick.y) == bool(pick.points):
+        raise fields.wrong("", "expected one of y (a column), points (a list in the result) and value (arithmetic)")
+    return pick
+
+
+def _value(fields: _Fields) -> Value:
+    published = fields.take("published", _ANY)
+    if isinstance(published, list):
+        if len(published) != 2 or not all(isinstance(end, _NUMBER) for end in published):  # noqa: PLR2004 - two ends
+            raise fields.wrong("published", f"{published!r}: expected a range [low, high]")
+        published = (float(published[0]), float(published[1]))
+    found = Value(
+        fields.text("name"),
+        fields.text("where"),
+        fields.text("unit"),
+        fields.text("of"),
+        fields.take("at", dict, {}),
+        published,
+        fields.take("tolerance", _NUMBER),
+        fields.take("most", _NUMBER),
+    )
+    fields.done()
+    if isinstance(published, str) and found.most is None:
+        raise fields.wrong("most", f"expected the largest value that counts as {published!r}")
+    return found
+
+
+def _claim(fields: _Fields) -> Claim:
+    parts = [
+        Part(
+            part.text("says"),
+            part.text("check"),
+            part.text("of"),
+            part.take("than", str),
+            part.take("at", dict, {}),
+            part.table.pop("start", None),
+            part.table.pop("end", None),
+            tuple(str(name) for name in part.take("only", list, [])),
+            part.table,
+        )
+        for part in fields.listed("parts")
+    ]
+    found = Claim(fields.text("where"), fields.text("claim"), tuple(parts))
+    fields.done()
+    if not parts:
+        raise fields.wrong("parts", "expected at least one check")
+    return found
+
+
+def _drawing(fields: _Fields) -> Drawing:
+    found = Drawing(
+        fields.text("name"),
+        fields.text("title"),
+        tuple(str(name) for name in fields.take("curves", list, [], needed=True)),
+        fields.text("x", ""),
+        fields.text("y", ""),
+        fields.text("kind", "lines"),
+        fields.take("at", dict, {}),
+        fields.text("note", ""),
+        fields.text("scale", ""),
+    )
+    fields.done()
+    if found.scale not in ("", "linear", "log"):
+        raise fields.wrong("scale", f"{found.scale!r}: expected linear or log")
+    if found.kind not in KINDS:
+        raise fields.wrong("kind", f"{found.kind!r}: expected one of {', '.join(KINDS)}")
+    return found
+
+
+def _check_names(path: Path, found: Experiment) -> None:
+    """Every curve that is named has to be there, and to stand before what is worked out of it."""
+    from flashweir.reproduction.verdicts import check_part
+
+    before: list[str] = []
+    for name, curve in found.curves.items():
+        if isinstance(curve, Combination):
+            for other in curve.expression.names():
+                if other not in before:
+                    raise ConfigError(f"{path}: curves.{name}: {other} is no curve before it")
+        before.append(name)
+    uses = [(f"value {value.name}", value.of) for value in found.values]
+    uses += [(f"plot {plot.name}", curve) for plot in found.plots for curve in plot.curves]
+    for claim in found.claims:
+        for part in claim.parts:
+            uses += [(f"claim {claim.where}", curve) for curve in (part.of, part.than) if curve is not None]
+            if wrong := check_part(part):
+                raise ConfigError(f"{path}: claim {claim.where}: {wrong}")
+    for where, curve_name in uses:
+        if curve_name not in found.curves:
+            raise ConfigError(f"{path}: {where}: {curve_name} is no curve of this experiment")
+
+
+def _natural(one: Experiment) -> list[tuple[int, str]]:
+    """Sorts figure-9 before figure-10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", one.name)]

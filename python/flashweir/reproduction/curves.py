@@ -1,0 +1,241 @@
+"""Measured curves: what an experiment picks out of its runs, and what it works out of several picks.
+
+A *family* is a list of curves that differ in the axes named by `each`. A curve without an `x` is a single point. Runs
+of the same place but another seed are averaged.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+from flashweir._native import ConfigError
+from flashweir.charts.order import ordered
+from flashweir.charts.settings import text
+from flashweir.quantity import number_of
+from flashweir.sweeps.derived import Expression
+
+Row = Mapping[str, Any]
+# What two numbers that are meant to be the same may differ by.
+_HAIR = 1e-9
+# The whole result of a row.
+ResultOf = Callable[[Row], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over an axis, in its order, ascending where its places are numbers.
+
+    `of` are the settings that tell it from the others of its family, `missing` counts the runs that should be in it and
+    gave no value.
+    """
+
+    of: Mapping[str, str]
+    names: tuple[str, ...]
+    y: tuple[float, ...]
+    missing: int = 0
+
+    @property
+    def x(self) -> tuple[float, ...]:
+        """The places as numbers (bytes, ns, plain); their ranks where they are words."""
+        numbers = [number_of(name) for name in self.names]
+        known = tuple(number for number in numbers if number is not None)
+        return known if len(known) == len(numbers) else tuple(map(float, range(len(numbers))))
+
+    @property
+    def label(self) -> str:
+        """What it is called within its family: `FAST, 8 channels`; empty where it is alone."""
+        return ", ".join(value if number_of(value) is None else f"{axis}={value}" for axis, value in self.of.items())
+
+    def cut(self, start: object = None, end: object = None, only: Sequence[str] = ()) -> "Curve":
+        """The curve from one place of its axis to another, both included; of these only some, if they are named."""
+        low = -math.inf if start is None else _number(start)
+        high = math.inf if end is None else _number(end)
+        kept = [at for at, value in enumerate(self.x) if low - abs(low) * _HAIR <= value <= high + abs(high) * _HAIR]
+        kept = [at for at in kept if not only or any(same(self.names[at], name) for name in only)]
+        return replace(self, names=tuple(self.names[at] for at in kept), y=tuple(self.y[at] for at in kept))
+
+    def at(self, name: object) -> float | None:
+        """The value at a place, given as text or number; None if there is none."""
+        return next((y for own, y in zip(self.names, self.y, strict=True) if same(own, name)), None)
+
+
+Family = Sequence[Curve]
+
+
+@dataclass(frozen=True)
+class Pick:
+    """Which runs make a family, and which of their numbers: `y` is a column, or `points` a list in the result.
+
+    `at` fixes axes to a value or to some values. Over a list, x counts its entries, from `origin` (else 0) in units of
+    `step` (else 1), which are paths in the result, as `points` is. With a `*` in the path, each member of the list
+    there has a curve of its own.
+    """
+
+    y: str = ""
+    x: str = ""
+    at: Mapping[str, Any] = field(default_factory=dict)
+    each: tuple[str, ...] = ()
+    points: str = ""
+    step: str = ""
+    origin: str = ""
+
+    @property
+    def axes(self) -> set[str]:
+        """The axes that it names."""
+        return {*self.at, *self.each, *([self.x] if self.x else [])}
+
+    def family(self, rows: Sequence[Row], result_of: ResultOf) -> list[Curve]:
+        """Its curves, in the order of the rows."""
+        groups: dict[tuple[str, ...], list[Row]] = {}
+        for row in rows:
+            if all(matches(row.get(axis), wanted) for axis, wanted in self.at.items()):
+                groups.setdefault(tuple(text(row.get(axis)) for axis in self.each), []).append(row)
+        settings = [(dict(zip(self.each, key, strict=True)), found) for key, found in groups.items()]
+        if not self.points:
+            return [self._of_columns(of, found) for of, found in settings]
+        return [curve for of, found in settings for curve in self._listed(of, found, result_of)]
+
+    def _of_columns(self, of: Mapping[str, str], rows: Sequence[Row]) -> Curve:
+        values: dict[str, list[float]] = {}
+        missing = 0
+        for row in rows:
+            value = row.get(self.y)
+            if row.get("error") is not None or not isinstance(value, int | float):
+                missing += 1
+                continue
+            values.setdefault(text(row[self.x]) if self.x else "", []).append(float(value))
+        means = {name: sum(values[name]) / len(values[name]) for name in ordered(values)}
+        return Curve(of, tuple(means), tuple(means.values()), missing)
+
+    def _listed(self, of: Mapping[str, str], rows: Sequence[Row], result_of: ResultOf) -> list[Curve]:
+        good = [row for row in rows if row.get("error") is None]
+        if len(good) < len(rows):
+            return [Curve(of, (), (), len(rows) - len(good))]
+        result = result_of(good[0])
+        before, star, after = self.points.partition(".*.")
+        if not star:
+            return [self._list_at(of, result, self.points)]
+        name = before.rpartition(".")[2].removesuffix("s")
+        every = range(len(within(result, before) or ()))
+        return [self._list_at({**of, name: str(at)}, result, f"{before}.{at}.{after}") for at in every]
+
+    def _list_at(self, of: Mapping[str, str], result: Mapping[str, Any], path: str) -> Curve:
+        values = within(result, path)
+        step = within(result, self.step) if self.step else 1
+        origin = within(result, self.origin) if self.origin else 0
+        if not (isinstance(values, list) and isinstance(step, int | float) and isinstance(origin, int | float)):
+            return Curve(of, (), (), 1)
+        points = [(f"{origin + at * step:.9g}", float(value)) for at, value in enumerate(values) if value is not None]
+        return Curve(of, tuple(x for x, _ in points), tuple(y for _, y in points))
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Arithmetic over other families, place by place: `stealing / synchronized`.
+
+    The family with most axes in `each` leads: of the others each curve is taken that agrees with its settings. A family
+    without an x has one value for all places.
+    """
+
+    expression: Expression
+
+    def family(self, known: Mapping[str, Family]) -> list[Curve]:
+        """Its curves; a place that one of the families lacks, or where there is no value, is missing."""
+        names = list(dict.fromkeys(self.expression.names()))
+        lead = max(names, key=lambda name: (_width(known[name]), _length(known[name])))
+        return [self._curve(curve, lead, [name for name in names if name != lead], known) for curve in known[lead]]
+
+    def _curve(self, curve: Curve, lead: str, others: Sequence[str], known: Mapping[str, Family]) -> Curve:
+        partners = {name: _partner(curve, known[name]) for name in others}
+        missing = curve.missing + sum(1 if other is None else other.missing for other in partners.values())
+        points = []
+        for name, y in zip(curve.names, curve.y, strict=True):
+            values = {other: None if found is None else _value(found, name) for other, found in partners.items()}
+            value = self.expression.value({lead: y, **values})
+            if value is not None:
+                points.append((name, value))
+        lost = 0 if missing else len(curve.names) - len(points)
+        return Curve(curve.of, tuple(name for name, _ in points), tuple(y for _, y in points), missing + lost)
+
+
+def measured(
+    wanted: Mapping[str, Pick | Combination], rows: Sequence[Row], result_of: ResultOf
+) -> dict[str, list[Curve]]:
+    """Every family of an experiment. Combinations take families that stand before them."""
+    known: dict[str, list[Curve]] = {}
+    for name, one in wanted.items():
+        known[name] = one.family(rows, result_of) if isinstance(one, Pick) else one.family(known)
+    return known
+
+
+def point(family: Family, at: Mapping[str, Any]) -> float | None:
+    """The one value of a family at these settings, `x` among them under any name; None if there is none.
+
+    Raises:
+        ConfigError: several curves fit.
+    """
+    curves = [curve for curve in family if all(axis not in at or same(own, at[axis]) for axis, own in curve.of.items())]
+    if len(curves) > 1:
+        raise ConfigError(f"{dict(at)}: {len(curves)} curves fit, {curves[0].label!r} and others: expected one")
+    if not curves or curves[0].missing:
+        return None
+    (curve,) = curves
+    places = [value for axis, value in at.items() if axis not in curve.of]
+    return curve.y[0] if not places and len(curve.y) == 1 else curve.at(places[0]) if places else None
+
+
+def within(result: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
+    """What stands at a dotted path of a result, in which a number is a place in a list: `channels.0.gc`; else None."""
+    value: Any = result
+    for part in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two values of an axis are the same: 4 and 4.0, 1MiB and 1024KiB."""
+    left, right = number_of(text(one)), number_of(text(other))
+    if left is not None and right is not None:
+        return abs(left - right) <= _HAIR * max(abs(left), abs(right))
+    return text(one) == text(other)
+
+
+def pairs(family: Family, others: Family) -> Iterator[tuple[Curve, Curve]]:
+    """Curves of two families that agree in every axis that both have."""
+    for curve, other in product(family, others):
+        if all(same(curve.of[axis], value) for axis, value in other.of.items() if axis in curve.of):
+            yield curve, other
+
+
+def _number(value: object) -> float:
+    found = number_of(value)
+    return math.nan if found is None else found
+
+
+def matches(value: object, wanted: object) -> bool:
+    """Whether a value of an axis is the one that is wanted, or one of a list."""
+    return any(same(value, one) for one in wanted) if isinstance(wanted, list) else same(value, wanted)
+
+
+def _partner(curve: Curve, family: Family) -> Curve | None:
+    found = [other for _, other in pairs([curve], family)]
+    return found[0] if len(found) == 1 else None
+
+
+def _value(curve: Curve, name: str) -> float | None:
+    return curve.y[0] if curve.names == ("",) else curve.at(name)
+
+
+def _width(family: Family) -> int:
+    return max((len(curve.of) for curve in family), default=0)
+
+
+def _length(family: Family) -> int:
+    return max((len(curve.y) for curve in family), default=0)

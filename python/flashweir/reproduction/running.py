@@ -1,0 +1,144 @@
+"""Runs the sweeps of experiments, one after the other, in one directory that can be gone on with.
+
+A run that several experiments have in common is run once: it is known by its content (`sweeps.points`), and the later
+sweep takes it from the earlier one's directory.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashweir._native import FlashweirError
+from flashweir.reproduction.catalogue import Experiment
+from flashweir.sweeps import runner, store
+from flashweir.sweeps.frame import SweepFrame, read
+from flashweir.sweeps.points import Planner, count_points, runs
+from flashweir.sweeps.runner import MakeBackend, Progress, State
+from flashweir.sweeps.spec import SweepSpec, load
+
+
+class Measured:
+    """An experiment whose sweep has run: its rows, with their results on demand."""
+
+    def __init__(self, experiment: Experiment, frame: SweepFrame) -> None:
+        self.experiment, self.frame = experiment, frame
+        self.rows: list[dict[str, Any]] = frame.to_dicts()
+        self._results: dict[store.Place, str] | None = None
+
+    @property
+    def failed(self) -> list[str]:
+        """Why runs gave no result."""
+        return [str(error) for error in self.frame["error"].drop_nulls()]
+
+    def result_of(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The whole result of a row; they are read from the directory when the first is asked for."""
+        if self._results is None:
+            found = store.rows(self.frame.directory or Path())
+            self._results = {store.place_of(one): one["result"] for one in found if one["result"] is not None}
+        result: dict[str, Any] = json.loads(self._results.get(store.place_of(row), "{}"))
+        return result
+
+
+@dataclass(frozen=True)
+class _Planned:
+    experiment: Experiment
+    spec: SweepSpec
+    directory: Path
+    keys: frozenset[str]
+
+
+def run(
+    experiments: Sequence[Experiment],
+    directory: Path,
+    backend: MakeBackend,
+    *,
+    quick: bool = False,
+    progress: Progress | None = None,
+    done: Callable[[Measured], None] | None = None,
+) -> list[Measured]:
+    """Runs what is not there yet.
+
+    Args:
+        experiments: in this order.
+        directory: gets a folder for each experiment; what a stopped call has left there is gone on with.
+        backend: makes what runs the runs, for each sweep anew.
+        quick: run the smaller version.
+        progress: is called with the state of all experiments together.
+        done: is called with each experiment as its runs have ended.
+
+    Raises:
+        ConfigError: a sweep can't be read.
+        FlashweirError: `progress` stopped it, or another process writes to the directory.
+    """
+    planner = Planner()
+    planned = [_plan(one, directory, planner, quick=quick) for one in experiments]
+    total = _Total(sum(count_points(one.spec) * len(one.spec.seeds) for one in planned), progress)
+    found: list[Measured] = []
+    for place, one in enumerate(planned):
+        one.directory.parent.mkdir(parents=True, exist_ok=True)
+        state = runner.execute(
+            one.spec,
+            one.directory,
+            backend,
+            resume=True,
+            reuse=tuple(_sources(one, planned[:place])),
+            progress=total.tell,
+        )
+        total.add(state)
+        found.append(Measured(one.experiment, read(one.directory)))
+        if done is not None:
+            done(found[-1])
+    return found
+
+
+def _plan(experiment: Experiment, directory: Path, planner: Planner, *, quick: bool) -> _Planned:
+    spec = load(experiment.sweep(quick=quick))
+    name = f"{experiment.name}-quick" if quick else experiment.name
+    folder = directory / experiment.folder.parent.name / name
+    return _Planned(experiment, spec, folder, frozenset(_keys(spec, planner)))
+
+
+def _keys(spec: SweepSpec, planner: Planner) -> Iterator[str]:
+    for run_ in runs(spec):
+        try:
+            yield planner.plan(run_).key
+        except FlashweirError:
+            # Its row will say why.
+            continue
+
+
+def _sources(wanting: _Planned, earlier: Sequence[_Planned]) -> Iterator[Path]:
+    """Directories of the experiments before that have runs in common with this one, as few as give all of them."""
+    left = set(wanting.keys)
+    for one in earlier:
+        if left & one.keys:
+            left -= one.keys
+            yield one.directory
+
+
+class _Total:
+    """The state of all sweeps together."""
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self._before = State(total)
+        self._progress = progress
+
+    def tell(self, state: State) -> bool | None:
+        before = self._before
+        together = State(
+            before.total,
+            before.ready + state.ready,
+            before.done + state.done,
+            before.failed + state.failed,
+            before.elapsed_s + state.elapsed_s,
+        )
+        return None if self._progress is None else self._progress(together)
+
+    def add(self, state: State) -> None:
+        before = self._before
+        before.ready += state.ready
+        before.done += state.done
+        before.failed += state.failed
+        before.elapsed_s += state.elapsed_s

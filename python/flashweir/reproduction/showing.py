@@ -1,0 +1,153 @@
+"""Reproductions for people: tables on a terminal, figures, and sections of a page."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flashweir.reproduction.verdicts import SHARE
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flashweir.charts.from_curves import Measured
+    from flashweir.charts.model import Chart
+    from flashweir.report.model import Section
+    from flashweir.reproduction import Reproduction
+    from flashweir.reproduction.catalogue import Drawing, Experiment
+    from flashweir.reproduction.curves import Curve, Family
+
+_LARGE = 1000
+_STYLES: dict[bool | None, str] = {True: "green", False: "red", None: "dim"}
+
+
+def charts(experiment: "Experiment", families: "Mapping[str, Family]") -> "list[Chart]":
+    """The figures of an experiment, as its author describes them; without those of which no run gave a value."""
+    there = [one for one in experiment.plots if any(curve.y for name in one.curves for curve in families[name])]
+    return [_chart(drawing, families) for drawing in there]
+
+
+def _chart(drawing: "Drawing", families: "Mapping[str, Family]") -> "Chart":
+    from flashweir.charts import from_curves
+
+    several = len(drawing.curves) > 1
+    chosen = {name: [curve for curve in families[name] if _fits(curve, drawing.at)] for name in drawing.curves}
+    missing = sum(curve.missing for family in chosen.values() for curve in family)
+    note = " ".join(part for part in (drawing.note, f"{missing} runs gave no value." if missing else "") if part)
+    if drawing.kind == "bars":
+        parts = [(_words(name), [_measured(curve, "") for curve in family]) for name, family in chosen.items()]
+        return from_curves.bars(drawing.name, drawing.title, drawing.y, parts, note=note)
+    found = [_measured(curve, _words(name) if several else "") for name, family in chosen.items() for curve in family]
+    style = from_curves.STYLES[drawing.kind]
+    return from_curves.lines(
+        drawing.name, drawing.title, (drawing.x, drawing.y), found, style=style, scale=drawing.scale, note=note
+    )
+
+
+def _fits(curve: "Curve", at: Mapping[str, Any]) -> bool:
+    from flashweir.reproduction.curves import matches
+
+    return all(matches(curve.of[axis], value) for axis, value in at.items() if axis in curve.of)
+
+
+def _measured(curve: "Curve", family: str) -> "Measured":
+    return ", ".join(part for part in (family, curve.label) if part), curve.names, curve.y
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def print_reproduction(found: "Reproduction", console: "Console") -> None:
+    """Prints a row a value, then a row a claim with what it rests on, and how many hold."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    def say(text: str, style: str = "") -> None:
+        console.print(Text(text, style=style))
+
+    say(_title(found), "bold")
+    if found.rows:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        table.add_column("value", overflow="fold")
+        for heading in ("published", "measured", "deviation", "tolerance"):
+            table.add_column(heading, justify="right")
+        table.add_column("ok")
+        for row in found.rows:
+            cells = [row["name"], *_said(row)]
+            table.add_row(*map(Text, cells), Text(_verdict(row["ok"]), style=_STYLES[row["ok"]]))
+        console.print(table)
+    for row in found.shapes:
+        say(f"{_verdict(row['ok']):<4} {row['where']}: {row['claim']}", _STYLES[row["ok"]])
+        say(f"     {row['evidence']}")
+    say(summary(found))
+
+
+def summary(found: "Reproduction") -> str:
+    """How many values and claims hold, in words."""
+    judged = [row["ok"] for row in found.rows if row["ok"] is not None]
+    claims = [row["ok"] for row in found.shapes]
+    shown = len(found.rows) - len(judged)
+    more = f" ({shown} more are shown and not judged)" if shown else ""
+    return (
+        f"{found.paper.name}: {sum(judged)} of {len(judged)} values within tolerance{more}, "
+        f"{sum(claims)} of {len(claims)} claims hold"
+    )
+
+
+def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
+    """What a page says: values and claims of each paper, then each experiment with its description and figures."""
+    from flashweir.report.model import Block, Details, Figure, Section, Table, Text
+
+    found: list[Section] = []
+    for one in reproductions:
+        columns = ["value", "where", "unit", "published", "measured", "deviation", "tolerance", "ok"]
+        rows = [[row["name"], row["where"], row["unit"], *_said(row), _verdict(row["ok"])] for row in one.rows]
+        claims = [[row["where"], row["claim"], _verdict(row["ok"]), row["evidence"]] for row in one.shapes]
+        blocks: list[Block] = [Text(f"{summary(one)}.")]
+        if one.failed:
+            blocks.append(Text(f"{len(one.failed)} runs failed, the first: {one.failed[0]}", alert=True))
+        if rows:
+            blocks.append(Table(f"{one.paper.name}: values", columns, rows))
+        if claims:
+            blocks.append(Table(f"{one.paper.name}: claims", ["where", "claim", "holds", "evidence"], claims))
+        found.append(Section(_title(one), blocks))
+        for experiment, figures in one.figures:
+            about = experiment.folder / "README.md"
+            text = [Details("What this is", about.read_text(encoding="utf-8"))] if about.exists() else []
+            title = f"{one.paper.name}, {experiment.name}: {experiment.title}"
+            found.append(Section(title, [*text, *(Figure(chart) for chart in figures)]))
+    return found
+
+
+def _title(found: "Reproduction") -> str:
+    return f"{found.paper.name}: {found.paper.title}{' (quick: smaller drives, fewer points)' if found.quick else ''}"
+
+
+def _said(row: Mapping[str, Any]) -> list[str]:
+    """Published, measured, deviation and tolerance of a value as text."""
+    share = row["unit"] == SHARE
+    published = row["published"]
+    if isinstance(published, list):
+        text = f"{_number(published[0], share=share)} to {_number(published[1], share=share)}"
+    else:
+        text = published if isinstance(published, str) else _number(published, share=share)
+    deviation, tolerance = row["deviation"], row["tolerance"]
+    unit = " points" if share else "%"
+    return [
+        text,
+        _number(row["measured"], share=share),
+        "-" if deviation is None else f"{100 * deviation:+.1f}{unit}",
+        "-" if tolerance is None else f"{100 * tolerance:g}{unit}",
+    ]
+
+
+def _number(value: float | None, *, share: bool) -> str:
+    if value is None:
+        return "-"
+    if share:
+        return f"{value:.1%}"
+    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.4g}"
+
+
+def _verdict(ok: bool | None) -> str:
+    return "-" if ok is None else "yes" if ok else "NO"

@@ -1,0 +1,158 @@
+"""Measured against published: a row for every value, and a row for every claim."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flashweir.reproduction import shapes, shapes_over_time
+from flashweir.reproduction.catalogue import Claim, Part, Value
+from flashweir.reproduction.curves import Curve, Family, matches, pairs, point
+from flashweir.reproduction.shapes import Check, Finding
+
+Families = Mapping[str, Family]
+
+OF_ONE: Mapping[str, Check] = {**shapes.OF_ONE, "peaks-that-flatten": shapes_over_time.peaks_that_flatten}
+OF_TWO: Mapping[str, Check] = {
+    **shapes.OF_TWO,
+    "higher-first-peak": shapes_over_time.higher_first_peak,
+    "more-periods": shapes_over_time.more_periods,
+}
+OF_ALL: Mapping[str, Check] = {**shapes.OF_ALL, "roles-swap": shapes_over_time.roles_swap}
+# Of two whole families.
+OF_BOTH: Mapping[str, Check] = {"mean-where": shapes_over_time.mean_where}
+# These say something of a single point.
+_OF_POINTS = ("bounded", "above", "alike")
+# Of so many curves each is said; of more, those that fail.
+_SAID = 8
+# Of more than so many, less of each.
+_FEW = 3
+SHARE = "share"
+# What a deviation of exactly the tolerance may lie beyond it in floating point.
+_HAIR = 1e-9
+
+
+def row(value: Value, families: Families) -> dict[str, Any]:
+    """A published value beside the measured one.
+
+    `deviation` is relative to the published value, or the plain difference where the unit is a share (0.03 is 3
+    points); of a range, from its nearest end, and 0 inside. `ok` is None where there is nothing to judge by.
+    """
+    measured = point(families[value.of], value.at)
+    deviation = None if measured is None else _deviation(value, measured)
+    tolerance = 0.0 if isinstance(value.published, tuple | str) else value.tolerance
+    judged = value.published is not None and tolerance is not None
+    within = deviation is not None and abs(deviation) <= (tolerance or 0.0) + _HAIR
+    return {
+        "name": value.name,
+        "where": value.where,
+        "published": list(value.published) if isinstance(value.published, tuple) else value.published,
+        "measured": measured,
+        "deviation": deviation,
+        "unit": value.unit,
+        "ok": within if judged else None,
+        "tolerance": tolerance,
+    }
+
+
+def _deviation(value: Value, measured: float) -> float | None:
+    if value.published is None:
+        return None
+    if isinstance(value.published, str):
+        low, high = float("-inf"), float(value.most or 0.0)
+    elif isinstance(value.published, tuple):
+        low, high = value.published
+    else:
+        low = high = float(value.published)
+    nearest = min(max(measured, low), high)
+    difference = measured - nearest
+    return difference if value.unit == SHARE or not difference else difference / abs(nearest)
+
+
+def shape(claim: Claim, families: Families) -> dict[str, Any]:
+    """A claim with the verdict of all its parts: `{"where", "claim", "ok", "evidence"}`."""
+    findings = [(part, found(part, families)) for part in claim.parts]
+    evidence = "; ".join(f"{part.says}: {'' if finding.ok else 'NO, '}{finding.said}" for part, finding in findings)
+    return {
+        "where": claim.where,
+        "claim": claim.claim,
+        "ok": all(finding.ok for _, finding in findings),
+        "evidence": evidence,
+    }
+
+
+def found(part: Part, families: Families) -> Finding:
+    """What a part's check says of all the curves it is about."""
+    family = _chosen(families[part.of], part)
+    if lacking := _lacking(family, part):
+        return Finding(False, lacking)
+    if part.check in OF_ALL:
+        return OF_ALL[part.check](family, **part.options)
+    if part.check in OF_ONE:
+        return _together([(curve.label, OF_ONE[part.check](curve, **part.options)) for curve in family])
+    others = _chosen(families[str(part.than)], part)
+    if lacking := _lacking(others, part):
+        return Finding(False, lacking)
+    if part.check in OF_BOTH:
+        return OF_BOTH[part.check](family, others, **part.options)
+    checked = [
+        (_both(one, other), OF_TWO[part.check](one, other, **part.options)) for one, other in pairs(family, others)
+    ]
+    return _together(checked) if checked else Finding(False, "no curves that belong together")
+
+
+def check_part(part: Part) -> str:
+    """What is wrong with a part's check or options; empty if nothing is."""
+    known = {**OF_ONE, **OF_TWO, **OF_ALL, **OF_BOTH}
+    check = known.get(part.check)
+    if check is None:
+        return f"{part.check!r} is no check: expected one of {', '.join(sorted(known))}"
+    if (part.check in {**OF_TWO, **OF_BOTH}) != (part.than is not None):
+        return (
+            f"{part.check}: {'expected than, the curve it is compared with' if part.than is None else 'takes no than'}"
+        )
+    takes = {name: one for name, one in inspect.signature(check).parameters.items() if one.kind is one.KEYWORD_ONLY}
+    for name in part.options:
+        if name not in takes:
+            return f"{part.check}: {name} is no option: expected {', '.join(takes) or 'none'}"
+    missing = [name for name, one in takes.items() if one.default is one.empty and name not in part.options]
+    return f"{part.check}: expected {missing[0]}" if missing else ""
+
+
+def _chosen(family: Family, part: Part) -> list[Curve]:
+    """The curves at the settings that a part is about, from its start to its end."""
+    fitting = [
+        curve
+        for curve in family
+        if all(matches(curve.of[axis], value) for axis, value in part.at.items() if axis in curve.of)
+    ]
+    return [curve.cut(part.start, part.end, part.only) for curve in fitting]
+
+
+def _lacking(family: Sequence[Curve], part: Part) -> str:
+    """What no check can be made on: a claim about runs that are not there does not hold."""
+    if not family:
+        return "no runs of these settings"
+    for curve in family:
+        name = f"{curve.label}: " if curve.label else ""
+        if curve.missing:
+            return f"{name}{curve.missing} runs gave no value"
+        if len(curve.y) < (1 if part.check in _OF_POINTS else 2):
+            return f"{name}{len(curve.y)} points are too few"
+    return ""
+
+
+def _both(one: Curve, other: Curve) -> str:
+    """The settings that two curves have, once."""
+    return Curve({**other.of, **one.of}, (), ()).label
+
+
+def _together(findings: Sequence[tuple[str, Finding]]) -> Finding:
+    """All have to hold; those that do not are said first."""
+    wrong = [(label, finding) for label, finding in findings if not finding.ok]
+    shown = wrong or list(findings)
+    texts = [(label, finding.brief or finding.said if len(shown) > _FEW else finding.said) for label, finding in shown]
+    said = "; ".join(f"{label}: {text}" if label else text for label, text in texts[:_SAID])
+    rest = len(shown) - _SAID
+    more = f"; and {rest} more" if rest > 0 else ""
+    fine = f"; the other {len(findings) - len(wrong)} hold" if wrong and len(wrong) < len(findings) else ""
+    return Finding(not wrong, f"{said}{more}{fine}")

@@ -1,0 +1,92 @@
+"""Specs that stand on others: `include` lays files under a spec, so that sweeps share what they have in common."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flashweir._native import ConfigError
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as it stands.
+
+    Raises:
+        ConfigError: it can't be read, or is no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}: expected a sweep in TOML") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 text: expected a sweep in TOML") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: nested too deeply: expected a sweep in TOML") from error
+
+
+def with_included(table: Mapping[str, Any], folder: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """A spec with everything that it includes, and without the key `include`.
+
+    Files are laid one over the other in their order, and the spec over all of them. Tables are joined key by key;
+    anything else replaces what was there.
+
+    Args:
+        table: the spec.
+        folder: what its paths are relative to.
+        above: the files that include it, for the message about a circle.
+
+    Raises:
+        ConfigError: `include` is no list of files, a file can't be read, or includes itself.
+    """
+    given = table.get("include", [])
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"include: {given!r}: expected a file or a list of files, relative to this one")
+    found: dict[str, Any] = {}
+    for name in names:
+        path = folder / name
+        if path.resolve() in above:
+            raise ConfigError(f"include: {name}: includes itself")
+        part = with_included(read_toml(path), path.parent, (*above, path.resolve()))
+        found = joined(found, _with_places(part, path.parent))
+    return joined(found, {key: value for key, value in table.items() if key != "include"})
+
+
+def joined(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Two tables as one: what both have is joined if both are tables, else that of `over`."""
+    found = dict(under)
+    for key, value in over.items():
+        before = found.get(key)
+        found[key] = joined(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+    return found
+
+
+def place(text: str | None, folder: Path) -> str | None:
+    """A path relative to a spec's folder, where there is such a file; any other text as it is."""
+    if text is not None and not Path(text).is_absolute() and (folder / text).exists():
+        return str(folder / text)
+    return text
+
+
+def _with_places(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The same table with the files of its devices and workloads as the including spec finds them."""
+    found = {**table}
+    for key in ("device", "workloads"):
+        if key in found:
+            found[key] = _placed(found[key], folder)
+    axes = found.get("axes")
+    if isinstance(axes, Mapping) and "device" in axes:
+        found["axes"] = {**axes, "device": _placed(axes["device"], folder)}
+    return found
+
+
+def _placed(value: Any, folder: Path) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, str):
+        # An absolute path stays what it is wherever the including spec stands.
+        found = place(value, folder)
+        return str(Path(str(found)).absolute()) if found != value else value
+    if isinstance(value, Mapping):
+        return {key: _placed(inner, folder) for key, inner in value.items()}
+    return [_placed(inner, folder) for inner in value] if isinstance(value, list) else value
