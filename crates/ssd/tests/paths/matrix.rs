@@ -9,7 +9,7 @@ use flashweir_trace::{Op, Request};
 use super::config;
 
 /// FTLs, with a setting of their own.
-const FTLS: [(&str, Option<(&str, &str)>); 7] = [
+const FTLS: [(&str, Option<(&str, &str)>); 9] = [
     ("page", None),
     ("log-block", None),
     ("log-block", Some(("gc.throttle", "2"))),
@@ -17,6 +17,8 @@ const FTLS: [(&str, Option<(&str, &str)>); 7] = [
     ("fast", Some(("ftl.sw_full", "partial-merge"))),
     ("bast", None),
     ("kast", None),
+    ("dftl", None),
+    ("dftl", Some(("ftl.cache_bytes", "512"))),
 ];
 const PLANNERS: [&str; 5] = ["none", "super-data-block", "cycle-stealing", "forwarding", "cycle-filling"];
 /// Units, planes and whether these are bound.
@@ -67,7 +69,8 @@ fn drives() -> Vec<Drive> {
                             ("page", "1KiB"),
                             ("pages_per_block", "8"),
                             ("capacity", "256KiB"),
-                            ("op_ratio", "0.3"),
+                            // Translation pages come out of the spare blocks.
+                            ("op_ratio", if ftl == "dftl" { "1.5" } else { "0.3" }),
                             ("precondition", "full"),
                         ];
                         let settings = settings.into_iter().chain(own);
