@@ -2,6 +2,7 @@
 
 `simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
+`reproduce` holds measured values against what papers print;
 `trace_info`, `trace_convert` and `trace_generate` work on traces; `presets` and `schema` say what a drive can be. The
 command `flashweir` does the same.
 """
@@ -14,6 +15,7 @@ from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
     from flashweir.policies import compare, judge
+    from flashweir.reproduction import reproduce
     from flashweir.sweeps import read_sweep, sweep
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "presets",
     "read_sweep",
     "refusals",
+    "reproduce",
     "schema",
     "simulate",
     "sweep",
@@ -44,6 +47,10 @@ def __getattr__(name: str) -> object:
         from flashweir import policies
 
         return getattr(policies, name)
+    if name == "reproduce":
+        from flashweir import reproduction
+
+        return reproduction.reproduce
     if name in ("read_sweep", "sweep"):
         from flashweir import sweeps
 

@@ -53,7 +53,7 @@ def simulate(
         timeline: where to write a Perfetto trace of what every die and bus did.
         activity: True adds `activity` to the result: what each channel did over time. A window of simulated time such
             as `"10ms..20ms"`, of which either end may be left out, looks closer at that.
-        power_cut: adds `power_cuts` to the result: what would be lost if power failed at these times of the run, such as
+        power_cut: adds `power_cuts` to the result: what would be lost if power failed at these times of the run, as
             `"1.5s"` or several of them, or at so many times drawn uniformly over it with `seed` (see
             docs/concepts/power-loss.md). The run itself goes on as it would without.
         format: the trace format, where detection is wrong.
@@ -93,7 +93,7 @@ def simulate(
             "requests": str(log) if log else None,
             "timeline": timeline and os.fspath(timeline),
             "activity": activity,
-            "power_cut": power_cut if power_cut is None or isinstance(power_cut, (int, str)) else list(power_cut),
+            "power_cut": power_cut,
             "format": format,
             "columns": columns,
             "skip_bad": skip_bad,

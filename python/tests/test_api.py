@@ -117,12 +117,20 @@ def test_activity_is_there_when_asked_for() -> None:
     assert (closer["from_s"], closer["to_s"]) == (0.01, activity["to_s"])
 
 
+def test_power_is_cut_at_times_or_at_random() -> None:
+    for power_cut, cuts in ((30, 30), ("30", 30), ("1ms", 1), (["2ms", "1ms"], 2)):
+        assert quick(power_cut=power_cut)["power_cuts"]["cuts"] == cuts
+    assert "power_cuts" not in quick()
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "words"),
     [
         ({"activity": "2ms..1ms"}, flashweir.ConfigError, "activity 2ms..1ms: expected a window that ends after"),
         ({"activity": "soon"}, flashweir.ConfigError, "activity soon: expected `all`, or a window of simulated time"),
         ({"activity": 5}, flashweir.ConfigError, "activity 5: expected"),
+        ({"power_cut": 0}, flashweir.ConfigError, "power cut 0: expected 1 to 1000000 random cuts"),
+        ({"power_cut": 1.5}, flashweir.ConfigError, "power cut"),
         ({"chanels": 4}, flashweir.ConfigError, "channels"),
         ({"channels": object()}, flashweir.ConfigError, "object"),
         ({"op_ratio": float("nan")}, flashweir.ConfigError, "setting"),

@@ -75,6 +75,20 @@ def test_activity_is_in_the_json_and_named_in_the_summary() -> None:
     assert refused(*asked[:-1], "20ms..10ms") == "activity 20ms..10ms: expected a window that ends after it starts"
 
 
+def test_power_cuts_are_in_the_json_and_named_in_the_summary() -> None:
+    asked = ["simulate", QUICK, *SMALL_SETTINGS, "--set", "buffer.bytes=64KiB"]
+    plain = flashweir(*asked, "--json", "-").json()
+    cut = flashweir(*asked, "--power-cut", "100", "--json", "-").json()
+    cuts = cut.pop("power_cuts")
+    assert without_wall_times(cut) == without_wall_times(plain)
+    assert cuts["cuts"] == len(cuts["details"]) == 100
+    assert cuts["flushed_sectors_lost"] == 0 < cuts["acknowledged_sectors_lost"]["mean"] <= 128
+    summary = flashweir(*asked, "--power-cut", "1ms", "--power-cut", "9ms").out
+    assert "a prefix survives" in summary
+    assert "of 2 power cuts" in summary
+    assert refused(*asked, "--power-cut", "900s").startswith("power cut at 900 s: expected a time within the run")
+
+
 def test_summary_survives_a_locale_without_unicode() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "flashweir", "simulate", QUICK, *SMALL_SETTINGS]
@@ -164,6 +178,9 @@ def test_named_workloads_are_streams() -> None:
         ((QUICK, "--json", "no/such/folder/x.json"), "folder"),
         ((QUICK, "--requests", "no/such/folder/x.parquet"), "folder"),
         ((QUICK, "--skip-bad", "-1"), "skip-bad"),
+        ((QUICK, "--power-cut", "soon"), "expected a time of the run with its unit, such as 1.5s"),
+        ((QUICK, "--power-cut", "1ms", "--power-cut", "7"), "a number of random cuts stands alone"),
+        ((QUICK, "--power-cut", "7", "--set", "alloc.kind=dynamic"), "alloc.kind=dynamic"),
         ((QUICK, "--frob"), "--frob"),
     ],
 )

@@ -33,6 +33,13 @@ def test_the_methods_of_the_literature_are_the_default(frame: Any) -> None:
     assert one.front
 
 
+def test_the_default_policies_have_a_buffer_unless_the_drive_is_given_one() -> None:
+    set_by_default = [package.compare(WORK, set=more, seeds=1) for more in (DRIVE, {**DRIVE, "buffer.bytes": "64KiB"})]
+    sizes = [{result["config"]["buffer"]["bytes"] for _, result in frame.results()} for frame in set_by_default]
+    assert sizes == [{32 << 10}, {64 << 10}]
+    assert all(frame.meta["refused"] == {} for frame in set_by_default)
+
+
 def test_a_planner_comes_with_its_clock(frame: Any) -> None:
     clocks = {row["policy"]: result["config"]["clock"] for row, result in frame.results()}
     assert clocks["log-block+cycle-stealing"] == clocks["log-block+super-data-block"] == "lock-step"

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from conftest import flashweir, refused
 
-from flashweir import ConfigError, reproduction
+import flashweir as package
+from flashweir import ConfigError
 from flashweir.reproduction import catalogue, curves, verdicts
 from flashweir.sweeps import read_sweep
 
@@ -271,7 +272,7 @@ def test_a_wrong_experiment_is_one_line(root: Path, before: str, after: str, mes
 
 
 def test_from_python(root: Path) -> None:
-    (found,) = reproduction.reproduce("sample", figure=10, quick=True, experiments=root, threads=1)
+    (found,) = package.reproduce("sample", figure=10, quick=True, experiments=root, threads=1)
     assert [row["name"] for row in found.rows][:1] == ["copies@greedy,10%"]
     assert found.shapes == []
     assert not found.failed

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use flashweir_ssd::config::layers::to_value;
-use flashweir_ssd::{Config, DieTime, Geometry, LatencySummary, MapCounts, Simulation, Stats};
+use flashweir_ssd::{Collections, Config, DieTime, Geometry, LatencySummary, MapCounts, Simulation, Stats};
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Map, Value, json};
 
@@ -76,14 +76,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
             "trimmed_pages": counters.trimmed_pages,
         },
         "merges": counters.merges,
-        "collections": {
-            "count": stats.collections.count,
-            "merged": stats.collections.merged,
-            "most": stats.collections.most,
-            "per_bin": stats.collections.per_bin,
-            "max": stats.collections.max,
-            "mean": stats.collections.means(),
-        },
+        "collections": collections(&stats, geometry),
         "wear": measured.simulation.wear(),
         "geometry": {
             "units": geometry.units(),
@@ -121,6 +114,16 @@ fn mapping(counts: &MapCounts) -> Value {
     let mut mapping = json!(counts);
     mapping["hit_ratio"] = ratio(counts.hits as f64, counts.lookups as f64);
     mapping
+}
+
+/// The course of collections, where they merge data blocks.
+fn collections(stats: &Stats, geometry: &Geometry) -> Value {
+    if geometry.unit_log_blocks == 0 {
+        return Value::Null;
+    }
+    let Collections { count, merged, most, per_bin, max, .. } = &stats.collections;
+    json!({"count": count, "merged": merged, "most": most, "per_bin": per_bin, "max": max,
+        "mean": stats.collections.means()})
 }
 
 /// A quotient, or null where there is nothing to divide by.

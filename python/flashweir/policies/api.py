@@ -106,7 +106,9 @@ def planned(
     if device is not None:
         more["device"] = os.fspath(device)
     workloads = [os.fspath(workload)] if isinstance(workload, str | os.PathLike) else workload
-    common = {**(set or {}), **common}
+    # The default policies are those of drives with a small buffer; some can't do without.
+    small_buffer = {} if chosen else {"buffer.bytes": "32KiB"}
+    common = {**small_buffer, **(set or {}), **common}
     return spec_of(workloads, groups, common, baseline=baseline, latency=latency, seeds=seeds, **more)
 
 

@@ -33,8 +33,18 @@ impl Bench {
     fn command(&mut self, kind: CommandKind, pages: u32, (start_ns, end_ns): (u64, u64)) {
         let purpose = Purpose::Host;
         let (read_ns, bus_ns, program_ns) = (0, 0, end_ns - start_ns);
-        let command =
-            Command { die: 0, kind, purpose, opens: 0, pages, read_ns, bus_ns, program_ns, tag: NOBODY, awaited: false };
+        let command = Command {
+            die: 0,
+            kind,
+            purpose,
+            opens: 0,
+            pages,
+            read_ns,
+            bus_ns,
+            program_ns,
+            tag: NOBODY,
+            awaited: false,
+        };
         self.journal.handed(&command, 1);
         let record =
             CommandRecord { die: 0, kind, purpose, pages, start_ns, end_ns, bus_ns, request: None, opens: 0 };
