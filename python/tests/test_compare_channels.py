@@ -36,7 +36,7 @@ def test_the_methods_of_the_literature_are_the_default(frame: Any) -> None:
 def test_the_default_policies_have_a_buffer_unless_the_drive_is_given_one() -> None:
     set_by_default = [package.compare(WORK, set=more, seeds=1) for more in (DRIVE, {**DRIVE, "buffer.bytes": "64KiB"})]
     sizes = [{result["config"]["buffer"]["bytes"] for _, result in frame.results()} for frame in set_by_default]
-    assert sizes == [{32 << 10}, {64 << 10}]
+    assert sizes == [{"32KiB"}, {"64KiB"}]
     assert all(frame.meta["refused"] == {} for frame in set_by_default)
 
 
@@ -68,3 +68,8 @@ def test_lists_are_crossed_and_what_has_no_meaning_is_said() -> None:
     assert not any("stealing+synchronized" in name for name in ran)
     reason = found["refused"]["log-block+cycle-stealing+synchronized:buffer.bytes=32KiB:gc.throttle=8"]
     assert "synchronized channels are one unit" in reason
+
+
+def test_a_trace_that_is_not_there_is_said_before_anything_runs() -> None:
+    with pytest.raises(package.ConfigError, match=r"workload 'nofile\.csv': there is no such file"):
+        package.compare("nofile.csv", seeds=1)

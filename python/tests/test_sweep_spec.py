@@ -343,3 +343,13 @@ def test_identity_is_content_not_form(tmp_path: Path) -> None:
     assert key(workloads={"w": str(one)}) == key(workloads={"w": str(two)})
     two.write_text("128166372003061629,h,0,Write,8192,4096,1\n")
     assert key(workloads={"w": str(one)}) != key(workloads={"w": str(two)})
+
+
+def test_a_dry_run_estimates_drives_of_every_run_loop() -> None:
+    spec = {
+        "workloads": ["random:span=16MiB,size=4KiB,count=1000,write=1"],
+        "set": {"capacity": "16MiB", "channels": 2, "ftl.kind": "fast", "precondition": "full"},
+        "axes": {"clock": ["async", "lock-step"]},
+    }
+    found = estimate(load(spec), Planner(), threads=1)
+    assert (found["points"], found["refused"]) == (2, 0)

@@ -59,10 +59,7 @@ def reproduce(
             progress=progress,
         ),
     )
-    if html is not None:
-        _write_page(html, found)
-    if figures is not None:
-        _write_figures(figures, format or "svg", found)
+    # The result first: a page that can't be written must not take it with it.
     if json_to is not None:
         results = [one.to_dict() for one in found]
         write_json(results if paper is None else results[0], json_to)
@@ -71,6 +68,10 @@ def reproduce(
 
         for one in found:
             print_reproduction(one, console())
+    if html is not None:
+        _write_page(html, found)
+    if figures is not None:
+        _write_figures(figures, format or "svg", found)
     failed = [error for one in found for error in one.failed]
     if failed:
         raise FlashweirError(

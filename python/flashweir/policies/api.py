@@ -1,9 +1,11 @@
 """The functions: what `flashweir compare` does, from Python."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashweir._native import ConfigError
 from flashweir.policies.grammar import CROSSED, crossed, read
 from flashweir.policies.setup import SEEDS, spec_of
 from flashweir.sweeps import Progress, sweep
@@ -106,10 +108,25 @@ def planned(
     if device is not None:
         more["device"] = os.fspath(device)
     workloads = [os.fspath(workload)] if isinstance(workload, str | os.PathLike) else workload
+    _check_files(workloads)
     # The default policies are those of drives with a small buffer; some can't do without.
     small_buffer = {} if chosen else {"buffer.bytes": "32KiB"}
     common = {**small_buffer, **(set or {}), **common}
     return spec_of(workloads, groups, common, baseline=baseline, latency=latency, seeds=seeds, **more)
+
+
+def _check_files(workloads: object) -> None:
+    """Says at once that a trace is not there: a text without options that is no file.
+
+    Raises:
+        ConfigError: it is not there.
+    """
+    given = workloads.values() if isinstance(workloads, Mapping) else workloads
+    for one in given if isinstance(given, Iterable) and not isinstance(given, str) else []:
+        if isinstance(one, str) and ":" not in one and not Path(one).exists():
+            raise ConfigError(
+                f"workload {one!r}: there is no such file, and a generator has options, as in random:count=1000"
+            )
 
 
 def judge(

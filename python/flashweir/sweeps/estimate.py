@@ -12,11 +12,17 @@ from flashweir.quantity import number_of
 from flashweir.sweeps.points import Planner, count_runs, runs, seeds_of
 from flashweir.sweeps.spec import SweepSpec
 
-# Two short runs tell how fast this machine is: on a drive whose maps are larger than the processor's caches.
+# Short runs tell how fast this machine is: on a drive whose maps are larger than the processor's caches.
 PILOT_WORKLOAD = {"name": None, "spec": "random:span=2GiB,size=4KiB,count=100000"}
 PILOT_DRIVE = {"capacity": "2GiB", "precondition": "full"}
 # Capacities written until a drive is steady, filling included: mostly four.
 STEADY_CAPACITIES = 4
+# What makes a drive run on each run loop, by its name in a plan.
+PILOTS: dict[str, dict[str, Any]] = {
+    "timeline": {"engine": "timeline"},
+    "event": {"engine": "event"},
+    "managed": {"ftl.kind": "fast", "clock": "lock-step"},
+}
 
 
 def estimate(spec: SweepSpec, planner: Planner, threads: int) -> dict[str, Any]:
@@ -24,9 +30,10 @@ def estimate(spec: SweepSpec, planner: Planner, threads: int) -> dict[str, Any]:
 
     Returns `points`, `runs`, `refused` (runs that make no drive) and `refusals` (reason to runs), `run_s` and
     `memory_bytes` (each `least`, `median` and `most` over the runs), and `total_s` with `threads` runs at a time. Times
-    are from two short runs on this machine, and good to a factor of two or three: write amplification is not foreseen.
+    are from a short run of each run loop on this machine, and good to a factor of two or three: write amplification is
+    not foreseen.
     """
-    speed = {engine: _pilot(engine) for engine in ("timeline", "event")}
+    speed = {name: _pilot(settings) for name, settings in PILOTS.items()}
     traces: dict[str, dict[str, Any]] = {}
     seconds: list[float] = []
     memory: list[int] = []
@@ -58,9 +65,9 @@ def estimate(spec: SweepSpec, planner: Planner, threads: int) -> dict[str, Any]:
     }
 
 
-def _pilot(engine: str) -> tuple[float, float]:
+def _pilot(settings: Mapping[str, Any]) -> tuple[float, float]:
     """Seconds a page of the run, and a page of filling the drive."""
-    spec = {"workloads": [PILOT_WORKLOAD], "overrides": {**PILOT_DRIVE, "engine": engine}}
+    spec = {"workloads": [PILOT_WORKLOAD], "overrides": {**PILOT_DRIVE, **settings}}
     result = json.loads(_native.simulate(json.dumps(spec)))
     pages = result["geometry"]["logical_pages"]
     return result["wall_s"] / result["requests"], result["precondition_wall_s"] / pages
