@@ -3,7 +3,8 @@
 //! Victims hold data or translation pages, never both. Moved pages go to the frontier of their kind. An entry of a moved
 //! data page that is cached is only marked as changed (*lazy copying*); of all others the translation pages are written,
 //! each once, when the victim's last page has been moved and before it is erased. Step by step, each of these updates is
-//! a step of its own: a read and a program, as a copy is, so that steps of different units stay aligned.
+//! a step of its own: a read and a program, as a copy is, so that steps of different units stay aligned. A victim that is
+//! let go leaves its updates to the next one, as long as a block has room for those of both.
 //!
 //! Why a collection can always be completed. A victim of data takes at most one new block for its pages and one for its
 //! updates, a victim of translation pages one. Between operations a unit has at least two erased blocks more than it may
@@ -14,6 +15,17 @@
 use super::{Dftl, Frontier, MapWork, RunError};
 use crate::ftl::{Flash, Step};
 use crate::gc::victim::VictimView;
+
+/// What a collection does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// There is a victim.
+    Victim,
+    /// Translation pages have to be updated before there can be one.
+    Update,
+    /// There is nothing to collect.
+    Nothing,
+}
 
 impl Dftl {
     /// Whether the unit can't take a page before a block was erased.
@@ -47,8 +59,13 @@ impl Dftl {
                 self.update(unit, flash)?;
                 return Ok(Some(Step::Copy));
             }
-            if !self.take_victim(unit, false) {
-                return Ok(None);
+            match self.take_victim(unit, false) {
+                Next::Victim => {}
+                Next::Update => {
+                    self.update(unit, flash)?;
+                    return Ok(Some(Step::Copy));
+                }
+                Next::Nothing => return Ok(None),
             }
             if self.move_page(unit, flash) {
                 flash.copies(unit, 1);
@@ -70,8 +87,13 @@ impl Dftl {
                 self.update(unit, flash)?;
                 return Ok(true);
             }
-            if !self.take_victim(unit, true) {
-                return Ok(false);
+            match self.take_victim(unit, true) {
+                Next::Victim => {}
+                Next::Update => {
+                    self.update(unit, flash)?;
+                    return Ok(true);
+                }
+                Next::Nothing => return Ok(false),
             }
             if self.move_page(unit, flash) {
                 flash.copies(unit, 1);
@@ -92,7 +114,8 @@ impl Dftl {
         self.erase_finished(unit, flash)
     }
 
-    /// Lets go of a victim that still has valid pages. Translation pages are updated before the next one.
+    /// Lets go of a victim that still has valid pages. What it leaves to update is done with the next one's updates, or
+    /// before the next one is taken if there is no room for both.
     pub(in crate::ftl) fn suspend(&mut self, unit: u32) {
         self.page.suspend(unit);
     }
@@ -134,7 +157,7 @@ impl Dftl {
     /// Collects one block, or completes what was begun step by step.
     fn collect(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
         let steps = &self.page.units[unit as usize].steps;
-        if steps.victim.is_some() || !steps.emptied.is_empty() || self.has_updates(unit) {
+        if steps.victim.is_some() || !steps.emptied.is_empty() || self.pending(unit) > 0 {
             loop {
                 match self.collect_step(unit, flash)? {
                     Some(Step::Erase) => return Ok(()),
@@ -143,7 +166,7 @@ impl Dftl {
                 }
             }
         }
-        if !self.take_victim(unit, false) {
+        if self.take_victim(unit, false) != Next::Victim {
             return Err(self.stuck(unit));
         }
         let mut moved = 0;
@@ -157,8 +180,8 @@ impl Dftl {
         if self.erase_finished(unit, flash)? { Ok(()) } else { Err(self.stuck(unit)) }
     }
 
-    /// Whether it is the turn of translation pages that do not know yet where some of their pages were moved.
-    fn has_updates(&mut self, unit: u32) -> bool {
+    /// Translation pages that do not know yet where some of their pages were moved; at least, as some may be there twice.
+    fn pending(&mut self, unit: u32) -> u64 {
         let state = &mut self.units[unit as usize];
         // Some were written back meanwhile.
         while let Some(page) = state.pending.front()
@@ -166,7 +189,14 @@ impl Dftl {
         {
             state.pending.pop_front();
         }
-        !state.pending.is_empty() && self.page.units[unit as usize].steps.victim.is_none()
+        state.pending.len() as u64
+    }
+
+    /// Whether a victim has nothing left and waits for translation pages to be updated.
+    fn has_updates(&mut self, unit: u32) -> bool {
+        let pending = self.pending(unit);
+        let steps = &self.page.units[unit as usize].steps;
+        pending > 0 && steps.victim.is_none() && !steps.emptied.is_empty()
     }
 
     fn update(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
@@ -197,45 +227,53 @@ impl Dftl {
     /// the block of translation pages with the fewest valid ones, if it has an invalid one. (Moving data makes translation
     /// pages invalid: a policy that only ever takes data that is all valid would move it for ever.) `gains`: only a victim
     /// with an invalid page will do.
-    fn take_victim(&mut self, unit: u32, gains: bool) -> bool {
+    fn take_victim(&mut self, unit: u32, gains: bool) -> Next {
         let pages_per_block = self.rules.pages_per_block;
         let state = &self.page.units[unit as usize];
         if state.steps.victim.is_some() {
-            return true;
+            return Next::Victim;
         }
         let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
-        let Some(mut block) = self.page.rules.victim.pick(&view, &mut self.page.rng) else { return false };
+        let Some(mut block) = self.page.rules.victim.pick(&view, &mut self.page.rng) else {
+            return Next::Nothing;
+        };
         let is_full =
             |ftl: &Self, block| ftl.page.units[unit as usize].blocks.valid(block) == pages_per_block;
-        let fits = self.fits(unit, block);
+        let pending = self.pending(unit);
+        let fits = self.fits(unit, block, pending);
+        if !fits && pending > 0 {
+            return Next::Update;
+        }
         if !fits || is_full(self, block) {
             match self.emptiest_map_block(unit) {
                 Some(other) => block = other,
-                None if !fits => return false,
+                None if !fits => return Next::Nothing,
                 None => {}
             }
         }
         if is_full(self, block) && (gains || !self.can_gain(unit)) {
-            return false;
+            return if pending > 0 { Next::Update } else { Next::Nothing };
         }
         let state = &mut self.page.units[unit as usize];
         state.blocks.claim(block);
         state.steps.victim = Some(block);
-        true
+        Next::Victim
     }
 
-    /// Whether there are enough erased blocks to collect this one, in the worst case.
-    fn fits(&self, unit: u32, block: u32) -> bool {
+    /// Whether there are enough erased blocks to collect this one and to make so many updates besides, in the worst case.
+    fn fits(&self, unit: u32, block: u32, pending: u64) -> bool {
         let state = &self.page.units[unit as usize];
         let valid = u64::from(state.blocks.valid(block));
         let left = |frontier: Frontier| u64::from(self.rules.pages_per_block - frontier.next);
         let map_left = left(self.units[unit as usize].frontier);
         let (data, map) = if self.holds_map(unit, block) {
-            (false, valid > map_left)
+            (false, pending + valid)
         } else {
-            (valid > left(state.host), valid.min(self.rules.translation_pages) > map_left)
+            (valid > left(state.host), (pending + valid).min(self.rules.translation_pages))
         };
-        u64::from(data) + u64::from(map) <= state.blocks.free()
+        // Of what is begun, a block at most may be left to write, as the host writes in between.
+        let is_one_block = map <= u64::from(self.rules.pages_per_block);
+        is_one_block && u64::from(data) + u64::from(map > map_left) <= state.blocks.free()
     }
 
     /// The full block of translation pages with the fewest valid ones, if it has an invalid one and can be collected.
@@ -244,7 +282,8 @@ impl Dftl {
         let candidates = (0..self.page.rules.unit_blocks as u32)
             .filter(|block| blocks.is_full(*block) && self.holds_map(unit, *block));
         let block = candidates.min_by_key(|block| blocks.valid(*block))?;
-        (blocks.valid(block) < self.rules.pages_per_block && self.fits(unit, block)).then_some(block)
+        let pending = self.units[unit as usize].pending.len() as u64;
+        (blocks.valid(block) < self.rules.pages_per_block && self.fits(unit, block, pending)).then_some(block)
     }
 
     /// Whether some full block has an invalid page.
