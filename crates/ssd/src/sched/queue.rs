@@ -79,6 +79,11 @@ impl Queue {
         self.waiting.iter()
     }
 
+    /// Commands that wait behind those at the front that no read passes.
+    pub(crate) fn behind(&self) -> u32 {
+        (self.waiting.len() - self.settled) as u32
+    }
+
     /// Service times of all that wait, ns.
     pub(super) fn service_ns(&self) -> u64 {
         self.service_ns
