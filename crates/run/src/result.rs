@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use flashweir_ssd::config::layers::to_value;
-use flashweir_ssd::{Collections, Config, DieTime, Geometry, LatencySummary, MapCounts, Simulation, Stats};
+use flashweir_ssd::{
+    Collections, Config, DieTime, Geometry, LatencySummary, MapCounts, Parts, Simulation, Stats,
+};
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Map, Value, json};
 
@@ -53,6 +55,8 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "bandwidth_mib_s": ratio(moved as f64 / (1 << 20) as f64, seconds),
         "latency_us": latencies(&stats, None),
         "latency_histogram_ns": histograms(&stats, None),
+        "latency_parts_us": parts(&stats),
+        "sched": sched(&stats),
         "streams": streams(&stats, &measured.workloads),
         "write_amplification": ratio(programmed as f64, written as f64),
         "flash": {
@@ -134,6 +138,54 @@ pub(crate) fn ratio(numerator: f64, denominator: f64) -> Value {
 fn latencies(stats: &Stats, stream: Option<u16>) -> Value {
     let one = |op: Op| (op.name().to_owned(), summary(stats.latencies.summary(stream, op)));
     Value::Object(Op::ALL.into_iter().map(one).collect())
+}
+
+/// Means of the parts of the latencies of each operation that occurred, us; null if no account was kept.
+fn parts(stats: &Stats) -> Value {
+    let Some(parts) = &stats.parts else { return Value::Null };
+    let mut means = Map::new();
+    for op in Op::ALL {
+        let count = stats.counters.requests[op as usize];
+        if count > 0 {
+            let mean = |ns: u64| ns as f64 / count as f64 / 1e3;
+            let Parts {
+                host_queue,
+                buffer,
+                mapping,
+                wait_read,
+                wait_write,
+                wait_erase,
+                wait_gc,
+                wait_bus,
+                bus,
+                flash,
+            } = *parts.of(op);
+            means.insert(
+                op.name().into(),
+                json!({
+                    "host_queue": mean(host_queue), "buffer": mean(buffer), "mapping": mean(mapping),
+                    "wait_read": mean(wait_read), "wait_write": mean(wait_write),
+                    "wait_erase": mean(wait_erase), "wait_gc": mean(wait_gc), "wait_bus": mean(wait_bus),
+                    "bus": mean(bus), "flash": mean(flash),
+                }),
+            );
+        }
+    }
+    Value::Object(means)
+}
+
+/// What the scheduler did; null if it keeps the order.
+fn sched(stats: &Stats) -> Value {
+    let Some(counts) = &stats.sched else { return Value::Null };
+    json!({
+        "moved": counts.moved,
+        "passed": counts.passed,
+        "suspensions": counts.suspensions,
+        "preemptions": counts.preemptions,
+        "recalls": counts.recalls,
+        "longest_read_wait_us": counts.longest_read_wait_ns as f64 / 1e3,
+        "longest_write_wait_us": counts.longest_write_wait_ns as f64 / 1e3,
+    })
 }
 
 /// A summary; without requests, a count of 0 and nulls.

@@ -52,7 +52,13 @@ pub fn simulate_sharing(
     let seed = run.seed.unwrap_or(1);
     let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some();
     let power = power::parse(run.power_cut.as_ref())?.map(|cuts| Power::new(cuts, seed, run.verify));
-    let options = Options { seed, verify: run.verify, record, power_cuts: power.is_some() };
+    let options = Options {
+        seed,
+        verify: run.verify,
+        record,
+        latency_parts: run.latency_parts,
+        power_cuts: power.is_some(),
+    };
     let mut simulation = Simulation::new(&config, options)?;
     if !run.wrap {
         workloads.check_spans(simulation.geometry())?;

@@ -28,6 +28,8 @@ pub struct RunSpec {
     pub seed: Option<u64>,
     /// Check that every read returns the last write.
     pub verify: bool,
+    /// Keep account of where latencies go.
+    pub latency_parts: bool,
     /// Where to write the log of requests.
     pub requests: Option<PathBuf>,
     /// Where to write the timeline.

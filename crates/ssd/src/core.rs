@@ -80,8 +80,8 @@ struct Sink<'a, X, C> {
     now_ns: u64,
     read_ns: u64,
     program_ns: u64,
-    /// Pages moved to, for an executor that listens.
-    moved_to: Vec<u32>,
+    /// Pages moved, from and to, for an executor that listens.
+    moves: Vec<(u32, u32)>,
     /// Blocks opened that no command was made for yet.
     opened: u8,
     /// Whether this is one step of a collection: steps of several planes are grouped, and the run loop keeps the course.
@@ -137,7 +137,7 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
             self.program_ns += self.timing.program_ns(to % self.pages_per_block);
         }
         if self.executor.listens() {
-            self.moved_to.push(to);
+            self.moves.push((from, to));
         }
         self.content.copy(unit, from, to);
     }
@@ -161,10 +161,10 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         }
         let bus_ns = 2 * count * self.timing.transfer_ns;
         let opens = std::mem::take(&mut self.opened);
-        if !self.moved_to.is_empty() {
+        if !self.moves.is_empty() {
             self.pending.flush(self.now_ns, self.executor, self.content);
-            for to in self.moved_to.drain(..) {
-                self.executor.touches(unit, to);
+            for (from, to) in self.moves.drain(..) {
+                self.executor.moves(unit, from, to);
             }
         }
         self.content.copied(unit);
@@ -175,6 +175,11 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
     fn erased(&mut self, unit: u32, block: u32) {
         self.counters.gc.erases += 1;
         self.content.erase(unit, block);
+        if self.executor.listens() {
+            self.pending.flush(self.now_ns, self.executor, self.content);
+            let first = block * self.pages_per_block;
+            self.executor.erases(unit, first, first + self.pages_per_block - 1);
+        }
         let command = self.command(unit, CommandKind::Erase);
         self.submit(unit, Command { program_ns: self.timing.erase_ns, ..command });
     }
@@ -278,7 +283,7 @@ impl<C: Content> Core<C> {
             now_ns,
             read_ns: 0,
             program_ns: 0,
-            moved_to: Vec::new(),
+            moves: Vec::new(),
             opened: 0,
             step: false,
             merged: 0,

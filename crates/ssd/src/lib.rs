@@ -36,11 +36,12 @@ pub use geometry::Geometry;
 pub use host::HostConfig;
 pub use nand::probe::Recorded;
 pub use nand::{
-    CommandKind, CommandRecord, DirtyRecord, FullRecord, IssueRecord, Purpose, RequestRecord, TransferRecord,
+    CommandKind, CommandRecord, DirtyRecord, FullRecord, IssueRecord, PauseRecord, Purpose, RequestRecord,
+    TransferRecord,
 };
 pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts};
 pub use sim::{Options, Simulation};
 pub use stats::{
-    Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencySummary, LockStepTimes,
-    MapCounts, MergeCounts, Stats, Times,
+    Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencyParts, LatencySummary,
+    LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, Times,
 };

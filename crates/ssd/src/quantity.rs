@@ -20,6 +20,17 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Nanos(pub u64);
 
+/// A time that something may take at most, or no limit: in configuration a time, or `"none"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bound(pub Option<Nanos>);
+
+impl Bound {
+    /// The limit, ns; without one, more than any time.
+    pub fn ns(self) -> u64 {
+        self.0.map_or(u64::MAX, |limit| limit.0)
+    }
+}
+
 /// One latency for every page, or one for each page type; page `i` of a block has type `i mod types`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Latency(pub Vec<Nanos>);
@@ -78,6 +89,28 @@ impl<'de> Deserialize<'de> for Nanos {
     }
 }
 
+impl Serialize for Bound {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(limit) => limit.serialize(serializer),
+            None => serializer.serialize_str("none"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Bound {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Raw::deserialize(deserializer)?;
+        if matches!(&raw, Raw::Text(text) if text == "none") {
+            return Ok(Bound(None));
+        }
+        let limit = whole(&raw, parse_nanos).map(Nanos);
+        limit
+            .map(|limit| Bound(Some(limit)))
+            .ok_or_else(|| D::Error::custom("expected a time such as \"400us\" (ns, us, ms, s), or \"none\""))
+    }
+}
+
 impl Serialize for Latency {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_slice() {
@@ -131,6 +164,19 @@ impl JsonSchema for Nanos {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": ["string", "integer"], "x-unit": "ns",
             "description": "a time: nanoseconds as an integer, or a string with ns, us, ms or s"})
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+impl JsonSchema for Bound {
+    fn schema_name() -> Cow<'static, str> {
+        "Bound".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "integer"], "x-unit": "ns",
+            "description": "a time, or \"none\""})
     }
     fn inline_schema() -> bool {
         true

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use flashweir_ssd::{Completion, Counters, Latencies, Stats, Times};
+use flashweir_ssd::{Completion, Counters, Latencies, LatencyParts, Stats, Times};
 use flashweir_trace::Op;
 
 use super::histogram::{Dense, Sparse, bucket};
@@ -61,6 +61,7 @@ struct Part {
     requests: [u64; 4],
     bytes: [u64; 4],
     latencies: BTreeMap<(u16, u8), Sparse>,
+    latency_parts: LatencyParts,
 }
 
 impl Part {
@@ -76,6 +77,7 @@ impl Part {
             self.requests[op] += next.requests[op];
             self.bytes[op] += next.bytes[op];
         }
+        self.latency_parts.join(&next.latency_parts);
         for ((stream, op), latencies) in next.latencies {
             self.add((stream, Op::ALL[usize::from(op)]), latencies);
         }
@@ -141,6 +143,7 @@ impl Parts {
             requests,
             bytes,
             latencies: BTreeMap::new(),
+            latency_parts: LatencyParts::default(),
         });
     }
 
@@ -152,6 +155,7 @@ impl Parts {
         let part = &mut self.all[at];
         part.requests[completion.op as usize] += 1;
         part.bytes[completion.op as usize] += completion.bytes();
+        part.latency_parts.add(completion.op, &completion.parts);
         if late {
             self.late.push(*completion);
             if self.late.len() == MOST_LATE {
@@ -202,6 +206,8 @@ impl Parts {
         let mut stats = Stats {
             counters: whole.counters.since(counters),
             latencies: self.latencies(number),
+            parts: whole.parts.is_some().then(LatencyParts::default),
+            sched: whole.sched,
             dies: whole.dies.iter().zip(&times.dies).map(|(all, before)| all.since(before)).collect(),
             buses: whole.buses.iter().zip(&times.buses).map(|(all, before)| all.since(before)).collect(),
             collections: whole.collections.clone(),
@@ -213,6 +219,9 @@ impl Parts {
             for op in 0..Op::ALL.len() {
                 stats.counters.requests[op] += part.requests[op];
                 stats.counters.bytes[op] += part.bytes[op];
+            }
+            if let Some(parts) = &mut stats.parts {
+                parts.join(&part.latency_parts);
             }
         }
         stats

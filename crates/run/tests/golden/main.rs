@@ -8,7 +8,7 @@ use flashweir_run::{RunSpec, WorkloadSpec, simulate};
 use serde_json::json;
 
 /// A small drive that the trace makes collect, and one change to it.
-const DRIVES: [(&str, &[(&str, &str)]); 18] = [
+const DRIVES: [(&str, &[(&str, &str)]); 21] = [
     ("greedy", &[]),
     ("fifo", &[("gc.victim", "fifo")]),
     ("random", &[("gc.victim", "random")]),
@@ -24,8 +24,23 @@ const DRIVES: [(&str, &[(&str, &str)]); 18] = [
     ("buffer to flash", &[("buffer.bytes", "256KiB"), ("buffer.ack", "flash")]),
     ("dynamic", &[("alloc.kind", "dynamic"), ("host.queue_depth", "16")]),
     (
+        "read priority",
+        &[("sched.kind", "read-priority"), ("host.queue_depth", "16"), ("channels", "2"), ("dies", "2")],
+    ),
+    (
         "read first",
-        &[("sched.kind", "read-first"), ("host.queue_depth", "16"), ("channels", "2"), ("dies", "2")],
+        &[
+            ("sched.kind", "read-first"),
+            ("sched.write_bound", "20ms"),
+            ("host.queue_depth", "16"),
+            ("channels", "2"),
+            ("dies", "2"),
+        ],
+    ),
+    ("suspend", &[("sched.kind", "suspend"), ("host.queue_depth", "16"), ("channels", "2"), ("dies", "2")]),
+    (
+        "out of order",
+        &[("sched.kind", "out-of-order"), ("host.queue_depth", "16"), ("channels", "2"), ("dies", "2")],
     ),
     (
         "planes",

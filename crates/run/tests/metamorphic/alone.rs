@@ -6,13 +6,23 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, is_there, over, result, result_and_engine};
 
 /// What a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 20] = [
+const NEEDS: [(&str, &[Setting]); 27] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
     ("gc.choices", &[("gc.victim", "d-choices")]),
     ("buffer.ack", &[("buffer.bytes", "64KiB")]),
-    ("sched.kind", &[("host.queue_depth", "8")]),
+    ("sched.kind", &[("host.queue_depth", "8"), ("dies", "2")]),
+    ("sched.write_bound", &[("host.queue_depth", "8"), ("sched.kind", "read-first")]),
+    ("sched.preempt_gc", &[("host.queue_depth", "8"), ("sched.kind", "read-first")]),
+    ("sched.suspend_time", &[("host.queue_depth", "8"), ("sched.kind", "suspend")]),
+    ("sched.resume_time", &[("host.queue_depth", "8"), ("sched.kind", "suspend")]),
+    ("sched.max_suspensions", &[("host.queue_depth", "8"), ("sched.kind", "suspend")]),
+    (
+        "sched.bus_reads_first",
+        &[("host.queue_depth", "8"), ("channels", "1"), ("dies", "4"), ("sched.kind", "suspend")],
+    ),
+    ("sched.window", &[("host.queue_depth", "16"), ("dies", "2"), ("sched.kind", "out-of-order")]),
     ("host.time_scale", &[("host.mode", "open")]),
     ("ftl.sw_full", &[("ftl.kind", "fast")]),
     ("ftl.associativity", &[("ftl.kind", "kast")]),

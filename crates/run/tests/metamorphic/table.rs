@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 36] = [
+const VALUES: [(&str, &[&str]); 43] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -38,6 +38,13 @@ const VALUES: [(&str, &[&str]); 36] = [
     ("gc.moved_percent", &["10"]),
     ("gc.throttle", &["1"]),
     ("gc.spare_blocks", &["0"]),
+    ("sched.write_bound", &["1ms"]),
+    ("sched.preempt_gc", &["true"]),
+    ("sched.suspend_time", &["10us"]),
+    ("sched.resume_time", &["10us"]),
+    ("sched.max_suspensions", &["1"]),
+    ("sched.bus_reads_first", &["false"]),
+    ("sched.window", &["1"]),
     ("buffer.coalesce", &["false"]),
     ("buffer.bytes", &["16KiB", "64KiB"]),
     ("host.queue_depth", &["4"]),

@@ -63,7 +63,7 @@ fn every_refusal_of_the_table_is_reached() {
     const DFTL: Setting<'_> = ("ftl.kind", "dftl");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 48] = [
+    let examples: [&[Setting<'_>]; 53] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -76,6 +76,11 @@ fn every_refusal_of_the_table_is_reached() {
         &[("timing.cache_program", "true"), ("timing.bus", "0")],
         &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
         &[("timing.cache_program", "true"), ("buffer.bytes", "1MiB")],
+        &[("sched.kind", "read-priority"), ("sched.write_bound", "1ms"), ("host.queue_depth", "2")],
+        &[("sched.preempt_gc", "true")],
+        &[("sched.kind", "suspend"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
+        &[("sched.kind", "out-of-order"), ("sched.window", "0"), ("dies", "2")],
+        &[("sched.kind", "out-of-order")],
         &[("sched.kind", "read-first")],
         &[("wear.dynamic", "true")],
         &[DIRECT, ("gc.free_blocks", "2")],

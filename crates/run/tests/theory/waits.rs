@@ -65,7 +65,7 @@ fn service_times_that_differ() {
 #[test]
 fn reads_before_writes() {
     for (reads, writes) in [(0.002, 0.0015), (0.004, 0.001)] {
-        let outcome = run(&die().set("sched.kind", "read-first"), reads, writes);
+        let outcome = run(&die().set("sched.kind", "read-priority"), reads, writes);
         let (read, write) = priority_waits(Class::fixed(reads, 125.0), Class::fixed(writes, 300.0));
         assert_close("read wait", mean_wait(&outcome, Op::Read, 125.0), read, TOLERANCE);
         assert_close("write wait", mean_wait(&outcome, Op::Write, 300.0), write, TOLERANCE);

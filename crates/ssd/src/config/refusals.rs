@@ -12,7 +12,7 @@ use crate::gc::GcConfig;
 use crate::geometry::Geometry;
 use crate::host::HostConfig;
 use crate::nand::timing::Timing;
-use crate::sched::SchedConfig;
+use crate::sched::SchedPolicy;
 use crate::wear::WearConfig;
 
 /// A combination that is refused.
@@ -30,7 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     REFUSALS.iter().chain(&managed::MANAGED)
 }
 
-const REFUSALS: [Refusal; 19] = [
+const REFUSALS: [Refusal; 24] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -99,7 +99,37 @@ const REFUSALS: [Refusal; 19] = [
         applies: |config| config.timing.cache_program && config.buffer.bytes.0 > 0 && config.planes == 1,
     },
     Refusal {
-        keys: "sched.kind=read-first, host.queue_depth=1",
+        keys: "sched.write_bound, sched.kind",
+        reason: "only read-first and suspend hold reads back for writes: set sched.kind, or leave the bound at none",
+        applies: |config| config.sched.write_bound.0.is_some() && !config.sched.bounds_writes(),
+    },
+    Refusal {
+        keys: "sched.preempt_gc=true, sched.kind",
+        reason: "only schedulers that prefer reads let them get in between: use read-first, read-priority or suspend",
+        applies: |config| config.sched.preempt_gc && !config.sched.prefers_reads(),
+    },
+    Refusal {
+        keys: "sched.preempt_gc=true, ftl.kind=direct",
+        reason: "with physical addresses nothing is collected: leave it at false",
+        applies: |config| config.sched.preempt_gc && matches!(config.ftl, FtlConfig::Direct(_)),
+    },
+    Refusal {
+        keys: "sched.window",
+        reason: "expected 1 to 1024 commands to choose from",
+        applies: |config| matches!(&config.sched.policy, SchedPolicy::OutOfOrder(own) if !(1..=1024).contains(&own.window)),
+    },
+    Refusal {
+        keys: "sched.kind=out-of-order, chips=1, dies=1",
+        reason: "no die ever waits for a bus of its own, so the oldest command can always start: set chips or dies (with a \
+                 bus that takes time), or alloc.kind=dynamic",
+        applies: |config| {
+            let shares_bus = config.chips * config.dies > 1 && !config.bus_is_free();
+            let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
+            matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) && !shares_bus && is_striped
+        },
+    },
+    Refusal {
+        keys: "sched.kind, host.queue_depth=1",
         reason: "a die never has a read and a write waiting when requests come one at a time: raise host.queue_depth, or \
                  set host.mode=open or buffer.bytes",
         applies: reads_never_meet_writes,
@@ -157,11 +187,7 @@ fn reads_never_meet_writes(config: &Config) -> bool {
     let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
     // With a map on flash a read has entries written back.
     let only_reads = !config.ftl.has_map_on_flash();
-    matches!(config.sched, SchedConfig::ReadFirst(_))
-        && one_at_a_time
-        && !writes_linger
-        && is_striped
-        && only_reads
+    config.sched.prefers_reads() && one_at_a_time && !writes_linger && is_striped && only_reads
 }
 
 /// Says why a configuration can't be simulated, if it can't.

@@ -1,48 +1,22 @@
-//! The event path: a queue in front of every die, buses granted first come first served, completions as events.
+//! The event path: a queue in front of every die, buses granted as commands ask for them, completions as events.
 //!
 //! Life of a command: it waits in its die's queue until the scheduler picks it; then it holds the die through its
 //! phases (array, bus, array) until it is done. With cache program a die takes in the next page while it programs the
-//! last one: the die then has a command *loading* beside the *current* one. At most one of them uses the bus. Where
-//! nothing else can want the bus in between, a command is one event.
+//! last one: the die then has a command *loading* beside the *current* one. At most one of them uses the bus. A command
+//! may stand back for reads (*paused*), if the scheduler says so. Where nothing else can want the bus in between, a
+//! command is one event.
+
+mod die;
+mod pause;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::{Command, CommandKind, Executor, NOBODY, Probe, Purpose, Usage};
+use super::{Command, CommandKind, Course, Executor, NOBODY, Probe, Purpose, Usage};
 use crate::geometry::Geometry;
-use crate::sched::{Pages, Queued, Scheduler};
-use crate::stats;
-
-/// Where a command is within its die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Reading the array, before the bus.
-    Reading,
-    /// Waiting for the bus or using it.
-    OnBus,
-    /// Loaded into the register, the array still busy with the command before.
-    Loaded,
-    /// Programming or erasing, or the whole command as one.
-    Finishing,
-}
-
-#[derive(Clone, Debug)]
-struct Active {
-    queued: Queued,
-    phase: Phase,
-    /// Copies still to make, this one included; 1 for all other commands.
-    left: u32,
-    start_ns: u64,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Die {
-    queue: VecDeque<Queued>,
-    current: Option<Active>,
-    loading: Option<Active>,
-    /// End of the last command, ns: time up to it is booked.
-    booked_ns: u64,
-}
+use crate::sched::{Chain, Pages, Queued, Scheduler};
+use crate::stats::{self, Parts, SchedCounts};
+use die::{Active, Die, Phase};
 
 #[derive(Clone, Debug, Default)]
 struct Bus {
@@ -69,11 +43,12 @@ pub(crate) struct Events<P> {
     heap: BinaryHeap<Reverse<(u64, u64, Event)>>,
     sequence: u64,
     touched: Pages,
+    counts: SchedCounts,
     pub(crate) now_ns: u64,
     pub(crate) usage: Usage,
     pub(crate) probe: P,
-    /// Tags of commands that are done, since the caller last cleared it.
-    pub(crate) completed: Vec<u32>,
+    /// Tags of commands that are done, and where their time went, since the caller last cleared it.
+    pub(crate) completed: Vec<(u32, Parts)>,
     /// Host commands handed in since the caller last cleared it.
     pub(crate) submitted: u32,
     /// Number of the request being served, for the probe.
@@ -94,11 +69,12 @@ impl<P: Probe> Events<P> {
             buses: vec![Bus::default(); geometry.channels as usize],
             dies_per_channel: geometry.dies_per_channel(),
             cache_program,
-            solo: !cache_program && (bus_is_free || geometry.dies_per_channel() == 1),
+            solo: !cache_program && !scheduler.pauses() && (bus_is_free || geometry.dies_per_channel() == 1),
             scheduler,
             heap: BinaryHeap::new(),
             sequence: 0,
             touched: Pages::default(),
+            counts: SchedCounts::default(),
             now_ns: 0,
             usage: Usage::new(dies, geometry.dies_per_channel()),
             probe,
@@ -106,6 +82,11 @@ impl<P: Probe> Events<P> {
             submitted: 0,
             request: 0,
         }
+    }
+
+    /// What the scheduler did, if it does anything.
+    pub(crate) fn sched_counts(&self) -> Option<SchedCounts> {
+        self.scheduler.reorders().then_some(self.counts)
     }
 
     /// Whether some die has neither a command nor one waiting.
@@ -119,8 +100,7 @@ impl<P: Probe> Events<P> {
         let mut dies = self.usage.dies.clone();
         for (time, die) in dies.iter_mut().zip(&self.dies) {
             if let Some(current) = &die.current {
-                let since = current.start_ns.max(die.booked_ns);
-                time.add(current.queued.command.purpose, self.now_ns - since);
+                time.add(current.queued.command.purpose, self.now_ns - die.booked_ns);
             }
         }
         stats::Times { dies, buses: self.usage.buses.clone(), lock_step: None }
@@ -128,8 +108,9 @@ impl<P: Probe> Events<P> {
 
     /// No command that is not done has started, or will start, before this, ns.
     pub(crate) fn settled_ns(&self) -> u64 {
+        let paused = |die: &Die| die.paused.as_ref().map(|paused| paused.active.start_ns);
         let started = |die: &Die| Some(die.current.as_ref().or(die.loading.as_ref())?.start_ns);
-        self.dies.iter().filter_map(started).fold(self.now_ns, u64::min)
+        self.dies.iter().flat_map(|die| [started(die), paused(die)]).flatten().fold(self.now_ns, u64::min)
     }
 
     /// When the next event happens, ns.
@@ -139,9 +120,10 @@ impl<P: Probe> Events<P> {
 
     /// Lets the next event happen. Returns whether there was one.
     pub(crate) fn step(&mut self) -> bool {
-        let Some(Reverse((time, _, event))) = self.heap.pop() else { return false };
+        let Some(Reverse((time, number, event))) = self.heap.pop() else { return false };
         self.now_ns = time;
         match event {
+            Event::Array(die) if self.dies[die as usize].awaits != number => {}
             Event::Array(die) => self.array_done(die),
             Event::Bus(channel) => self.bus_done(channel),
         }
@@ -153,16 +135,50 @@ impl<P: Probe> Events<P> {
         self.heap.push(Reverse((self.now_ns + delay_ns, self.sequence, event)));
     }
 
-    fn enqueue(&mut self, queued: Queued) {
-        let die = queued.command.die;
-        self.dies[die as usize].queue.push_back(queued);
-        self.start(die);
+    fn enqueue(&mut self, command: Command, pages: Pages, chain: Chain) {
+        let number = command.die;
+        self.book(number);
+        let now_ns = self.now_ns;
+        let die = &mut self.dies[number as usize];
+        let (request, spent) = (self.request, die.spent);
+        let mut queued = Queued { command, pages, chain, request, arrived_ns: now_ns, spent, passed: 0 };
+        if !self.scheduler.reorders() {
+            die.queue.insert(die.queue.len(), queued);
+            return self.start(number);
+        }
+        let ahead_ns = die.ahead_ns(now_ns);
+        let place = self.scheduler.place(&die.queue, &queued, now_ns, ahead_ns);
+        let passed = die.queue.len() - place;
+        queued.passed = passed as u32;
+        self.counts.moved += u64::from(passed > 0);
+        self.counts.passed += passed as u64;
+        die.queue.insert(place, queued);
+        self.scheduler.settle(&mut die.queue, Some(place));
+        self.start(number);
+        if place == 0 && self.scheduler.pauses() {
+            self.make_way(number);
+        }
+    }
+
+    /// Brings the account of a die up to date.
+    #[inline]
+    fn book(&mut self, number: u32) {
+        if let Some((command, ns)) = self.dies[number as usize].book(self.now_ns) {
+            self.usage.hold(&command, ns);
+        }
     }
 
     /// Starts whatever the die can start now.
     fn start(&mut self, number: u32) {
         let die = &mut self.dies[number as usize];
-        if die.loading.is_some() || die.queue.is_empty() {
+        if die.loading.is_some() {
+            return;
+        }
+        if die.paused.is_some() && die.current.is_none() && !self.goes_on_without_paused(number) {
+            return self.resume(number);
+        }
+        let die = &mut self.dies[number as usize];
+        if die.queue.is_empty() {
             return;
         }
         let overlaps = match &die.current {
@@ -177,20 +193,27 @@ impl<P: Probe> Events<P> {
             }
             Some(_) => return,
         };
-        let place = self.scheduler.pick(&die.queue);
-        let next = &die.queue[place];
-        if next.waits.is_some() || overlaps && next.command.kind != CommandKind::Program {
+        let bus_is_free = self.buses[(number / self.dies_per_channel) as usize].user.is_none();
+        let place = self.scheduler.pick(&die.queue, bus_is_free);
+        let Some(next) = die.queue.get(place) else { return };
+        let waits = matches!(next.chain, Chain::Second { .. });
+        if waits || overlaps && (next.command.kind != CommandKind::Program || die.paused.is_some()) {
             return;
         }
-        let Some(queued) = die.queue.remove(place) else { return };
+        let Some(mut queued) = die.queue.remove(place) else { return };
+        queued.passed += place as u32;
+        self.scheduler.settle(&mut die.queue, None);
+        self.book(number);
+        self.count(&queued);
+        let die = &mut self.dies[number as usize];
         let command = queued.command;
-        let left = command.copies();
-        let active = Active { queued, phase: Phase::OnBus, left, start_ns: self.now_ns };
+        let active = Active::new(queued, self.now_ns, &die.spent);
         if overlaps {
             die.loading = Some(active);
             self.want_bus(number);
             return;
         }
+        let left = active.left;
         die.current = Some(active);
         if self.solo || command.kind == CommandKind::Erase {
             if P::ON {
@@ -204,16 +227,39 @@ impl<P: Probe> Events<P> {
         }
     }
 
-    fn enter(&mut self, die: u32, phase: Phase, delay_ns: u64) {
-        if let Some(current) = &mut self.dies[die as usize].current {
-            current.phase = phase;
+    /// Keeps the longest waits.
+    #[inline]
+    fn count(&mut self, queued: &Queued) {
+        let wait_ns = self.now_ns - queued.arrived_ns;
+        if queued.command.purpose == Purpose::Host {
+            let longest = match queued.command.kind {
+                CommandKind::Read => &mut self.counts.longest_read_wait_ns,
+                _ => &mut self.counts.longest_write_wait_ns,
+            };
+            *longest = wait_ns.max(*longest);
         }
-        self.at(delay_ns, Event::Array(die));
     }
 
-    fn want_bus(&mut self, die: u32) {
-        let channel = die / self.dies_per_channel;
-        self.buses[channel as usize].waiting.push_back(die);
+    /// The current command goes into a phase of the array, for so long.
+    fn enter(&mut self, number: u32, phase: Phase, delay_ns: u64) {
+        self.at(delay_ns, Event::Array(number));
+        let die = &mut self.dies[number as usize];
+        die.awaits = self.sequence;
+        if let Some(current) = &mut die.current {
+            current.phase = phase;
+            current.until_ns = self.now_ns + delay_ns;
+        }
+    }
+
+    /// The command of the die that comes next on the bus asks for it.
+    fn want_bus(&mut self, number: u32) {
+        let now_ns = self.now_ns;
+        let die = &mut self.dies[number as usize];
+        if let Some(active) = die.next_on_bus() {
+            active.wanted_ns = now_ns;
+        }
+        let channel = number / self.dies_per_channel;
+        self.buses[channel as usize].waiting.push_back(number);
         self.grant(channel);
     }
 
@@ -222,11 +268,15 @@ impl<P: Probe> Events<P> {
         if bus.user.is_some() {
             return;
         }
-        let Some(number) = bus.waiting.pop_front() else { return };
+        let mut first = 0;
+        if self.scheduler.bus_prefers_reads() && bus.waiting.len() > 1 {
+            let dies = &self.dies;
+            first = bus.waiting.iter().position(|number| dies[*number as usize].reads_out()).unwrap_or(0);
+        }
+        let Some(number) = bus.waiting.remove(first) else { return };
         bus.user = Some(number);
-        let die = &mut self.dies[number as usize];
-        let loading = die.loading.as_mut().filter(|loading| loading.phase == Phase::OnBus);
-        let delay = loading.or(die.current.as_mut()).map_or(0, |active| {
+        let delay = self.dies[number as usize].next_on_bus().map_or(0, |active| {
+            active.wait_bus_ns += self.now_ns - active.wanted_ns;
             let command = &active.queued.command;
             let bus_ns = command.share(command.bus_ns, active.left);
             self.probe.transfer(command, self.now_ns, bus_ns);
@@ -249,6 +299,7 @@ impl<P: Probe> Events<P> {
                 let left = current.left;
                 self.enter(number, Phase::Finishing, command.share(command.program_ns, left));
                 self.start(number);
+                self.make_way(number);
             }
         }
         self.grant(channel);
@@ -260,11 +311,14 @@ impl<P: Probe> Events<P> {
         if current.phase == Phase::Reading {
             current.phase = Phase::OnBus;
             self.want_bus(number);
+        } else if current.phase == Phase::Stopping {
+            self.stopped(number);
         } else if current.left > 1 && !self.solo {
             current.left -= 1;
             let command = current.queued.command;
             let left = current.left;
             self.enter(number, Phase::Reading, command.share(command.read_ns, left));
+            self.make_way(number);
         } else {
             self.finish(number);
         }
@@ -273,21 +327,31 @@ impl<P: Probe> Events<P> {
     /// The current command is done: books it, tells of it, and lets the next one go.
     fn finish(&mut self, number: u32) {
         let now = self.now_ns;
+        self.book(number);
         let die = &mut self.dies[number as usize];
-        let Some(Active { queued, start_ns, .. }) = die.current.take() else { return };
-        self.usage.book(&queued.command, now - start_ns.max(die.booked_ns));
-        die.booked_ns = now;
+        let Some(active) = die.current.take() else { return };
+        let parts = active.parts(now);
+        let Active { queued, start_ns, pauses, .. } = active;
+        self.usage.transfer(&queued.command);
         if P::ON {
-            let request = (queued.command.purpose == Purpose::Host).then_some(queued.request);
-            self.probe.command(&queued.command, start_ns, now, request);
+            let course = Course {
+                arrived_ns: queued.arrived_ns,
+                start_ns,
+                end_ns: now,
+                passed: queued.passed,
+                pauses,
+                parts,
+                request: (queued.command.purpose == Purpose::Host).then_some(queued.request),
+            };
+            self.probe.command(&queued.command, &course);
         }
         if queued.command.tag != NOBODY {
-            self.completed.push(queued.command.tag);
+            let for_mapping = queued.command.purpose == Purpose::Mapping;
+            let parts = if for_mapping { parts.for_mapping() } else { parts };
+            self.completed.push((queued.command.tag, parts));
         }
-        if let Some((chain, die)) = queued.then {
-            for waiting in self.dies[die as usize].queue.iter_mut().filter(|next| next.waits == Some(chain)) {
-                waiting.waits = None;
-            }
+        if let Chain::First { number: chain, die } = queued.chain {
+            self.dies[die as usize].queue.release(chain);
             self.start(die);
         }
         self.promote(number);
@@ -322,6 +386,18 @@ impl<P: Probe> Executor for Events<P> {
         }
     }
 
+    fn moves(&mut self, unit: u32, from: u32, to: u32) {
+        if self.scheduler.reorders() {
+            self.touched.add_move(unit, from, to);
+        }
+    }
+
+    fn erases(&mut self, unit: u32, first: u32, last: u32) {
+        if self.scheduler.reorders() {
+            self.touched.add_run(unit, first, last);
+        }
+    }
+
     fn serving(&self) -> u64 {
         self.request
     }
@@ -336,31 +412,24 @@ impl<P: Probe> Executor for Events<P> {
             self.submitted += 1;
         }
         let pages = std::mem::take(&mut self.touched);
-        self.enqueue(Queued { command, pages, then: None, waits: None, request: self.request });
+        self.enqueue(command, pages, Chain::None);
     }
 
     fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command, page: (u32, u32)) {
         debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
         self.submitted += 1;
         self.sequence += 1;
-        let (chain, request) = (self.sequence, self.request);
+        let number = self.sequence;
         let pages = std::mem::take(&mut self.touched);
         // The second one's place is taken now, so that whatever is made later for its page comes after it.
         self.touches(page.0, page.1);
         let second_pages = std::mem::take(&mut self.touched);
-        self.enqueue(Queued {
-            command: second,
-            pages: second_pages,
-            then: None,
-            waits: Some(chain),
-            request,
-        });
+        self.enqueue(second, second_pages, Chain::Second { number });
         let first = Command { tag: NOBODY, ..first };
-        self.enqueue(Queued { command: first, pages, then: Some((chain, second.die)), waits: None, request });
+        self.enqueue(first, pages, Chain::First { number, die: second.die });
     }
 
     fn die_is_idle(&self, die: u32, _: u64) -> bool {
-        let die = &self.dies[die as usize];
-        die.current.is_none() && die.loading.is_none() && die.queue.is_empty()
+        self.dies[die as usize].is_idle()
     }
 }

@@ -9,8 +9,11 @@ pub(crate) mod probe;
 pub(crate) mod timeline;
 pub(crate) mod timing;
 
+pub(crate) use probe::Course;
 pub(crate) use probe::Probe;
-pub use probe::{CommandRecord, DirtyRecord, FullRecord, IssueRecord, RequestRecord, TransferRecord};
+pub use probe::{
+    CommandRecord, DirtyRecord, FullRecord, IssueRecord, PauseRecord, RequestRecord, TransferRecord,
+};
 pub(crate) use timing::TimingConfig;
 
 use crate::stats::DieTime;
@@ -100,13 +103,13 @@ impl Command {
     }
 
     /// Copies that it makes; 1 for all other commands.
-    fn copies(&self) -> u32 {
+    pub(crate) fn copies(&self) -> u32 {
         if self.kind == CommandKind::Copies { self.pages } else { 1 }
     }
 
     /// The part of one of its times that falls to the copy after which `left - 1` are left: an even share, the remainder
     /// with the first.
-    fn share(&self, total_ns: u64, left: u32) -> u64 {
+    pub(crate) fn share(&self, total_ns: u64, left: u32) -> u64 {
         let copies = u64::from(self.copies());
         total_ns / copies + if left == self.copies() { total_ns % copies } else { 0 }
     }
@@ -132,6 +135,12 @@ pub(crate) trait Executor {
 
     /// The next command submitted reads or writes this page.
     fn touches(&mut self, _unit: u32, _ppn: u32) {}
+
+    /// The next command submitted moves this page.
+    fn moves(&mut self, _unit: u32, _from: u32, _to: u32) {}
+
+    /// The next command submitted erases these pages.
+    fn erases(&mut self, _unit: u32, _first: u32, _last: u32) {}
 
     /// Number of the request that the commands submitted next serve, for the probe.
     fn serving(&self) -> u64 {
@@ -184,7 +193,19 @@ impl Usage {
     /// Books a command that held its die for `held_ns` not booked before.
     #[inline]
     pub(crate) fn book(&mut self, command: &Command, held_ns: u64) {
-        self.dies[command.die as usize].add(command.purpose, held_ns);
+        self.hold(command, held_ns);
+        self.transfer(command);
+    }
+
+    /// Books that a command held its die for `ns`.
+    #[inline]
+    pub(crate) fn hold(&mut self, command: &Command, ns: u64) {
+        self.dies[command.die as usize].add(command.purpose, ns);
+    }
+
+    /// Books the bus time of a command.
+    #[inline]
+    pub(crate) fn transfer(&mut self, command: &Command) {
         let channel =
             if self.dies_per_channel == 1 { command.die } else { command.die / self.dies_per_channel };
         self.buses[channel as usize].add(command.purpose, command.bus_ns);

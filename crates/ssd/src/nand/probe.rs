@@ -4,6 +4,7 @@ use flashweir_trace::{LogRecord, Request};
 
 use super::{Command, CommandKind, Purpose};
 use crate::power::{HostEntry, PageEntry};
+use crate::stats::Parts;
 
 /// A command as it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,47 @@ pub struct CommandRecord {
     pub request: Option<u64>,
     /// Erased blocks that it is the first to write to.
     pub opens: u8,
+    /// When it was handed to its die, ns.
+    pub arrived_ns: u64,
+    /// Commands that it passed in the queue of its die.
+    pub passed: u32,
+    /// Times that it was paused for reads.
+    pub pauses: u32,
+    /// Where its time went, from when it was handed over to its end.
+    pub parts: Parts,
+}
+
+/// A command that had begun and stood back for reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseRecord {
+    /// The die.
+    pub die: u32,
+    /// What the command does.
+    pub kind: CommandKind,
+    /// On whose account.
+    pub purpose: Purpose,
+    /// Whether it was suspended with its array busy; if not, it stood back between two copies.
+    pub suspended: bool,
+    /// When the die was free for reads, ns.
+    pub start_ns: u64,
+    /// When it went on, ns.
+    pub end_ns: u64,
+    /// Number of the request that it serves; `None` for commands of the drive's own.
+    pub request: Option<u64>,
+}
+
+/// How a command came through its die.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    /// When it was handed over, got the die, and was done, ns.
+    pub(crate) arrived_ns: u64,
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) passed: u32,
+    pub(crate) pauses: u32,
+    pub(crate) parts: Parts,
+    /// The request that it serves.
+    pub(crate) request: Option<u64>,
 }
 
 /// A command on its channel's bus. Those of a channel come in order; a command that moves pages has one for each.
@@ -107,8 +149,10 @@ impl RequestRecord {
 pub(crate) trait Probe {
     /// Whether anyone listens.
     const ON: bool;
-    /// A command is done, or has been worked out: it held its die from `start_ns` to `end_ns`.
-    fn command(&mut self, command: &Command, start_ns: u64, end_ns: u64, request: Option<u64>);
+    /// A command is done, or has been worked out.
+    fn command(&mut self, command: &Command, course: &Course);
+    /// A command that was paused goes on.
+    fn pause(&mut self, record: PauseRecord);
     /// A command gets the bus for `bus_ns`: all of it, or the part of one of its copies.
     fn transfer(&mut self, command: &Command, start_ns: u64, bus_ns: u64);
     /// A request was taken.
@@ -128,6 +172,8 @@ pub(crate) trait Probe {
 pub struct Recorded {
     /// Commands, in the order in which they were worked out.
     pub commands: Vec<CommandRecord>,
+    /// Commands that were paused, in the order in which they went on.
+    pub pauses: Vec<PauseRecord>,
     /// What went over the buses.
     pub transfers: Vec<TransferRecord>,
     /// Requests, in the order in which they were taken.
@@ -153,7 +199,9 @@ pub(crate) struct Off;
 impl Probe for Off {
     const ON: bool = false;
     #[inline]
-    fn command(&mut self, _: &Command, _: u64, _: u64, _: Option<u64>) {}
+    fn command(&mut self, _: &Command, _: &Course) {}
+    #[inline]
+    fn pause(&mut self, _: PauseRecord) {}
     #[inline]
     fn transfer(&mut self, _: &Command, _: u64, _: u64) {}
     #[inline]
@@ -176,8 +224,9 @@ pub(crate) struct Recorder(Recorded);
 impl Probe for Recorder {
     const ON: bool = true;
 
-    fn command(&mut self, command: &Command, start_ns: u64, end_ns: u64, request: Option<u64>) {
+    fn command(&mut self, command: &Command, course: &Course) {
         let Command { die, kind, purpose, opens, pages, bus_ns, .. } = *command;
+        let Course { arrived_ns, start_ns, end_ns, passed, pauses, parts, request } = *course;
         self.0.commands.push(CommandRecord {
             die,
             kind,
@@ -188,7 +237,15 @@ impl Probe for Recorder {
             bus_ns,
             request,
             opens,
+            arrived_ns,
+            passed,
+            pauses,
+            parts,
         });
+    }
+
+    fn pause(&mut self, record: PauseRecord) {
+        self.0.pauses.push(record);
     }
 
     fn transfer(&mut self, command: &Command, start_ns: u64, bus_ns: u64) {

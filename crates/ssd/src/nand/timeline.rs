@@ -1,8 +1,12 @@
 //! Busy-until times: a die is a pair of times, and a command is done in a few additions. Exact where commands reach their
 //! die in the order in which they run and no other die wants the bus (see `config::needs_events`).
 
-use super::{Command, CommandKind, Executor, NOBODY, Probe, Purpose, Usage};
+mod backlog;
+
+use super::{Command, CommandKind, Course, Executor, NOBODY, Probe, Purpose, Usage};
 use crate::geometry::Geometry;
+use crate::stats::{Cause, Parts};
+use backlog::Backlog;
 
 /// When a die can take what.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,8 +24,12 @@ pub(crate) struct Timeline<P> {
     cache_program: bool,
     pub(crate) usage: Usage,
     pub(crate) probe: P,
-    /// The latest end of the host's commands since it was last set, ns.
+    /// What each die still has to do, if that is kept account of.
+    backlogs: Vec<Backlog>,
+    /// The latest end of the host's commands since [`Timeline::begin`], ns.
     pub(crate) latest_ns: u64,
+    /// Where the time of that one went, if account is kept.
+    pub(crate) latest_parts: Parts,
     /// The latest end of any command, ns.
     pub(crate) horizon_ns: u64,
     /// Ends of commands with a tag, since the caller last cleared it.
@@ -37,11 +45,29 @@ impl<P: Probe> Timeline<P> {
             cache_program,
             usage: Usage::new(geometry.total_dies(), geometry.dies_per_channel()),
             probe,
+            backlogs: if P::ON {
+                vec![Backlog::default(); geometry.total_dies() as usize]
+            } else {
+                Vec::new()
+            },
             latest_ns: 0,
+            latest_parts: Parts::default(),
             horizon_ns: 0,
             ended: Vec::new(),
             request: 0,
         }
+    }
+
+    /// From now on, keeps account of where the time of commands goes.
+    pub(crate) fn keep_parts(&mut self) {
+        self.backlogs.resize(self.dies.len(), Backlog::default());
+    }
+
+    /// A request begins at `now_ns`: see [`Timeline::latest_ns`].
+    #[inline]
+    pub(crate) fn begin(&mut self, now_ns: u64) {
+        self.latest_ns = now_ns;
+        self.latest_parts = Parts::default();
     }
 
     /// Commands handed over at `now_ns` or later start no earlier than this, ns.
@@ -74,12 +100,42 @@ impl<P: Probe> Timeline<P> {
         die.array_ns = end;
         self.usage.book(command, end - start.max(before));
         self.horizon_ns = self.horizon_ns.max(end);
-        if P::ON {
-            let request = (command.purpose == Purpose::Host).then_some(self.request);
-            self.probe.command(command, start, end, request);
-            command.tell_transfers(start, &mut self.probe);
+        if !self.backlogs.is_empty() {
+            self.follow(now_ns, command, start, before, end);
+        }
+        if command.awaited && end > self.latest_ns {
+            self.latest_ns = end;
         }
         end
+    }
+
+    /// Keeps account of a command that was handed over at `now_ns` to a die busy until `before`.
+    fn follow(&mut self, now_ns: u64, command: &Command, start_ns: u64, before: u64, end_ns: u64) {
+        let backlog = &mut self.backlogs[command.die as usize];
+        let mut parts = Parts::waited(&backlog.between(now_ns, start_ns), start_ns - now_ns);
+        backlog.push(start_ns.max(before), end_ns, Cause::of(command));
+        parts.flash = command.read_ns + command.program_ns;
+        parts.bus = command.bus_ns;
+        // It stood in the register behind a program.
+        parts.wait_write += end_ns - start_ns - parts.flash - parts.bus;
+        if P::ON {
+            let course = Course {
+                arrived_ns: now_ns,
+                start_ns,
+                end_ns,
+                passed: 0,
+                pauses: 0,
+                parts,
+                request: (command.purpose == Purpose::Host).then_some(self.request),
+            };
+            self.probe.command(command, &course);
+            command.tell_transfers(start_ns, &mut self.probe);
+        }
+        if command.awaited {
+            let parts = if command.purpose == Purpose::Mapping { parts.for_mapping() } else { parts };
+            let latest = (self.latest_ns, self.latest_parts).max((end_ns, parts));
+            self.latest_parts = latest.1;
+        }
     }
 }
 
@@ -95,16 +151,13 @@ impl<P: Probe> Executor for Timeline<P> {
     #[inline]
     fn submit(&mut self, now_ns: u64, command: Command) {
         let end = self.run(now_ns, &command);
-        if command.awaited {
-            self.latest_ns = self.latest_ns.max(end);
-        }
         if command.tag != NOBODY {
             self.ended.push((end, command.tag));
         }
     }
 
     fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command, _: (u32, u32)) {
-        let end = self.run(now_ns, &first);
+        let end = self.run(now_ns, &Command { awaited: false, ..first });
         self.submit(end, second);
     }
 

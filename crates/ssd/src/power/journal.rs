@@ -213,7 +213,9 @@ impl Journal {
         if kind != record.kind {
             self.fail(|| format!("die {}: {:?} ran when {kind:?} was next", record.die, record.kind));
         }
-        let share_ns = (record.end_ns - record.start_ns) / (changes.len() as u64).max(1);
+        // When the copies before a pause were made is not recorded.
+        let spread_ns = if record.pauses == 0 { record.end_ns - record.start_ns } else { 0 };
+        let share_ns = spread_ns / (changes.len() as u64).max(1);
         let last = changes.len().saturating_sub(1);
         for (place, change) in changes.into_iter().enumerate() {
             let time_ns = match kind {

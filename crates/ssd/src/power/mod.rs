@@ -6,7 +6,7 @@
 //! brings it into the order of time.
 //!
 //! What holds at an instant: a page can be read once its program has ended, or the copy of its own that a command of many
-//! makes; a block is gone from the start of its erase. Trims are journalled when a flush is done, and before an erase takes
+//! makes (its last one, if it made way for reads in between); a block is gone from the start of its erase. Trims are journalled when a flush is done, and before an erase takes
 //! an image that one of them made stale. All that happens at the instant of a cut has happened.
 
 mod cuts;
@@ -31,6 +31,7 @@ use crate::error::{ConfigError, RunError};
 use crate::ftl::FtlConfig;
 use crate::geometry::Geometry;
 use crate::nand::probe::Recorded;
+use crate::sched::SchedPolicy;
 use crate::sim::Simulation;
 use cuts::Plan;
 use flash::Flash;
@@ -55,6 +56,11 @@ pub(crate) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
         let reason = "a page's next version may still be under way to one die when another erases its last one: \
                       use alloc.kind=striped";
         return refuse("alloc.kind=dynamic", reason);
+    }
+    if matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) {
+        let reason =
+            "programs and erases of the planes of a die overtake one another: use another sched.kind";
+        return refuse("sched.kind=out-of-order", reason);
     }
     if geometry.physical_pages() > MOST_PAGES {
         return refuse(

@@ -46,8 +46,21 @@ impl Bench {
             awaited: false,
         };
         self.journal.handed(&command, 1);
-        let record =
-            CommandRecord { die: 0, kind, purpose, pages, start_ns, end_ns, bus_ns, request: None, opens: 0 };
+        let record = CommandRecord {
+            die: 0,
+            kind,
+            purpose,
+            pages,
+            start_ns,
+            end_ns,
+            bus_ns,
+            request: None,
+            opens: 0,
+            arrived_ns: start_ns,
+            passed: 0,
+            pauses: 0,
+            parts: crate::stats::Parts::default(),
+        };
         self.recorded.commands.push(record);
     }
 

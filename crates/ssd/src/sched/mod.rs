@@ -1,106 +1,198 @@
-//! Scheduling below the FTL: which of the commands that wait for a die goes next.
+//! Scheduling below the FTL: in which order the commands that wait for a die run, and whether one that runs makes way.
 //!
-//! The contract: [`Scheduler::pick`] is given the queue of one die in the order of arrival, never empty, and returns the
-//! place of the command to run. It may not pick a command that has to wait for one before it: a read may never pass a
-//! command that writes its page. Commands carry the pages they touch only for schedulers that reorder.
+//! The contract. A die has a [`Queue`]. [`Scheduler::place`] says where in it a new command goes, [`Scheduler::pick`] which
+//! of those waiting runs when the die is free, and [`Scheduler::gives_way`] whether a command that runs is paused for the
+//! read at the head of the queue. Whatever the order, a command never passes one that it depends on: a read never passes a
+//! command that writes its page, and commands that write to a unit keep their order. Commands carry the pages they touch
+//! only for schedulers that reorder. Policies decide; the queue, the pauses and the times are the engine's.
 
 mod fifo;
+mod out_of_order;
+mod pages;
+mod passing;
+mod queue;
 mod read_first;
-
-use std::collections::VecDeque;
+mod read_priority;
+mod suspend;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::nand::Command;
+use crate::quantity::Bound;
+
+pub(crate) use pages::Pages;
+use passing::Passing;
+pub(crate) use queue::{Chain, Queue, Queued};
 
 /// In which order the commands of a die run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum SchedConfig {
+pub enum SchedPolicy {
     /// In the order of arrival.
     Fifo(fifo::Config),
-    /// Host reads before everything else, among themselves in the order of arrival. Needs events.
+    /// Each read moves ahead of writes that wait, as far as `sched.write_bound` lets it; never past a read, a write to its
+    /// page or an erase.
     ReadFirst(read_first::Config),
+    /// Host reads before everything else that waits, among themselves in the order of arrival: the reference of queueing theory.
+    ReadPriority(read_priority::Config),
+    /// As `read-first`, and a program, a page copy or an erase that runs is suspended for reads.
+    Suspend(suspend::Config),
+    /// The oldest command that can start at once, whatever waits before it that it does not depend on.
+    OutOfOrder(out_of_order::Config),
+}
+
+/// Order of the commands of a die.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SchedConfig {
+    /// Which policy.
+    #[serde(flatten)]
+    pub policy: SchedPolicy,
+    /// Estimated latency over which no read pushes a write, or "none": soft, because other writes may. For `read-first` and `suspend`.
+    pub write_bound: Bound,
+    /// Whether reads pass the copies and erases of a collection that wait, and get in between the page copies of one that
+    /// runs; `suspend` always does.
+    pub preempt_gc: bool,
 }
 
 impl Default for SchedConfig {
     fn default() -> Self {
-        SchedConfig::Fifo(fifo::Config {})
+        Self { policy: SchedPolicy::Fifo(fifo::Config {}), write_bound: Bound::default(), preempt_gc: false }
     }
 }
 
 impl SchedConfig {
     /// Why the policy can't do with busy-until times, if it can't.
     pub(crate) fn needs_events(&self) -> Option<&'static str> {
-        match self {
-            SchedConfig::Fifo(_) => None,
-            SchedConfig::ReadFirst(_) => Some("the scheduler changes the order of commands"),
-        }
+        self.reorders().then_some("the scheduler changes the order of commands")
+    }
+
+    /// Whether commands may run in another order than they came.
+    pub(crate) fn reorders(&self) -> bool {
+        !matches!(self.policy, SchedPolicy::Fifo(_))
+    }
+
+    /// Whether reads go ahead of writes.
+    pub(crate) fn prefers_reads(&self) -> bool {
+        self.reorders() && !matches!(self.policy, SchedPolicy::OutOfOrder(_))
+    }
+
+    /// Whether `sched.write_bound` means anything.
+    pub(crate) fn bounds_writes(&self) -> bool {
+        matches!(self.policy, SchedPolicy::ReadFirst(_) | SchedPolicy::Suspend(_))
     }
 }
 
-/// A command that waits, with what a scheduler may want to know.
-#[derive(Clone, Debug)]
-pub(crate) struct Queued {
-    pub(crate) command: Command,
-    /// Pages that it reads or writes; empty if the scheduler does not reorder.
-    pub(crate) pages: Pages,
-    /// Number of the chain that it begins, and the die of the command that may start when this one is done.
-    pub(crate) then: Option<(u64, u32)>,
-    /// Number of the chain that it ends: it keeps its place in the queue, but may not start yet.
-    pub(crate) waits: Option<u64>,
-    /// Number of the request that it serves.
-    pub(crate) request: u64,
-}
-
-/// Physical pages, as runs within a unit.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Pages(Vec<(u32, u32, u32)>);
-
-impl Pages {
-    /// One more page.
-    pub(crate) fn add(&mut self, unit: u32, ppn: u32) {
-        match self.0.last_mut() {
-            Some((last_unit, _, last)) if *last_unit == unit && *last + 1 == ppn => *last = ppn,
-            _ => self.0.push((unit, ppn, ppn)),
-        }
-    }
-
-    /// Whether the two have a page in common.
-    pub(crate) fn overlaps(&self, other: &Pages) -> bool {
-        self.0.iter().any(|(unit, first, last)| {
-            other.0.iter().any(|(other_unit, start, end)| unit == other_unit && first <= end && start <= last)
-        })
-    }
+/// A command that runs, as a scheduler sees it that may pause it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Running {
+    /// Whether a request or the map waits for what it writes: a program, as opposed to collection.
+    pub(crate) is_write: bool,
+    /// Whether it is between two copies: nothing is lost if it pauses now.
+    pub(crate) between_copies: bool,
+    /// Since when it has been in the queue or running, ns.
+    pub(crate) age_ns: u64,
+    /// What it still takes without a pause, ns.
+    pub(crate) left_ns: u64,
+    /// How often it was suspended.
+    pub(crate) suspensions: u32,
 }
 
 /// The schedulers: a closed enum, because it is asked for every command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scheduler {
     Fifo,
-    ReadFirst,
+    /// Reads move ahead; see [`Passing`].
+    Reads(Passing),
+    Suspend(suspend::Suspend),
+    OutOfOrder(out_of_order::OutOfOrder),
 }
 
 impl Scheduler {
     pub(crate) fn new(config: &SchedConfig) -> Self {
-        match config {
-            SchedConfig::Fifo(_) => Scheduler::Fifo,
-            SchedConfig::ReadFirst(_) => Scheduler::ReadFirst,
+        match &config.policy {
+            SchedPolicy::Fifo(_) => Scheduler::Fifo,
+            SchedPolicy::ReadFirst(_) => Scheduler::Reads(read_first::passing(config)),
+            SchedPolicy::ReadPriority(_) => Scheduler::Reads(read_priority::passing(config)),
+            SchedPolicy::Suspend(own) => Scheduler::Suspend(suspend::Suspend::new(own, config)),
+            SchedPolicy::OutOfOrder(own) => Scheduler::OutOfOrder(out_of_order::OutOfOrder::new(own)),
         }
     }
 
     /// Whether commands may run in another order than they came.
-    pub(crate) fn reorders(self) -> bool {
+    #[inline]
+    pub(crate) fn reorders(&self) -> bool {
         !matches!(self, Scheduler::Fifo)
     }
 
-    /// The place in the queue of the command to run next.
+    /// Whether a command that has begun may be paused.
     #[inline]
-    pub(crate) fn pick(self, queue: &VecDeque<Queued>) -> usize {
+    pub(crate) fn pauses(&self) -> bool {
         match self {
-            Scheduler::Fifo => fifo::pick(queue),
-            Scheduler::ReadFirst => read_first::pick(queue),
+            Scheduler::Fifo | Scheduler::OutOfOrder(_) => false,
+            Scheduler::Reads(passing) => passing.interrupts_copies,
+            Scheduler::Suspend(_) => true,
         }
+    }
+
+    /// The place in the queue for a command that arrives at `now_ns`; `ahead_ns` is what the command that runs still takes.
+    #[inline]
+    pub(crate) fn place(&self, queue: &Queue, arriving: &Queued, now_ns: u64, ahead_ns: u64) -> usize {
+        match self {
+            Scheduler::Fifo | Scheduler::OutOfOrder(_) => queue.len(),
+            Scheduler::Reads(passing) => passing.place(queue, arriving, now_ns, ahead_ns),
+            Scheduler::Suspend(suspend) => suspend.passing.place(queue, arriving, now_ns, ahead_ns),
+        }
+    }
+
+    /// Keeps count of what no read passes, after a command was put at `inserted` or another one was taken out.
+    #[inline]
+    pub(crate) fn settle(&self, queue: &mut Queue, inserted: Option<usize>) {
+        match self {
+            Scheduler::Fifo | Scheduler::OutOfOrder(_) => {}
+            Scheduler::Reads(passing) => passing.settle(queue, inserted),
+            Scheduler::Suspend(suspend) => suspend.passing.settle(queue, inserted),
+        }
+    }
+
+    /// The place in the queue, which is not empty, of the command to run next, if one is to run now.
+    #[inline]
+    pub(crate) fn pick(&self, queue: &Queue, bus_is_free: bool) -> usize {
+        match self {
+            Scheduler::Fifo | Scheduler::Reads(_) | Scheduler::Suspend(_) => 0,
+            Scheduler::OutOfOrder(out_of_order) => out_of_order.pick(queue, bus_is_free),
+        }
+    }
+
+    /// Whether a command that runs is paused for the read at the head of the queue, which does not depend on it.
+    pub(crate) fn gives_way(&self, running: &Running, read: &Queued) -> bool {
+        match self {
+            Scheduler::Fifo | Scheduler::OutOfOrder(_) => false,
+            Scheduler::Reads(passing) => passing.interrupts_copies && running.between_copies,
+            Scheduler::Suspend(suspend) => suspend.gives_way(running, read),
+        }
+    }
+
+    /// Whether reads go on while a command is paused.
+    pub(crate) fn goes_on_with(&self, paused: &Running, read: &Queued) -> bool {
+        match self {
+            Scheduler::Fifo | Scheduler::OutOfOrder(_) => false,
+            Scheduler::Reads(_) => true,
+            Scheduler::Suspend(suspend) => suspend.goes_on_with(paused, read),
+        }
+    }
+
+    /// Time from the decision to suspend a command to the die being free, ns.
+    pub(crate) fn suspend_ns(&self) -> u64 {
+        if let Scheduler::Suspend(suspend) = self { suspend.stop_ns } else { 0 }
+    }
+
+    /// Time that a suspended command takes more each time that it goes on, ns.
+    pub(crate) fn resume_ns(&self) -> u64 {
+        if let Scheduler::Suspend(suspend) = self { suspend.resume_ns } else { 0 }
+    }
+
+    /// Whether reads get the bus before programs that wait for it.
+    pub(crate) fn bus_prefers_reads(&self) -> bool {
+        matches!(self, Scheduler::Suspend(suspend) if suspend.bus_reads_first)
     }
 }

@@ -23,7 +23,7 @@ use crate::nand::event::Events;
 use crate::nand::probe::Recorded;
 use crate::nand::{IssueRecord, Probe};
 use crate::sched::Scheduler;
-use crate::stats::{Stats, Times};
+use crate::stats::{Parts, Stats, Times};
 
 /// Tags from here on are entries of the write buffer.
 const BUFFER_TAG: u32 = 1 << 31;
@@ -37,6 +37,8 @@ struct Slot {
     outstanding: u32,
     /// Pages of it that are in the buffer already.
     admitted: u64,
+    /// End of the last of its commands so far, ns, and where the time of that one went.
+    last: (u64, Parts),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +112,14 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         self.let_in(request)?;
         let issue_ns = self.events.now_ns;
         self.events.probe.issue(IssueRecord { number, request: *request, issue_ns });
-        let slot = Slot { request: *request, number, issue_ns, outstanding: 1, admitted: 0 };
+        let slot = Slot {
+            request: *request,
+            number,
+            issue_ns,
+            outstanding: 1,
+            admitted: 0,
+            last: (0, Parts::default()),
+        };
         let tag = self.open(slot);
         self.events.request = number;
         match request.op {
@@ -157,11 +166,11 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         if !self.events.step() {
             return Ok(false);
         }
-        while let Some(tag) = self.events.completed.pop() {
+        while let Some((tag, parts)) = self.events.completed.pop() {
             if tag < BUFFER_TAG {
-                self.settle(tag, 1);
+                self.end_command(tag, &parts);
             } else {
-                self.leave_buffer(tag - BUFFER_TAG);
+                self.leave_buffer(tag - BUFFER_TAG, &parts);
             }
             self.resume = true;
         }
@@ -193,6 +202,14 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         }
     }
 
+    /// A command of a request is done.
+    fn end_command(&mut self, tag: u32, parts: &Parts) {
+        if let Some(slot) = &mut self.slots[tag as usize] {
+            slot.last = slot.last.max((self.events.now_ns, *parts));
+        }
+        self.settle(tag, 1);
+    }
+
     /// A request waits for `count` things less; at none it is done.
     fn settle(&mut self, tag: u32, count: u32) {
         let place = &mut self.slots[tag as usize];
@@ -201,7 +218,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         if slot.outstanding > 0 {
             return;
         }
-        let Some(Slot { request, number, issue_ns, .. }) = place.take() else { return };
+        let Some(Slot { request, number, issue_ns, last, .. }) = place.take() else { return };
         self.free.push(tag);
         self.under_way -= 1;
         let now = self.events.now_ns;
@@ -212,6 +229,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             &request,
             issue_ns,
             now,
+            &last.1,
         );
         if request.op == Op::Write {
             self.writes_under_way -= 1;
@@ -358,6 +376,10 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
         &mut self.ledger
     }
 
+    fn keep_parts(&mut self) {
+        // Events keep them anyway.
+    }
+
     fn times(&self) -> Times {
         self.events.times()
     }
@@ -371,7 +393,8 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
     }
 
     fn stats(&self) -> Stats {
-        self.ledger.stats(&self.core, &self.events.usage, self.events.now_ns)
+        let stats = self.ledger.stats(&self.core, &self.events.usage, self.events.now_ns);
+        Stats { sched: self.events.sched_counts(), ..stats }
     }
 
     fn take_recorded(&mut self) -> Recorded {

@@ -7,7 +7,7 @@ use crate::core::Core;
 use crate::error::RunError;
 use crate::host::{HostConfig, open};
 use crate::nand::{Probe, RequestRecord, Usage};
-use crate::stats::{Completion, Counters, Latencies, Stats};
+use crate::stats::{Completion, Counters, Latencies, LatencyParts, Parts, Stats};
 
 /// Simulated time may not pass this point, ns (146 years): what is under way then still fits 64 bits.
 const LAST_NS: u64 = 1 << 62;
@@ -22,6 +22,10 @@ pub(super) struct Ledger {
     pub(super) end_ns: u64,
     /// Requests that ended since they were last taken, if they are kept: their latencies are then the caller's to count.
     pub(super) completions: Option<Vec<Completion>>,
+    /// Where latencies went, if that is asked for.
+    pub(super) parts: Option<LatencyParts>,
+    /// Whether writes wait in a buffer before they go to flash.
+    buffered: bool,
     capacity_sectors: u64,
     /// Factor on the times of the workload; `None` in a closed loop.
     time_scale: Option<f64>,
@@ -39,6 +43,8 @@ impl Ledger {
             taken: 0,
             end_ns: 0,
             completions: None,
+            parts: None,
+            buffered: config.buffer.bytes.0 > 0,
             capacity_sectors,
             time_scale,
             last_arrival_ns: 0,
@@ -68,8 +74,9 @@ impl Ledger {
         Ok(Some(self.last_arrival_ns))
     }
 
-    /// A request is done.
+    /// A request is done. `parts`: where the time of the command that was done last went, if it waited for any.
     #[inline]
+    #[expect(clippy::too_many_arguments, reason = "what is known of a request when it ends")]
     pub(super) fn complete<P: Probe>(
         &mut self,
         probe: &mut P,
@@ -78,14 +85,26 @@ impl Ledger {
         request: &Request,
         issue_ns: u64,
         completion_ns: u64,
+        parts: &Parts,
     ) {
         counters.requests[request.op as usize] += 1;
         counters.bytes[request.op as usize] += request.bytes();
         let latency_ns = completion_ns - issue_ns;
         let Request { sectors, stream, op, .. } = *request;
+        let parts = match &mut self.parts {
+            None => Parts::default(),
+            Some(sums) => {
+                let buffered = self.buffered && matches!(op, Op::Write | Op::Flush);
+                let parts = parts.of_request(buffered, latency_ns);
+                sums.add(op, &parts);
+                parts
+            }
+        };
         match &mut self.completions {
             None => self.latencies.record(stream, op, latency_ns),
-            Some(completions) => completions.push(Completion { number, latency_ns, sectors, stream, op }),
+            Some(completions) => {
+                completions.push(Completion { number, latency_ns, sectors, stream, op, parts });
+            }
         }
         self.end_ns = self.end_ns.max(completion_ns);
         if P::ON {
@@ -109,6 +128,8 @@ impl Ledger {
             collections: core.collections.clone(),
             lock_step: None,
             latencies: self.latencies.clone(),
+            parts: self.parts.clone(),
+            sched: None,
             dies: usage.dies.clone(),
             buses: usage.buses.clone(),
             simulated_ns: self.end_ns.max(horizon_ns),

@@ -32,7 +32,7 @@ use crate::host::HostConfig;
 use crate::nand::probe::Recorded;
 use crate::nand::timeline::Timeline;
 use crate::nand::{Executor, IssueRecord, NOBODY, Probe};
-use crate::stats::{LockStepTimes, Stats, Times};
+use crate::stats::{LockStepTimes, Parts, Stats, Times};
 use cycle::Cycle;
 use host::{Barrier, Slot};
 
@@ -150,7 +150,8 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         let issue_ns = self.now_ns;
         self.line.probe.issue(IssueRecord { number, request: *request, issue_ns });
         // Opened with one outstanding, so that nothing can end it while it is being handed over.
-        let tag = self.open(Slot { request: *request, number, issue_ns, outstanding: 1, admitted: 0 });
+        let parts = Parts::default();
+        let tag = self.open(Slot { request: *request, number, issue_ns, outstanding: 1, admitted: 0, parts });
         self.line.request = number;
         match request.op {
             Op::Read if !is_empty(request) => self.read(tag, request)?,
@@ -353,6 +354,10 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
 
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
+    }
+
+    fn keep_parts(&mut self) {
+        self.line.keep_parts();
     }
 
     fn times(&self) -> Times {

@@ -19,7 +19,7 @@ use crate::geometry::Geometry;
 use crate::nand::Probe;
 use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::power::{self, Baseline};
-use crate::stats::{Completion, Counters, Stats, Times};
+use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
 
 use event::EventDrive;
 use ledger::Ledger;
@@ -31,6 +31,7 @@ const MOST_VERIFIED_SECTORS: u64 = 1 << 38;
 
 /// How to run, as opposed to what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that a run may do or not")]
 pub struct Options {
     /// Seed of the drive's own randomness (random victims).
     pub seed: u64,
@@ -38,6 +39,8 @@ pub struct Options {
     pub verify: bool,
     /// Keep records of commands and requests for [`Simulation::take_recorded`].
     pub record: bool,
+    /// Keep account of where latencies go (see [`Stats::parts`]).
+    pub latency_parts: bool,
     /// Keep track of what is on flash at any time, for [`crate::PowerCuts`]. Implies `record`.
     pub power_cuts: bool,
 }
@@ -48,6 +51,7 @@ trait Drive: Send {
     fn finish(&mut self) -> Result<(), RunError>;
     fn enter(&mut self, request: &Request) -> Result<u64, RunError>;
     fn ledger_mut(&mut self) -> &mut Ledger;
+    fn keep_parts(&mut self);
     fn times(&self) -> Times;
     fn state(&self) -> &dyn State;
     fn state_mut(&mut self) -> &mut dyn State;
@@ -96,7 +100,12 @@ impl Simulation {
         } else {
             build(config, options, |_| Unchecked, Off)?
         };
-        Ok(Self { drive })
+        let mut simulation = Self { drive };
+        if options.latency_parts {
+            simulation.drive.ledger_mut().parts = Some(LatencyParts::default());
+            simulation.drive.keep_parts();
+        }
+        Ok(simulation)
     }
 
     /// Serves requests, in order. Times of an open loop must not go back.

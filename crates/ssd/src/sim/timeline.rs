@@ -17,7 +17,7 @@ use crate::host::closed::Window;
 use crate::nand::probe::Recorded;
 use crate::nand::timeline::Timeline;
 use crate::nand::{FullRecord, IssueRecord, NOBODY, Probe};
-use crate::stats::{Stats, Times};
+use crate::stats::{Parts, Stats, Times};
 
 /// A drive on busy-until times.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         let arrival = self.ledger.arrival_ns(request)?;
         let now = arrival.unwrap_or_else(|| self.window.enter());
         self.line.request = number;
-        self.line.latest_ns = now;
+        self.line.begin(now);
         if P::ON {
             self.entered_ns = now;
             self.line.probe.issue(IssueRecord { number, request: *request, issue_ns: now });
@@ -88,7 +88,14 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         if arrival.is_none() {
             self.window.leave(completion);
         }
-        self.ledger.complete(&mut self.line.probe, &mut self.core.counters, number, request, now, completion);
+        let from_flash = match request.op {
+            Op::Read => true,
+            Op::Write => self.buffer.as_ref().is_none_or(|buffered| buffered.ack == Ack::Flash),
+            Op::Trim | Op::Flush => false,
+        };
+        let parts = if from_flash { self.line.latest_parts } else { Parts::default() };
+        let (probe, counters) = (&mut self.line.probe, &mut self.core.counters);
+        self.ledger.complete(probe, counters, number, request, now, completion, &parts);
         if C::ON {
             super::check_failure(&self.core, number + 1)?;
         }
@@ -273,6 +280,10 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
 
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
+    }
+
+    fn keep_parts(&mut self) {
+        self.line.keep_parts();
     }
 
     fn times(&self) -> Times {

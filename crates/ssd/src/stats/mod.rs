@@ -4,9 +4,12 @@
 
 mod collections;
 mod latency;
+mod parts;
 
 pub use collections::Collections;
 pub use latency::{Latencies, LatencySummary};
+pub(crate) use parts::{Cause, Spent};
+pub use parts::{LatencyParts, Parts, SchedCounts};
 
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde::Serialize;
@@ -221,6 +224,8 @@ pub struct Completion {
     pub stream: u16,
     /// Its operation.
     pub op: Op,
+    /// Where its latency went, if account is kept.
+    pub parts: Parts,
 }
 
 impl Completion {
@@ -260,6 +265,10 @@ pub struct Stats {
     pub counters: Counters,
     /// Latencies, by stream and operation.
     pub latencies: Latencies,
+    /// Where latencies went, if that was asked for.
+    pub parts: Option<LatencyParts>,
+    /// What the scheduler did, if it changes the order of commands.
+    pub sched: Option<SchedCounts>,
     /// Time of each die by purpose.
     pub dies: Vec<DieTime>,
     /// Time of each channel's bus by purpose.

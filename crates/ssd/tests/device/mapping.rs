@@ -97,7 +97,7 @@ fn a_trim_takes_no_time_but_has_its_entries_read() {
 
 #[test]
 fn a_read_that_goes_first_takes_the_look_up_with_it() {
-    let settings = [MAP[0], MAP[1], MAP[2], MAP[3], ("sched.kind", "read-first")];
+    let settings = [MAP[0], MAP[1], MAP[2], MAP[3], ("sched.kind", "read-priority")];
     // Two writes to the entry that is cached: the second one waits.
     let outcome = run(&settings, &[write(0, 63), write(1, 63), read(2, 9)]);
     let expected = [

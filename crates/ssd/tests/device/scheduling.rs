@@ -4,13 +4,13 @@ use flashweir_ssd::CommandKind::{Program, Read};
 
 use super::rig::{PROGRAM, READ, Setting, TRANSFER, flush, read, run, write};
 
-const READ_FIRST: [Setting; 2] = [("sched.kind", "read-first"), ("precondition", "full")];
+const READ_PRIORITY: [Setting; 2] = [("sched.kind", "read-priority"), ("precondition", "full")];
 const WRITE: u64 = TRANSFER + PROGRAM;
 const FETCH: u64 = READ + TRANSFER;
 
 #[test]
 fn reads_pass_writes_that_wait() {
-    let outcome = run(&READ_FIRST, &[write(0, 0), write(1, 1), write(2, 2), read(3, 9), read(4, 10)]);
+    let outcome = run(&READ_PRIORITY, &[write(0, 0), write(1, 1), write(2, 2), read(3, 9), read(4, 10)]);
     let expected = [
         (Program, 0, WRITE),
         (Read, WRITE, WRITE + FETCH),
@@ -32,14 +32,14 @@ fn a_read_passes_nothing_that_has_started() {
     for (arrival, end) in
         [(WRITE - 1, WRITE + FETCH), (WRITE, 2 * WRITE + FETCH), (WRITE + 1, 2 * WRITE + FETCH)]
     {
-        let outcome = run(&READ_FIRST, &[write(0, 0), write(0, 1), read(arrival, 9)]);
+        let outcome = run(&READ_PRIORITY, &[write(0, 0), write(0, 1), read(arrival, 9)]);
         assert_eq!(outcome.completions()[2], end, "arrival at {arrival}");
     }
 }
 
 #[test]
 fn a_read_never_passes_a_write_to_its_page() {
-    let outcome = run(&READ_FIRST, &[write(0, 0), write(1, 1), write(2, 2), read(3, 1), read(4, 9)]);
+    let outcome = run(&READ_PRIORITY, &[write(0, 0), write(1, 1), write(2, 2), read(3, 1), read(4, 9)]);
     // Page 9 goes first; page 1 only after its own write, but before the write of page 2.
     let free = WRITE + FETCH;
     assert_eq!(
@@ -49,9 +49,9 @@ fn a_read_never_passes_a_write_to_its_page() {
 }
 
 #[test]
-fn a_read_waits_for_the_collection_that_moves_its_page() {
+fn until_its_block_is_erased_a_page_that_is_moved_is_read_where_it_was() {
     use flashweir_ssd::CommandKind::{Copies, Erase};
-    let mut settings = READ_FIRST.to_vec();
+    let mut settings = READ_PRIORITY.to_vec();
     settings.extend([("capacity", "32KiB"), ("op_ratio", "0.5")]);
     // Page 3 is moved by the collection that the last write needs, page 7 is not.
     let requests = [
@@ -66,8 +66,8 @@ fn a_read_waits_for_the_collection_that_moves_its_page() {
     ];
     let outcome = run(&settings, &requests);
     let kinds: Vec<_> = outcome.spans()[4..].iter().map(|span| span.0).collect();
-    assert_eq!(kinds, [Read, Read, Copies, Read, Erase, Program]);
-    assert!(outcome.completions()[7] < outcome.completions()[6]);
+    assert_eq!(kinds, [Read, Read, Read, Copies, Erase, Program]);
+    assert!(outcome.completions()[6] < outcome.completions()[7], "in the order of arrival");
 }
 
 #[test]

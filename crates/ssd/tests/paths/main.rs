@@ -12,6 +12,24 @@ use flashweir_ssd::{Completion, Config, Options, Recorded, RunError, Simulation,
 use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 
+/// Schedulers with settings of their own; half of them the one that does without events.
+const SCHEDULERS: [&[(&str, &str)]; 14] = [
+    &[],
+    &[],
+    &[],
+    &[],
+    &[],
+    &[],
+    &[],
+    &[("sched.kind", "read-first")],
+    &[("sched.kind", "read-first"), ("sched.write_bound", "2ms")],
+    &[("sched.kind", "read-first"), ("sched.preempt_gc", "true")],
+    &[("sched.kind", "read-priority")],
+    &[("sched.kind", "suspend"), ("sched.suspend_time", "7us"), ("sched.resume_time", "5us")],
+    &[("sched.kind", "suspend"), ("sched.write_bound", "3ms"), ("sched.max_suspensions", "2")],
+    &[("sched.kind", "out-of-order"), ("sched.window", "3")],
+];
+
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 20..80u32);
@@ -28,7 +46,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec![1, 1, 2, 7]),
         0..5u64,
         any::<bool>(),
-        prop::sample::select(vec!["fifo", "fifo", "read-first"]),
+        prop::sample::select(SCHEDULERS.to_vec()),
         prop::sample::select(vec!["striped", "striped", "dynamic"]),
         prop::sample::select(vec!["empty", "full"]),
     );
@@ -45,8 +63,6 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
         let (frontiers, gap, alloc) = if ftl == "dftl" { (1, 0, "striped") } else { (frontiers, gap, alloc) };
-        // Read-first looks at the whole queue for every command, and a map on flash makes an overload's queue very long.
-        let open = open && !(ftl == "dftl" && sched == "read-first");
         // What translation pages need comes out of the spare blocks.
         let for_map = (pages * 4).div_ceil(page).div_ceil(pages_per_block.into()) + 2;
         let more = if ftl == "dftl" { for_map * u64::from(pages_per_block) * 100 / pages + 1 } else { 0 };
@@ -70,11 +86,11 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("timing.command", if free_bus { 0 } else { command * 700 }.to_string()),
             ("timing.read", if typed { "10us,13us,31us" } else { "20us" }.into()),
             ("timing.program", if typed { "100us,300us" } else { "200us" }.into()),
-            ("sched.kind", sched.into()),
             ("alloc.kind", if units > 1 { alloc } else { "striped" }.into()),
             ("buffer.bytes", (buffer_pages * page).to_string()),
             ("precondition", precondition.into()),
         ];
+        settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
         if ftl == "dftl" {
             settings.push(("ftl.kind", "dftl".into()));
             settings.push(("ftl.cache_bytes", (8 * units * cached).to_string()));
@@ -126,9 +142,11 @@ fn config(settings: &[(&'static str, String)], engine: &str) -> Option<Config> {
 }
 
 fn start(config: &Config, verify: bool) -> Simulation {
-    let mut simulation =
-        Simulation::new(config, Options { seed: 5, verify, record: verify, ..Options::default() })
-            .expect("a checked configuration");
+    let mut simulation = Simulation::new(
+        config,
+        Options { seed: 5, verify, record: verify, latency_parts: true, ..Options::default() },
+    )
+    .expect("a checked configuration");
     if config.precondition == flashweir_ssd::config::Precondition::Full {
         let pages = simulation.geometry().logical_pages;
         simulation.fill(0..pages).expect("a new drive takes its capacity");
@@ -219,8 +237,10 @@ fn digest(stats: &Stats) -> String {
         .into_iter()
         .map(|op| (stats.latencies.summary(Some(0), op), stats.latencies.summary(Some(1), op)))
         .collect();
-    let Stats { counters, collections, lock_step, dies, buses, simulated_ns, .. } = stats;
-    format!("{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {simulated_ns:?} {latencies:?}")
+    let Stats { counters, collections, lock_step, dies, buses, simulated_ns, parts, .. } = stats;
+    format!(
+        "{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {simulated_ns:?} {latencies:?} {parts:?}"
+    )
 }
 
 /// A drive's settings and the requests that it gets.
@@ -316,6 +336,12 @@ fn watched(config: &Config, requests: &[Request], step: usize) -> (String, Vec<u
     all.append(&mut taken);
     all.sort_by_key(|completion| completion.number);
     let mut stats = simulation.stats();
+    let mut parts = flashweir_ssd::LatencyParts::default();
+    for Completion { latency_ns, op, parts: own, .. } in &all {
+        assert_eq!(own.total(), *latency_ns, "the parts of a latency are all of it");
+        parts.add(*op, own);
+    }
+    assert_eq!(stats.parts, Some(parts));
     assert!(stats.latencies.streams().is_empty());
     for Completion { latency_ns, stream, op, .. } in &all {
         stats.latencies.add(*stream, *op, [(*latency_ns, 1)], (*latency_ns).into(), *latency_ns);

@@ -15,7 +15,8 @@ fn cut(
     cuts: &[u64],
     slice: usize,
 ) -> Result<(Stats, Vec<Outcome>), RunError> {
-    let options = Options { seed: 5, verify: true, power_cuts: true, ..Options::default() };
+    let options =
+        Options { seed: 5, verify: true, power_cuts: true, latency_parts: true, ..Options::default() };
     let mut simulation = Simulation::new(config, options).expect("a checked configuration");
     if config.precondition == flashweir_ssd::config::Precondition::Full {
         let pages = simulation.geometry().logical_pages;
@@ -44,7 +45,7 @@ fn check(strategy: impl Strategy<Value = Case>, settings: &ProptestConfig) {
     TestRunner::new(settings.clone())
         .run(&(strategy, prop::collection::vec(0..=1_000_000u64, 30)), |((settings, requests), places)| {
             let Some(config) = config(&settings, "auto") else { return Ok(()) };
-            if has(&settings, "alloc.kind", "dynamic") {
+            if has(&settings, "alloc.kind", "dynamic") || has(&settings, "sched.kind", "out-of-order") {
                 return Ok(());
             }
             ran.set(ran.get() + 1);

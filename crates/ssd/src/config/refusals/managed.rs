@@ -7,7 +7,6 @@ use crate::config::{Clock, Config, Engine, Units};
 use crate::ftl::FtlConfig;
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::host::HostConfig;
-use crate::sched::SchedConfig;
 use crate::wear::WearConfig;
 
 fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
@@ -209,12 +208,9 @@ pub(super) const MANAGED: [Refusal; 29] = [
         applies: |config| config.is_managed() && (config.gc.frontiers != 1 || config.wear.static_gap > 0),
     },
     Refusal {
-        keys: "gc.planner or clock=lock-step, sched.kind=read-first or timing.cache_program",
+        keys: "gc.planner or clock=lock-step, sched.kind or timing.cache_program",
         reason: "managed channels run the commands of a die in their order, one at a time: leave these keys out",
-        applies: |config| {
-            config.is_managed()
-                && (matches!(config.sched, SchedConfig::ReadFirst(_)) || config.timing.cache_program)
-        },
+        applies: |config| config.is_managed() && (config.sched.reorders() || config.timing.cache_program),
     },
     Refusal {
         keys: "gc.planner or clock=lock-step, engine",

@@ -8,6 +8,7 @@ use crate::content::{Content, Stage};
 use crate::core::Part;
 use crate::error::RunError;
 use crate::nand::{FullRecord, Probe};
+use crate::stats::Parts;
 
 impl<P: Probe, C: Content> EventDrive<P, C> {
     /// Lets stalled requests into the buffer as far as there is room, and sends on what has to leave it.
@@ -142,7 +143,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     }
 
     /// A page of the buffer, and those that went with it, are on flash.
-    pub(super) fn leave_buffer(&mut self, slot: u32) {
+    pub(super) fn leave_buffer(&mut self, slot: u32, parts: &Parts) {
         let mut leaving = vec![slot];
         while let Some(slot) = leaving.pop() {
             let Some(buffer) = &mut self.buffer else { return };
@@ -151,7 +152,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             self.events.probe.dirty_pages(self.events.now_ns, entry.channel, -1);
             leaving.extend(entry.companions);
             for tag in entry.waiters {
-                self.settle(tag, 1);
+                self.end_command(tag, parts);
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::buffer::{Ack, Incoming};
 use crate::content::{Content, Stage};
 use crate::error::RunError;
 use crate::nand::{FullRecord, NOBODY, Probe};
+use crate::stats::Parts;
 
 /// A request under way.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Slot {
     pub(super) outstanding: u32,
     /// Pages of it that are in the buffer already.
     pub(super) admitted: u64,
+    /// Where the time of its last command went, if it is a read.
+    pub(super) parts: Parts,
 }
 
 /// A flush of the host: entries older than `sequence` must be on flash.
@@ -54,7 +57,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         if slot.outstanding > 0 {
             return;
         }
-        let Some(Slot { request, number, issue_ns, .. }) = place.take() else { return };
+        let Some(Slot { request, number, issue_ns, parts, .. }) = place.take() else { return };
         self.free.push(tag);
         self.under_way -= 1;
         self.ledger.complete(
@@ -64,12 +67,13 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             &request,
             issue_ns,
             self.now_ns,
+            &parts,
         );
     }
 
     pub(super) fn read(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         let start = self.start_ns();
-        self.line.latest_ns = start;
+        self.line.begin(start);
         let mut from_flash = false;
         for part in self.core.parts(request.lba, request.end()) {
             let entry = self.buffer.find(part.lpn);
@@ -88,6 +92,9 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
                 times.serving_ns += self.line.latest_ns - start;
             }
             self.expect(tag, 1);
+            if let Some(slot) = &mut self.slots[tag as usize] {
+                slot.parts = self.line.latest_parts;
+            }
             self.events.push(Reverse((self.line.latest_ns, REQUEST_EVENT + tag)));
         }
         Ok(())

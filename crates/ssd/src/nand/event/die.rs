@@ -1,0 +1,155 @@
+//! One die on events: its queue, the commands that it holds, and the account of its time.
+
+use crate::nand::{Command, CommandKind};
+use crate::sched::{Queue, Queued, Running};
+use crate::stats::{Cause, Parts, Spent};
+
+/// Where a command is within its die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Reading the array, before the bus.
+    Reading,
+    /// Waiting for the bus or using it.
+    OnBus,
+    /// Loaded into the register, the array still busy with the command before.
+    Loaded,
+    /// Programming or erasing, or the whole command as one.
+    Finishing,
+    /// Being suspended: the array is not free yet.
+    Stopping,
+}
+
+/// A command that has got its die.
+#[derive(Clone, Debug)]
+pub(super) struct Active {
+    pub(super) queued: Queued,
+    pub(super) phase: Phase,
+    /// Copies still to make, this one included; 1 for all other commands.
+    pub(super) left: u32,
+    pub(super) start_ns: u64,
+    /// When the phase under way ends, if it is one of the array, ns.
+    pub(super) until_ns: u64,
+    /// Since when it has waited for the bus, ns.
+    pub(super) wanted_ns: u64,
+    pub(super) wait_bus_ns: u64,
+    pub(super) suspensions: u32,
+    /// Times that it stood back, suspended or not.
+    pub(super) pauses: u32,
+    /// What it waited for before it got its die.
+    pub(super) waited: Parts,
+}
+
+impl Active {
+    /// A command that gets its die now. `spent` is what the die has done until now.
+    pub(super) fn new(queued: Queued, now_ns: u64, spent: &Spent) -> Self {
+        let waited = Parts::waited(&spent.since(&queued.spent), now_ns - queued.arrived_ns);
+        Self {
+            phase: Phase::OnBus,
+            left: queued.command.copies(),
+            start_ns: now_ns,
+            until_ns: now_ns,
+            wanted_ns: now_ns,
+            wait_bus_ns: 0,
+            suspensions: 0,
+            pauses: 0,
+            waited,
+            queued,
+        }
+    }
+
+    /// Where its time went, from when it was handed over to its end.
+    pub(super) fn parts(&self, end_ns: u64) -> Parts {
+        let command = &self.queued.command;
+        let (flash, bus) = (command.read_ns + command.program_ns, command.bus_ns);
+        let rest = (end_ns - self.start_ns).saturating_sub(flash + bus + self.wait_bus_ns);
+        let mut parts = Parts { wait_bus: self.wait_bus_ns, bus, flash, ..self.waited };
+        // It was suspended for reads, or stood in the register behind a program.
+        if self.pauses > 0 {
+            parts.wait_read += rest;
+        } else {
+            parts.wait_write += rest;
+        }
+        parts
+    }
+
+    /// As a scheduler sees it.
+    pub(super) fn running(&self, now_ns: u64, left_ns: u64, between_copies: bool) -> Running {
+        Running {
+            is_write: matches!(self.queued.command.kind, CommandKind::Program | CommandKind::Rewrite),
+            between_copies,
+            age_ns: now_ns - self.queued.arrived_ns,
+            left_ns,
+            suspensions: self.suspensions,
+        }
+    }
+}
+
+/// A command that has begun and stands back.
+#[derive(Clone, Debug)]
+pub(super) struct Paused {
+    pub(super) active: Active,
+    /// What it goes on with, and what that takes, ns.
+    pub(super) phase: Phase,
+    pub(super) left_ns: u64,
+    pub(super) since_ns: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Die {
+    pub(super) queue: Queue,
+    pub(super) current: Option<Active>,
+    pub(super) loading: Option<Active>,
+    pub(super) paused: Option<Paused>,
+    /// Number of the event that ends the phase of the array: others are out of date.
+    pub(super) awaits: u64,
+    /// What it did, up to `booked_ns`.
+    pub(super) spent: Spent,
+    pub(super) booked_ns: u64,
+}
+
+impl Die {
+    /// Whether it has neither a command nor one waiting.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.current.is_none() && self.loading.is_none() && self.paused.is_none() && self.queue.is_empty()
+    }
+
+    /// Brings the account up to date. Returns what the current command had of it since the last time, ns.
+    #[inline]
+    pub(super) fn book(&mut self, now_ns: u64) -> Option<(Command, u64)> {
+        let since = now_ns - self.booked_ns;
+        self.booked_ns = now_ns;
+        let current = self.current.as_ref()?;
+        self.spent.add(Cause::of(&current.queued.command), since);
+        Some((current.queued.command, since))
+    }
+
+    /// What the command that has begun still takes if nothing delays it, ns.
+    pub(super) fn ahead_ns(&self, now_ns: u64) -> u64 {
+        let of = |active: &Active| match active.phase {
+            Phase::Finishing => {
+                let command = &active.queued.command;
+                let copies = u64::from(active.left - 1) * (command.total_ns() / u64::from(command.copies()));
+                active.until_ns.saturating_sub(now_ns) + copies
+            }
+            Phase::Stopping => active.until_ns,
+            _ => (active.start_ns + active.queued.command.total_ns()).saturating_sub(now_ns),
+        };
+        let loading = self.loading.as_ref().map_or(0, |loading| loading.queued.command.program_ns);
+        let paused = self.paused.as_ref().map_or(0, |paused| paused.left_ns);
+        self.current.as_ref().map_or(0, of) + loading + paused
+    }
+
+    /// The command that is on the bus, or comes next there.
+    #[inline]
+    pub(super) fn next_on_bus(&mut self) -> Option<&mut Active> {
+        let loading = self.loading.as_mut().filter(|loading| loading.phase == Phase::OnBus);
+        loading.or(self.current.as_mut())
+    }
+
+    /// Whether it waits for the bus with a page that it has read for the host.
+    pub(super) fn reads_out(&self) -> bool {
+        self.loading.is_none()
+            && self.current.as_ref().is_some_and(|current| current.queued.is_awaited_read())
+    }
+}

@@ -1,0 +1,130 @@
+//! Commands that have begun and stand back for reads: suspended with the array busy, between two copies of a collection, or
+//! before their page is on the bus. Whether they do is the scheduler's to say.
+
+use super::die::{Paused, Phase};
+use super::{Event, Events};
+use crate::nand::{Command, CommandKind, PauseRecord, Probe, Purpose};
+
+impl<P: Probe> Events<P> {
+    /// Pauses what the die does, if the read at the head of its queue may go before it.
+    pub(super) fn make_way(&mut self, number: u32) {
+        if !self.scheduler.pauses() {
+            return;
+        }
+        let now_ns = self.now_ns;
+        let die = &self.dies[number as usize];
+        let (Some(read), Some(current)) = (die.queue.get(0), &die.current) else { return };
+        let kind = current.queued.command.kind;
+        // A page that is moved can be read where it was.
+        let depends = kind != CommandKind::Copies && current.queued.pages.overlaps(&read.pages);
+        if !read.is_awaited_read() || depends || die.loading.is_some() || die.paused.is_some() {
+            return;
+        }
+        let left_ns = current.until_ns.saturating_sub(now_ns);
+        match current.phase {
+            Phase::Finishing if self.scheduler.gives_way(&current.running(now_ns, left_ns, false), read) => {
+                self.suspend(number, left_ns);
+            }
+            Phase::Reading if kind == CommandKind::Copies => {
+                let command = &current.queued.command;
+                let begins = left_ns == command.share(command.read_ns, current.left);
+                if begins && self.scheduler.gives_way(&current.running(now_ns, left_ns, true), read) {
+                    self.counts.preemptions += 1;
+                    self.pause(number, Phase::Reading, left_ns);
+                }
+            }
+            Phase::OnBus if kind == CommandKind::Program => {
+                let left_ns = current.queued.command.total_ns();
+                if self.scheduler.gives_way(&current.running(now_ns, left_ns, false), read) {
+                    self.recall(number);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Suspends the current command, whose array is busy for another `left_ns`.
+    fn suspend(&mut self, number: u32, left_ns: u64) {
+        self.counts.suspensions += 1;
+        let suspend_ns = self.scheduler.suspend_ns();
+        let resume_ns = self.scheduler.resume_ns();
+        if let Some(current) = &mut self.dies[number as usize].current {
+            current.suspensions += 1;
+            // What it goes on with.
+            current.until_ns = left_ns + resume_ns;
+            current.phase = Phase::Stopping;
+        }
+        if suspend_ns == 0 {
+            return self.stopped(number);
+        }
+        self.at(suspend_ns, Event::Array(number));
+        self.dies[number as usize].awaits = self.sequence;
+    }
+
+    /// The array of a command being suspended is free.
+    pub(super) fn stopped(&mut self, number: u32) {
+        let left_ns = self.dies[number as usize].current.as_ref().map_or(0, |current| current.until_ns);
+        self.pause(number, Phase::Finishing, left_ns);
+    }
+
+    /// The current command stands back, to go on with a phase that takes `left_ns`.
+    fn pause(&mut self, number: u32, phase: Phase, left_ns: u64) {
+        self.book(number);
+        let since_ns = self.now_ns;
+        let die = &mut self.dies[number as usize];
+        die.awaits = 0;
+        die.paused = die.current.take().map(|mut active| {
+            active.pauses += 1;
+            Paused { active, phase, left_ns, since_ns }
+        });
+        self.start(number);
+    }
+
+    /// A program that waits for the bus goes back to the queue, behind the read at its head.
+    fn recall(&mut self, number: u32) {
+        let channel = (number / self.dies_per_channel) as usize;
+        let bus = &mut self.buses[channel];
+        let Some(place) = bus.waiting.iter().position(|waiting| *waiting == number) else { return };
+        bus.waiting.remove(place);
+        self.book(number);
+        let die = &mut self.dies[number as usize];
+        let Some(active) = die.current.take() else { return };
+        self.counts.recalls += 1;
+        die.queue.insert(1, active.queued);
+        self.start(number);
+    }
+
+    /// Whether the read at the head of the queue goes before the command that is paused.
+    pub(super) fn goes_on_without_paused(&self, number: u32) -> bool {
+        let die = &self.dies[number as usize];
+        let (Some(read), Some(paused)) = (die.queue.get(0), &die.paused) else { return false };
+        let queued = &paused.active.queued;
+        let depends = queued.command.kind != CommandKind::Copies && queued.pages.overlaps(&read.pages);
+        let between_copies = paused.phase == Phase::Reading;
+        let running = paused.active.running(self.now_ns, paused.left_ns, between_copies);
+        read.is_awaited_read() && !depends && self.scheduler.goes_on_with(&running, read)
+    }
+
+    /// The paused command goes on.
+    pub(super) fn resume(&mut self, number: u32) {
+        self.book(number);
+        let now_ns = self.now_ns;
+        let die = &mut self.dies[number as usize];
+        let Some(Paused { active, phase, left_ns, since_ns }) = die.paused.take() else { return };
+        if P::ON {
+            let Command { kind, purpose, .. } = active.queued.command;
+            self.probe.pause(PauseRecord {
+                die: number,
+                kind,
+                purpose,
+                suspended: phase == Phase::Finishing,
+                start_ns: since_ns,
+                end_ns: now_ns,
+                request: (purpose == Purpose::Host).then_some(active.queued.request),
+            });
+        }
+        die.current = Some(active);
+        self.enter(number, phase, left_ns);
+        self.start(number);
+    }
+}

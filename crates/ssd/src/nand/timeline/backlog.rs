@@ -1,0 +1,46 @@
+//! What a die still has to do, by cause, where commands run in the order in which they come: for the account of what a
+//! command waits for.
+
+use std::collections::VecDeque;
+
+use crate::stats::{Cause, Spent};
+
+/// A command that holds its die.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    from_ns: u64,
+    end_ns: u64,
+    cause: Cause,
+    /// What the die had done before it.
+    before: Spent,
+}
+
+impl Held {
+    /// What the die has done by then.
+    fn spent(&self, time_ns: u64) -> Spent {
+        let mut spent = self.before;
+        spent.add(self.cause, time_ns.clamp(self.from_ns, self.end_ns) - self.from_ns);
+        spent
+    }
+}
+
+/// The commands of a die that are not done, the last one that is done, and their account.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Backlog(VecDeque<Held>);
+
+impl Backlog {
+    /// What the die does from `now_ns` to `until_ns`, at which the last command has begun. Forgets what was done before.
+    pub(super) fn between(&mut self, now_ns: u64, until_ns: u64) -> Spent {
+        while self.0.len() > 1 && self.0[0].end_ns <= now_ns {
+            self.0.pop_front();
+        }
+        let (Some(first), Some(last)) = (self.0.front(), self.0.back()) else { return Spent::default() };
+        last.spent(until_ns).since(&first.spent(now_ns))
+    }
+
+    /// One more command.
+    pub(super) fn push(&mut self, from_ns: u64, end_ns: u64, cause: Cause) {
+        let before = self.0.back().map_or_else(Spent::default, |last| last.spent(last.end_ns));
+        self.0.push_back(Held { from_ns, end_ns, cause, before });
+    }
+}

@@ -1,0 +1,62 @@
+//! The oldest command that can start at once: not the second of a chain whose first is not done, not one that depends on a
+//! command before it, and no program while the bus is in use. If none can, the oldest that only waits for the bus.
+//! Commands that write to a unit keep their order; a read keeps its place towards those that write or erase its page.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Chain, Queue, Queued};
+use crate::nand::CommandKind;
+
+/// How far it looks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// Commands of a die's queue among which it chooses.
+    #[schemars(range(min = 1, max = 1024))]
+    pub window: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { window: 32 }
+    }
+}
+
+/// The policy with its number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutOfOrder {
+    window: usize,
+}
+
+impl OutOfOrder {
+    pub(super) fn new(own: &Config) -> Self {
+        Self { window: own.window as usize }
+    }
+
+    /// See [`super::Scheduler::pick`].
+    pub(super) fn pick(self, queue: &Queue, bus_is_free: bool) -> usize {
+        let mut second = None;
+        for (place, queued) in queue.iter().enumerate().take(self.window) {
+            let waits = matches!(queued.chain, Chain::Second { .. });
+            if waits || queue.iter().take(place).any(|before| depends(queued, before)) {
+                continue;
+            }
+            if bus_is_free || queued.command.kind != CommandKind::Program {
+                return place;
+            }
+            second.get_or_insert(place);
+        }
+        second.unwrap_or(0)
+    }
+}
+
+/// Whether a command may not pass one before it.
+fn depends(queued: &Queued, before: &Queued) -> bool {
+    let is_read = |queued: &Queued| queued.command.kind == CommandKind::Read;
+    match (is_read(queued), is_read(before)) {
+        (true, true) => false,
+        (false, false) => queued.pages.same_unit(&before.pages),
+        (true, false) | (false, true) => queued.pages.overlaps(&before.pages),
+    }
+}

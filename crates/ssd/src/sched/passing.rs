@@ -1,0 +1,97 @@
+//! How far a read moves ahead of what waits before it: what the schedulers that prefer reads have in common.
+
+use std::borrow::Cow;
+
+use super::{Queue, Queued};
+use crate::nand::CommandKind;
+
+/// What a read passes, besides writes to other pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passing {
+    /// Estimated latency over which it does not push a write, ns.
+    pub(super) write_bound_ns: u64,
+    /// Copies and erases of collections that wait.
+    pub(super) collections: bool,
+    /// Reads that wait for a write to their page.
+    pub(super) hindered_reads: bool,
+    /// Copies that have begun: it gets in between two of them.
+    pub(super) interrupts_copies: bool,
+}
+
+impl Passing {
+    /// The place of a command that arrives; see [`super::Scheduler::place`].
+    #[inline]
+    pub(super) fn place(&self, queue: &Queue, arriving: &Queued, now_ns: u64, ahead_ns: u64) -> usize {
+        if !arriving.is_awaited_read() {
+            return queue.len();
+        }
+        let mut place = queue.settled;
+        if queue.may_write(&arriving.pages) {
+            place = Self::after_own_writes(queue, arriving).max(place);
+        }
+        if self.write_bound_ns < u64::MAX {
+            place = self.after_bound(queue, arriving, now_ns, ahead_ns, place);
+        }
+        place
+    }
+
+    /// The commands at the front that no read passes, after the queue has changed.
+    #[inline]
+    pub(super) fn settle(&self, queue: &mut Queue, inserted: Option<usize>) {
+        // What is not passed settles all before it.
+        if let Some(place) = inserted
+            && queue.get(place).is_some_and(|queued| self.stops(queued))
+        {
+            queue.settled = queue.settled.max(place + 1);
+        }
+        if self.hindered_reads {
+            while queue.get(queue.settled).is_some_and(Queued::is_awaited_read) {
+                queue.settled += 1;
+            }
+        }
+    }
+
+    /// Whether no read passes this command.
+    fn stops(&self, queued: &Queued) -> bool {
+        match queued.command.kind {
+            CommandKind::Read => !self.hindered_reads,
+            CommandKind::Program | CommandKind::Rewrite => false,
+            CommandKind::Copies | CommandKind::Erase => !self.collections,
+        }
+    }
+
+    /// The place behind the last command that writes a page of the read, and behind reads that wait for the same.
+    fn after_own_writes(queue: &Queue, read: &Queued) -> usize {
+        let mut pages = Cow::Borrowed(&read.pages);
+        for (place, before) in queue.iter().enumerate().skip(queue.settled).rev() {
+            let kind = before.command.kind;
+            if matches!(kind, CommandKind::Read | CommandKind::Erase) || !before.pages.overlaps(&pages) {
+                continue;
+            }
+            if kind == CommandKind::Copies {
+                // Until its block is erased, a page is also where it was moved from.
+                pages = Cow::Owned(pages.before(&before.pages));
+                continue;
+            }
+            let hindered = queue.iter().skip(place + 1).take_while(|next| next.is_awaited_read());
+            return place + 1 + hindered.count();
+        }
+        0
+    }
+
+    /// The place, `first` or later, behind the last write whose estimated latency would pass the bound.
+    fn after_bound(&self, queue: &Queue, read: &Queued, now_ns: u64, ahead_ns: u64, first: usize) -> usize {
+        // When the write before would be done: all before it, and the read, are.
+        let mut done_ns = now_ns + ahead_ns + queue.service_ns() + read.command.total_ns();
+        let mut place = queue.len();
+        for before in queue.iter().skip(first).rev() {
+            let is_write = matches!(before.command.kind, CommandKind::Program | CommandKind::Rewrite);
+            if is_write && done_ns - before.arrived_ns > self.write_bound_ns {
+                break;
+            }
+            done_ns -= before.command.total_ns();
+            place -= 1;
+        }
+        place
+    }
+}

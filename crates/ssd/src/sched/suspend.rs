@@ -1,0 +1,71 @@
+//! Reads ahead of writes that wait, and of the one that runs: a program, a page copy or an erase whose array is busy is
+//! suspended while reads that came meanwhile run, and resumed after them (Wu & He, FAST 2012). Suspending takes
+//! `sched.suspend_time` before the die is free, and resuming `sched.resume_time` more than what was left. A command is
+//! suspended at most `sched.max_suspensions` times, and a write only within `sched.write_bound`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Passing, Queued, Running, SchedConfig};
+use crate::quantity::Nanos;
+
+/// What a suspension costs, and how often it may be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// Time from the decision to suspend a command to the die being free.
+    pub suspend_time: Nanos,
+    /// Time that a suspended command takes more each time that it goes on.
+    pub resume_time: Nanos,
+    /// How often a command is suspended at most.
+    pub max_suspensions: u32,
+    /// Whether reads get the bus of their channel before programs that wait for it.
+    pub bus_reads_first: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { suspend_time: Nanos(0), resume_time: Nanos(0), max_suspensions: 10, bus_reads_first: true }
+    }
+}
+
+/// The policy with its numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspend {
+    pub(super) passing: Passing,
+    pub(super) stop_ns: u64,
+    pub(super) resume_ns: u64,
+    max_suspensions: u32,
+    pub(super) bus_reads_first: bool,
+}
+
+impl Suspend {
+    pub(super) fn new(own: &Config, config: &SchedConfig) -> Self {
+        Self {
+            passing: Passing {
+                write_bound_ns: config.write_bound.ns(),
+                collections: true,
+                hindered_reads: false,
+                interrupts_copies: true,
+            },
+            stop_ns: own.suspend_time.0,
+            resume_ns: own.resume_time.0,
+            max_suspensions: own.max_suspensions,
+            bus_reads_first: own.bus_reads_first,
+        }
+    }
+
+    /// See [`super::Scheduler::gives_way`].
+    pub(super) fn gives_way(&self, running: &Running, read: &Queued) -> bool {
+        running.between_copies
+            || running.suspensions < self.max_suspensions
+                && running.left_ns > self.stop_ns
+                && self.goes_on_with(running, read)
+    }
+
+    /// Whether the write that is paused, or would be, still keeps to its bound after the read.
+    pub(super) fn goes_on_with(&self, paused: &Running, read: &Queued) -> bool {
+        let rest_ns = self.stop_ns + read.command.total_ns() + self.resume_ns + paused.left_ns;
+        !paused.is_write || paused.age_ns.saturating_add(rest_ns) <= self.passing.write_bound_ns
+    }
+}
