@@ -134,9 +134,10 @@ impl Scheduler {
         }
     }
 
-    /// The place in the queue for a command that arrives at `now_ns`; `ahead_ns` is what the command that runs still takes.
+    /// The place in the queue for a command that arrives at `now_ns`; `ahead_ns` is what the command that runs still takes. A
+    /// read that passes the copy of its page reads it where it was.
     #[inline]
-    pub(crate) fn place(&self, queue: &Queue, arriving: &Queued, now_ns: u64, ahead_ns: u64) -> usize {
+    pub(crate) fn place(&self, queue: &Queue, arriving: &mut Queued, now_ns: u64, ahead_ns: u64) -> usize {
         match self {
             Scheduler::Fifo | Scheduler::OutOfOrder(_) => queue.len(),
             Scheduler::Reads(passing) => passing.place(queue, arriving, now_ns, ahead_ns),
