@@ -114,7 +114,7 @@ fn every_read_and_write_of_the_paper_s_drive_is_done_when_the_model_says() {
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
-    assert!(differ.get() > 100, "the scheduler changes too few of the streams: {}", differ.get());
+    assert!(differ.get() > 40, "the scheduler changes too few of the streams: {}", differ.get());
 }
 
 #[test]
@@ -147,5 +147,5 @@ fn every_suspension_is_the_model_s() {
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
-    assert!(suspended.get() > 100, "too few of the streams have a suspension: {}", suspended.get());
+    assert!(suspended.get() > 40, "too few of the streams have a suspension: {}", suspended.get());
 }

@@ -9,6 +9,8 @@
 mod die;
 mod pause;
 #[cfg(test)]
+mod slices;
+#[cfg(test)]
 mod tests;
 
 use std::cmp::Reverse;
