@@ -14,6 +14,8 @@ mod queue;
 mod read_first;
 mod read_priority;
 mod suspend;
+#[cfg(test)]
+mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
