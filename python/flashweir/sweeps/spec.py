@@ -29,7 +29,11 @@ TAKEN = ("runs", "failed", "metric", "alternative", "baseline", "n", "mean", "me
 # A workload that suits every drive and every warm-up.
 PROBE = {"name": None, "spec": "random:span=4KiB,count=1000000000000"}
 # Drives whose results have numbers of their own.
-PROBED = ({"clock": "lock-step", "ftl.kind": "log-block"}, {"ftl.kind": "fast"})
+PROBED = (
+    {"clock": "lock-step", "ftl.kind": "log-block"},
+    {"ftl.kind": "fast"},
+    {"sched.kind": "read-first", "host.mode": "open"},
+)
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 

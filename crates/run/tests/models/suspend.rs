@@ -3,7 +3,9 @@
 //!
 //! Written from what the simulator says of `sched.kind=suspend`: a suspension takes `stop` before the die is free and `resume`
 //! more than was left; there are at most `most` of a program; a program is only suspended, and stays so, while the read that
-//! goes before it leaves it within the bound; one that would be over before it is suspended is left alone.
+//! goes before it leaves it within the bound; one that would be over before it is suspended is left alone. Neither is it
+//! suspended if the read would wait no longer for it than it and the writes that wait, weighted, for the read. What comes at an
+//! instant comes before the die takes its next command.
 
 use std::collections::VecDeque;
 
@@ -18,6 +20,7 @@ pub(crate) struct Device {
     pub(crate) resume: u64,
     pub(crate) most: u32,
     pub(crate) bound: u64,
+    pub(crate) weight: f64,
 }
 
 /// A program that has begun.
@@ -62,28 +65,30 @@ pub(crate) fn completions(device: Device, accesses: &[Access]) -> (Vec<u64>, u64
         done: vec![0; accesses.len()],
         suspensions: 0,
     };
-    let mut next = 0;
+    let (mut next, mut now) = (0, 0);
     loop {
         let end = match run.die {
             Die::Idle => None,
             Die::Reads(_, end) | Die::Programs(_, end) | Die::Stops(end) => Some(end),
         };
         let arrival = accesses.get(next).map(|access| access.time);
+        if matches!(run.die, Die::Idle) && arrival != Some(now) && run.can_go_on() {
+            run.go_on(now);
+            continue;
+        }
         match (end, arrival) {
             (Some(end), arrival) if arrival.is_none_or(|arrival| end <= arrival) => {
+                now = end;
                 if let Die::Reads(access, end) | Die::Programs(Begun { access, .. }, end) = run.die {
                     run.done[access] = end;
                 }
-                run.go_on(end);
+                run.die = Die::Idle;
             }
             (_, Some(arrival)) => {
-                let place = run.place(next, arrival);
+                now = arrival;
+                let place = run.place(next, now);
                 run.waiting.insert(place, next);
-                if matches!(run.die, Die::Idle) {
-                    run.go_on(arrival);
-                } else {
-                    run.suspend(arrival);
-                }
+                run.suspend(now);
                 next += 1;
             }
             (_, None) => return (run.done, run.suspensions),
@@ -103,9 +108,12 @@ impl Run<'_> {
         (read.reads && read.page != program.page).then_some(first)
     }
 
+    fn can_go_on(&self) -> bool {
+        self.suspended.is_some() || !self.waiting.is_empty()
+    }
+
     /// The die is free.
     fn go_on(&mut self, now: u64) {
-        self.die = Die::Idle;
         if let Some(begun) = self.suspended {
             let read = self.first_read(&begun).filter(|read| {
                 let age = now - self.accesses[begun.access].time;
@@ -128,19 +136,17 @@ impl Run<'_> {
 
     /// Suspends the program that runs for the read that waits first, if it may.
     fn suspend(&mut self, now: u64) {
-        let Device { stop, resume, most, bound, .. } = self.device;
+        let Device { stop, resume, most, bound, weight, .. } = self.device;
         let Die::Programs(begun, end) = self.die else { return };
         let Some(read) = self.first_read(&begun) else { return };
         let left = end - now;
         let latency = now - self.accesses[begun.access].time + stop + self.service(read) + resume + left;
-        if begun.suspensions < most && left > stop && latency <= bound {
+        let writes = 1 + self.waiting.iter().filter(|waits| !self.accesses[**waits].reads).count();
+        let cost = weight * writes as f64 * (stop + self.service(read) + resume) as f64;
+        if begun.suspensions < most && left > stop && latency <= bound && left as f64 > cost {
             self.suspensions += 1;
             self.suspended = Some(Begun { suspensions: begun.suspensions + 1, left: left + resume, ..begun });
-            if stop > 0 {
-                self.die = Die::Stops(now + stop);
-            } else {
-                self.go_on(now);
-            }
+            self.die = if stop > 0 { Die::Stops(now + stop) } else { Die::Idle };
         }
     }
 
@@ -175,10 +181,13 @@ mod tests {
 
     #[test]
     fn a_suspension_by_hand() {
-        let device = Device { read: 20, program: 200, stop: 5, resume: 3, most: 1, bound: 1000 };
+        let device = Device { read: 20, program: 200, stop: 5, resume: 3, most: 1, bound: 1000, weight: 0.0 };
         let accesses = [(0, false, 0), (50, true, 1), (60, true, 2), (90, true, 3)];
         let accesses = accesses.map(|(time, reads, page)| Access { time, reads, page });
         // Stopped from 50 to 55, reads until 95 and 115, then 150 + 3 to go.
         assert_eq!(completions(device, &accesses), (vec![268, 75, 95, 115], 1));
+        // 150 to go are more than 28, and less than ten times that.
+        assert_eq!(completions(Device { weight: 1.0, ..device }, &accesses).1, 1);
+        assert_eq!(completions(Device { weight: 10.0, ..device }, &accesses), (vec![200, 220, 240, 260], 0));
     }
 }

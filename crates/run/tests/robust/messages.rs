@@ -63,7 +63,7 @@ fn every_refusal_of_the_table_is_reached() {
     const DFTL: Setting<'_> = ("ftl.kind", "dftl");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 56] = [
+    let examples: [&[Setting<'_>]; 57] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -80,6 +80,7 @@ fn every_refusal_of_the_table_is_reached() {
         &[("sched.preempt_gc", "true")],
         &[("sched.kind", "suspend"), ("sched.preempt_gc", "true"), ("host.queue_depth", "2")],
         &[("sched.kind", "read-first"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
+        &[("sched.kind", "suspend"), ("sched.write_weight", "-1"), ("host.queue_depth", "2")],
         &[("sched.kind", "suspend"), ("sched.resume_time", "7200s")],
         &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("host.queue_depth", "2")],
         &[("sched.kind", "out-of-order"), ("sched.window", "0"), ("dies", "2")],

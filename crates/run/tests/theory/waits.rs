@@ -95,6 +95,8 @@ fn reads_suspend_writes() {
             .set("timing.read", "125us")
             .set("timing.program", "300us")
             .set("sched.kind", "suspend")
+            .set("sched.resume_time", 0)
+            .set("sched.write_weight", 0)
             .set("sched.max_suspensions", u32::MAX);
         let outcome = run(&drive, reads, writes);
         let (read, write) = preemptive_responses(Class::fixed(reads, 125.0), Class::fixed(writes, 300.0));

@@ -56,6 +56,8 @@ pub(crate) struct Queue {
     rest: VecDeque<Queued>,
     /// Service times of all, ns.
     service_ns: u64,
+    /// Those that are not awaited reads.
+    others: u32,
     /// Pages that will be written by those waiting: unit and page, and how often.
     writing: BTreeMap<(u32, u32), u32>,
 }
@@ -105,6 +107,11 @@ impl Queue {
         }
     }
 
+    /// Commands that wait and are not reads that the host waits for.
+    pub(crate) fn others(&self) -> u32 {
+        self.others
+    }
+
     /// Service times of all that wait, ns.
     pub(super) fn service_ns(&self) -> u64 {
         self.service_ns
@@ -114,6 +121,7 @@ impl Queue {
     #[inline]
     pub(crate) fn insert(&mut self, place: usize, queued: Queued) {
         self.service_ns += queued.command.total_ns();
+        self.others += u32::from(!queued.is_awaited_read());
         if queued.writes() {
             for page in queued.pages.each() {
                 *self.writing.entry(page).or_default() += 1;
@@ -134,6 +142,7 @@ impl Queue {
         let queued =
             if place < settled { self.settled.remove(place) } else { self.rest.remove(place - settled) }?;
         self.service_ns -= queued.command.total_ns();
+        self.others -= u32::from(!queued.is_awaited_read());
         if queued.writes() {
             for page in queued.pages.each() {
                 if let Entry::Occupied(mut times) = self.writing.entry(page) {

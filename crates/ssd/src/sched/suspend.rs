@@ -3,6 +3,11 @@
 //! `sched.suspend_time` before the die is free, and resuming `sched.resume_time` more than what was left. A command is
 //! suspended at most `sched.max_suspensions` times, and not if it would be done before the die is free; a write is suspended, and
 //! stays so, only while the read that goes before it leaves it within `sched.write_bound`.
+//!
+//! With `sched.write_weight` above 0 a command that is nearly done is left to end: it is suspended only if what the read
+//! would wait for it is more than what it and all else that waits, but for reads, would wait for the read (suspension included),
+//! weighted.
+//! At 1 each suspension shortens the sum of all waits; the rule is that of the shortest remaining time, for a die.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +23,10 @@ pub struct Config {
     pub suspend_time: Nanos,
     /// Time that a suspended command takes more each time that it goes on.
     pub resume_time: Nanos,
+    /// What the wait of a write counts when that of a read counts 1: a command is suspended if the read would wait longer
+    /// for it than it, and all that wait behind it, for the read. 0: always.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub write_weight: f64,
     /// How often a command is suspended at most.
     pub max_suspensions: u32,
     /// Whether reads get the bus of their channel before programs that wait for it.
@@ -26,7 +35,13 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { suspend_time: Nanos(0), resume_time: Nanos(0), max_suspensions: 10, bus_reads_first: true }
+        Self {
+            suspend_time: Nanos(0),
+            resume_time: Nanos(5_000),
+            write_weight: 1.0,
+            max_suspensions: 10,
+            bus_reads_first: true,
+        }
     }
 }
 
@@ -36,6 +51,7 @@ pub(crate) struct Suspend {
     pub(super) passing: Passing,
     pub(super) stop_ns: u64,
     pub(super) resume_ns: u64,
+    write_weight: f64,
     max_suspensions: u32,
     pub(super) bus_reads_first: bool,
 }
@@ -51,6 +67,7 @@ impl Suspend {
             },
             stop_ns: own.suspend_time.0,
             resume_ns: own.resume_time.0,
+            write_weight: own.write_weight,
             max_suspensions: own.max_suspensions,
             bus_reads_first: own.bus_reads_first,
         }
@@ -61,7 +78,14 @@ impl Suspend {
         running.between_copies
             || running.suspensions < self.max_suspensions
                 && running.left_ns > self.stop_ns
+                && running.left_ns as f64 > self.cost_ns(running, read)
                 && self.keeps_bound(running, read, self.stop_ns + self.resume_ns)
+    }
+
+    /// What the writes would wait for the read, weighted, ns.
+    fn cost_ns(&self, running: &Running, read: &Queued) -> f64 {
+        let delay_ns = self.stop_ns + read.command.total_ns() + self.resume_ns;
+        self.write_weight * f64::from(running.writes) * delay_ns as f64
     }
 
     /// Whether the command that is paused still keeps to its bound after the read.

@@ -178,13 +178,21 @@ fn a_suspension_is_worth_it_while_more_is_left_than_stopping_takes_and_the_bound
         suspend_time: Nanos(7),
         resume_time: Nanos(5),
         max_suspensions: 2,
+        write_weight: 0.0,
         ..Default::default()
     };
     let suspend = |bound| {
         let config = SchedConfig { write_bound: Bound(bound), ..SchedConfig::default() };
         suspend::Suspend::new(&own, &config)
     };
-    let running = Running { is_write: true, between_copies: false, age_ns: 100, left_ns: 50, suspensions: 1 };
+    let running = Running {
+        is_write: true,
+        between_copies: false,
+        age_ns: 100,
+        left_ns: 50,
+        suspensions: 1,
+        writes: 1,
+    };
     let free = suspend(None);
     assert!(free.gives_way(&running, &read(1)));
     assert!(!free.gives_way(&Running { suspensions: 2, ..running }, &read(1)), "at most twice");

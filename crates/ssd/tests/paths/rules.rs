@@ -23,9 +23,19 @@ const SCHEDULERS: [Scheduler; 10] = [
     &[("sched.kind", "read-first"), ("sched.preempt_gc", "true")],
     &[("sched.kind", "read-priority")],
     &[("sched.kind", "read-priority"), ("sched.preempt_gc", "true")],
-    &[("sched.kind", "suspend")],
-    &[("sched.kind", "suspend"), ("sched.suspend_time", "7us"), ("sched.resume_time", "5us")],
-    &[("sched.kind", "suspend"), ("sched.write_bound", "3ms"), ("sched.max_suspensions", "2")],
+    &[("sched.kind", "suspend"), ("sched.write_weight", "0"), ("sched.resume_time", "0")],
+    &[
+        ("sched.kind", "suspend"),
+        ("sched.suspend_time", "7us"),
+        ("sched.resume_time", "5us"),
+        ("sched.write_weight", "0.3"),
+    ],
+    &[
+        ("sched.kind", "suspend"),
+        ("sched.resume_time", "0"),
+        ("sched.write_bound", "3ms"),
+        ("sched.max_suspensions", "2"),
+    ],
     &[("sched.kind", "out-of-order"), ("sched.window", "5")],
 ];
 
@@ -180,6 +190,9 @@ fn a_write_is_done_within_the_bound_or_when_it_is_first_come_first_served() {
             let mut settings = drive(shape, &[("ftl.kind", "direct")]);
             let fifo = with(&settings, &[]).expect("legal");
             settings.extend([("sched.kind", kind.to_owned()), ("sched.write_bound", bound.to_string())]);
+            if kind == "suspend" {
+                settings.extend([("sched.resume_time", "0".into()), ("sched.write_weight", "0".into())]);
+            }
             let bounded = with(&settings, &[]).expect("legal");
             let (stats, records) = ran(&bounded, &requests)?;
             let (first, in_turn) = ran(&fifo, &requests)?;

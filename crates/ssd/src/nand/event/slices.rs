@@ -48,7 +48,9 @@ fn mean_wait(
         let uniform = ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
         arrival_ns -= libm::log(uniform) * gap_ns;
         let now_ns = crate::quantity::round_to_u64(arrival_ns);
-        while events.next_ns().is_some_and(|next| next <= now_ns) {
+        while events.next_ns().is_some_and(|next| next <= now_ns)
+            || events.is_ready() && events.now_ns < now_ns
+        {
             events.step();
         }
         events.now_ns = now_ns;

@@ -209,7 +209,9 @@ impl Maker {
         for _ in 0..count {
             let wait_ns = if self.draw.below(3) == 0 { 0 } else { self.draw.below(400) };
             let now_ns = self.events.now_ns + wait_ns;
-            while self.events.next_ns().is_some_and(|next| next <= now_ns) {
+            while self.events.next_ns().is_some_and(|next| next <= now_ns)
+                || self.events.is_ready() && self.events.now_ns < now_ns
+            {
                 self.events.step();
             }
             self.events.now_ns = now_ns;
@@ -374,9 +376,19 @@ fn every_command_finds_on_flash_what_it_counts_on() {
         &[("sched.kind", "read-first"), ("sched.preempt_gc", "true"), ("sched.write_bound", "2us")],
         &[("sched.kind", "read-priority")],
         &[("sched.kind", "read-priority"), ("sched.preempt_gc", "true")],
-        &[("sched.kind", "suspend")],
-        &[("sched.kind", "suspend"), ("sched.suspend_time", "7ns"), ("sched.resume_time", "3ns")],
-        &[("sched.kind", "suspend"), ("sched.write_bound", "1us"), ("sched.max_suspensions", "2")],
+        &[("sched.kind", "suspend"), ("sched.write_weight", "0"), ("sched.resume_time", "0")],
+        &[
+            ("sched.kind", "suspend"),
+            ("sched.suspend_time", "7ns"),
+            ("sched.resume_time", "3ns"),
+            ("sched.write_weight", "0.5"),
+        ],
+        &[
+            ("sched.kind", "suspend"),
+            ("sched.resume_time", "0"),
+            ("sched.write_bound", "1us"),
+            ("sched.max_suspensions", "2"),
+        ],
         &[("sched.kind", "out-of-order")],
         &[("sched.kind", "out-of-order"), ("sched.window", "3")],
     ];
