@@ -4,6 +4,7 @@
 mod managed;
 mod matrix;
 mod power;
+mod rules;
 
 use flashweir_ssd::config::layers::{Layer, resolve};
 use std::collections::BTreeMap;
@@ -180,6 +181,8 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
         assert!(recorded.dirty_pages.iter().all(|dirty| dirty.time_ns >= settled), "slice {number}");
         assert!(recorded.full.iter().all(|full| full.start_ns >= settled), "slice {number}");
         all.commands.extend(recorded.commands);
+        assert!(recorded.pauses.iter().all(|pause| pause.end_ns >= settled), "slice {number}");
+        all.pauses.extend(recorded.pauses);
         assert!(recorded.transfers.iter().all(|transfer| transfer.start_ns >= settled), "slice {number}");
         all.transfers.extend(recorded.transfers);
         all.issues.extend(recorded.issues);
