@@ -123,12 +123,17 @@ impl<P: Probe> Timeline<P> {
                 arrived_ns: now_ns,
                 start_ns,
                 end_ns,
+                resumed_ns: start_ns,
                 passed: 0,
                 pauses: 0,
                 parts,
                 request: (command.purpose == Purpose::Host).then_some(self.request),
             };
             self.probe.command(command, &course);
+            if start_ns > now_ns {
+                self.probe.queue(now_ns, command.die, 1);
+                self.probe.queue(start_ns, command.die, -1);
+            }
             command.tell_transfers(start_ns, &mut self.probe);
         }
         if command.awaited {

@@ -385,7 +385,11 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
         let mut recorded = self.line.probe.take();
         self.core.content.put_times(&mut recorded);
         let settled_ns = self.line.settled_ns(self.now_ns).min(self.now_ns);
-        Recorded { settled_ns: settled_ns.min(self.full_since_ns.unwrap_or(u64::MAX)), ..recorded }
+        Recorded {
+            settled_ns: settled_ns.min(self.full_since_ns.unwrap_or(u64::MAX)),
+            queues_settled_ns: self.now_ns,
+            ..recorded
+        }
     }
 
     fn snapshot(&mut self) -> Box<dyn Drive> {

@@ -73,6 +73,11 @@ impl<P: Probe> Events<P> {
         let since_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
         die.awaits = 0;
+        if P::ON
+            && let Some(active) = &die.current
+        {
+            self.probe.hold(active.hold(since_ns));
+        }
         die.paused = die.current.take().map(|mut active| {
             active.pauses += 1;
             Paused { active, phase, left_ns, since_ns }
@@ -90,6 +95,10 @@ impl<P: Probe> Events<P> {
         let die = &mut self.dies[number as usize];
         let Some(active) = die.current.take() else { return };
         self.counts.recalls += 1;
+        if P::ON {
+            self.probe.hold(active.hold(self.now_ns));
+            self.probe.queue(self.now_ns, number, 1);
+        }
         die.queue.insert(1, active.queued);
         self.start(number);
     }
@@ -110,7 +119,7 @@ impl<P: Probe> Events<P> {
         self.book(number);
         let now_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
-        let Some(Paused { active, phase, left_ns, since_ns }) = die.paused.take() else { return };
+        let Some(Paused { mut active, phase, left_ns, since_ns }) = die.paused.take() else { return };
         if P::ON {
             let Command { kind, purpose, .. } = active.queued.command;
             self.probe.pause(PauseRecord {
@@ -123,6 +132,7 @@ impl<P: Probe> Events<P> {
                 request: (purpose == Purpose::Host).then_some(active.queued.request),
             });
         }
+        active.resumed_ns = now_ns;
         die.current = Some(active);
         self.enter(number, phase, left_ns);
         self.start(number);
