@@ -43,6 +43,8 @@ pub(crate) struct Events<P> {
     heap: BinaryHeap<Reverse<(u64, u64, Event)>>,
     sequence: u64,
     touched: Pages,
+    /// Dies that may start a command when everything else of this instant has happened.
+    ready: Vec<u32>,
     counts: SchedCounts,
     pub(crate) now_ns: u64,
     pub(crate) usage: Usage,
@@ -74,6 +76,7 @@ impl<P: Probe> Events<P> {
             heap: BinaryHeap::new(),
             sequence: 0,
             touched: Pages::default(),
+            ready: Vec::new(),
             counts: SchedCounts::default(),
             now_ns: 0,
             usage: Usage::new(dies, geometry.dies_per_channel()),
@@ -118,8 +121,12 @@ impl<P: Probe> Events<P> {
         self.heap.peek().map(|Reverse((time, ..))| *time)
     }
 
-    /// Lets the next event happen. Returns whether there was one.
+    /// Lets the next event happen; commands start after all events of an instant. Returns whether there was anything.
     pub(crate) fn step(&mut self) -> bool {
+        if !self.ready.is_empty() && self.next_ns() != Some(self.now_ns) {
+            self.dispatch();
+            return true;
+        }
         let Some(Reverse((time, number, event))) = self.heap.pop() else { return false };
         self.now_ns = time;
         match event {
@@ -170,8 +177,28 @@ impl<P: Probe> Events<P> {
         }
     }
 
-    /// Starts whatever the die can start now.
+    /// Whether commands are to start before time goes on.
+    pub(crate) fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Everything else of this instant has happened: starts commands.
+    pub(crate) fn dispatch(&mut self) {
+        for number in std::mem::take(&mut self.ready) {
+            self.start_now(number);
+        }
+    }
+
+    /// Starts whatever the die can start: at once in the order of arrival, else among all that has arrived at this instant.
     fn start(&mut self, number: u32) {
+        if self.scheduler.reorders() {
+            self.ready.push(number);
+        } else {
+            self.start_now(number);
+        }
+    }
+
+    fn start_now(&mut self, number: u32) {
         let die = &mut self.dies[number as usize];
         if die.loading.is_some() {
             return;

@@ -4,7 +4,8 @@
 //! of those waiting runs when the die is free, and [`Scheduler::gives_way`] whether a command that runs is paused for the
 //! read at the head of the queue. Whatever the order, a command never passes one that it depends on: a read never passes a
 //! command that writes its page, and commands that write to a unit keep their order. Commands carry the pages they touch
-//! only for schedulers that reorder. Policies decide; the queue, the pauses and the times are the engine's.
+//! only for schedulers that reorder; with these, commands start when everything else of an instant has happened, so that what
+//! arrives together is put in order before any of it starts. Policies decide; the queue, the pauses and the times are the engine's.
 
 mod fifo;
 mod out_of_order;

@@ -155,7 +155,9 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
 
     /// Lets everything happen that is due by `time`.
     fn advance_to(&mut self, time: u64) -> Result<(), RunError> {
-        while self.events.next_ns().is_some_and(|next| next <= time) {
+        while self.events.next_ns().is_some_and(|next| next <= time)
+            || self.events.is_ready() && self.events.now_ns < time
+        {
             self.advance()?;
         }
         Ok(())

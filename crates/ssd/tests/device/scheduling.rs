@@ -29,12 +29,17 @@ fn reads_pass_writes_that_wait() {
 #[test]
 fn a_read_passes_nothing_that_has_started() {
     // It arrives one ns before the die is free, just then, and after the next program has begun.
-    for (arrival, end) in
-        [(WRITE - 1, WRITE + FETCH), (WRITE, 2 * WRITE + FETCH), (WRITE + 1, 2 * WRITE + FETCH)]
+    for (arrival, end) in [(WRITE - 1, WRITE + FETCH), (WRITE, WRITE + FETCH), (WRITE + 1, 2 * WRITE + FETCH)]
     {
         let outcome = run(&READ_PRIORITY, &[write(0, 0), write(0, 1), read(arrival, 9)]);
         assert_eq!(outcome.completions()[2], end, "arrival at {arrival}");
     }
+}
+
+#[test]
+fn what_arrives_at_one_instant_is_ordered_before_any_of_it_starts() {
+    let outcome = run(&READ_PRIORITY, &[write(0, 0), read(0, 9), read(0, 10)]);
+    assert_eq!(outcome.completions(), [2 * FETCH + WRITE, FETCH, 2 * FETCH]);
 }
 
 #[test]
