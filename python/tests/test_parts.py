@@ -74,6 +74,11 @@ def test_waits_are_told_by_cause() -> None:
     assert waits["dies on a bus"]["read"].wait_bus > 0
     assert waits["a map on flash"]["read"].mapping > 0
     assert waits["a buffer"]["write"].buffer > 0 == waits["a buffer"]["write"].flash
+    for name in ("lock step without a buffer", "a planner in lock step"):
+        one = waits[name]["write"]
+        assert min(one.wait_gc, one.wait_erase, one.wait_write, one.flash) > 0, "its unit collected, or wrote others"
+        assert one.wait_gc > one.host_queue
+    assert waits["lock step without a buffer"]["read"].host_queue == 0, "it waits for what is under way"
     assert waits["suspension"]["read"].waits < waits["dies on a bus"]["read"].waits
 
 

@@ -177,31 +177,34 @@ fn a_slice_within_another_is_on_its_lane() {
     let tracks: BTreeSet<_> = events(&trace).map(|(_, event)| event.track_uuid()).collect();
     assert_eq!(tracks.len(), 1);
     let descriptors = trace.packet.iter().filter_map(|packet| packet.track_descriptor.as_ref());
-    let on_demand: Vec<_> =
-        descriptors.filter(|track| track.name().starts_with("paused")).map(|track| track.name()).collect();
+    let names = descriptors.map(proto::TrackDescriptor::name);
+    let on_demand: Vec<_> = names.filter(|name| name.starts_with("paused")).collect();
     assert_eq!(on_demand, ["paused 0.1"], "others are not declared");
 }
 
 /// A slice of a run: track, name, start and end in ns, numbers by name.
 type Slice = (String, String, u64, u64, BTreeMap<String, u64>);
 
-/// Slices by their ends; those within one another are on one lane. Counters are values by time.
-fn taken_apart(trace: &Trace) -> (Vec<Slice>, BTreeMap<String, Vec<(u64, i64)>>) {
+/// Values of counters by time in ns, in the order of the file.
+type Counters = BTreeMap<String, Vec<(u64, i64)>>;
+
+/// Slices by their ends; those within one another are on one lane.
+fn taken_apart(trace: &Trace) -> (Vec<Slice>, Counters) {
     let (mut tracks, mut names, mut facts) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut open = BTreeMap::<u64, Vec<(String, u64, BTreeMap<String, u64>)>>::new();
-    let (mut slices, mut counters) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
+    let (mut slices, mut counters) = (Vec::new(), Counters::new());
     for packet in &trace.packet {
         if let Some(track) = &packet.track_descriptor {
             tracks.insert(track.uuid(), track.name().to_owned());
         }
-        for data in &packet.interned_data {
+        if let Some(data) = &packet.interned_data {
             names.extend(data.event_names.iter().map(|name| (name.iid(), name.name().to_owned())));
             let of_facts = &data.debug_annotation_names;
             facts.extend(of_facts.iter().map(|name| (name.iid(), name.name().to_owned())));
         }
         let (Some(event), Some(time)) = (&packet.track_event, packet.timestamp) else { continue };
         let lane = open.entry(event.track_uuid()).or_default();
-        let track = tracks[&event.track_uuid()].clone();
+        let on = tracks[&event.track_uuid()].clone();
         match event.r#type() {
             proto::SLICE_BEGIN => {
                 let args = event.debug_annotations.iter();
@@ -210,9 +213,9 @@ fn taken_apart(trace: &Trace) -> (Vec<Slice>, BTreeMap<String, Vec<(u64, i64)>>)
             }
             proto::SLICE_END => {
                 let (name, start, args) = lane.pop().expect("it has begun");
-                slices.push((track, name, start, time, args));
+                slices.push((on, name, start, time, args));
             }
-            _ => counters.entry(track).or_default().push((time, event.counter_value())),
+            _ => counters.entry(on).or_default().push((time, event.counter_value())),
         }
     }
     assert!(open.values().all(Vec::is_empty), "every slice ends");
@@ -262,7 +265,7 @@ fn a_die_shows_who_made_way_and_who_went_ahead() {
     assert_eq!(Some(pauses("suspended")), sched["suspensions"].as_u64());
     assert_eq!(Some(pauses("makes way")), sched["preemptions"].as_u64());
     assert!(pauses("suspended") > 100, "{sched}");
-    let mut paused = None;
+    let mut within_one = None;
     for (track, name, start, end, args) in on("paused") {
         if matches!(name.as_str(), "suspended" | "makes way") {
             let die = track.replace("paused", "die");
@@ -275,9 +278,9 @@ fn a_die_shows_who_made_way_and_who_went_ahead() {
             }
             assert!(reads > 0, "somebody made use of it");
             assert_eq!(busy_ns, end - start, "the die was not idle meanwhile");
-            *paused.get_or_insert(0) += 1;
+            *within_one.get_or_insert(0) += 1;
         } else {
-            assert_eq!(args.get("pauses").copied(), paused.take(), "{name} at {start}");
+            assert_eq!(args.get("pauses").copied(), within_one.take(), "{name} at {start}");
         }
     }
     assert_eq!(on("die").filter_map(|slice| slice.4.get("passed")).sum::<u64>(), sched["passed"]);

@@ -101,7 +101,7 @@ impl Picture {
         for held in held {
             match held {
                 Held::Last(command) => self.command(command)?,
-                Held::Before(hold) => self.hold(hold)?,
+                Held::Before(part) => self.hold(part)?,
             }
         }
         for transfer in &recorded.transfers {
