@@ -112,12 +112,18 @@ impl<P: Probe> Timeline<P> {
     /// Keeps account of a command that was handed over at `now_ns` to a die busy until `before`.
     fn follow(&mut self, now_ns: u64, command: &Command, start_ns: u64, before: u64, end_ns: u64) {
         let backlog = &mut self.backlogs[command.die as usize];
-        let mut parts = Parts::waited(&backlog.between(now_ns, start_ns), start_ns - now_ns);
-        backlog.push(start_ns.max(before), end_ns, Cause::of(command));
-        parts.flash = command.read_ns + command.program_ns;
-        parts.bus = command.bus_ns;
-        // It stood in the register behind a program.
-        parts.wait_write += end_ns - start_ns - parts.flash - parts.bus;
+        let (flash, bus) = (command.read_ns + command.program_ns, command.bus_ns);
+        let mut parts = Parts { flash, bus, ..Parts::default() };
+        if before <= now_ns {
+            backlog.restart(start_ns, end_ns, Cause::of(command));
+        } else {
+            if P::ON || command.awaited {
+                parts.add(&Parts::waited(&backlog.between(now_ns, start_ns), start_ns - now_ns));
+                // It stood in the register behind a program.
+                parts.wait_write += end_ns - start_ns - flash - bus;
+            }
+            backlog.push(start_ns.max(before), end_ns, Cause::of(command));
+        }
         if P::ON {
             let course = Course {
                 arrived_ns: now_ns,
@@ -138,8 +144,9 @@ impl<P: Probe> Timeline<P> {
         }
         if command.awaited {
             let parts = if command.purpose == Purpose::Mapping { parts.for_mapping() } else { parts };
-            let latest = (self.latest_ns, self.latest_parts).max((end_ns, parts));
-            self.latest_parts = latest.1;
+            if end_ns > self.latest_ns || end_ns == self.latest_ns && parts > self.latest_parts {
+                self.latest_parts = parts;
+            }
         }
     }
 }
