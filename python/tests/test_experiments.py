@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 
 from flashweir.reproduction import catalogue, curves
-from flashweir.reproduction.curves import Combination
+from flashweir.reproduction.curves import Pick
 from flashweir.sweeps.points import Planner, count_points, runs
 from flashweir.sweeps.spec import SweepSpec, known_columns, load
 
@@ -78,7 +78,7 @@ def test_curves_and_values_are_of_runs_that_there_are(experiment: catalogue.Expe
     spec = spec_of(experiment.sweep(quick=quick))
     axes = {axis.name for axis in spec.axes}
     for name, one in experiment.curves.items():
-        if isinstance(one, Combination):
+        if not isinstance(one, Pick):
             continue
         assert one.axes <= axes, name
         assert not one.y or one.y in (*known_columns(), *spec.derived), f"{name}: {one.y}"
@@ -92,6 +92,8 @@ def test_curves_and_values_are_of_runs_that_there_are(experiment: catalogue.Expe
         for part in claim.parts:
             known = {axis for curve in families[part.of] for axis in curve.of}
             assert set(part.at) <= known, part.says
+    for value in (value for value in experiment.values if value.quantiles is not None):
+        assert len(spec.seeds) >= 20, value.name
     for plot in experiment.plots:
         known = {axis for name in plot.curves for curve in families[name] for axis in curve.of}
         assert set(plot.at) <= known, plot.name

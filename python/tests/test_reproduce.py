@@ -115,8 +115,8 @@ def run(root: Path, *args: str, code: int | None = 0) -> Any:
 
 def test_json_has_a_row_a_value_and_a_row_a_claim(root: Path) -> None:
     found = run(root, "sample", "--quick", "--figure", "1", "--json", "-").json()
-    assert list(found) == ["paper", "rows", "shapes"]
-    assert found["paper"] == "sample"
+    assert list(found) == ["paper", "quick", "rows", "shapes"]
+    assert (found["paper"], found["quick"]) == ("sample", True)
     for row in found["rows"]:
         assert list(row) == ["name", "where", "published", "measured", "deviation", "unit", "ok", "tolerance"]
     by_name = {row["name"]: row for row in found["rows"]}

@@ -69,7 +69,8 @@ def _plot(chart: Plot, sheet: Sheet) -> Body:
     body.x_ticks = list(enumerate(categories)) if categories else _axis_ticks(chart.x, left, right, log=log_x)
     body.x_kind = "category" if categories else "number"
     legend, keyed = [], []
-    styles = looks([series.name for series in chart.series])
+    compared = {series.name: series.beside for series in chart.series if series.beside is not None}
+    styles = looks([series.name for series in chart.series], compared)
     for turn, (series, row, look) in enumerate(zip(chart.series, places, styles, strict=True)):
         if categories and len(chart.series) > 1:
             step = min(0.12, 0.7 / len(chart.series))
@@ -98,7 +99,7 @@ def _curve(axes: "Axes", series: Series, x: Sequence[float], look: Look, turn: i
     if look.mark:
         return axes.plot(xs, ys, color=look.colour, linestyle="--", linewidth=1.0, marker="None", zorder=1.5)[0]
     present = sum(not (math.isnan(a) or math.isnan(b)) for a, b in zip(xs, ys, strict=True))
-    few = present <= (1 if series.style == "steps" else FEW_POINTS)
+    few = present <= (1 if series.style == "steps" else FEW_POINTS) and series.beside is None
     marker = _MARKERS[turn % len(_MARKERS)] if series.style == "points" or few else "None"
     dash = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}[look.dash]
     return axes.plot(

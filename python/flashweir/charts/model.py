@@ -43,7 +43,8 @@ class Chart:
 class Series:
     """A curve or a set of points. `low` and `high` are interval ends, `labels` what each point is called.
 
-    "steps" hold each value up to the next x.
+    "steps" hold each value up to the next x. `beside` names the series that this one is compared with: it is dashed, in
+    that one's colour.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Series:
     high: Sequence[float | None] | None = None
     labels: Sequence[str] | None = None
     style: Literal["line", "steps", "points"] = "line"
+    beside: str | None = None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ seen as a thin line on white or on black; from the ninth curve on, the colours r
 cividis of Nunez, Anderton and Renslow, PLoS ONE 13(7), 2018. Both are made for readers with any kind of colour vision.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 Dash = Literal["solid", "dashed", "dotted"]
@@ -36,12 +36,20 @@ class Look(NamedTuple):
     mark: bool = False
 
 
-def looks(names: Sequence[str]) -> list[Look]:
-    """How each series of a figure looks: those with a meaning of their own as named, the rest in turn."""
+def looks(names: Sequence[str], beside: Mapping[str, str] | None = None) -> list[Look]:
+    """How each series of a figure looks: those with a meaning of their own as named, the rest in turn.
+
+    Args:
+        names: in the order of the figure.
+        beside: of some, the series that they are compared with and have the colour of; that comes first.
+    """
     found: list[Look] = []
     turn = 0
     for name in names:
-        if name.endswith(WARM_UP):
+        partner = (beside or {}).get(name)
+        if partner in names[: len(found)]:
+            found.append(Look(found[names.index(partner)].colour, "dashed"))
+        elif name.endswith(WARM_UP):
             # The mark of one run of several has the colour of the run.
             run = name.removesuffix(f": {WARM_UP}")
             colour = found[names.index(run)].colour if run in names[: len(found)] else MUTED

@@ -36,13 +36,15 @@ class Facts:
 class Table:
     """Named columns of any contents; columns of numbers are aligned to the right. Readers can sort by any column.
 
-    `rest` says where the rows are that a page would be too large with.
+    `rest` says where the rows are that a page would be too large with. One that `fits` breaks its texts into lines
+    rather than be wider than the page.
     """
 
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Content]]
     rest: str = ""
+    fits: bool = False
 
 
 @dataclass(frozen=True)

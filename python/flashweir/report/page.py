@@ -178,8 +178,9 @@ def _table(table: Table, names: _Names) -> str:
         rest = f" {table.rest}" if table.rest else ""
         below = f'<p class="note">The first {len(rows)} of {count:,} rows.{_text(rest)}</p>'
     shape = "scroll long" if len(kept) > _LONG else "scroll"
+    kind = "table fits" if table.fits else "table"
     return (
-        f'<div class="table">\n<p class="caption" id="{anchor}">{_text(table.caption)}</p>\n'
+        f'<div class="{kind}">\n<p class="caption" id="{anchor}">{_text(table.caption)}</p>\n'
         f'<div class="{shape}" role="region" tabindex="0" aria-labelledby="{anchor}">\n'
         f'<table aria-labelledby="{anchor}"><thead><tr>{heads}</tr></thead>\n{bodies}</table>\n</div>\n{below}\n</div>'
     )

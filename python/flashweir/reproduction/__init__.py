@@ -35,14 +35,15 @@ class Reproduction:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON has it (docs/reference/cli.md)."""
-        return {"paper": self.paper.name, "rows": self.rows, "shapes": self.shapes}
+        note = {"note": self.paper.note} if self.paper.note else {}
+        return {"paper": self.paper.name, "quick": self.quick, **note, "rows": self.rows, "shapes": self.shapes}
 
     def add(self, measured: "Measured") -> None:
         """Holds the runs of an experiment against what the paper says of it."""
         from flashweir.reproduction import curves, showing, verdicts
 
         experiment = measured.experiment
-        families = curves.measured(experiment.curves, measured.rows, measured.result_of)
+        families = curves.measured(experiment.curves, measured.rows, measured.result_of, measured.axes)
         self.rows += [verdicts.row(value, families) for value in experiment.values]
         self.shapes += [verdicts.shape(claim, families) for claim in experiment.claims]
         self.figures.append((experiment, showing.charts(experiment, families)))

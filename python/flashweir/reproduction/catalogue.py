@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError
-from flashweir.reproduction.curves import Combination, Pick
+from flashweir.reproduction.curves import AnyCurve, Combination, Mean, Pick
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.include import read_toml
 
@@ -36,7 +36,8 @@ class Value:
     """A published value, and where among the measured ones its counterpart is.
 
     `published` is None where a value is only to be shown; a range is right if the measured value lies in it; a word
-    such as "low" is right up to `most`. Without a tolerance a deviation is shown and not judged.
+    such as "low" is right up to `most`. Without a tolerance a deviation is shown and not judged. With `quantiles` the
+    published value has to lie between these two of the runs, whatever their mean.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Value:
     published: float | tuple[float, float] | str | None = None
     tolerance: float | None = None
     most: float | None = None
+    quantiles: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of an experiment: which of its curves it shows, and how."""
+    """A figure of an experiment: which of its curves it shows, and how.
+
+    `levels` are curves of a single value, drawn dashed over the whole axis, each in the colour of the curve in the same
+    place of `curves`. `band` are two quantiles of the runs, drawn around each curve.
+    """
 
     name: str
     title: str
@@ -89,6 +95,8 @@ class Drawing:
     at: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
     scale: str = ""
+    levels: tuple[str, ...] = ()
+    band: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,7 @@ class Experiment:
     folder: Path
     title: str
     figures: tuple[str, ...]
-    curves: Mapping[str, Pick | Combination]
+    curves: Mapping[str, AnyCurve]
     values: tuple[Value, ...] = ()
     claims: tuple[Claim, ...] = ()
     plots: tuple[Drawing, ...] = ()
@@ -115,12 +123,13 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper and its experiments, in the order of their numbers."""
+    """A paper and its experiments, in the order of their numbers. `note` is what has to be said with every result."""
 
     name: str
     title: str
     folder: Path
     experiments: tuple[Experiment, ...]
+    note: str = ""
 
     def of_figure(self, figure: str) -> list[Experiment]:
         """The experiments of a figure, given by its number or by the name of a folder.
@@ -168,7 +177,7 @@ def named(name: str, known: Sequence[Paper]) -> Paper:
 def paper(folder: Path) -> Paper:
     """Reads a paper and its experiments."""
     fields = _Fields(folder / "paper.toml", read_toml(folder / "paper.toml"))
-    name, title = fields.text("name"), fields.text("title")
+    name, title, note = fields.text("name"), fields.text("title"), fields.text("note", "")
     fields.done()
     found = sorted(map(experiment, (path.parent for path in folder.glob("*/experiment.toml"))), key=_natural)
     drawn: dict[str, str] = {}
@@ -177,7 +186,7 @@ def paper(folder: Path) -> Paper:
             if drawn.setdefault(plot.name, one.name) != one.name:
                 both = f"{one.name} and {drawn[plot.name]}"
                 raise ConfigError(f"{folder}: {both} have a plot {plot.name}: expected a name of its own")
-    return Paper(name, title, folder, tuple(found))
+    return Paper(name, title, folder, tuple(found), note)
 
 
 def experiment(folder: Path) -> Experiment:
@@ -239,11 +248,15 @@ class _Fields:
             raise self.wrong(key, "unknown key")
 
 
-def _curve(fields: _Fields) -> Pick | Combination:
+def _curve(fields: _Fields) -> AnyCurve:
     if "value" in fields.table:
         expression = Expression(fields.where, fields.text("value"))
         fields.done()
         return Combination(expression)
+    if "mean" in fields.table:
+        mean = Mean(fields.text("mean"))
+        fields.done()
+        return mean
     each = tuple(str(axis) for axis in fields.take("each", list, []))
     pick = Pick(
         fields.text("y", ""),
@@ -256,7 +269,9 @@ def _curve(fields: _Fields) -> Pick | Combination:
     )
     fields.done()
     if bool(pick.y) == bool(pick.points):
-        raise fields.wrong("", "expected one of y (a column), points (a list in the result) and value (arithmetic)")
+        raise fields.wrong(
+            "", "expected one of y (a column), points (a list in the result), value (arithmetic) and mean (of a curve)"
+        )
     return pick
 
 
@@ -275,11 +290,25 @@ def _value(fields: _Fields) -> Value:
         published,
         fields.take("tolerance", _NUMBER),
         fields.take("most", _NUMBER),
+        _quantiles(fields, "quantiles"),
     )
     fields.done()
+    if found.quantiles and (found.tolerance is not None or not isinstance(published, _NUMBER)):
+        raise fields.wrong("quantiles", "expected with a published number, and without a tolerance")
     if isinstance(published, str) and found.most is None:
         raise fields.wrong("most", f"expected the largest value that counts as {published!r}")
     return found
+
+
+def _quantiles(fields: _Fields, key: str) -> tuple[float, float] | None:
+    """Two shares, the smaller first."""
+    found = fields.take(key, list)
+    if found is None:
+        return None
+    numbers = all(isinstance(share, _NUMBER) and not isinstance(share, bool) for share in found)
+    if not numbers or len(found) != 2 or not 0 <= found[0] < found[1] <= 1:  # noqa: PLR2004 - two ends
+        raise fields.wrong(key, f"{found!r}: expected two shares such as [0.05, 0.95]")
+    return float(found[0]), float(found[1])
 
 
 def _claim(fields: _Fields) -> Claim:
@@ -315,12 +344,18 @@ def _drawing(fields: _Fields) -> Drawing:
         fields.take("at", dict, {}),
         fields.text("note", ""),
         fields.text("scale", ""),
+        tuple(str(name) for name in fields.take("levels", list, [])),
+        _quantiles(fields, "band"),
     )
     fields.done()
     if found.scale not in ("", "linear", "log"):
         raise fields.wrong("scale", f"{found.scale!r}: expected linear or log")
     if found.kind not in KINDS:
         raise fields.wrong("kind", f"{found.kind!r}: expected one of {', '.join(KINDS)}")
+    if len(found.levels) > len(found.curves):
+        raise fields.wrong("levels", f"{len(found.levels)} of {len(found.curves)} curves: expected no more than curves")
+    if found.kind == "bars" and (found.levels or found.band):
+        raise fields.wrong("levels" if found.levels else "band", "expected with curves: bars have none")
     return found
 
 
@@ -330,13 +365,13 @@ def _check_names(path: Path, found: Experiment) -> None:
 
     before: list[str] = []
     for name, curve in found.curves.items():
-        if isinstance(curve, Combination):
-            for other in curve.expression.names():
-                if other not in before:
-                    raise ConfigError(f"{path}: curves.{name}: {other} is no curve before it")
+        needs = curve.expression.names() if isinstance(curve, Combination) else ()
+        for other in (curve.of,) if isinstance(curve, Mean) else needs:
+            if other not in before:
+                raise ConfigError(f"{path}: curves.{name}: {other} is no curve before it")
         before.append(name)
     uses = [(f"value {value.name}", value.of) for value in found.values]
-    uses += [(f"plot {plot.name}", curve) for plot in found.plots for curve in plot.curves]
+    uses += [(f"plot {plot.name}", curve) for plot in found.plots for curve in (*plot.curves, *plot.levels)]
     for claim in found.claims:
         for part in claim.parts:
             uses += [(f"claim {claim.where}", curve) for curve in (part.of, part.than) if curve is not None]

@@ -1,7 +1,8 @@
 """Measured curves: what an experiment picks out of its runs, and what it works out of several picks.
 
 A *family* is a list of curves that differ in the axes named by `each`. A curve without an `x` is a single point. Runs
-of the same place but another seed are averaged.
+of the same place but another seed, or another value of an axis that nobody names, are averaged; each one's own value is
+kept beside, so that what is worked out of several curves is also known for each run.
 """
 
 import math
@@ -19,8 +20,12 @@ from flashweir.sweeps.derived import Expression
 Row = Mapping[str, Any]
 # What two numbers that are meant to be the same may differ by.
 _HAIR = 1e-9
+# The place of an axis of numbers that lies beyond all of them: a bound that is not there.
+UNBOUNDED = "none"
 # The whole result of a row.
 ResultOf = Callable[[Row], Mapping[str, Any]]
+# What tells apart the runs of one place (the seed, and axes that nobody names), and the value of each.
+Runs = Mapping[tuple[str, ...], float]
 
 
 @dataclass(frozen=True)
@@ -28,20 +33,19 @@ class Curve:
     """Values over an axis, in its order, ascending where its places are numbers.
 
     `of` are the settings that tell it from the others of its family, `missing` counts the runs that should be in it and
-    gave no value.
+    gave no value. `runs` has the runs of each place, where a place is of several.
     """
 
     of: Mapping[str, str]
     names: tuple[str, ...]
     y: tuple[float, ...]
     missing: int = 0
+    runs: tuple[Runs, ...] = ()
 
     @property
     def x(self) -> tuple[float, ...]:
-        """The places as numbers (bytes, ns, plain); their ranks where they are words."""
-        numbers = [number_of(name) for name in self.names]
-        known = tuple(number for number in numbers if number is not None)
-        return known if len(known) == len(numbers) else tuple(map(float, range(len(numbers))))
+        """The places as numbers (bytes, ns, plain), infinite where unbounded; their ranks where they are words."""
+        return numbers_of(self.names) or tuple(map(float, range(len(self.names))))
 
     @property
     def label(self) -> str:
@@ -54,11 +58,24 @@ class Curve:
         high = math.inf if end is None else _number(end)
         kept = [at for at, value in enumerate(self.x) if low - abs(low) * _HAIR <= value <= high + abs(high) * _HAIR]
         kept = [at for at in kept if not only or any(same(self.names[at], name) for name in only)]
-        return replace(self, names=tuple(self.names[at] for at in kept), y=tuple(self.y[at] for at in kept))
+        runs = tuple(self.runs[at] for at in kept) if self.runs else ()
+        return replace(self, names=tuple(self.names[at] for at in kept), y=tuple(self.y[at] for at in kept), runs=runs)
 
     def at(self, name: object) -> float | None:
         """The value at a place, given as text or number; None if there is none."""
-        return next((y for own, y in zip(self.names, self.y, strict=True) if same(own, name)), None)
+        place = self.place(name)
+        return None if place is None else self.y[place]
+
+    def runs_at(self, name: object) -> Runs:
+        """The runs of a place, given as text or number; none where it is of one run alone."""
+        place = self.place(name)
+        return {} if place is None or not self.runs else self.runs[place]
+
+    def place(self, name: object) -> int | None:
+        """Where a place stands; of a curve without an axis its only one."""
+        if self.names == ("",):
+            return 0
+        return next((place for place, own in enumerate(self.names) if same(own, name)), None)
 
 
 Family = Sequence[Curve]
@@ -86,28 +103,34 @@ class Pick:
         """The axes that it names."""
         return {*self.at, *self.each, *([self.x] if self.x else [])}
 
-    def family(self, rows: Sequence[Row], result_of: ResultOf) -> list[Curve]:
-        """Its curves, in the order of the rows."""
+    def family(self, rows: Sequence[Row], result_of: ResultOf, axes: Sequence[str] = ()) -> list[Curve]:
+        """Its curves, in the order of the rows. `axes` are all that the rows have, those included that it names."""
         groups: dict[tuple[str, ...], list[Row]] = {}
         for row in rows:
             if all(matches(row.get(axis), wanted) for axis, wanted in self.at.items()):
                 groups.setdefault(tuple(text(row.get(axis)) for axis in self.each), []).append(row)
         settings = [(dict(zip(self.each, key, strict=True)), found) for key, found in groups.items()]
         if not self.points:
-            return [self._of_columns(of, found) for of, found in settings]
+            unnamed = [axis for axis in axes if axis not in self.axes]
+            return [self._of_columns(of, found, [*unnamed, "seed"]) for of, found in settings]
         return [curve for of, found in settings for curve in self._listed(of, found, result_of)]
 
-    def _of_columns(self, of: Mapping[str, str], rows: Sequence[Row]) -> Curve:
+    def _of_columns(self, of: Mapping[str, str], rows: Sequence[Row], apart: Sequence[str]) -> Curve:
         values: dict[str, list[float]] = {}
+        runs: dict[str, dict[tuple[str, ...], float]] = {}
         missing = 0
         for row in rows:
             value = row.get(self.y)
             if row.get("error") is not None or not isinstance(value, int | float):
                 missing += 1
                 continue
-            values.setdefault(text(row[self.x]) if self.x else "", []).append(float(value))
+            name = text(row[self.x]) if self.x else ""
+            values.setdefault(name, []).append(float(value))
+            runs.setdefault(name, {})[tuple(text(row.get(column)) for column in apart)] = float(value)
         means = {name: sum(values[name]) / len(values[name]) for name in ordered(values)}
-        return Curve(of, tuple(means), tuple(means.values()), missing)
+        several = any(len(one) > 1 for one in runs.values())
+        kept = tuple(runs[name] for name in means) if several else ()
+        return Curve(of, tuple(means), tuple(means.values()), missing, kept)
 
     def _listed(self, of: Mapping[str, str], rows: Sequence[Row], result_of: ResultOf) -> list[Curve]:
         good = [row for row in rows if row.get("error") is None]
@@ -150,23 +173,62 @@ class Combination:
     def _curve(self, curve: Curve, lead: str, others: Sequence[str], known: Mapping[str, Family]) -> Curve:
         partners = {name: _partner(curve, known[name]) for name in others}
         missing = curve.missing + sum(1 if other is None else other.missing for other in partners.values())
-        points = []
+        points: list[tuple[str, float, Runs]] = []
         for name, y in zip(curve.names, curve.y, strict=True):
-            values = {other: None if found is None else _value(found, name) for other, found in partners.items()}
+            values = {other: None if found is None else found.at(name) for other, found in partners.items()}
             value = self.expression.value({lead: y, **values})
             if value is not None:
-                points.append((name, value))
+                runs = {other: found.runs_at(name) for other, found in partners.items() if found is not None}
+                points.append((name, value, self._runs({lead: curve.runs_at(name), **runs})))
         lost = 0 if missing else len(curve.names) - len(points)
-        return Curve(curve.of, tuple(name for name, _ in points), tuple(y for _, y in points), missing + lost)
+        runs_of = tuple(runs for _, _, runs in points) if all(runs for _, _, runs in points) else ()
+        return Curve(
+            curve.of, tuple(name for name, _, _ in points), tuple(y for _, y, _ in points), missing + lost, runs_of
+        )
+
+    def _runs(self, runs: Mapping[str, Runs]) -> Runs:
+        """The expression for each run that all have: those of the same seed."""
+        shared = [run for run in next(iter(runs.values())) if all(run in one for one in runs.values())]
+        found = {run: self.expression.value({name: one[run] for name, one in runs.items()}) for run in shared}
+        return {run: value for run, value in found.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean over all points of all curves of another family, as a single point."""
+
+    of: str
+
+    def family(self, known: Mapping[str, Family]) -> list[Curve]:
+        """One curve; with the mean of each run that all points have."""
+        curves = known[self.of]
+        values = [y for curve in curves for y in curve.y]
+        missing = sum(curve.missing for curve in curves)
+        if not values:
+            return [Curve({}, (), (), missing + 1)]
+        runs = [one for curve in curves for one in curve.runs]
+        shared = [run for run in runs[0] if all(run in one for one in runs)] if len(runs) == len(values) else []
+        means = {run: sum(one[run] for one in runs) / len(runs) for run in shared}
+        return [Curve({}, ("",), (sum(values) / len(values),), missing, (means,) if means else ())]
+
+
+AnyCurve = Pick | Combination | Mean
 
 
 def measured(
-    wanted: Mapping[str, Pick | Combination], rows: Sequence[Row], result_of: ResultOf
+    wanted: Mapping[str, AnyCurve], rows: Sequence[Row], result_of: ResultOf, axes: Sequence[str] = ()
 ) -> dict[str, list[Curve]]:
-    """Every family of an experiment. Combinations take families that stand before them."""
+    """Every family of an experiment. Combinations and means take families that stand before them.
+
+    Args:
+        wanted: by name.
+        rows: a row a run.
+        result_of: gives the whole result of a row.
+        axes: the columns of the rows that are axes.
+    """
     known: dict[str, list[Curve]] = {}
     for name, one in wanted.items():
-        known[name] = one.family(rows, result_of) if isinstance(one, Pick) else one.family(known)
+        known[name] = one.family(rows, result_of, axes) if isinstance(one, Pick) else one.family(known)
     return known
 
 
@@ -176,6 +238,18 @@ def point(family: Family, at: Mapping[str, Any]) -> float | None:
     Raises:
         ConfigError: several curves fit.
     """
+    found = _place(family, at)
+    return None if found is None else found[0].y[found[1]]
+
+
+def runs_of(family: Family, at: Mapping[str, Any]) -> Runs:
+    """The runs behind `point`; none where it is of one run alone."""
+    found = _place(family, at)
+    return {} if found is None or not found[0].runs else found[0].runs[found[1]]
+
+
+def _place(family: Family, at: Mapping[str, Any]) -> tuple[Curve, int] | None:
+    """The one curve of these settings and where on it they are."""
     curves = [curve for curve in family if all(axis not in at or same(own, at[axis]) for axis, own in curve.of.items())]
     if len(curves) > 1:
         raise ConfigError(f"{dict(at)}: {len(curves)} curves fit, {curves[0].label!r} and others: expected one")
@@ -183,7 +257,18 @@ def point(family: Family, at: Mapping[str, Any]) -> float | None:
         return None
     (curve,) = curves
     places = [value for axis, value in at.items() if axis not in curve.of]
-    return curve.y[0] if not places and len(curve.y) == 1 else curve.at(places[0]) if places else None
+    if not places:
+        return (curve, 0) if len(curve.y) == 1 else None
+    place = None if curve.names == ("",) else curve.place(places[0])
+    return None if place is None else (curve, place)
+
+
+def numbers_of(names: Sequence[str]) -> tuple[float, ...]:
+    """Places as numbers, infinite where unbounded; empty if others than that are words."""
+    bounded = [number_of(name) for name in names if name != UNBOUNDED]
+    if not bounded or any(number is None for number in bounded):
+        return ()
+    return tuple(math.inf if name == UNBOUNDED else number_of(name) or 0.0 for name in names)
 
 
 def within(result: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
@@ -227,10 +312,6 @@ def matches(value: object, wanted: object) -> bool:
 def _partner(curve: Curve, family: Family) -> Curve | None:
     found = [other for _, other in pairs([curve], family)]
     return found[0] if len(found) == 1 else None
-
-
-def _value(curve: Curve, name: str) -> float | None:
-    return curve.y[0] if curve.names == ("",) else curve.at(name)
 
 
 def _width(family: Family) -> int:

@@ -25,6 +25,7 @@ class Measured:
     def __init__(self, experiment: Experiment, frame: SweepFrame) -> None:
         self.experiment, self.frame = experiment, frame
         self.rows: list[dict[str, Any]] = frame.to_dicts()
+        self.axes: list[str] = frame.axes
         self._results: dict[store.Place, str] | None = None
 
     @property

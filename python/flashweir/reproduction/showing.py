@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from flashweir.reproduction.curves import Curve, Family
 
 _LARGE = 1000
+# Columns of a terminal that a name has at least, and what the numbers beside it take.
+_NAME, _NUMBERS = 22, 70
+_COLUMNS = ("published", "measured", "deviation", "tolerance")
+_OF_RUNS = (
+    "A tolerance such as 10 to 20 (at 30%) is where most runs lie, measured their mean; in brackets is the share of "
+    "them that lies below the published value."
+)
 _STYLES: dict[bool | None, str] = {True: "green", False: "red", None: "dim"}
 
 
@@ -41,6 +48,11 @@ def _chart(drawing: "Drawing", families: "Mapping[str, Family]") -> "Chart":
         for name, family in chosen.items()
         for curve in family
     ]
+    for of, name in zip(drawing.curves, drawing.levels, strict=False):
+        for curve in (curve for curve in families[name] if _fits(curve, drawing.at)):
+            # It belongs to the curve of the same settings.
+            beside = _label(curve, _words(of) if several else "", drawing)
+            found.append(replace(_measured(curve, _words(name), drawing), level_of=beside))
     style = from_curves.STYLES[drawing.kind]
     return from_curves.lines(
         drawing.name, drawing.title, (drawing.x, drawing.y), found, style=style, scale=drawing.scale, note=note
@@ -55,9 +67,20 @@ def _fits(curve: "Curve", at: Mapping[str, Any]) -> bool:
 
 def _measured(curve: "Curve", family: str, drawing: "Drawing") -> "Measured":
     """A curve as a figure has it: what all of the figure's curves share is in its title, not in their names."""
+    from flashweir.charts.from_curves import Measured
+    from flashweir.reproduction.verdicts import quantile
+
+    label = _label(curve, family, drawing)
+    if drawing.band is None or not curve.runs:
+        return Measured(label, curve.names, curve.y)
+    runs = [sorted(one.values()) for one in curve.runs]
+    low, high = ([quantile(values, share) for values in runs] for share in drawing.band)
+    return Measured(label, curve.names, curve.y, low, high)
+
+
+def _label(curve: "Curve", family: str, drawing: "Drawing") -> str:
     own = {axis: value for axis, value in curve.of.items() if isinstance(drawing.at.get(axis), list | None)}
-    label = replace(curve, of=own).label
-    return ", ".join(part for part in (family, label) if part), curve.names, curve.y
+    return ", ".join(part for part in (family, replace(curve, of=own).label) if part)
 
 
 def _words(name: str) -> str:
@@ -74,16 +97,21 @@ def print_reproduction(found: "Reproduction", console: "Console") -> None:
         console.print(Text(text, style=style))
 
     say(_title(found), "bold")
+    if found.paper.note:
+        say(found.paper.note)
     if found.rows:
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        table.add_column("value", overflow="fold")
-        for heading in ("published", "measured", "deviation", "tolerance"):
-            table.add_column(heading, justify="right")
+        longest = max(len(row["name"]) for row in found.rows)
+        table.add_column("value", overflow="fold", width=min(longest, max(_NAME, console.width - _NUMBERS)))
         table.add_column("ok")
+        for heading in _COLUMNS:
+            table.add_column(heading, justify="right")
         for row in found.rows:
-            cells = [row["name"], *_said(row)]
-            table.add_row(*map(Text, cells), Text(_verdict(row["ok"]), style=_STYLES[row["ok"]]))
+            verdict = Text(_verdict(row["ok"]), style=_STYLES[row["ok"]])
+            table.add_row(Text(row["name"]), verdict, *map(Text, _said(row)))
         console.print(table)
+        if any("range" in row for row in found.rows):
+            say(_OF_RUNS)
     for row in found.shapes:
         say(f"{_verdict(row['ok']):<4} {row['where']}: {row['claim']}", _STYLES[row["ok"]])
         say(f"     {row['evidence']}")
@@ -108,16 +136,21 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
 
     found: list[Section] = []
     for one in reproductions:
-        columns = ["value", "published", "measured", "deviation", "tolerance", "ok", "unit", "where"]
-        rows = [[row["name"], *_said(row), _verdict(row["ok"]), row["unit"], row["where"]] for row in one.rows]
+        columns = ["value", "ok", *_COLUMNS, "unit", "where"]
+        rows = [[row["name"], _verdict(row["ok"]), *_said(row), row["unit"], row["where"]] for row in one.rows]
         claims = [[row["where"], _verdict(row["ok"]), row["claim"], row["evidence"]] for row in one.shapes]
         blocks: list[Block] = [Text(f"{summary(one)}.")]
+        if one.paper.note:
+            blocks.append(Text(one.paper.note))
         if one.failed:
             blocks.append(Text(f"{len(one.failed)} runs failed, the first: {one.failed[0]}", alert=True))
         if rows:
-            blocks.append(Table(f"{one.paper.name}: values", columns, rows))
+            blocks.append(Table(f"{one.paper.name}: values", columns, rows, fits=True))
+            if any("range" in row for row in one.rows):
+                blocks.append(Text(_OF_RUNS))
         if claims:
-            blocks.append(Table(f"{one.paper.name}: claims", ["where", "holds", "claim", "evidence"], claims))
+            columns = ["where", "holds", "claim", "evidence"]
+            blocks.append(Table(f"{one.paper.name}: claims", columns, claims, fits=True))
         found.append(Section(_title(one), blocks))
         for experiment, figures in one.figures:
             about = experiment.folder / "README.md"
@@ -136,17 +169,24 @@ def _said(row: Mapping[str, Any]) -> list[str]:
     share = row["unit"] == SHARE
     published = row["published"]
     if isinstance(published, list):
-        text = f"{_number(published[0], share=share)} to {_number(published[1], share=share)}"
+        text = _between(published, share=share)
     else:
         text = published if isinstance(published, str) else _number(published, share=share)
     deviation, tolerance = row["deviation"], row["tolerance"]
     unit = " points" if share else "%"
+    allowed = "-" if tolerance is None else f"{100 * tolerance:g}{unit}"
+    if row.get("percentile") is not None:
+        allowed = f"{_between(row['range'], share=share)} (at {row['percentile']:.0%})"
     return [
         text,
         _number(row["measured"], share=share),
         "-" if deviation is None else f"{100 * deviation:+.1f}{unit}",
-        "-" if tolerance is None else f"{100 * tolerance:g}{unit}",
+        allowed,
     ]
+
+
+def _between(ends: Sequence[float | None], *, share: bool) -> str:
+    return f"{_number(ends[0], share=share)} to {_number(ends[1], share=share)}"
 
 
 def _number(value: float | None, *, share: bool) -> str:

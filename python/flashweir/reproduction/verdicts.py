@@ -6,7 +6,7 @@ from typing import Any
 
 from flashweir.reproduction import shapes, shapes_over_time
 from flashweir.reproduction.catalogue import Claim, Part, Value
-from flashweir.reproduction.curves import Curve, Family, matches, pairs, point
+from flashweir.reproduction.curves import Curve, Family, matches, pairs, point, runs_of
 from flashweir.reproduction.shapes import Check, Finding
 
 Families = Mapping[str, Family]
@@ -36,22 +36,44 @@ def row(value: Value, families: Families) -> dict[str, Any]:
 
     `deviation` is relative to the published value, or the plain difference where the unit is a share (0.03 is 3
     points); of a range, from its nearest end, and 0 inside. `ok` is None where there is nothing to judge by.
+
+    Where the value is judged by the runs, it has to lie between two of their quantiles: `range`. `percentile` is the
+    share of the runs below it, of those equal to it a half.
     """
     measured = point(families[value.of], value.at)
     deviation = None if measured is None else _deviation(value, measured)
     tolerance = 0.0 if isinstance(value.published, tuple | str) else value.tolerance
-    judged = value.published is not None and tolerance is not None
-    within = deviation is not None and abs(deviation) <= (tolerance or 0.0) + _HAIR
-    return {
+    found = {
         "name": value.name,
         "where": value.where,
         "published": list(value.published) if isinstance(value.published, tuple) else value.published,
         "measured": measured,
         "deviation": deviation,
         "unit": value.unit,
-        "ok": within if judged else None,
+        "ok": None,
         "tolerance": tolerance,
     }
+    if value.quantiles is not None and isinstance(value.published, float | int):
+        runs = sorted(runs_of(families[value.of], value.at).values())
+        low, high = (quantile(runs, share) if measured is not None and runs else None for share in value.quantiles)
+        place = _below(runs, value.published) if low is not None else None
+        ok = low is not None and high is not None and low <= value.published <= high
+        return {**found, "ok": ok, "range": [low, high], "percentile": place}
+    if value.published is not None and tolerance is not None:
+        found["ok"] = deviation is not None and abs(deviation) <= tolerance + _HAIR
+    return found
+
+
+def quantile(ascending: Sequence[float], share: float) -> float:
+    """A quantile, between two values in proportion (definition 7 of Hyndman and Fan, 1996)."""
+    place = share * (len(ascending) - 1)
+    below = int(place)
+    above = min(below + 1, len(ascending) - 1)
+    return ascending[below] + (place - below) * (ascending[above] - ascending[below])
+
+
+def _below(values: Sequence[float], wanted: float) -> float:
+    return sum(1.0 if value < wanted else 0.5 if value == wanted else 0.0 for value in values) / len(values)
 
 
 def _deviation(value: Value, measured: float) -> float | None:

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 43] = [
+const VALUES: [(&str, &[&str]); 44] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -43,6 +43,7 @@ const VALUES: [(&str, &[&str]); 43] = [
     ("sched.suspend_time", &["10us"]),
     ("sched.resume_time", &["10us"]),
     ("sched.max_suspensions", &["1"]),
+    ("sched.write_weight", &["0", "2"]),
     ("sched.bus_reads_first", &["false"]),
     ("sched.window", &["1"]),
     ("buffer.coalesce", &["false"]),

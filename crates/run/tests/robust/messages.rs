@@ -63,7 +63,7 @@ fn every_refusal_of_the_table_is_reached() {
     const DFTL: Setting<'_> = ("ftl.kind", "dftl");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 53] = [
+    let examples: [&[Setting<'_>]; 54] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -79,6 +79,7 @@ fn every_refusal_of_the_table_is_reached() {
         &[("sched.kind", "read-priority"), ("sched.write_bound", "1ms"), ("host.queue_depth", "2")],
         &[("sched.preempt_gc", "true")],
         &[("sched.kind", "suspend"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
+        &[("sched.kind", "suspend"), ("sched.write_weight", "-1"), ("host.queue_depth", "2")],
         &[("sched.kind", "out-of-order"), ("sched.window", "0"), ("dies", "2")],
         &[("sched.kind", "out-of-order")],
         &[("sched.kind", "read-first")],

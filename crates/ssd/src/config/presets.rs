@@ -20,7 +20,7 @@ macro_rules! preset {
 }
 
 /// All presets.
-pub const PRESETS: [Preset; 11] = [
+pub const PRESETS: [Preset; 12] = [
     preset!("mlc-2006"),
     preset!("slc-2006"),
     preset!("ssdsim"),
@@ -32,6 +32,7 @@ pub const PRESETS: [Preset; 11] = [
     preset!("huang2010-mlc"),
     preset!("huang2010-slc"),
     preset!("wen2012"),
+    preset!("zhu2017"),
 ];
 
 impl Preset {
@@ -74,6 +75,22 @@ pub fn unknown(name: &str) -> ConfigError {
 mod tests {
     use super::*;
     use crate::geometry::Geometry;
+    use crate::quantity::Nanos;
+
+    #[test]
+    fn the_drive_of_zhu2017_has_the_counts_and_times_of_its_tables() {
+        let config = Preset::find("zhu2017").expect("there").config().expect("legal");
+        let geometry = Geometry::new(&config).expect("legal");
+        assert_eq!((geometry.channels, geometry.dies_per_channel(), geometry.planes), (1, 4 * 2, 2));
+        assert_eq!((geometry.unit_blocks, geometry.pages_per_block), (2048, 64));
+        let timing = &config.timing;
+        assert_eq!(
+            (&timing.read.0[..], &timing.program.0[..]),
+            (&[Nanos(20_000)][..], &[Nanos(200_000)][..])
+        );
+        assert_eq!((timing.erase, timing.command, timing.bus), (Nanos(3_000_000), Nanos(10_000), 0.0));
+        assert!(!timing.multi_plane && !config.planes_bound, "a die runs one command at a time");
+    }
 
     #[test]
     fn every_preset_is_legal_and_names_its_source() {

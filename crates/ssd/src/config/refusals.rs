@@ -30,7 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     REFUSALS.iter().chain(&managed::MANAGED)
 }
 
-const REFUSALS: [Refusal; 24] = [
+const REFUSALS: [Refusal; 25] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -112,6 +112,11 @@ const REFUSALS: [Refusal; 24] = [
         keys: "sched.preempt_gc=true, ftl.kind=direct",
         reason: "with physical addresses nothing is collected: leave it at false",
         applies: |config| config.sched.preempt_gc && matches!(config.ftl, FtlConfig::Direct(_)),
+    },
+    Refusal {
+        keys: "sched.write_weight",
+        reason: "expected 0 (always suspend) to 1000",
+        applies: |config| matches!(&config.sched.policy, SchedPolicy::Suspend(own) if !(0.0..=1000.0).contains(&own.write_weight)),
     },
     Refusal {
         keys: "sched.window",

@@ -96,6 +96,8 @@ pub(crate) struct Running {
     pub(crate) left_ns: u64,
     /// How often it was suspended.
     pub(crate) suspensions: u32,
+    /// Commands that a read delays that goes before it: itself, and those that wait behind it.
+    pub(crate) writes: u32,
 }
 
 /// The schedulers: a closed enum, because it is asked for every command.

@@ -2,6 +2,10 @@
 //! suspended while reads that came meanwhile run, and resumed after them (Wu & He, FAST 2012). Suspending takes
 //! `sched.suspend_time` before the die is free, and resuming `sched.resume_time` more than what was left. A command is
 //! suspended at most `sched.max_suspensions` times, and a write only within `sched.write_bound`.
+//!
+//! With `sched.write_weight` above 0 a command that is nearly done is left to end: it is suspended only if what the read
+//! would wait for it is more than what it and all that wait behind it would wait for the read (suspension included), weighted.
+//! At 1 each suspension shortens the sum of all waits; the rule is that of the shortest remaining time, for a die.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +21,10 @@ pub struct Config {
     pub suspend_time: Nanos,
     /// Time that a suspended command takes more each time that it goes on.
     pub resume_time: Nanos,
+    /// What the wait of a write counts when that of a read counts 1: a command is suspended if the read would wait longer
+    /// for it than it, and all that wait behind it, for the read. 0: always.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub write_weight: f64,
     /// How often a command is suspended at most.
     pub max_suspensions: u32,
     /// Whether reads get the bus of their channel before programs that wait for it.
@@ -25,7 +33,13 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { suspend_time: Nanos(0), resume_time: Nanos(0), max_suspensions: 10, bus_reads_first: true }
+        Self {
+            suspend_time: Nanos(0),
+            resume_time: Nanos(5_000),
+            write_weight: 1.0,
+            max_suspensions: 10,
+            bus_reads_first: true,
+        }
     }
 }
 
@@ -35,6 +49,7 @@ pub(crate) struct Suspend {
     pub(super) passing: Passing,
     pub(super) stop_ns: u64,
     pub(super) resume_ns: u64,
+    write_weight: f64,
     max_suspensions: u32,
     pub(super) bus_reads_first: bool,
 }
@@ -50,6 +65,7 @@ impl Suspend {
             },
             stop_ns: own.suspend_time.0,
             resume_ns: own.resume_time.0,
+            write_weight: own.write_weight,
             max_suspensions: own.max_suspensions,
             bus_reads_first: own.bus_reads_first,
         }
@@ -60,7 +76,14 @@ impl Suspend {
         running.between_copies
             || running.suspensions < self.max_suspensions
                 && running.left_ns > self.stop_ns
+                && running.left_ns as f64 > self.cost_ns(running, read)
                 && self.goes_on_with(running, read)
+    }
+
+    /// What the writes would wait for the read, weighted, ns.
+    fn cost_ns(&self, running: &Running, read: &Queued) -> f64 {
+        let delay_ns = self.stop_ns + read.command.total_ns() + self.resume_ns;
+        self.write_weight * f64::from(running.writes) * delay_ns as f64
     }
 
     /// Whether the write that is paused, or would be, still keeps to its bound after the read.

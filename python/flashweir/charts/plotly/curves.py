@@ -19,7 +19,8 @@ def plot(chart: Plot) -> Json:
     ticks = dict(chart.x.ticks)
     called = names([series.name for series in chart.series])
     traces: list[Json] = []
-    styles = looks([series.name for series in chart.series])
+    compared = {series.name: series.beside for series in chart.series if series.beside is not None}
+    styles = looks([series.name for series in chart.series], compared)
     floor = log_floor(chart)
     for index, series in enumerate(chart.series):
         labels: list[str] | None = None
@@ -80,7 +81,7 @@ def _curve(
     An end of an interval below `floor`, where the axis ends, is drawn below it: a log axis has no place for zero.
     """
     series, colour, dash = chart.series[index], look.colour, _DASHES[look.dash]
-    few = len(x) <= FEW_POINTS and not look.mark
+    few = len(x) <= FEW_POINTS and not look.mark and series.beside is None
     trace: Json = {
         "type": "scatter",
         "legendgroup": f"g{index}",

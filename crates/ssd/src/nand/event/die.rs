@@ -82,13 +82,14 @@ impl Active {
     }
 
     /// As a scheduler sees it.
-    pub(super) fn running(&self, now_ns: u64, left_ns: u64, between_copies: bool) -> Running {
+    pub(super) fn running(&self, now_ns: u64, left_ns: u64, between_copies: bool, queue: &Queue) -> Running {
         Running {
             is_write: matches!(self.queued.command.kind, CommandKind::Program | CommandKind::Rewrite),
             between_copies,
             age_ns: now_ns - self.queued.arrived_ns,
             left_ns,
             suspensions: self.suspensions,
+            writes: 1 + queue.behind(),
         }
     }
 }

@@ -14,28 +14,35 @@ impl<P: Probe> Events<P> {
         let now_ns = self.now_ns;
         let die = &self.dies[number as usize];
         let (Some(read), Some(current)) = (die.queue.get(0), &die.current) else { return };
+        if !read.is_awaited_read() {
+            return;
+        }
         let kind = current.queued.command.kind;
         // A page that is moved can be read where it was.
         let depends = kind != CommandKind::Copies && current.queued.pages.overlaps(&read.pages);
-        if !read.is_awaited_read() || depends || die.loading.is_some() || die.paused.is_some() {
+        if depends || die.loading.is_some() || die.paused.is_some() {
             return;
         }
         let left_ns = current.until_ns.saturating_sub(now_ns);
         match current.phase {
-            Phase::Finishing if self.scheduler.gives_way(&current.running(now_ns, left_ns, false), read) => {
+            Phase::Finishing
+                if self.scheduler.gives_way(&current.running(now_ns, left_ns, false, &die.queue), read) =>
+            {
                 self.suspend(number, left_ns);
             }
             Phase::Reading if kind == CommandKind::Copies => {
                 let command = &current.queued.command;
                 let begins = left_ns == command.share(command.read_ns, current.left);
-                if begins && self.scheduler.gives_way(&current.running(now_ns, left_ns, true), read) {
+                if begins
+                    && self.scheduler.gives_way(&current.running(now_ns, left_ns, true, &die.queue), read)
+                {
                     self.counts.preemptions += 1;
                     self.pause(number, Phase::Reading, left_ns);
                 }
             }
             Phase::OnBus if kind == CommandKind::Program => {
                 let left_ns = current.queued.command.total_ns();
-                if self.scheduler.gives_way(&current.running(now_ns, left_ns, false), read) {
+                if self.scheduler.gives_way(&current.running(now_ns, left_ns, false, &die.queue), read) {
                     self.recall(number);
                 }
             }
@@ -110,7 +117,7 @@ impl<P: Probe> Events<P> {
         let queued = &paused.active.queued;
         let depends = queued.command.kind != CommandKind::Copies && queued.pages.overlaps(&read.pages);
         let between_copies = paused.phase == Phase::Reading;
-        let running = paused.active.running(self.now_ns, paused.left_ns, between_copies);
+        let running = paused.active.running(self.now_ns, paused.left_ns, between_copies, &die.queue);
         read.is_awaited_read() && !depends && self.scheduler.goes_on_with(&running, read)
     }
 
