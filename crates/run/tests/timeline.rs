@@ -264,7 +264,7 @@ fn a_die_shows_who_made_way_and_who_went_ahead() {
     let pauses = |name| on("paused").filter(|slice| slice.1 == name).count() as u64;
     assert_eq!(Some(pauses("suspended")), sched["suspensions"].as_u64());
     assert_eq!(Some(pauses("makes way")), sched["preemptions"].as_u64());
-    assert!(pauses("suspended") > 100, "{sched}");
+    assert!(pauses("suspended") > 20 && pauses("makes way") > 20, "{sched}");
     let mut within_one = None;
     for (track, name, start, end, args) in on("paused") {
         if matches!(name.as_str(), "suspended" | "makes way") {
