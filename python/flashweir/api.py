@@ -51,7 +51,7 @@ def simulate(
         seed: replaces every seed that the workload and the drive draw from.
         verify: checks that every read returns the last write.
         latency_parts: keeps account of where latencies go, for `Result.latency_parts`: queue, buffer, mapping, waits by
-            cause, bus, flash. A drive that does without events is simulated at two thirds of its speed then.
+            cause, bus, flash. Without events a run takes a tenth to a third longer then.
         requests: True keeps a log of every request for `Result.requests`; a path writes it there as Parquet.
         timeline: where to write a Perfetto trace of what every die and bus did.
         activity: True adds `activity` to the result: what each channel did over time. A window of simulated time such
