@@ -194,7 +194,12 @@ impl<P: Probe> Events<P> {
     }
 
     /// Starts whatever the die can start: at once in the order of arrival, else among all that has arrived at this instant.
+    #[inline]
     fn start(&mut self, number: u32) {
+        let die = &self.dies[number as usize];
+        if die.queue.is_empty() && die.paused.is_none() || die.current.is_some() && !self.cache_program {
+            return;
+        }
         if self.scheduler.reorders() {
             self.ready.push(number);
         } else {

@@ -110,7 +110,7 @@ impl Queue {
     /// Takes a command out.
     #[inline]
     pub(crate) fn remove(&mut self, place: usize) -> Option<Queued> {
-        let queued = self.waiting.remove(place)?;
+        let queued = if place == 0 { self.waiting.pop_front() } else { self.waiting.remove(place) }?;
         self.service_ns -= queued.command.total_ns();
         self.count(&queued, false);
         if place < self.settled {
