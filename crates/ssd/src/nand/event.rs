@@ -166,6 +166,7 @@ impl<P: Probe> Events<P> {
         let mut queued = Queued { command, pages, chain, request, arrived_ns: now_ns, spent, passed: 0 };
         if !self.scheduler.reorders() {
             die.queue.insert(die.queue.len(), queued);
+            self.probe.queue(now_ns, number, 1);
             return self.start(number);
         }
         let ahead_ns = die.ahead_ns(now_ns);
@@ -175,6 +176,7 @@ impl<P: Probe> Events<P> {
         self.counts.moved += u64::from(passed > 0);
         self.counts.passed += passed as u64;
         die.queue.insert(place, queued);
+        self.probe.queue(now_ns, number, 1);
         self.scheduler.settle(&mut die.queue, Some(place));
         self.start(number);
         if place == 0 && self.scheduler.pauses() {
@@ -256,6 +258,7 @@ impl<P: Probe> Events<P> {
             return;
         }
         let Some(mut queued) = die.queue.remove(place) else { return };
+        self.probe.queue(self.now_ns, number, -1);
         queued.passed += place as u32;
         self.scheduler.settle(&mut die.queue, None);
         self.book(number);
@@ -376,13 +379,14 @@ impl<P: Probe> Events<P> {
         let die = &mut self.dies[number as usize];
         let Some(active) = die.current.take() else { return };
         let parts = active.parts(now);
-        let Active { queued, start_ns, pauses, .. } = active;
+        let Active { queued, start_ns, resumed_ns, pauses, .. } = active;
         self.usage.transfer(&queued.command);
         if P::ON {
             let course = Course {
                 arrived_ns: queued.arrived_ns,
                 start_ns,
                 end_ns: now,
+                resumed_ns,
                 passed: queued.passed,
                 pauses,
                 parts,

@@ -112,8 +112,9 @@ impl Parts {
         Self { mapping: self.total(), ..Self::default() }
     }
 
+    /// More of each.
     #[inline]
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.host_queue += other.host_queue;
         self.buffer += other.buffer;
         self.mapping += other.mapping;

@@ -1,6 +1,6 @@
 //! One die on events: its queue, the commands that it holds, and the account of its time.
 
-use crate::nand::{Command, CommandKind};
+use crate::nand::{Command, CommandKind, HoldRecord};
 use crate::sched::{Queue, Queued, Running};
 use crate::stats::{Cause, Parts, Spent};
 
@@ -27,6 +27,8 @@ pub(super) struct Active {
     /// Copies still to make, this one included; 1 for all other commands.
     pub(super) left: u32,
     pub(super) start_ns: u64,
+    /// When it took the die for the last time, ns.
+    pub(super) resumed_ns: u64,
     /// When the phase under way ends, unless it waits for the bus, ns.
     pub(super) until_ns: u64,
     /// What is left of the phase that is being suspended, ns.
@@ -51,6 +53,7 @@ impl Active {
             phase: Phase::OnBus,
             left: queued.command.copies(),
             start_ns: now_ns,
+            resumed_ns: now_ns,
             until_ns: now_ns,
             stopped_ns: 0,
             wanted_ns: now_ns,
@@ -97,6 +100,12 @@ impl Active {
     /// Its wait for the die so far, ns.
     pub(super) fn waited_ns(&self) -> u64 {
         self.start_ns - self.queued.arrived_ns + self.stood_ns
+    }
+
+    /// What it held its die for since it took it last.
+    pub(super) fn hold(&self, end_ns: u64) -> HoldRecord {
+        let Command { die, kind, purpose, pages, .. } = self.queued.command;
+        HoldRecord { die, kind, purpose, pages, start_ns: self.resumed_ns, end_ns }
     }
 
     /// As a scheduler sees it.

@@ -81,6 +81,11 @@ impl<P: Probe> Events<P> {
         let since_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
         die.awaits = 0;
+        if P::ON
+            && let Some(active) = &die.current
+        {
+            self.probe.hold(active.hold(since_ns));
+        }
         die.paused = die.current.take().map(|mut active| {
             active.pauses += 1;
             Paused { active, phase, left_ns, since_ns }
@@ -98,6 +103,10 @@ impl<P: Probe> Events<P> {
         let die = &mut self.dies[number as usize];
         let Some(active) = die.current.take() else { return };
         self.counts.recalls += 1;
+        if P::ON {
+            self.probe.hold(active.hold(self.now_ns));
+            self.probe.queue(self.now_ns, number, 1);
+        }
         die.queue.insert(1, active.queued);
         self.start(number);
     }
@@ -133,6 +142,7 @@ impl<P: Probe> Events<P> {
                 request: (purpose == Purpose::Host).then_some(active.queued.request),
             });
         }
+        active.resumed_ns = now_ns;
         die.current = Some(active);
         self.enter(number, phase, left_ns);
         self.start(number);
