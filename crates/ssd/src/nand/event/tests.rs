@@ -40,6 +40,20 @@ impl Draw {
     }
 }
 
+/// Lets everything happen that is due by `now_ns`; after that it is the time.
+pub(super) fn advance_to(events: &mut Events<Recorder>, now_ns: u64) {
+    loop {
+        if events.now_ns < now_ns {
+            events.dispatch();
+        }
+        if events.next_ns().is_none_or(|next| next > now_ns) {
+            break;
+        }
+        events.step();
+    }
+    events.now_ns = now_ns;
+}
+
 #[derive(Clone, Debug, Default)]
 struct Block {
     /// What each page that was written holds, and of which logical page; `None` if it is stale.
@@ -148,18 +162,19 @@ impl Maker {
             .filter(|block| !blocks[*block as usize].pages.is_empty())
             .min_by_key(|block| valid(*block));
         let victim = victim.expect("blocks are full");
-        let mut moves = Vec::new();
+        let (mut moves, mut pages) = (Vec::new(), Pages::default());
         for page in 0..PAGES {
             let from = (unit, victim * PAGES + page);
             let Some((lpn, token)) = self.block(from).pages[page as usize].take() else { continue };
             let to = self.next_page(unit);
             self.block(to).pages.push(Some((lpn, token)));
             self.home[lpn as usize] = (to, token);
-            self.events.moves(unit, from.1, to.1);
+            pages.add_move(unit, from.1, to.1);
             moves.push((from, to, token));
         }
         let count = moves.len() as u64;
         if count > 0 {
+            self.events.moves(pages);
             let copies = self.command((unit, 0), CommandKind::Copies, [20 * count, 2 * count, 200 * count]);
             self.submit(Command { pages: count as u32, ..copies }, Made::Copies { moves });
         }
@@ -209,12 +224,7 @@ impl Maker {
         for _ in 0..count {
             let wait_ns = if self.draw.below(3) == 0 { 0 } else { self.draw.below(400) };
             let now_ns = self.events.now_ns + wait_ns;
-            while self.events.next_ns().is_some_and(|next| next <= now_ns)
-                || self.events.is_ready() && self.events.now_ns < now_ns
-            {
-                self.events.step();
-            }
-            self.events.now_ns = now_ns;
+            advance_to(&mut self.events, now_ns);
             let lpn = self.draw.below((UNITS * LOGICAL).into()) as u32;
             match self.draw.below(10) {
                 0..5 => self.read(lpn),
@@ -222,7 +232,7 @@ impl Maker {
                 _ => self.write(lpn, true),
             }
         }
-        while self.events.step() {}
+        while self.events.dispatch() | self.events.step() {}
     }
 }
 
