@@ -137,6 +137,21 @@ impl<P: Probe> Events<P> {
         true
     }
 
+    /// Lets everything happen that is due by `time_ns`, which is then the present.
+    #[cfg(test)]
+    fn run_until(&mut self, time_ns: u64) {
+        loop {
+            if self.now_ns < time_ns {
+                self.dispatch();
+            }
+            if self.next_ns().is_none_or(|next| next > time_ns) {
+                self.now_ns = time_ns;
+                return;
+            }
+            self.step();
+        }
+    }
+
     fn at(&mut self, delay_ns: u64, event: Event) {
         self.sequence += 1;
         self.heap.push(Reverse((self.now_ns + delay_ns, self.sequence, event)));

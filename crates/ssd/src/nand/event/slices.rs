@@ -1,7 +1,6 @@
 //! Waits of reads on a die that always collects: a single command of copies without end stands in for the collections, so the
 //! die makes one whenever it has nothing to read.
 
-use super::tests::advance_to;
 use super::*;
 use crate::config::layers::{Layer, resolve};
 use crate::nand::probe::Recorder;
@@ -49,7 +48,7 @@ fn mean_wait(
         let uniform = ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
         arrival_ns -= libm::log(uniform) * gap_ns;
         let now_ns = crate::quantity::round_to_u64(arrival_ns);
-        advance_to(&mut events, now_ns);
+        events.run_until(now_ns);
         events.submit(now_ns, read);
     }
     let reads = events.probe.take().commands;

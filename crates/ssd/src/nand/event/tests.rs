@@ -40,20 +40,6 @@ impl Draw {
     }
 }
 
-/// Lets everything happen that is due by `now_ns`; after that it is the time.
-pub(super) fn advance_to(events: &mut Events<Recorder>, now_ns: u64) {
-    loop {
-        if events.now_ns < now_ns {
-            events.dispatch();
-        }
-        if events.next_ns().is_none_or(|next| next > now_ns) {
-            break;
-        }
-        events.step();
-    }
-    events.now_ns = now_ns;
-}
-
 #[derive(Clone, Debug, Default)]
 struct Block {
     /// What each page that was written holds, and of which logical page; `None` if it is stale.
@@ -162,7 +148,7 @@ impl Maker {
             .filter(|block| !blocks[*block as usize].pages.is_empty())
             .min_by_key(|block| valid(*block));
         let victim = victim.expect("blocks are full");
-        let (mut moves, mut pages) = (Vec::new(), Pages::default());
+        let (mut pages, mut moves) = (Pages::default(), Vec::new());
         for page in 0..PAGES {
             let from = (unit, victim * PAGES + page);
             let Some((lpn, token)) = self.block(from).pages[page as usize].take() else { continue };
@@ -224,7 +210,7 @@ impl Maker {
         for _ in 0..count {
             let wait_ns = if self.draw.below(3) == 0 { 0 } else { self.draw.below(400) };
             let now_ns = self.events.now_ns + wait_ns;
-            advance_to(&mut self.events, now_ns);
+            self.events.run_until(now_ns);
             let lpn = self.draw.below((UNITS * LOGICAL).into()) as u32;
             match self.draw.below(10) {
                 0..5 => self.read(lpn),
@@ -232,7 +218,7 @@ impl Maker {
                 _ => self.write(lpn, true),
             }
         }
-        while self.events.dispatch() | self.events.step() {}
+        while self.events.dispatch() || self.events.step() {}
     }
 }
 
