@@ -33,11 +33,13 @@ impl Passing {
         if self.write_bound_ns < u64::MAX {
             place = self.after_bound(queue, arriving, now_ns, ahead_ns, place);
         }
-        if has_writes {
-            // A page is read where it is by then: what writes it there is not to be interrupted for the read.
+        if has_writes && queue.has_copies() {
+            // A page is read where it is by then: what writes it there is not to be suspended for the read.
             let passed = queue.rest().iter().skip(place - queue.settled()).rev();
             for copies in passed.filter(|passed| passed.command.kind == CommandKind::Copies) {
-                arriving.pages = arriving.pages.before(&copies.pages);
+                if copies.pages.overlaps(&arriving.pages) {
+                    arriving.pages = arriving.pages.before(&copies.pages);
+                }
             }
         }
         place

@@ -49,8 +49,92 @@ impl Queued {
     }
 }
 
-/// Pages that count as one place.
+/// Counts of places.
+const SLOTS: usize = 256;
+/// Pages that are counted as one place.
 const PAGES_PER_PLACE: u32 = 64;
+/// So many commands are looked through one by one, more are not.
+const MANY: usize = 256;
+
+/// Pages yet to be written. Counted by a hash of where they are, where a count of none is certain; and, as long as many
+/// commands wait, one by one.
+#[derive(Clone, Debug, Default)]
+struct Writing {
+    /// Empty until there is a page.
+    places: Vec<u32>,
+    is_exact: bool,
+    /// Unit and page, and how often.
+    pages: BTreeMap<(u32, u32), u32>,
+}
+
+impl Writing {
+    #[inline]
+    fn add(&mut self, pages: &Pages) {
+        for slot in pages.runs().flat_map(slots) {
+            if self.places.is_empty() {
+                self.places = vec![0; SLOTS];
+            }
+            self.places[slot] += 1;
+        }
+        if self.is_exact {
+            self.add_each(pages);
+        }
+    }
+
+    fn add_each(&mut self, pages: &Pages) {
+        for page in pages.runs().flat_map(each) {
+            *self.pages.entry(page).or_default() += 1;
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, pages: &Pages) {
+        for slot in pages.runs().flat_map(slots) {
+            self.places[slot] -= 1;
+        }
+        if self.is_exact {
+            self.remove_each(pages);
+        }
+    }
+
+    fn remove_each(&mut self, pages: &Pages) {
+        for page in pages.runs().flat_map(each) {
+            if let Entry::Occupied(mut times) = self.pages.entry(page) {
+                *times.get_mut() -= 1;
+                if *times.get() == 0 {
+                    times.remove();
+                }
+            }
+        }
+    }
+
+    /// Whether one of the pages may be among them.
+    #[inline]
+    fn may_hold(&self, pages: &Pages) -> bool {
+        !self.places.is_empty()
+            && pages.runs().flat_map(slots).any(|slot| self.places[slot] > 0)
+            && (!self.is_exact || self.holds(pages))
+    }
+
+    fn holds(&self, pages: &Pages) -> bool {
+        let holds =
+            |run: &Run| self.pages.range((run.unit, run.first)..=(run.unit, run.last)).next().is_some();
+        pages.runs().any(holds)
+    }
+}
+
+/// Where the pages of a run are counted.
+#[inline]
+fn slots(run: &Run) -> impl Iterator<Item = usize> + use<> {
+    let unit = run.unit.wrapping_mul(97);
+    let places = run.first / PAGES_PER_PLACE..=run.last / PAGES_PER_PLACE;
+    places.map(move |place| unit.wrapping_add(place) as usize % SLOTS)
+}
+
+fn each(run: &Run) -> impl Iterator<Item = (u32, u32)> + use<> {
+    let unit = run.unit;
+    (run.first..=run.last).map(move |ppn| (unit, ppn))
+}
 
 /// The queue of a die: first what no read passes any more, then the rest. A read goes to where the two meet, more often than
 /// not, and that costs nothing however many wait.
@@ -62,8 +146,10 @@ pub(crate) struct Queue {
     service_ns: u64,
     /// Those that are not awaited reads.
     others: u32,
-    /// Where those waiting will write: places of some pages each, and how often.
-    writing: BTreeMap<(u32, u32), u32>,
+    /// Those that move pages.
+    copies: u32,
+    /// Pages that will be written by those waiting.
+    writing: Writing,
 }
 
 impl Queue {
@@ -111,6 +197,12 @@ impl Queue {
         }
     }
 
+    /// Whether any command that waits moves pages.
+    #[inline]
+    pub(super) fn has_copies(&self) -> bool {
+        self.copies > 0
+    }
+
     /// Commands that wait and are not reads that the host waits for.
     pub(crate) fn others(&self) -> u32 {
         self.others
@@ -126,10 +218,9 @@ impl Queue {
     pub(crate) fn insert(&mut self, place: usize, queued: Queued) {
         self.service_ns += queued.command.total_ns();
         self.others += u32::from(!queued.is_awaited_read());
+        self.copies += u32::from(queued.command.kind == CommandKind::Copies);
         if queued.writes() {
-            for place in queued.pages.runs().flat_map(places) {
-                *self.writing.entry(place).or_default() += 1;
-            }
+            self.writing.add(&queued.pages);
         }
         let settled = self.settled.len();
         if place < settled {
@@ -137,29 +228,26 @@ impl Queue {
         } else {
             self.rest.insert(place - settled, queued);
         }
+        self.suit();
     }
 
     /// Takes a command out.
     #[inline]
     pub(crate) fn remove(&mut self, place: usize) -> Option<Queued> {
         let settled = self.settled.len();
-        let queued = if place < settled {
-            take(&mut self.settled, place)
-        } else {
-            take(&mut self.rest, place - settled)
+        let queued = match place.checked_sub(settled) {
+            None if place == 0 => self.settled.pop_front(),
+            None => self.settled.remove(place),
+            Some(0) => self.rest.pop_front(),
+            Some(place) => self.rest.remove(place),
         }?;
         self.service_ns -= queued.command.total_ns();
         self.others -= u32::from(!queued.is_awaited_read());
+        self.copies -= u32::from(queued.command.kind == CommandKind::Copies);
         if queued.writes() {
-            for place in queued.pages.runs().flat_map(places) {
-                if let Entry::Occupied(mut times) = self.writing.entry(place) {
-                    *times.get_mut() -= 1;
-                    if *times.get() == 0 {
-                        times.remove();
-                    }
-                }
-            }
+            self.writing.remove(&queued.pages);
         }
+        self.suit();
         Some(queued)
     }
 
@@ -175,20 +263,26 @@ impl Queue {
     /// Whether a command that waits may write one of the pages: if not, none does.
     #[inline]
     pub(super) fn may_write(&self, pages: &Pages) -> bool {
-        !self.writing.is_empty()
-            && pages.runs().flat_map(places).any(|place| self.writing.contains_key(&place))
+        self.writing.may_hold(pages)
     }
-}
 
-/// Takes a command out, most often the first.
-#[inline]
-fn take(queue: &mut VecDeque<Queued>, place: usize) -> Option<Queued> {
-    if place == 0 { queue.pop_front() } else { queue.remove(place) }
-}
+    /// Looks for pages one by one if there have come to be many commands.
+    #[inline]
+    fn suit(&mut self) {
+        let is_exact = if self.writing.is_exact { self.len() > MANY / 4 } else { self.len() > MANY };
+        if is_exact != self.writing.is_exact {
+            self.change(is_exact);
+        }
+    }
 
-/// Where the pages of a run are: unit and number of the place.
-#[inline]
-fn places(run: &Run) -> impl Iterator<Item = (u32, u32)> + use<> {
-    let unit = run.unit;
-    (run.first / PAGES_PER_PLACE..=run.last / PAGES_PER_PLACE).map(move |place| (unit, place))
+    #[cold]
+    fn change(&mut self, is_exact: bool) {
+        self.writing.pages.clear();
+        self.writing.is_exact = is_exact;
+        if is_exact {
+            for queued in self.settled.iter().chain(&self.rest).filter(|queued| queued.writes()) {
+                self.writing.add_each(&queued.pages);
+            }
+        }
+    }
 }

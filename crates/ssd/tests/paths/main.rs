@@ -1,6 +1,7 @@
 //! Properties over random drives and workloads, everything under verification: the busy-until path and the event path
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
+mod combinations;
 mod dies;
 mod managed;
 mod matrix;
