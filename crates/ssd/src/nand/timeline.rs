@@ -113,7 +113,7 @@ impl<P: Probe> Timeline<P> {
     fn follow(&mut self, now_ns: u64, command: &Command, start_ns: u64, before: u64, end_ns: u64) {
         let backlog = &mut self.backlogs[command.die as usize];
         let (flash, bus) = (command.read_ns + command.program_ns, command.bus_ns);
-        let mut parts = Parts { flash, bus, ..Parts::default() };
+        let mut parts = Parts { bus, flash, ..Parts::default() };
         if before <= now_ns {
             backlog.restart(start_ns, end_ns, Cause::of(command));
         } else {
