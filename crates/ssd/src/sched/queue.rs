@@ -1,6 +1,7 @@
 //! The commands that wait for a die, in the order in which they are to run.
 
-use std::collections::VecDeque;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::Pages;
 use super::pages::Run;
@@ -41,50 +42,78 @@ impl Queued {
     pub(crate) fn is_awaited_read(&self) -> bool {
         self.command.kind == CommandKind::Read && self.command.awaited
     }
+
+    /// Whether it writes its pages.
+    fn writes(&self) -> bool {
+        !matches!(self.command.kind, CommandKind::Read | CommandKind::Erase)
+    }
 }
 
-/// Counts of pages yet to be written, by a hash of where they are: a count of none is certain.
-const SLOTS: usize = 256;
-/// Pages that are counted as one place.
+/// Pages that count as one place.
 const PAGES_PER_PLACE: u32 = 64;
 
-/// The queue of a die.
+/// The queue of a die: first what no read passes any more, then the rest. A read goes to where the two meet, more often than
+/// not, and that costs nothing however many wait.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
-    waiting: VecDeque<Queued>,
-    /// Commands at the front that no read passes, whatever it is.
-    pub(super) settled: usize,
+    settled: VecDeque<Queued>,
+    rest: VecDeque<Queued>,
     /// Service times of all, ns.
     service_ns: u64,
-    /// Pages that will be written by those waiting; empty until there are any.
-    writing: Vec<u32>,
+    /// Those that are not awaited reads.
+    others: u32,
+    /// Where those waiting will write: places of some pages each, and how often.
+    writing: BTreeMap<(u32, u32), u32>,
 }
 
 impl Queue {
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+        self.settled.len() + self.rest.len()
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.settled.is_empty() && self.rest.is_empty()
     }
 
     /// The command at a place.
     #[inline]
     pub(crate) fn get(&self, place: usize) -> Option<&Queued> {
-        self.waiting.get(place)
+        let settled = self.settled.len();
+        if place < settled { self.settled.get(place) } else { self.rest.get(place - settled) }
     }
 
     /// All of them, in order.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Queued> + ExactSizeIterator {
-        self.waiting.iter()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Queued> {
+        self.settled.iter().chain(&self.rest)
     }
 
-    /// Commands that wait behind those at the front that no read passes.
-    pub(crate) fn behind(&self) -> u32 {
-        (self.waiting.len() - self.settled) as u32
+    /// Commands at the front that no read passes, whatever it is.
+    #[inline]
+    pub(super) fn settled(&self) -> usize {
+        self.settled.len()
+    }
+
+    /// The others, in order.
+    #[inline]
+    pub(super) fn rest(&self) -> &VecDeque<Queued> {
+        &self.rest
+    }
+
+    /// No read passes the first `count` any more.
+    #[inline]
+    pub(super) fn settle(&mut self, count: usize) {
+        while self.settled.len() < count
+            && let Some(queued) = self.rest.pop_front()
+        {
+            self.settled.push_back(queued);
+        }
+    }
+
+    /// Commands that wait and are not reads that the host waits for.
+    pub(crate) fn others(&self) -> u32 {
+        self.others
     }
 
     /// Service times of all that wait, ns.
@@ -96,62 +125,70 @@ impl Queue {
     #[inline]
     pub(crate) fn insert(&mut self, place: usize, queued: Queued) {
         self.service_ns += queued.command.total_ns();
-        self.count(&queued, true);
-        if place < self.settled {
-            self.settled += 1;
+        self.others += u32::from(!queued.is_awaited_read());
+        if queued.writes() {
+            for place in queued.pages.runs().flat_map(places) {
+                *self.writing.entry(place).or_default() += 1;
+            }
         }
-        if place == self.waiting.len() {
-            self.waiting.push_back(queued);
+        let settled = self.settled.len();
+        if place < settled {
+            self.settled.insert(place, queued);
         } else {
-            self.waiting.insert(place, queued);
+            self.rest.insert(place - settled, queued);
         }
     }
 
     /// Takes a command out.
     #[inline]
     pub(crate) fn remove(&mut self, place: usize) -> Option<Queued> {
-        let queued = if place == 0 { self.waiting.pop_front() } else { self.waiting.remove(place) }?;
+        let settled = self.settled.len();
+        let queued = if place < settled {
+            take(&mut self.settled, place)
+        } else {
+            take(&mut self.rest, place - settled)
+        }?;
         self.service_ns -= queued.command.total_ns();
-        self.count(&queued, false);
-        if place < self.settled {
-            self.settled -= 1;
+        self.others -= u32::from(!queued.is_awaited_read());
+        if queued.writes() {
+            for place in queued.pages.runs().flat_map(places) {
+                if let Entry::Occupied(mut times) = self.writing.entry(place) {
+                    *times.get_mut() -= 1;
+                    if *times.get() == 0 {
+                        times.remove();
+                    }
+                }
+            }
         }
         Some(queued)
     }
 
     /// The second command of a chain may start.
     pub(crate) fn release(&mut self, chain: u64) {
-        for queued in &mut self.waiting {
+        for queued in self.settled.iter_mut().chain(&mut self.rest) {
             if queued.chain == (Chain::Second { number: chain }) {
                 queued.chain = Chain::None;
             }
         }
     }
 
-    fn count(&mut self, queued: &Queued, enters: bool) {
-        if matches!(queued.command.kind, CommandKind::Read | CommandKind::Erase) {
-            return;
-        }
-        for slot in queued.pages.runs().flat_map(slots) {
-            if self.writing.is_empty() {
-                self.writing = vec![0; SLOTS];
-            }
-            let count = &mut self.writing[slot];
-            *count = if enters { *count + 1 } else { *count - 1 };
-        }
-    }
-
     /// Whether a command that waits may write one of the pages: if not, none does.
     #[inline]
     pub(super) fn may_write(&self, pages: &Pages) -> bool {
-        !self.writing.is_empty() && pages.runs().flat_map(slots).any(|slot| self.writing[slot] > 0)
+        !self.writing.is_empty()
+            && pages.runs().flat_map(places).any(|place| self.writing.contains_key(&place))
     }
 }
 
-/// Where the pages of a run are counted.
+/// Takes a command out, most often the first.
 #[inline]
-fn slots(run: &Run) -> impl Iterator<Item = usize> + use<> {
-    let unit = run.unit.wrapping_mul(97);
-    let places = run.first / PAGES_PER_PLACE..=run.last / PAGES_PER_PLACE;
-    places.map(move |place| unit.wrapping_add(place) as usize % SLOTS)
+fn take(queue: &mut VecDeque<Queued>, place: usize) -> Option<Queued> {
+    if place == 0 { queue.pop_front() } else { queue.remove(place) }
+}
+
+/// Where the pages of a run are: unit and number of the place.
+#[inline]
+fn places(run: &Run) -> impl Iterator<Item = (u32, u32)> + use<> {
+    let unit = run.unit;
+    (run.first / PAGES_PER_PLACE..=run.last / PAGES_PER_PLACE).map(move |place| (unit, place))
 }

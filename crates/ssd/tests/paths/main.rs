@@ -5,6 +5,7 @@ mod dies;
 mod managed;
 mod matrix;
 mod power;
+mod rules;
 
 use flashweir_ssd::config::layers::{Layer, resolve};
 use std::collections::BTreeMap;
@@ -184,11 +185,12 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
         let settled = all.queues_settled_ns;
         assert!(recorded.queues.iter().all(|queue| queue.time_ns >= settled), "slice {number}");
         all.holds.extend(recorded.holds);
-        all.pauses.extend(recorded.pauses);
         all.queues.extend(recorded.queues);
         all.queues_settled_ns = recorded.queues_settled_ns;
         let settled = all.settled_ns;
         all.commands.extend(recorded.commands);
+        assert!(recorded.pauses.iter().all(|pause| pause.end_ns >= settled), "slice {number}");
+        all.pauses.extend(recorded.pauses);
         assert!(recorded.transfers.iter().all(|transfer| transfer.start_ns >= settled), "slice {number}");
         all.transfers.extend(recorded.transfers);
         all.issues.extend(recorded.issues);
