@@ -53,8 +53,12 @@ pub(crate) struct Events<P> {
     pub(crate) now_ns: u64,
     pub(crate) usage: Usage,
     pub(crate) probe: P,
-    /// Tags of commands that are done, and where their time went, since the caller last cleared it.
-    pub(crate) completed: Vec<(u32, Parts)>,
+    /// Tags of commands that are done, since the caller last cleared it.
+    pub(crate) completed: Vec<u32>,
+    /// Where the time of these went, if account is kept.
+    pub(crate) parts: Vec<Parts>,
+    /// Whether account is kept of where the time of commands goes.
+    pub(crate) follows: bool,
     /// Host commands handed in since the caller last cleared it.
     pub(crate) submitted: u32,
     /// Number of the request being served, for the probe.
@@ -86,6 +90,8 @@ impl<P: Probe> Events<P> {
             usage: Usage::new(dies, geometry.dies_per_channel()),
             probe,
             completed: Vec::new(),
+            parts: Vec::new(),
+            follows: P::ON,
             submitted: 0,
             request: 0,
         }
@@ -159,14 +165,19 @@ impl<P: Probe> Events<P> {
 
     fn enqueue(&mut self, command: Command, pages: Pages, chain: Chain) {
         let number = command.die;
-        self.book(number);
+        if self.follows {
+            self.book(number);
+        }
         let now_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
         let (request, spent) = (self.request, die.spent);
         let mut queued = Queued { command, pages, chain, request, arrived_ns: now_ns, spent, passed: 0 };
         if !self.scheduler.reorders() {
-            die.queue.insert(die.queue.len(), queued);
             self.probe.queue(now_ns, number, 1);
+            if chain == Chain::None && die.is_idle() {
+                return self.begin(number, queued, false);
+            }
+            die.queue.insert(die.queue.len(), queued);
             return self.start(number);
         }
         let ahead_ns = die.ahead_ns(now_ns);
@@ -258,13 +269,21 @@ impl<P: Probe> Events<P> {
             return;
         }
         let Some(mut queued) = die.queue.remove(place) else { return };
-        self.probe.queue(self.now_ns, number, -1);
         queued.passed += place as u32;
         self.scheduler.settle(&mut die.queue, None);
+        self.begin(number, queued, overlaps);
+    }
+
+    /// A command gets its die, or the die's register while that is busy with the one before.
+    fn begin(&mut self, number: u32, mut queued: Queued, overlaps: bool) {
+        self.probe.queue(self.now_ns, number, -1);
         self.book(number);
         let die = &mut self.dies[number as usize];
+        if self.follows {
+            queued.spent = die.spent.since(&queued.spent);
+        }
         let command = queued.command;
-        let active = Active::new(queued, self.now_ns, &die.spent);
+        let active = Active::new(queued, self.now_ns);
         self.counts.waited(&command, active.waited_ns());
         if overlaps {
             die.loading = Some(active);
@@ -378,7 +397,7 @@ impl<P: Probe> Events<P> {
         self.book(number);
         let die = &mut self.dies[number as usize];
         let Some(active) = die.current.take() else { return };
-        let parts = active.parts(now);
+        let parts = if self.follows { active.parts(now) } else { Parts::default() };
         let Active { queued, start_ns, resumed_ns, pauses, .. } = active;
         self.usage.transfer(&queued.command);
         if P::ON {
@@ -395,9 +414,11 @@ impl<P: Probe> Events<P> {
             self.probe.command(&queued.command, &course);
         }
         if queued.command.tag != NOBODY {
-            let for_mapping = queued.command.purpose == Purpose::Mapping;
-            let parts = if for_mapping { parts.for_mapping() } else { parts };
-            self.completed.push((queued.command.tag, parts));
+            self.completed.push(queued.command.tag);
+            if self.follows {
+                let for_mapping = queued.command.purpose == Purpose::Mapping;
+                self.parts.push(if for_mapping { parts.for_mapping() } else { parts });
+            }
         }
         if let Chain::First { number: chain, die } = queued.chain {
             self.dies[die as usize].queue.release(chain);

@@ -30,7 +30,7 @@ pub(crate) struct Queued {
     pub(crate) request: u64,
     /// When it was handed over, ns.
     pub(crate) arrived_ns: u64,
-    /// What its die had done by then.
+    /// What its die had done by then; once it has the die, what that has done meanwhile. Kept if account is kept.
     pub(crate) spent: Spent,
     /// Commands that it has passed.
     pub(crate) passed: u32,
@@ -219,7 +219,7 @@ impl Queue {
         self.service_ns += queued.command.total_ns();
         self.others += u32::from(!queued.is_awaited_read());
         self.copies += u32::from(queued.command.kind == CommandKind::Copies);
-        if queued.writes() {
+        if queued.writes() && !queued.pages.is_empty() {
             self.writing.add(&queued.pages);
         }
         let settled = self.settled.len();
@@ -244,7 +244,7 @@ impl Queue {
         self.service_ns -= queued.command.total_ns();
         self.others -= u32::from(!queued.is_awaited_read());
         self.copies -= u32::from(queued.command.kind == CommandKind::Copies);
-        if queued.writes() {
+        if queued.writes() && !queued.pages.is_empty() {
             self.writing.remove(&queued.pages);
         }
         self.suit();

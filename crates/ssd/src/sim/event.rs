@@ -177,11 +177,12 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         if !self.events.step() {
             return Ok(false);
         }
-        while let Some((tag, parts)) = self.events.completed.pop() {
+        while let Some(tag) = self.events.completed.pop() {
+            let parts = self.events.parts.pop();
             if tag < BUFFER_TAG {
-                self.end_command(tag, &parts);
+                self.end_command(tag, parts);
             } else {
-                self.leave_buffer(tag - BUFFER_TAG, &parts);
+                self.leave_buffer(tag - BUFFER_TAG, parts);
             }
             self.resume = true;
         }
@@ -214,9 +215,12 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     }
 
     /// A command of a request is done.
-    fn end_command(&mut self, tag: u32, parts: &Parts) {
-        if let Some(slot) = &mut self.slots[tag as usize] {
-            slot.last = slot.last.max((self.events.now_ns, *parts));
+    #[inline]
+    fn end_command(&mut self, tag: u32, parts: Option<Parts>) {
+        if let Some(parts) = parts
+            && let Some(slot) = &mut self.slots[tag as usize]
+        {
+            slot.last = slot.last.max((self.events.now_ns, parts));
         }
         self.settle(tag, 1);
     }
@@ -388,7 +392,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
     }
 
     fn keep_parts(&mut self) {
-        // Events keep them anyway.
+        self.events.follows = true;
     }
 
     fn times(&self) -> Times {

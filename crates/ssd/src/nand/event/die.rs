@@ -41,14 +41,12 @@ pub(super) struct Active {
     pub(super) pauses: u32,
     /// How long it has stood back, ns.
     pub(super) stood_ns: u64,
-    /// What it waited for before it got its die.
-    pub(super) waited: Parts,
 }
 
 impl Active {
-    /// A command that gets its die now. `spent` is what the die has done until now.
-    pub(super) fn new(queued: Queued, now_ns: u64, spent: &Spent) -> Self {
-        let waited = Parts::waited(&spent.since(&queued.spent), now_ns - queued.arrived_ns);
+    /// A command that gets its die now.
+    #[inline]
+    pub(super) fn new(queued: Queued, now_ns: u64) -> Self {
         Self {
             phase: Phase::OnBus,
             left: queued.command.copies(),
@@ -61,17 +59,17 @@ impl Active {
             suspensions: 0,
             pauses: 0,
             stood_ns: 0,
-            waited,
             queued,
         }
     }
 
-    /// Where its time went, from when it was handed over to its end.
+    /// Where its time went, from when it was handed over to its end, if account is kept.
     pub(super) fn parts(&self, end_ns: u64) -> Parts {
         let command = &self.queued.command;
         let (flash, bus) = (command.read_ns + command.program_ns, command.bus_ns);
         let rest = (end_ns - self.start_ns).saturating_sub(flash + bus + self.wait_bus_ns);
-        let mut parts = Parts { wait_bus: self.wait_bus_ns, bus, flash, ..self.waited };
+        let waited = Parts::waited(&self.queued.spent, self.start_ns - self.queued.arrived_ns);
+        let mut parts = Parts { wait_bus: self.wait_bus_ns, bus, flash, ..waited };
         // It was suspended for reads, or stood in the register behind a program.
         if self.pauses > 0 {
             parts.wait_read += rest;

@@ -143,7 +143,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     }
 
     /// A page of the buffer, and those that went with it, are on flash.
-    pub(super) fn leave_buffer(&mut self, slot: u32, parts: &Parts) {
+    pub(super) fn leave_buffer(&mut self, slot: u32, parts: Option<Parts>) {
         let mut leaving = vec![slot];
         while let Some(slot) = leaving.pop() {
             let Some(buffer) = &mut self.buffer else { return };
