@@ -18,6 +18,7 @@ use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
 use crate::nand::{Command, CommandKind, Executor, NOBODY, Purpose};
+use crate::sched::Pages;
 use crate::stats::{Collections, Counters};
 use pending::Pending;
 
@@ -80,8 +81,8 @@ struct Sink<'a, X, C> {
     now_ns: u64,
     read_ns: u64,
     program_ns: u64,
-    /// Pages moved, from and to, for an executor that listens.
-    moves: Vec<(u32, u32)>,
+    /// Pages moved, for an executor that listens.
+    moves: Pages,
     /// Blocks opened that no command was made for yet.
     opened: u8,
     /// Whether this is one step of a collection: steps of several planes are grouped, and the run loop keeps the course.
@@ -137,7 +138,7 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
             self.program_ns += self.timing.program_ns(to % self.pages_per_block);
         }
         if self.executor.listens() {
-            self.moves.push((from, to));
+            self.moves.add_move(unit, from, to);
         }
         self.content.copy(unit, from, to);
     }
@@ -163,9 +164,7 @@ impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
         let opens = std::mem::take(&mut self.opened);
         if !self.moves.is_empty() {
             self.pending.flush(self.now_ns, self.executor, self.content);
-            for (from, to) in self.moves.drain(..) {
-                self.executor.moves(unit, from, to);
-            }
+            self.executor.moves(std::mem::take(&mut self.moves));
         }
         self.content.copied(unit);
         let command = self.command(unit, CommandKind::Copies);
@@ -283,7 +282,7 @@ impl<C: Content> Core<C> {
             now_ns,
             read_ns: 0,
             program_ns: 0,
-            moves: Vec::new(),
+            moves: Pages::default(),
             opened: 0,
             step: false,
             merged: 0,

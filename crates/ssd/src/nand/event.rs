@@ -121,12 +121,8 @@ impl<P: Probe> Events<P> {
         self.heap.peek().map(|Reverse((time, ..))| *time)
     }
 
-    /// Lets the next event happen; commands start after all events of an instant. Returns whether there was anything.
+    /// Lets the next event happen. Returns whether there was one.
     pub(crate) fn step(&mut self) -> bool {
-        if !self.ready.is_empty() && self.next_ns() != Some(self.now_ns) {
-            self.dispatch();
-            return true;
-        }
         let Some(Reverse((time, number, event))) = self.heap.pop() else { return false };
         self.now_ns = time;
         match event {
@@ -175,20 +171,33 @@ impl<P: Probe> Events<P> {
         }
     }
 
-    /// Whether commands are to start before time goes on.
-    pub(crate) fn is_ready(&self) -> bool {
-        !self.ready.is_empty()
+    /// Starts commands, if everything else of this instant has happened. Returns whether there were any.
+    #[inline]
+    pub(crate) fn dispatch(&mut self) -> bool {
+        if self.ready.is_empty() || self.next_ns() == Some(self.now_ns) {
+            return false;
+        }
+        self.start_ready();
+        true
     }
 
-    /// Everything else of this instant has happened: starts commands.
-    pub(crate) fn dispatch(&mut self) {
-        for number in std::mem::take(&mut self.ready) {
+    fn start_ready(&mut self) {
+        let mut ready = std::mem::take(&mut self.ready);
+        for number in ready.drain(..) {
             self.start_now(number);
         }
+        // What has become ready meanwhile is rare; the memory is kept.
+        ready.append(&mut self.ready);
+        self.ready = ready;
     }
 
     /// Starts whatever the die can start: at once in the order of arrival, else among all that has arrived at this instant.
+    #[inline]
     fn start(&mut self, number: u32) {
+        let die = &self.dies[number as usize];
+        if die.queue.is_empty() && die.paused.is_none() || die.current.is_some() && !self.cache_program {
+            return;
+        }
         if self.scheduler.reorders() {
             self.ready.push(number);
         } else {
@@ -413,10 +422,8 @@ impl<P: Probe> Executor for Events<P> {
         }
     }
 
-    fn moves(&mut self, unit: u32, from: u32, to: u32) {
-        if self.scheduler.reorders() {
-            self.touched.add_move(unit, from, to);
-        }
+    fn moves(&mut self, pages: Pages) {
+        self.touched = pages;
     }
 
     fn erases(&mut self, unit: u32, first: u32, last: u32) {

@@ -16,6 +16,7 @@ pub use probe::{
 };
 pub(crate) use timing::TimingConfig;
 
+use crate::sched::Pages;
 use crate::stats::DieTime;
 
 /// What a command does.
@@ -136,8 +137,8 @@ pub(crate) trait Executor {
     /// The next command submitted reads or writes this page.
     fn touches(&mut self, _unit: u32, _ppn: u32) {}
 
-    /// The next command submitted moves this page.
-    fn moves(&mut self, _unit: u32, _from: u32, _to: u32) {}
+    /// The next command submitted moves these pages.
+    fn moves(&mut self, _pages: Pages) {}
 
     /// The next command submitted erases these pages.
     fn erases(&mut self, _unit: u32, _first: u32, _last: u32) {}

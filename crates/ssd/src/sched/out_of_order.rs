@@ -38,14 +38,21 @@ impl OutOfOrder {
     pub(super) fn pick(self, queue: &Queue, bus_is_free: bool) -> usize {
         let mut second = None;
         for (place, queued) in queue.iter().enumerate().take(self.window) {
-            let waits = matches!(queued.chain, Chain::Second { .. });
-            if waits || queue.iter().take(place).any(|before| depends(queued, before)) {
+            let is_program = queued.command.kind == CommandKind::Program;
+            let can_start = bus_is_free || !is_program;
+            // Only the first of those that wait for the bus is ever chosen.
+            if matches!(queued.chain, Chain::Second { .. }) || !can_start && second.is_some() {
                 continue;
             }
-            if bus_is_free || queued.command.kind != CommandKind::Program {
+            let is_read = queued.command.kind == CommandKind::Read;
+            let may_depend = place > 0 && (!is_read || queue.may_write(&queued.pages));
+            if may_depend && queue.iter().take(place).any(|before| depends(queued, before)) {
+                continue;
+            }
+            if can_start {
                 return place;
             }
-            second.get_or_insert(place);
+            second = Some(place);
         }
         second.unwrap_or(0)
     }

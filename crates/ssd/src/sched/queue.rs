@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Pages;
+use super::pages::Run;
 use crate::nand::{Command, CommandKind};
 use crate::stats::Spent;
 
@@ -42,8 +43,10 @@ impl Queued {
     }
 }
 
-/// Counts of pages yet to be written, by a hash of the page: a count of none is certain.
-const SLOTS: usize = 512;
+/// Counts of pages yet to be written, by a hash of where they are: a count of none is certain.
+const SLOTS: usize = 256;
+/// Pages that are counted as one place.
+const PAGES_PER_PLACE: u32 = 64;
 
 /// The queue of a die.
 #[derive(Clone, Debug, Default)]
@@ -107,7 +110,7 @@ impl Queue {
     /// Takes a command out.
     #[inline]
     pub(crate) fn remove(&mut self, place: usize) -> Option<Queued> {
-        let queued = self.waiting.remove(place)?;
+        let queued = if place == 0 { self.waiting.pop_front() } else { self.waiting.remove(place) }?;
         self.service_ns -= queued.command.total_ns();
         self.count(&queued, false);
         if place < self.settled {
@@ -129,11 +132,11 @@ impl Queue {
         if matches!(queued.command.kind, CommandKind::Read | CommandKind::Erase) {
             return;
         }
-        for (unit, ppn) in queued.pages.each() {
+        for slot in queued.pages.runs().flat_map(slots) {
             if self.writing.is_empty() {
                 self.writing = vec![0; SLOTS];
             }
-            let count = &mut self.writing[slot(unit, ppn)];
+            let count = &mut self.writing[slot];
             *count = if enters { *count + 1 } else { *count - 1 };
         }
     }
@@ -141,10 +144,14 @@ impl Queue {
     /// Whether a command that waits may write one of the pages: if not, none does.
     #[inline]
     pub(super) fn may_write(&self, pages: &Pages) -> bool {
-        !self.writing.is_empty() && pages.each().any(|(unit, ppn)| self.writing[slot(unit, ppn)] > 0)
+        !self.writing.is_empty() && pages.runs().flat_map(slots).any(|slot| self.writing[slot] > 0)
     }
 }
 
-fn slot(unit: u32, ppn: u32) -> usize {
-    unit.wrapping_mul(97).wrapping_add(ppn) as usize % SLOTS
+/// Where the pages of a run are counted.
+#[inline]
+fn slots(run: &Run) -> impl Iterator<Item = usize> + use<> {
+    let unit = run.unit.wrapping_mul(97);
+    let places = run.first / PAGES_PER_PLACE..=run.last / PAGES_PER_PLACE;
+    places.map(move |place| unit.wrapping_add(place) as usize % SLOTS)
 }

@@ -155,16 +155,25 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
 
     /// Lets everything happen that is due by `time`.
     fn advance_to(&mut self, time: u64) -> Result<(), RunError> {
-        while self.events.next_ns().is_some_and(|next| next <= time)
-            || self.events.is_ready() && self.events.now_ns < time
-        {
-            self.advance()?;
+        loop {
+            if self.events.now_ns < time {
+                self.events.dispatch();
+            }
+            if self.events.next_ns().is_none_or(|next| next > time) {
+                return Ok(());
+            }
+            self.step()?;
         }
-        Ok(())
+    }
+
+    /// Lets commands start that can, and the next event happen. Returns false if there was nothing.
+    fn advance(&mut self) -> Result<bool, RunError> {
+        let started = self.events.dispatch();
+        Ok(self.step()? || started)
     }
 
     /// Lets the next event happen. Returns false if there was none.
-    fn advance(&mut self) -> Result<bool, RunError> {
+    fn step(&mut self) -> Result<bool, RunError> {
         if !self.events.step() {
             return Ok(false);
         }

@@ -14,10 +14,13 @@ impl<P: Probe> Events<P> {
         let now_ns = self.now_ns;
         let die = &self.dies[number as usize];
         let (Some(read), Some(current)) = (die.queue.get(0), &die.current) else { return };
+        if !read.is_awaited_read() {
+            return;
+        }
         let kind = current.queued.command.kind;
         // A page that is moved can be read where it was.
         let depends = kind != CommandKind::Copies && current.queued.pages.overlaps(&read.pages);
-        if !read.is_awaited_read() || depends || die.loading.is_some() || die.paused.is_some() {
+        if depends || die.loading.is_some() || die.paused.is_some() {
             return;
         }
         let left_ns = current.until_ns.saturating_sub(now_ns);
