@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
+from flashweir.parts import LatencyParts
 from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = [
     "ConfigError",
     "DeviceError",
     "FlashweirError",
+    "LatencyParts",
     "Result",
     "Section",
     "TraceError",

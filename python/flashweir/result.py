@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import FlashweirError
+from flashweir.parts import LatencyParts, parts_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,6 +106,19 @@ class Result(Section):
 
             self._frame = pl.read_parquet(self._log)
         return self._frame
+
+    @property
+    def latency_parts(self) -> dict[str, LatencyParts]:
+        """Where the latency of each operation goes, by operation; those that took no time are left out.
+
+        `result.latency_parts["read"].wait_erase` is how long reads waited for erases, in us on average.
+
+        Raises:
+            FlashweirError: the run kept no account of it, as `latency_parts=True` asks for.
+        """
+        if self._values.get("latency_parts_us") is None:
+            raise FlashweirError("this run kept no account of latencies: simulate(..., latency_parts=True) does")
+        return parts_of(self._values)
 
     def to_json(self, indent: int | None = 2) -> str:
         """The result as JSON text, which `flashweir simulate --json` writes."""

@@ -8,9 +8,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from flashweir.parts import LABELS, LatencyParts, occurring, parts_of
+
 _BAR_CELLS = 40
 # From here on, tenths say nothing.
 _LARGE = 10_000
+_SCHED = (("passed", "passed"), ("suspensions", "suspended"), ("preemptions", "made way"))
 _PERCENTILES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 
@@ -23,7 +26,10 @@ def print_result(result: Mapping[str, Any], console: Console) -> None:
         console.print()
         console.print(_latency_table(served))
         console.print()
-    lines = [*_flash_lines(result), *_wear_lines(result), *_power_lines(result)]
+    if parts := parts_of(result):
+        console.print(_parts_table(parts))
+        console.print()
+    lines = [*_flash_lines(result), *_sched_lines(result), *_wear_lines(result), *_power_lines(result)]
     width = max((len(label) for label, _ in lines), default=0)
     for label, text in lines:
         console.print(f"{label:<{width}}  {text}", highlight=False, markup=False)
@@ -79,6 +85,22 @@ def _latency_table(latencies: Mapping[str, Mapping[str, Any]]) -> Table:
     return table
 
 
+def _parts_table(parts: Mapping[str, LatencyParts]) -> Table:
+    """Where the latency of each operation went; parts that are 0 for all are left out."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("where latency went")
+    for operation in parts:
+        table.add_column(f"{_escape(operation)}, us", justify="right")
+        table.add_column("", justify="right")
+    for name in occurring(parts):
+        cells = []
+        for one in parts.values():
+            cells += [_number(one.by_name()[name]), f"{one.shares()[name]:.1%}"]
+        table.add_row(LABELS[name], *cells)
+    table.add_row("mean", *(text for one in parts.values() for text in (_number(one.total), "")))
+    return table
+
+
 def _flash_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if result.get("write_amplification") is not None:
         yield "write amplification", f"{result['write_amplification']:.4f}"
@@ -91,6 +113,14 @@ def _flash_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if activity := result.get("activity"):
         bins = f"{len(activity['dirty_pages']):,} bins of {_seconds(activity['bin_s'])} a channel"
         yield "activity", f"{bins}: --json writes them"
+
+
+def _sched_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    if sched := result.get("sched"):
+        counts = ((sched.get(key) or 0, what) for key, what in _SCHED)
+        yield "commands", ", ".join(f"{count:,} {what}" for count, what in counts if count) or "none was passed"
+        longest = (f"{name} {_number(sched[f'longest_{name}_wait_us'])} us" for name in ("read", "write"))
+        yield "longest wait for a die", ", ".join(longest)
 
 
 def _wear_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

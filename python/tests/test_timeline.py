@@ -1,164 +1,25 @@
 """A timeline is a Perfetto trace: read here without any of the code that wrote it.
 
-`fields` knows only the wire format of protocol buffers; the numbers are those of google/perfetto. The generated schema
-of the package `perfetto` reads the file as well and must leave nothing unknown.
+The generated schema of the package `perfetto` reads the file as well and must leave nothing unknown.
 """
 
 import importlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import SMALL_DRIVE, flashweir
+from perfetto_trace import BEGIN, COUNTER, END, Event, Timeline, decode, level_at
 
 COUNT = 3000
 WORKLOAD = f"random:span=64MiB,size=4KiB,write=0.7,count={COUNT},seed=1"
 SETTINGS = {**SMALL_DRIVE, "dies": 2, "precondition": "steady", "host.queue_depth": 4}
 BUFFER_PAGES = 8
+SUSPENDING = {**SETTINGS, "sched.kind": "suspend", "sched.resume_time": "5us", "host.queue_depth": 16}
 BUFFERED = {**SETTINGS, "buffer.bytes": f"{4 * BUFFER_PAGES}KiB"}
-
-BEGIN, END, COUNTER = 1, 2, 4
-
-
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at `at`, and where it ends."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Numbers and values of the fields of a message, in order."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        kind = key & 7
-        if kind == 0:
-            value, at = varint(data, at)
-            yield key >> 3, value
-            continue
-        size = 8
-        if kind == 2:
-            size, at = varint(data, at)
-        elif kind != 1:
-            pytest.fail(f"wire type {kind}")
-        assert at + size <= len(data), "cut off"
-        chunk = data[at : at + size]
-        at += size
-        yield key >> 3, int.from_bytes(chunk, "little") if kind == 1 else chunk
-
-
-def message(data: bytes) -> dict[int, list[Any]]:
-    """Values of a message by field number."""
-    found: dict[int, list[Any]] = defaultdict(list)
-    for number, value in fields(data):
-        found[number].append(value)
-    return found
-
-
-@dataclass
-class Event:
-    """A TrackEvent with its packet's time."""
-
-    time: int
-    kind: int
-    track: int
-    name: str
-    flows: list[int]
-    value: int | None
-
-
-@dataclass(frozen=True)
-class Slice:
-    """What is drawn from a beginning to its end."""
-
-    track: str
-    name: str
-    start: int
-    end: int
-    flows: tuple[int, ...]
-
-
-@dataclass
-class Timeline:
-    """A trace taken apart."""
-
-    tracks: dict[int, str] = field(default_factory=dict)
-    parents: dict[int, int] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
-
-    def of(self, *kinds: int) -> list[Event]:
-        return [event for event in self.events if event.kind in kinds]
-
-    def on(self, prefix: str) -> list[Event]:
-        """Beginnings on the tracks whose names start so."""
-        return [event for event in self.of(BEGIN) if self.tracks[event.track].startswith(prefix)]
-
-    def slices(self, prefix: str) -> list[Slice]:
-        """Slices of the tracks whose names start so, by their ends."""
-        begun: dict[int, Event] = {}
-        found = []
-        for event in self.of(BEGIN, END):
-            track = self.tracks[event.track]
-            if event.kind == BEGIN:
-                begun[event.track] = event
-            elif track.startswith(prefix):
-                begin = begun[event.track]
-                found.append(Slice(track, begin.name, begin.time, event.time, tuple(begin.flows)))
-        return found
-
-    def levels(self, name: str) -> dict[int, int]:
-        """A counter's values by the time from which they hold, in the order of the file."""
-        values: dict[int, int] = {}
-        for event in self.of(COUNTER):
-            if self.tracks[event.track] == name and event.value is not None:
-                assert not values or event.time >= max(values), "by time"
-                values[event.time] = event.value
-        return values
-
-
-def level_at(levels: dict[int, int], time: int) -> int:
-    return levels[max(since for since in levels if since <= time)]
-
-
-def decode(path: Path) -> Timeline:
-    """Takes a trace apart; whatever an event refers to must come before it."""
-    timeline = Timeline()
-    names: dict[int, str] = {}
-    for number, data in fields(path.read_bytes()):
-        assert number == 1, "Trace.packet"
-        packet = message(data)
-        assert packet[10] == [1], "trusted_packet_sequence_id"
-        for interned in packet[12]:
-            for entry in message(interned)[2]:
-                name = message(entry)
-                names[name[1][0]] = name[2][0].decode()
-        for descriptor in packet[60]:
-            track = message(descriptor)
-            uuid = track[1][0]
-            assert uuid not in timeline.tracks
-            timeline.tracks[uuid] = track[2][0].decode()
-            if track[5]:
-                assert track[5][0] in timeline.tracks
-                timeline.parents[uuid] = track[5][0]
-        for encoded in packet[11]:
-            event = message(encoded)
-            assert event[11][0] in timeline.tracks
-            assert event[23] or event[10] or event[9] != [BEGIN], "a slice has a name"
-            name = event[23][0].decode() if event[23] else names[event[10][0]] if event[10] else ""
-            value = event[30][0] if event[9] == [COUNTER] else None
-            timeline.events.append(Event(packet[8][0], event[9][0], event[11][0], name, event[47], value))
-    return timeline
 
 
 def simulated(path: Path, drive: dict[str, Any]) -> Path:
@@ -184,6 +45,16 @@ def buffered_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def suspending_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return simulated(tmp_path_factory.mktemp("timeline") / "suspending.pftrace", SUSPENDING)
+
+
+@pytest.fixture(scope="module")
+def suspending(suspending_path: Path) -> Timeline:
+    return decode(suspending_path)
+
+
+@pytest.fixture(scope="module")
 def buffered(buffered_path: Path) -> Timeline:
     return decode(buffered_path)
 
@@ -192,7 +63,10 @@ def test_dies_and_counters_stand_under_their_channels(timeline: Timeline) -> Non
     under = {
         f"{what} {channel}{die}": f"channel {channel}"
         for channel in (0, 1)
-        for what, dies in (("die", (".0", ".1")), ("dirty pages", ("",)), ("free blocks", ("",)))
+        for what, dies in (
+            *((of_die, (".0", ".1")) for of_die in ("die", "waiting", "queue")),
+            *((of_channel, ("",)) for of_channel in ("dirty pages", "free blocks")),
+        )
         for die in dies
     }
     names = set(timeline.tracks.values())
@@ -204,7 +78,7 @@ def test_dies_and_counters_stand_under_their_channels(timeline: Timeline) -> Non
 
 def test_what_does_one_thing_at_a_time_has_one_line(timeline: Timeline, buffered: Timeline) -> None:
     for found in (timeline, buffered):
-        lines = Counter(name for name in found.tracks.values() if name != "host")
+        lines = Counter(name for name in found.tracks.values() if not name.startswith(("host", "waiting")))
         assert set(lines.values()) == {1}, lines
 
 
@@ -333,7 +207,51 @@ def test_a_buffered_page_is_programmed_for_the_write_that_brought_it(buffered: T
     assert max(Counter(flow for one in programs for flow in one.flows).values()) == 1, "each write is of one page"
 
 
-@pytest.mark.parametrize("which", ["path", "buffered_path"])
+def test_a_wait_leads_from_its_request_to_its_command(timeline: Timeline, suspending: Timeline) -> None:
+    for found in (timeline, suspending):
+        waits = found.slices("waiting")
+        assert len(waits) > 100
+        requests = {flow: one for one in found.slices("host") for flow in one.flows}
+        commands = {flow: one for one in found.slices("die") for flow in one.flows}
+        for wait in waits:
+            who, what = wait.name.split(" waits for ")
+            (flow,) = wait.flows
+            request, command = requests[flow], commands[flow]
+            assert (who, what in ("read", "write", "erase", "gc")) == (request.name, True)
+            assert request.start <= wait.start < wait.end <= command.start
+            assert wait.track.split()[1] == command.track.split()[1]
+            causes = {fact: ns for fact, ns in wait.facts.items() if fact.startswith("wait_") and fact != "wait_bus_ns"}
+            assert wait.facts["waited_ns"] == wait.end - wait.start <= sum(causes.values())
+            assert "pauses" in wait.facts or sum(causes.values()) == wait.facts["waited_ns"]
+
+
+def test_what_was_paused_shows_whom_it_made_way_for(suspending_path: Path, suspending: Timeline) -> None:
+    sched = json.loads(suspending_path.with_suffix(".json").read_text(encoding="utf-8"))["sched"]
+    paused = suspending.slices("paused")
+    pauses = [one for one in paused if one.name in ("suspended", "makes way")]
+    whole = [one for one in paused if one not in pauses]
+    assert len(pauses) == sched["suspensions"] + sched["preemptions"] == sum(one.facts["pauses"] for one in whole) > 100
+    reads = [one for one in suspending.slices("die") if one.name == "read host"]
+    for pause in pauses[:200]:
+        assert any(one.start <= pause.start < pause.end <= one.end for one in whole)
+        die = pause.track.replace("paused", "die")
+        within = [one for one in reads if one.track == die and pause.start <= one.start and one.end <= pause.end]
+        assert sum(one.end - one.start for one in within) == pause.end - pause.start
+    assert sum(one.facts.get("passed", 0) for one in suspending.slices("die")) == sched["passed"]
+
+
+def test_queues_are_as_long_as_commands_wait(timeline: Timeline) -> None:
+    for die in ("0.0", "0.1", "1.0", "1.1"):
+        queue = timeline.levels(f"queue {die}")
+        waits = timeline.slices(f"waiting {die}")
+        for one in waits[:200]:
+            # Collections wait, too.
+            together = sum(other.start <= one.start < other.end for other in waits)
+            assert together <= level_at(queue, one.start)
+        assert list(queue.values())[-1] == 0
+
+
+@pytest.mark.parametrize("which", ["path", "buffered_path", "suspending_path"])
 def test_perfettos_own_schema_reads_all_of_it(which: str, request: pytest.FixtureRequest) -> None:
     path: Path = request.getfixturevalue(which)
     timeline = decode(path)
@@ -351,15 +269,18 @@ def test_perfettos_own_schema_reads_all_of_it(which: str, request: pytest.Fixtur
     trace.ParseFromString(path.read_bytes())
     check(trace)
     names: dict[int, str] = {}
+    facts: dict[int, str] = {}
     found = []
     for packet in trace.packet:
         names |= {name.iid: name.name for name in packet.interned_data.event_names}
+        facts |= {name.iid: name.name for name in packet.interned_data.debug_annotation_names}
         if packet.HasField("track_event"):
             event = packet.track_event
             name = event.name or names.get(event.name_iid, "")
             value = event.counter_value if event.HasField("counter_value") else None
             flows = list(event.flow_ids)
-            found.append(Event(packet.timestamp, event.type, event.track_uuid, name, flows, value))
+            noted = {facts[fact.name_iid]: fact.uint_value for fact in event.debug_annotations}
+            found.append(Event(packet.timestamp, event.type, event.track_uuid, name, flows, value, noted))
     assert found == timeline.events
     types = schema.TrackEvent
     assert (types.TYPE_SLICE_BEGIN, types.TYPE_SLICE_END, types.TYPE_COUNTER) == (BEGIN, END, COUNTER)
@@ -368,5 +289,6 @@ def test_perfettos_own_schema_reads_all_of_it(which: str, request: pytest.Fixtur
     parents = {track.uuid: track.parent_uuid for track in tracks if track.HasField("parent_uuid")}
     assert parents == timeline.parents
     counters = {track.uuid for track in tracks if track.HasField("counter")}
-    assert counters == {uuid for uuid, name in timeline.tracks.items() if "pages" in name or "blocks" in name}
+    counts = ("dirty pages", "free blocks", "queue")
+    assert counters == {uuid for uuid, name in timeline.tracks.items() if name.startswith(counts)}
     assert counters == {event.track for event in timeline.of(COUNTER)}

@@ -136,16 +136,23 @@ impl Activity {
 
     /// Counts what was recorded since the last call.
     pub(crate) fn take(&mut self, recorded: &Recorded) {
-        for command in &recorded.commands {
-            self.end_ns = self.end_ns.max(command.end_ns);
+        let whole = recorded
+            .commands
+            .iter()
+            .map(|command| (command.resumed_ns, command.die, command.end_ns, command.purpose));
+        let before = recorded.holds.iter().map(|hold| (hold.start_ns, hold.die, hold.end_ns, hold.purpose));
+        let mut held: Vec<_> = whole.chain(before).collect();
+        held.sort_by_key(|(start_ns, die, ..)| (*start_ns, *die));
+        for (start_ns, die, end_ns, purpose) in held {
+            self.end_ns = self.end_ns.max(end_ns);
             // With cache program the next page comes in beside a program: that time is the program's.
-            let counted = &mut self.counted_ns[command.die as usize];
-            let start_ns = command.start_ns.max(*counted);
-            *counted = command.end_ns;
-            let channel = (command.die / self.dies_per_channel) as usize;
-            self.add(channel * SERIES + command.purpose as usize, start_ns, command.end_ns, 1);
+            let counted = &mut self.counted_ns[die as usize];
+            let start_ns = start_ns.max(*counted);
+            *counted = end_ns;
+            let channel = (die / self.dies_per_channel) as usize;
+            self.add(channel * SERIES + purpose as usize, start_ns, end_ns, 1);
             if self.has_buffer {
-                self.held.push(Held { channel, start_ns, end_ns: command.end_ns });
+                self.held.push(Held { channel, start_ns, end_ns });
             }
         }
         for dirty in &recorded.dirty_pages {

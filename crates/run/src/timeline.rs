@@ -105,7 +105,9 @@ impl TimelineWriter {
                 idle: BTreeSet::new(),
                 last_value: None,
             });
-            writer.add_lane(rank)?;
+            if !track.on_demand {
+                writer.add_lane(rank)?;
+            }
         }
         Ok(writer)
     }
@@ -121,6 +123,25 @@ impl TimelineWriter {
         flows: &[u64],
     ) -> Result<OpenSlice, OutputError> {
         let lane = self.free_lane(track.0, start_ns)?;
+        self.begin_on(track.0, lane, name, start_ns, args, flows)?;
+        Ok(OpenSlice { track: track.0, lane })
+    }
+
+    /// Writes a slice within one that is open; those of one come in order.
+    pub fn within(&mut self, slice: &OpenSlice, name: &str, span_ns: Range<u64>) -> Result<(), OutputError> {
+        self.begin_on(slice.track, slice.lane, name, span_ns.start, &[], &[])?;
+        self.end_on(slice.track, slice.lane, span_ns.end)
+    }
+
+    fn begin_on(
+        &mut self,
+        track: usize,
+        lane: usize,
+        name: &str,
+        start_ns: u64,
+        args: &[(&'static str, u64)],
+        flows: &[u64],
+    ) -> Result<(), OutputError> {
         let mut interned = InternedData::default();
         let name_iid = self.intern_event(name, &mut interned);
         let annotate = |&(name, value): &(&'static str, u64)| DebugAnnotation {
@@ -130,7 +151,7 @@ impl TimelineWriter {
         let debug_annotations = args.iter().map(annotate).collect();
         let event = TrackEvent {
             r#type: Some(proto::SLICE_BEGIN),
-            track_uuid: Some(self.tracks[track.0].lanes[lane].uuid),
+            track_uuid: Some(self.tracks[track].lanes[lane].uuid),
             name_iid,
             name: name_iid.is_none().then(|| name.to_owned()),
             debug_annotations,
@@ -138,8 +159,7 @@ impl TimelineWriter {
             counter_value: None,
         };
         let interned = (interned != InternedData::default()).then_some(interned);
-        self.event(start_ns, event, interned)?;
-        Ok(OpenSlice { track: track.0, lane })
+        self.event(start_ns, event, interned)
     }
 
     /// Closes a slice.
@@ -147,9 +167,12 @@ impl TimelineWriter {
     pub fn end(&mut self, slice: OpenSlice, end_ns: u64) -> Result<(), OutputError> {
         let track = &mut self.tracks[slice.track];
         track.ended.push(Reverse((end_ns, slice.lane)));
-        let lane = &mut track.lanes[slice.lane];
-        lane.free_ns = end_ns;
-        let uuid = lane.uuid;
+        track.lanes[slice.lane].free_ns = end_ns;
+        self.end_on(slice.track, slice.lane, end_ns)
+    }
+
+    fn end_on(&mut self, track: usize, lane: usize, end_ns: u64) -> Result<(), OutputError> {
+        let uuid = self.tracks[track].lanes[lane].uuid;
         let event =
             TrackEvent { r#type: Some(proto::SLICE_END), track_uuid: Some(uuid), ..TrackEvent::default() };
         self.event(end_ns, event, None)
@@ -170,6 +193,9 @@ impl TimelineWriter {
 
     /// Sets a counter; a value it has already is not written again.
     pub fn counter(&mut self, track: TrackId, time_ns: u64, value: i64) -> Result<(), OutputError> {
+        if self.tracks[track.0].lanes.is_empty() {
+            self.add_lane(track.0)?;
+        }
         let state = &mut self.tracks[track.0];
         if state.last_value.replace(value) == Some(value) {
             return Ok(());

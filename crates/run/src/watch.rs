@@ -3,6 +3,7 @@
 mod arrows;
 mod levels;
 mod picture;
+mod waits;
 
 use flashweir_ssd::{Config, Simulation};
 use serde_json::Value;

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use flashweir_run::timeline::proto::{self, Trace, TrackEvent};
 use flashweir_run::timeline::{DriveTracks, TimelineWriter};
+use flashweir_run::{RunSpec, WorkloadSpec, simulate};
 use prost::Message;
+use serde_json::Value;
 
 /// Writes a timeline of two channels with two dies each.
 fn written(fill: impl FnOnce(&mut TimelineWriter, &DriveTracks)) -> Trace {
@@ -158,6 +160,172 @@ fn names_without_number_are_written_in_full() {
     assert!(names.iter().enumerate().all(|(index, name)| *name == format!("copy gc x{index}")));
     let interned = trace.packet.iter().filter_map(|packet| packet.interned_data.as_ref()).count();
     assert!(interned < 20_000, "memory is bounded");
+}
+
+#[test]
+fn a_slice_within_another_is_on_its_lane() {
+    let trace = written(|writer, tracks| {
+        let outer = writer.begin(tracks.paused[1], "erase gc", 100, &[], &[]).unwrap();
+        writer.within(&outer, "suspended", 150..160).unwrap();
+        writer.within(&outer, "suspended", 160..170).unwrap();
+        writer.end(outer, 300).unwrap();
+        writer.slice(tracks.paused[1], "erase gc", 300..310, &[], &[]).unwrap();
+    });
+    let times: Vec<_> = events(&trace).map(|(time, event)| (time, event.r#type())).collect();
+    let expected = [(100, 1), (150, 1), (160, 2), (160, 1), (170, 2), (300, 2), (300, 1), (310, 2)];
+    assert_eq!(times, expected);
+    let tracks: BTreeSet<_> = events(&trace).map(|(_, event)| event.track_uuid()).collect();
+    assert_eq!(tracks.len(), 1);
+    let descriptors = trace.packet.iter().filter_map(|packet| packet.track_descriptor.as_ref());
+    let names = descriptors.map(proto::TrackDescriptor::name);
+    let on_demand: Vec<_> = names.filter(|name| name.starts_with("paused")).collect();
+    assert_eq!(on_demand, ["paused 0.1"], "others are not declared");
+}
+
+/// A slice of a run: track, name, start and end in ns, numbers by name.
+type Slice = (String, String, u64, u64, BTreeMap<String, u64>);
+
+/// Values of counters by time in ns, in the order of the file.
+type Counters = BTreeMap<String, Vec<(u64, i64)>>;
+
+/// Slices by their ends; those within one another are on one lane.
+fn taken_apart(trace: &Trace) -> (Vec<Slice>, Counters) {
+    let (mut tracks, mut names, mut facts) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut open = BTreeMap::<u64, Vec<(String, u64, BTreeMap<String, u64>)>>::new();
+    let (mut slices, mut counters) = (Vec::new(), Counters::new());
+    for packet in &trace.packet {
+        if let Some(track) = &packet.track_descriptor {
+            tracks.insert(track.uuid(), track.name().to_owned());
+        }
+        if let Some(data) = &packet.interned_data {
+            names.extend(data.event_names.iter().map(|name| (name.iid(), name.name().to_owned())));
+            let of_facts = &data.debug_annotation_names;
+            facts.extend(of_facts.iter().map(|name| (name.iid(), name.name().to_owned())));
+        }
+        let (Some(event), Some(time)) = (&packet.track_event, packet.timestamp) else { continue };
+        let lane = open.entry(event.track_uuid()).or_default();
+        let on = tracks[&event.track_uuid()].clone();
+        match event.r#type() {
+            proto::SLICE_BEGIN => {
+                let args = event.debug_annotations.iter();
+                let args = args.map(|fact| (facts[&fact.name_iid()].clone(), fact.uint_value())).collect();
+                lane.push((names[&event.name_iid()].clone(), time, args));
+            }
+            proto::SLICE_END => {
+                let (name, start, args) = lane.pop().expect("it has begun");
+                slices.push((on, name, start, time, args));
+            }
+            _ => counters.entry(on).or_default().push((time, event.counter_value())),
+        }
+    }
+    assert!(open.values().all(Vec::is_empty), "every slice ends");
+    (slices, counters)
+}
+
+/// A run of writes, and reads now and then, in an open loop, with its timeline.
+fn run_with(settings: &[(&str, &str)]) -> (Value, Trace) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("run.pftrace");
+    let base = [
+        ("channels", "2"),
+        ("dies", "2"),
+        ("capacity", "16MiB"),
+        ("pages_per_block", "16"),
+        ("precondition", "full"),
+        ("host.mode", "open"),
+    ];
+    let overrides = base.iter().chain(settings).map(|(key, value)| ((*key).into(), Value::from(*value)));
+    let workload = "random:span=16MiB,size=4KiB,align=4KiB,write=0.6,count=3000,rate=4000,seed=3";
+    let run = RunSpec {
+        workloads: vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }],
+        overrides: overrides.collect(),
+        timeline: Some(path.clone()),
+        activity: Some(true.into()),
+        ..RunSpec::default()
+    };
+    let result = simulate(&run, &mut |_| true).expect("a legal run");
+    let bytes = std::fs::read(&path).expect("the file");
+    (result, Trace::decode(bytes.as_slice()).expect("a trace"))
+}
+
+#[test]
+fn a_die_shows_who_made_way_and_who_went_ahead() {
+    let (result, trace) = run_with(&[("sched.kind", "suspend"), ("sched.resume_time", "5us")]);
+    let (slices, counters) = taken_apart(&trace);
+    let on = |prefix: &'static str| slices.iter().filter(move |slice| slice.0.starts_with(prefix));
+    let dies: BTreeSet<_> = on("die").map(|slice| slice.0.clone()).collect();
+    assert_eq!(dies.len(), 4);
+    // A die does one thing at a time.
+    for die in &dies {
+        let of_die: Vec<_> = slices.iter().filter(|slice| slice.0 == *die).collect();
+        assert!(of_die.is_sorted_by(|before, after| before.3 <= after.2), "{die}");
+    }
+    let sched = &result["sched"];
+    let pauses = |name| on("paused").filter(|slice| slice.1 == name).count() as u64;
+    assert_eq!(Some(pauses("suspended")), sched["suspensions"].as_u64());
+    assert_eq!(Some(pauses("makes way")), sched["preemptions"].as_u64());
+    assert!(pauses("suspended") > 20 && pauses("makes way") > 20, "{sched}");
+    let mut within_one = None;
+    for (track, name, start, end, args) in on("paused") {
+        if matches!(name.as_str(), "suspended" | "makes way") {
+            let die = track.replace("paused", "die");
+            let within = slices.iter().filter(|slice| slice.0 == die && slice.2 >= *start && slice.3 <= *end);
+            let (mut reads, mut busy_ns) = (0, 0);
+            for slice in within {
+                assert_eq!(slice.1, "read host");
+                reads += 1;
+                busy_ns += slice.3 - slice.2;
+            }
+            assert!(reads > 0, "somebody made use of it");
+            assert_eq!(busy_ns, end - start, "the die was not idle meanwhile");
+            *within_one.get_or_insert(0) += 1;
+        } else {
+            assert_eq!(args.get("pauses").copied(), within_one.take(), "{name} at {start}");
+        }
+    }
+    assert_eq!(on("die").filter_map(|slice| slice.4.get("passed")).sum::<u64>(), sched["passed"]);
+    let waits = |name: &'static str| on("waiting").filter(move |slice| slice.1 == name).count();
+    for name in ["read waits for erase", "read waits for read", "write waits for gc", "write waits for read"]
+    {
+        assert!(waits(name) > 0, "no {name}");
+    }
+    for (_, name, start, end, args) in on("waiting") {
+        assert_eq!(args["waited_ns"], end - start, "{name}");
+    }
+    let longest =
+        on("waiting").filter(|slice| slice.1.starts_with("read")).map(|slice| slice.3 - slice.2).max();
+    let told = sched["longest_read_wait_us"].as_f64().expect("a time");
+    assert!(longest.is_some_and(|ns| (ns as f64 / 1e3 - told).abs() < 1e-6));
+    let queues: Vec<_> = counters.iter().filter(|(name, _)| name.starts_with("queue")).collect();
+    assert_eq!(queues.len(), 4);
+    for (name, values) in queues {
+        assert!(values.is_sorted_by(|before, after| before.0 < after.0), "{name}");
+        assert!(values.iter().all(|(_, waiting)| *waiting >= 0));
+        assert_eq!(values.last().map(|(_, waiting)| *waiting), Some(0));
+    }
+    // The activity of channels counts the parts of what was paused.
+    for (channel, of_time) in result["activity"]["channels"].as_array().expect("channels").iter().enumerate()
+    {
+        for purpose in ["host", "gc"] {
+            let shares = of_time[purpose].as_array().expect("shares");
+            let mean = shares.iter().filter_map(Value::as_f64).sum::<f64>() / shares.len() as f64;
+            let expected = result["channels"][channel][purpose].as_f64().expect("a share");
+            assert!((mean / expected - 1.0).abs() < 0.02, "{purpose} of {channel}: {mean}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn in_the_order_of_arrival_nobody_is_paused() {
+    let (result, trace) = run_with(&[]);
+    let (slices, _) = taken_apart(&trace);
+    assert_eq!(result["sched"], Value::Null);
+    assert!(slices.iter().all(|slice| !slice.0.starts_with("paused") && !slice.4.contains_key("passed")));
+    let waits = slices.iter().filter(|slice| slice.0.starts_with("waiting"));
+    let names: BTreeSet<_> = waits.map(|slice| slice.1.as_str()).collect();
+    for name in ["read waits for write", "read waits for gc", "write waits for write"] {
+        assert!(names.contains(name), "no {name} in {names:?}");
+    }
 }
 
 #[test]

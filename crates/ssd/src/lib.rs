@@ -36,8 +36,8 @@ pub use geometry::Geometry;
 pub use host::HostConfig;
 pub use nand::probe::Recorded;
 pub use nand::{
-    CommandKind, CommandRecord, DirtyRecord, FullRecord, IssueRecord, PauseRecord, Purpose, RequestRecord,
-    TransferRecord,
+    CommandKind, CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, Purpose,
+    QueueRecord, RequestRecord, TransferRecord,
 };
 pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts};
 pub use sim::{Options, Simulation};

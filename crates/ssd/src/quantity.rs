@@ -69,7 +69,8 @@ impl Serialize for Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        whole(&Raw::deserialize(deserializer)?, parse_bytes).map(Bytes).ok_or_else(|| {
+        let raw = Raw::deserialize(deserializer).ok();
+        raw.and_then(|raw| whole(&raw, parse_bytes)).map(Bytes).ok_or_else(|| {
             D::Error::custom("expected a size such as 4096 or \"4KiB\" (B, KiB, MiB, GiB, TiB, PiB)")
         })
     }
@@ -83,7 +84,8 @@ impl Serialize for Nanos {
 
 impl<'de> Deserialize<'de> for Nanos {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        whole(&Raw::deserialize(deserializer)?, parse_nanos)
+        let raw = Raw::deserialize(deserializer).ok();
+        raw.and_then(|raw| whole(&raw, parse_nanos))
             .map(Nanos)
             .ok_or_else(|| D::Error::custom("expected a time such as 60000 (ns) or \"60us\" (ns, us, ms, s)"))
     }
@@ -100,11 +102,11 @@ impl Serialize for Bound {
 
 impl<'de> Deserialize<'de> for Bound {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Raw::deserialize(deserializer)?;
-        if matches!(&raw, Raw::Text(text) if text == "none") {
+        let raw = Raw::deserialize(deserializer).ok();
+        if matches!(&raw, Some(Raw::Text(text)) if text == "none") {
             return Ok(Bound(None));
         }
-        let limit = whole(&raw, parse_nanos).map(Nanos);
+        let limit = raw.and_then(|raw| whole(&raw, parse_nanos)).map(Nanos);
         limit
             .map(|limit| Bound(Some(limit)))
             .ok_or_else(|| D::Error::custom("expected a time such as \"400us\" (ns, us, ms, s), or \"none\""))

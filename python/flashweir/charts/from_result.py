@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from flashweir.charts.distributions import LATENCY, MAX_CURVES, latency_figures
+from flashweir.charts.distributions import LATENCY, MAX_CURVES, OPERATIONS, latency_figures
 from flashweir.charts.merges import collection_figures
 from flashweir.charts.model import Axis, Bars, Chart, Plot, Scale, Series, Strips
 from flashweir.charts.names import isolated
 from flashweir.charts.palette import WARM_UP
 from flashweir.charts.thin import rounded, thin
+from flashweir.parts import LABELS, LatencyParts, occurring, parts_of
 
 Named = Sequence[tuple[str, Mapping[str, Any]]]
 
@@ -49,6 +50,7 @@ def figures(results: Named) -> list[Chart]:
     charts += _comparisons(results)
     charts += latency_figures([(name, result.get("latency_histogram_ns") or {}) for name, result in results])
     charts += _by_stream(results)
+    charts += parts_figures(results)
     charts += _channel_time(results)
     charts += activity_figures(results)
     charts += over_time_figures(results)
@@ -88,6 +90,31 @@ def _by_stream(results: Named) -> list[Chart]:
                 name = stream if len(results) == 1 else f"{isolated(run)}: {isolated(stream)}"
                 curves.append((name, entry.get("latency_histogram_ns") or {}))
     return latency_figures(curves, "-by-stream", ", by stream") if curves else []
+
+
+def parts_figures(results: Named) -> list[Chart]:
+    """Where latency went, of results with `latency_parts_us`: a bar an operation, or a bar a run of several."""
+    kept = [(run, parts) for run, result in results if (parts := parts_of(result))]
+    if len(results) == 1:
+        return [_parts_bars("latency-parts", "Where latency went", parts) for _, parts in kept]
+    operations = [operation for operation in OPERATIONS if any(operation in parts for _, parts in kept)]
+    return [
+        _parts_bars(
+            f"latency-parts-{operation}",
+            f"Where {operation} latency went",
+            {run: parts[operation] for run, parts in kept if operation in parts},
+        )
+        for operation in operations
+    ]
+
+
+def _parts_bars(name: str, title: str, rows: Mapping[str, LatencyParts]) -> Bars:
+    """A bar a row: its parts in the order in which a request meets them."""
+    # With one part alone there would be no legend to say which.
+    shown = [part for part in LABELS if part in (*occurring(rows), "bus", "flash")]
+    parts = [(LABELS[part], [float(f"{row.by_name()[part]:.6g}") for row in rows.values()]) for part in shown]
+    note = "Waits for a die by what it did meanwhile. The parts add up to the mean."
+    return Bars(name, title, Axis(f"mean {LATENCY}"), list(rows), parts, note=note)
 
 
 def _channel_time(results: Named) -> list[Chart]:

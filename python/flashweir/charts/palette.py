@@ -14,6 +14,10 @@ SERIES = ("#0072B2", "#D55E00", "#009E73", "#C0659C", "#B98300", "#3A93CF", "#8A
 _DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 # What the time of a die goes to; states that are not named here take the colours of curves.
 STATES = {"host": "#0072B2", "gc": "#D55E00", "mapping": "#C0659C", "waiting": "#E0B000", "idle": "#D3D7DC"}
+# What latency goes to: waits for a die have the colours of what it does then.
+PARTS = {"host queue": "#7D7F82", "buffer": "#8A63D2", "wait for read": "#8CC4EA", "wait for write": "#0072B2",
+         "wait for erase": "#7A4A00", "wait for gc": "#D55E00", "wait for bus": "#E0B000", "bus": "#009E73",
+         "flash": "#D3D7DC"}  # fmt: skip
 # The name of the map, which matplotlib and plotly both know.
 HEAT = "cividis"
 
@@ -62,8 +66,9 @@ def looks(names: Sequence[str], beside: Mapping[str, str] | None = None) -> list
 
 def states(names: Sequence[str]) -> list[str]:
     """The colour of each state or part of a bar."""
+    named = {**PARTS, **STATES}
     spare = [colour for colour in SERIES if colour not in STATES.values()]
-    if not any(name in STATES for name in names):
+    if not any(name in named for name in names):
         spare = list(SERIES)
     turns = iter(range(len(names)))
-    return [STATES[name] if name in STATES else spare[next(turns) % len(spare)] for name in names]
+    return [named[name] if name in named else spare[next(turns) % len(spare)] for name in names]

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from flashweir.parts import LABELS
+
 _PAIR = 2
 _NUMBER = (int, float)
 _NUMBER_OR_NULL = (int, float, type(None))
@@ -35,7 +37,10 @@ _EXPECTED: dict[str, tuple[type, ...]] = {
 _OPTIONAL: dict[str, tuple[type, ...]] = {
     "wall_s": _NUMBER_OR_NULL,
     "preconditioning_capacities": _NUMBER_OR_NULL,
-    **dict.fromkeys(("streams", "warmup", "series", "activity", "collections", "power_cuts"), (dict, type(None))),
+    **dict.fromkeys(
+        ("streams", "warmup", "series", "activity", "collections", "power_cuts", "latency_parts_us", "sched"),
+        (dict, type(None)),
+    ),
 }
 _WARMUP: dict[str, tuple[type, ...]] = {
     "method": (str,),
@@ -93,6 +98,10 @@ def _differences(result: Mapping[str, Any]) -> Iterator[str]:
         yield from _series(result["series"])
     if result.get("activity") is not None:
         yield from _activity(result["activity"])
+    if result.get("latency_parts_us") is not None:
+        yield from _objects(list(result["latency_parts_us"].values()), "latency_parts_us")
+        for operation, parts in result["latency_parts_us"].items():
+            yield from _keys(parts, dict.fromkeys(LABELS, _NUMBER), f"latency_parts_us.{operation}.")
     if result.get("collections") is not None:
         yield from _collections(result["collections"])
 

@@ -71,6 +71,7 @@ def simulate(
             device,
             seed=seed,
             verify=verify,
+            latency_parts=True,
             requests=requests or False,
             timeline=timeline,
             activity=False if activity is None else activity,

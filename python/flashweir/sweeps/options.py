@@ -42,6 +42,7 @@ def read_options(table: Mapping[str, Any]) -> dict[str, object]:
     """
     kinds = {
         "verify": bool,
+        "latency_parts": bool,
         "wrap": bool,
         "format": str,
         "columns": str,

@@ -137,8 +137,8 @@ class Planner:
             "config": plan["config"],
             "workloads": workloads,
             "seed": plan["seed"],
-            "options": {name: run.spec.get(name) for name in ("verify", "wrap", "format", "columns", "skip_bad",
-                                                              "warmup", "activity") if run.spec.get(name)},
+            "options": {name: run.spec.get(name) for name in ("verify", "latency_parts", "wrap", "format", "columns",
+                                                              "skip_bad", "warmup", "activity") if run.spec.get(name)},
         }  # fmt: skip
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         return Planned(run, hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), plan, contents)

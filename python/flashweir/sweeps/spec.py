@@ -20,7 +20,8 @@ from flashweir.sweeps.numbers import numbers
 from flashweir.sweeps.options import read_options, read_seeds
 
 KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
-        "compare", "baseline", "verify", "wrap", "format", "columns", "skip_bad", "warmup", "activity")  # fmt: skip
+        "compare", "baseline", "verify", "latency_parts", "wrap", "format", "columns", "skip_bad", "warmup",
+        "activity")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
 # Columns of summaries and comparisons.
@@ -32,8 +33,9 @@ PROBE = {"name": None, "spec": "random:span=4KiB,count=1000000000000"}
 PROBED = (
     {"clock": "lock-step", "ftl.kind": "log-block"},
     {"ftl.kind": "fast"},
-    {"sched.kind": "read-first", "host.mode": "open"},
+    {"sched.kind": "suspend", "host.queue_depth": 2},
 )
+PROBE_ALL = "random:span=1MiB,count=100,write=0.4,trim=0.1,flush=0.1"
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 
@@ -326,7 +328,7 @@ def known_columns() -> dict[str, type]:
     """The same of all drives: some numbers are there with some policies only."""
     found = dict(_result_columns())
     for overrides in PROBED:
-        run = {"workloads": [{"name": None, "spec": "random:count=1,write=1"}], "overrides": overrides}
+        run = {"workloads": [{"name": None, "spec": PROBE_ALL}], "overrides": overrides, "latency_parts": True}
         found |= {name: float for name, _ in numbers(json.loads(_native.simulate(json.dumps(run))))}
     return found
 

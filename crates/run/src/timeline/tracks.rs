@@ -22,9 +22,12 @@ pub struct Track {
     pub parent: Option<TrackId>,
     /// What it shows.
     pub kind: TrackKind,
+    /// Whether it is declared no earlier than something happens on it: no other track may stand under it.
+    pub on_demand: bool,
 }
 
-/// The tracks of a drive: host, buffer, counters, and each channel's bus with its counters and dies under it.
+/// The tracks of a drive: host, buffer, counters, and each channel's bus with its counters and dies under it. Those of a
+/// die that only some drives need are there when something happens on them.
 #[derive(Clone, Debug)]
 pub struct DriveTracks {
     /// Requests of the host.
@@ -43,6 +46,12 @@ pub struct DriveTracks {
     pub buses: Vec<TrackId>,
     /// Commands of each die, counted through channel by channel.
     pub dies: Vec<TrackId>,
+    /// Of each die, commands that stood back for others, from their start to their end. On demand.
+    pub paused: Vec<TrackId>,
+    /// Of each die, waits of the host's commands and of those for the mapping. On demand.
+    pub waiting: Vec<TrackId>,
+    /// Counter: commands that wait for each die. On demand.
+    pub queues: Vec<TrackId>,
     list: Vec<Track>,
 }
 
@@ -50,26 +59,44 @@ impl DriveTracks {
     /// Tracks of a drive of `channels` with `dies_per_channel` dies each, over all chips of the channel.
     pub fn new(channels: u32, dies_per_channel: u32) -> Self {
         let mut list = Vec::new();
-        let mut add = |name: String, parent, kind| {
-            list.push(Track { name, parent, kind });
+        let mut add = |name: String, parent, kind, on_demand| {
+            list.push(Track { name, parent, kind, on_demand });
             TrackId(list.len() - 1)
         };
-        let host = add("host".into(), None, TrackKind::Slices);
-        let buffer = add("buffer".into(), None, TrackKind::Slices);
-        let dirty_pages = add("dirty pages".into(), None, TrackKind::Counter);
-        let free_blocks = add("free blocks".into(), None, TrackKind::Counter);
+        let (slices, counter) = (TrackKind::Slices, TrackKind::Counter);
+        let host = add("host".into(), None, slices, false);
+        let buffer = add("buffer".into(), None, slices, false);
+        let dirty_pages = add("dirty pages".into(), None, counter, false);
+        let free_blocks = add("free blocks".into(), None, counter, false);
         let (mut buses, mut dies) = (Vec::new(), Vec::new());
         let (mut dirty_pages_of, mut free_blocks_of) = (Vec::new(), Vec::new());
+        let (mut paused, mut waiting, mut queues) = (Vec::new(), Vec::new(), Vec::new());
         for channel in 0..channels {
-            let bus = add(format!("channel {channel}"), None, TrackKind::Slices);
+            let bus = add(format!("channel {channel}"), None, slices, false);
             buses.push(bus);
-            dirty_pages_of.push(add(format!("dirty pages {channel}"), Some(bus), TrackKind::Counter));
-            free_blocks_of.push(add(format!("free blocks {channel}"), Some(bus), TrackKind::Counter));
+            dirty_pages_of.push(add(format!("dirty pages {channel}"), Some(bus), counter, false));
+            free_blocks_of.push(add(format!("free blocks {channel}"), Some(bus), counter, false));
             for die in 0..dies_per_channel {
-                dies.push(add(format!("die {channel}.{die}"), Some(bus), TrackKind::Slices));
+                dies.push(add(format!("die {channel}.{die}"), Some(bus), slices, false));
+                paused.push(add(format!("paused {channel}.{die}"), Some(bus), slices, true));
+                waiting.push(add(format!("waiting {channel}.{die}"), Some(bus), slices, true));
+                queues.push(add(format!("queue {channel}.{die}"), Some(bus), counter, true));
             }
         }
-        Self { host, buffer, dirty_pages, free_blocks, dirty_pages_of, free_blocks_of, buses, dies, list }
+        Self {
+            host,
+            buffer,
+            dirty_pages,
+            free_blocks,
+            dirty_pages_of,
+            free_blocks_of,
+            buses,
+            dies,
+            paused,
+            waiting,
+            queues,
+            list,
+        }
     }
 
     /// The descriptions, in the order that their [`TrackId`]s assume.

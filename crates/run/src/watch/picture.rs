@@ -1,16 +1,18 @@
-//! What the timeline shows of a drive: requests, commands, transfers, a full buffer, and the counters.
+//! What the timeline shows of a drive: requests, commands, their waits and pauses, transfers, a full buffer, and counters.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::path::Path;
 
 use flashweir_ssd::{
-    CommandKind, CommandRecord, Geometry, IssueRecord, Purpose, Recorded, RequestRecord, Simulation,
+    CommandKind, CommandRecord, Geometry, HoldRecord, IssueRecord, PauseRecord, Purpose, Recorded,
+    RequestRecord, Simulation,
 };
 use flashweir_trace::output::OutputError;
 
 use super::arrows::Arrows;
 use super::levels::Levels;
+use super::waits;
 use crate::timeline::{DriveTracks, OpenSlice, TimelineWriter, TrackId};
 
 /// The timeline, its tracks, and what can't be written yet.
@@ -26,6 +28,26 @@ pub(super) struct Picture {
     /// The drive's, then each channel's.
     dirty: Levels,
     free: Levels,
+    /// Each die's.
+    queues: Levels,
+    /// Pauses of the command of each die that is not done.
+    pauses: Vec<Vec<PauseRecord>>,
+}
+
+/// What a command did with its die: all of it or its last part, or a part before.
+enum Held<'a> {
+    Last(&'a CommandRecord),
+    Before(&'a HoldRecord),
+}
+
+impl Held<'_> {
+    /// Records of a die are told of in this order.
+    fn key(&self) -> (u64, u32) {
+        match self {
+            Held::Last(command) => (command.resumed_ns, command.die),
+            Held::Before(hold) => (hold.start_ns, hold.die),
+        }
+    }
 }
 
 impl Picture {
@@ -41,6 +63,8 @@ impl Picture {
             ends: BinaryHeap::new(),
             dirty: Levels::new(vec![0; levels]),
             free: Levels::new(vec![0; levels]),
+            queues: Levels::new(vec![0; geometry.total_dies() as usize]),
+            pauses: vec![Vec::new(); geometry.total_dies() as usize],
             tracks,
         })
     }
@@ -68,10 +92,17 @@ impl Picture {
             let flow = self.arrows.take(full.request);
             self.writer.slice(self.tracks.buffer, "full", span, &args, flow.as_slice())?;
         }
-        let mut commands: Vec<_> = recorded.commands.iter().collect();
-        commands.sort_by_key(|command| (command.start_ns, command.die));
-        for command in commands {
-            self.command(command)?;
+        for pause in &recorded.pauses {
+            self.pauses[pause.die as usize].push(*pause);
+        }
+        let holds = recorded.holds.iter().map(Held::Before);
+        let mut held: Vec<_> = recorded.commands.iter().map(Held::Last).chain(holds).collect();
+        held.sort_by_key(Held::key);
+        for held in held {
+            match held {
+                Held::Last(command) => self.command(command)?,
+                Held::Before(part) => self.hold(part)?,
+            }
         }
         for transfer in &recorded.transfers {
             let bus = self.tracks.buses[(transfer.die / self.dies_per_channel) as usize];
@@ -84,13 +115,16 @@ impl Picture {
                 self.dirty.change(dirty.time_ns, channel as usize + 1, dirty.change.into());
             }
         }
-        self.settle(recorded.settled_ns)
+        for queue in &recorded.queues {
+            self.queues.change(queue.time_ns, queue.die as usize, queue.change.into());
+        }
+        self.settle(recorded.settled_ns, recorded.queues_settled_ns)
     }
 
     /// Completes the file and gives it its name.
     pub(super) fn finish(mut self) -> Result<(), OutputError> {
         self.end_requests(u64::MAX)?;
-        self.settle(u64::MAX)?;
+        self.settle(u64::MAX, u64::MAX)?;
         self.writer.finish()
     }
 
@@ -136,10 +170,19 @@ impl Picture {
 
     fn command(&mut self, command: &CommandRecord) -> Result<(), OutputError> {
         let flow = command.request.and_then(|number| self.arrows.take(number));
-        let args = [("pages", u64::from(command.pages)), ("bus_ns", command.bus_ns)];
-        let span = command.start_ns..command.end_ns;
+        let die = command.die as usize;
+        let args = waits::args(command);
+        if command.arrived_ns < command.start_ns && command.purpose != Purpose::Gc {
+            let span = command.arrived_ns..command.start_ns;
+            let name = waits::name(command);
+            self.writer.slice(self.tracks.waiting[die], &name, span, &args[2..], flow.as_slice())?;
+        }
         let name = name(command.kind, command.purpose, command.pages);
-        self.writer.slice(self.tracks.dies[command.die as usize], &name, span, &args, flow.as_slice())?;
+        if command.pauses > 0 {
+            self.paused(command, &name, &args)?;
+        }
+        let span = command.resumed_ns..command.end_ns;
+        self.writer.slice(self.tracks.dies[die], &name, span, &args, flow.as_slice())?;
         // A block is free until the first command that writes to it starts, and again when its erase is done.
         let channel = (command.die / self.dies_per_channel) as usize + 1;
         for level in [0, channel] {
@@ -150,9 +193,36 @@ impl Picture {
         Ok(())
     }
 
-    /// Writes what had to wait until everything before `end_ns` was known.
-    fn settle(&mut self, end_ns: u64) -> Result<(), OutputError> {
+    /// What a command held its die for before it gave it up.
+    fn hold(&mut self, hold: &HoldRecord) -> Result<(), OutputError> {
+        let name = name(hold.kind, hold.purpose, hold.pages);
+        let args = [("pages", u64::from(hold.pages))];
+        let span = hold.start_ns..hold.end_ns;
+        self.writer.slice(self.tracks.dies[hold.die as usize], &name, span, &args, &[])
+    }
+
+    /// A command that was paused, with its pauses in it.
+    fn paused(
+        &mut self,
+        command: &CommandRecord,
+        name: &str,
+        args: &[(&'static str, u64)],
+    ) -> Result<(), OutputError> {
+        let die = command.die as usize;
+        let slice = self.writer.begin(self.tracks.paused[die], name, command.start_ns, args, &[])?;
+        // Another one may have begun, and been paused, since this one ended.
+        for pause in self.pauses[die].extract_if(.., |pause| pause.end_ns <= command.end_ns) {
+            let name = if pause.suspended { "suspended" } else { "makes way" };
+            self.writer.within(&slice, name, pause.start_ns..pause.end_ns)?;
+        }
+        self.writer.end(slice, command.end_ns)
+    }
+
+    /// Writes what had to wait until everything before `end_ns`, or of queues before `queues_end_ns`, was known.
+    fn settle(&mut self, end_ns: u64, queues_end_ns: u64) -> Result<(), OutputError> {
         let Self { writer, tracks, .. } = self;
+        self.queues
+            .settle(queues_end_ns, |time, die, value| writer.counter(tracks.queues[die], time, value))?;
         self.dirty.settle(end_ns, |time, level, value| {
             writer.counter(counter(level, tracks.dirty_pages, &tracks.dirty_pages_of), time, value)
         })?;

@@ -63,7 +63,7 @@ fn every_refusal_of_the_table_is_reached() {
     const DFTL: Setting<'_> = ("ftl.kind", "dftl");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 54] = [
+    let examples: [&[Setting<'_>]; 57] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -78,8 +78,11 @@ fn every_refusal_of_the_table_is_reached() {
         &[("timing.cache_program", "true"), ("buffer.bytes", "1MiB")],
         &[("sched.kind", "read-priority"), ("sched.write_bound", "1ms"), ("host.queue_depth", "2")],
         &[("sched.preempt_gc", "true")],
-        &[("sched.kind", "suspend"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
+        &[("sched.kind", "suspend"), ("sched.preempt_gc", "true"), ("host.queue_depth", "2")],
+        &[("sched.kind", "read-first"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
         &[("sched.kind", "suspend"), ("sched.write_weight", "-1"), ("host.queue_depth", "2")],
+        &[("sched.kind", "suspend"), ("sched.resume_time", "7200s")],
+        &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("host.queue_depth", "2")],
         &[("sched.kind", "out-of-order"), ("sched.window", "0"), ("dies", "2")],
         &[("sched.kind", "out-of-order")],
         &[("sched.kind", "read-first")],
@@ -241,4 +244,42 @@ fn values_beyond_all_reason_are_errors_or_cheap() {
             assert!(grown < 400, "{settings:?} was {outcome} and took {grown} MiB");
         }
     }
+}
+
+#[test]
+fn settings_of_schedulers_say_what_they_expect() {
+    let with = |kind, key, value| error(&[("sched.kind", kind), ("host.mode", "open"), (key, value)]);
+    for legal in ["none", "0", "400us", "1e3", "3600s"] {
+        assert_eq!(with("read-first", "sched.write_bound", legal), None, "{legal}");
+    }
+    for value in ["-1us", "-1", "nonsense", "NONE", "", "1.5", "inf", "1us2", "99999999999999999999", "true"]
+    {
+        let message = with("read-first", "sched.write_bound", value).expect("no bound");
+        assert!(message.starts_with("--set: `sched.write_bound` = "), "{message}");
+        assert!(
+            message.ends_with(": expected a time such as \"400us\" (ns, us, ms, s), or \"none\""),
+            "{message}"
+        );
+    }
+    for key in ["sched.suspend_time", "sched.resume_time"] {
+        assert_eq!(with("suspend", key, "3600s"), None);
+        for value in ["3600000000001", "9223372036854775807"] {
+            let message = with("suspend", key, value).expect("more than an hour");
+            assert_eq!(message, "sched.suspend_time, sched.resume_time: expected at most one hour");
+        }
+        assert!(with("suspend", key, "true").expect("no time").contains("expected a time such as"));
+    }
+    for (key, acts) in [
+        ("sched.window", "sched.kind=out-of-order"),
+        ("sched.suspend_time", "sched.kind=suspend"),
+        ("sched.bus_reads_first", "sched.kind=suspend"),
+    ] {
+        let message = with("read-first", key, if key.ends_with("first") { "true" } else { "3" });
+        assert_eq!(message, Some(format!("--set: `{key}` has no effect here: it acts only with {acts}")));
+    }
+    let message = error(&[("sched.kind", "readfirst")]).expect("no scheduler");
+    assert!(
+        message.contains("expected one of `fifo`, `read-first`, `read-priority`, `suspend`"),
+        "{message}"
+    );
 }

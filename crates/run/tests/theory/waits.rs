@@ -2,11 +2,14 @@
 
 use flashweir_trace::Op;
 
-use crate::closed_forms::queueing::{Class, fifo_wait, priority_waits};
+use crate::closed_forms::queueing::{Class, fifo_wait, preemptive_responses, priority_waits};
 use crate::drive::{Drive, Outcome, assert_close, full};
 
 /// Tolerance of mean waits.
 const TOLERANCE: f64 = 0.02;
+
+/// Poisson reads and writes, arrivals a microsecond: from a die that is idle more often than not to one that is hardly ever.
+const LOADS: [(f64, f64); 4] = [(0.001, 0.000_5), (0.002, 0.001_5), (0.004, 0.001), (0.001_5, 0.002)];
 
 /// One die that reads a page in 125 us and writes one in 300 us, transfer included, and never collects garbage: its
 /// spare blocks outlast the test.
@@ -39,7 +42,7 @@ fn mean_wait(outcome: &Outcome, op: Op, service: f64) -> f64 {
 
 #[test]
 fn first_come_first_served() {
-    for (reads, writes) in [(0.002, 0.0015), (0.004, 0.0), (0.0, 0.002), (0.003, 0.001)] {
+    for (reads, writes) in LOADS.into_iter().chain([(0.004, 0.0), (0.0, 0.002)]) {
         let outcome = run(&die(), reads, writes);
         let expected = fifo_wait(&[Class::fixed(reads, 125.0), Class::fixed(writes, 300.0)]);
         for (op, rate, service) in [(Op::Read, reads, 125.0), (Op::Write, writes, 300.0)] {
@@ -64,10 +67,40 @@ fn service_times_that_differ() {
 
 #[test]
 fn reads_before_writes() {
-    for (reads, writes) in [(0.002, 0.0015), (0.004, 0.001)] {
+    for (reads, writes) in LOADS {
         let outcome = run(&die().set("sched.kind", "read-priority"), reads, writes);
         let (read, write) = priority_waits(Class::fixed(reads, 125.0), Class::fixed(writes, 300.0));
         assert_close("read wait", mean_wait(&outcome, Op::Read, 125.0), read, TOLERANCE);
         assert_close("write wait", mean_wait(&outcome, Op::Write, 300.0), write, TOLERANCE);
+    }
+}
+
+/// Reads ahead of writes that wait are the same thing where each read finds its page written: `read-first` without a bound.
+#[test]
+fn reads_pass_writes_without_a_bound() {
+    for (reads, writes) in LOADS {
+        let outcome = run(&die().set("sched.kind", "read-first"), reads, writes);
+        let (read, write) = priority_waits(Class::fixed(reads, 125.0), Class::fixed(writes, 300.0));
+        assert_close("read wait", mean_wait(&outcome, Op::Read, 125.0), read, TOLERANCE);
+        assert_close("write wait", mean_wait(&outcome, Op::Write, 300.0), write, TOLERANCE);
+    }
+}
+
+/// A suspension that costs nothing, and as many as there are reads. The bus takes no time: it is not interrupted.
+#[test]
+fn reads_suspend_writes() {
+    for (reads, writes) in LOADS {
+        let drive = die()
+            .set("timing.command", 0)
+            .set("timing.read", "125us")
+            .set("timing.program", "300us")
+            .set("sched.kind", "suspend")
+            .set("sched.resume_time", 0)
+            .set("sched.write_weight", 0)
+            .set("sched.max_suspensions", u32::MAX);
+        let outcome = run(&drive, reads, writes);
+        let (read, write) = preemptive_responses(Class::fixed(reads, 125.0), Class::fixed(writes, 300.0));
+        assert_close("read response", outcome.mean_latency(Op::Read), read, TOLERANCE);
+        assert_close("write response", outcome.mean_latency(Op::Write), write, TOLERANCE);
     }
 }

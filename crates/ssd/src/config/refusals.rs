@@ -11,7 +11,7 @@ use crate::ftl::dftl::CACHED_ENTRY_BYTES;
 use crate::gc::GcConfig;
 use crate::geometry::Geometry;
 use crate::host::HostConfig;
-use crate::nand::timing::Timing;
+use crate::nand::timing::{LONGEST_NS, Timing};
 use crate::sched::SchedPolicy;
 use crate::wear::WearConfig;
 
@@ -30,7 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     REFUSALS.iter().chain(&managed::MANAGED)
 }
 
-const REFUSALS: [Refusal; 25] = [
+const REFUSALS: [Refusal; 28] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -109,6 +109,11 @@ const REFUSALS: [Refusal; 25] = [
         applies: |config| config.sched.preempt_gc && !config.sched.prefers_reads(),
     },
     Refusal {
+        keys: "sched.preempt_gc=true, sched.kind=suspend",
+        reason: "suspend lets reads get in between page copies as it is: leave it at false",
+        applies: |config| config.sched.preempt_gc && matches!(config.sched.policy, SchedPolicy::Suspend(_)),
+    },
+    Refusal {
         keys: "sched.preempt_gc=true, ftl.kind=direct",
         reason: "with physical addresses nothing is collected: leave it at false",
         applies: |config| config.sched.preempt_gc && matches!(config.ftl, FtlConfig::Direct(_)),
@@ -117,6 +122,19 @@ const REFUSALS: [Refusal; 25] = [
         keys: "sched.write_weight",
         reason: "expected 0 (always suspend) to 1000",
         applies: |config| matches!(&config.sched.policy, SchedPolicy::Suspend(own) if !(0.0..=1000.0).contains(&own.write_weight)),
+    },
+    Refusal {
+        keys: "sched.suspend_time, sched.resume_time",
+        reason: "expected at most one hour",
+        applies: |config| matches!(&config.sched.policy, SchedPolicy::Suspend(own) if own.suspend_time.max(own.resume_time).0 > LONGEST_NS),
+    },
+    Refusal {
+        keys: "sched.bus_reads_first=false, chips=1, dies=1",
+        reason: "no die ever waits for a bus of its own: set chips or dies (with a bus that takes time), or leave it at true",
+        applies: |config| {
+            let own_bus = config.chips * config.dies == 1 || config.bus_is_free();
+            matches!(&config.sched.policy, SchedPolicy::Suspend(own) if !own.bus_reads_first) && own_bus
+        },
     },
     Refusal {
         keys: "sched.window",

@@ -8,6 +8,10 @@
 
 mod die;
 mod pause;
+#[cfg(test)]
+mod slices;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -133,6 +137,21 @@ impl<P: Probe> Events<P> {
         true
     }
 
+    /// Lets everything happen that is due by `time_ns`, which is then the present.
+    #[cfg(test)]
+    fn run_until(&mut self, time_ns: u64) {
+        loop {
+            if self.now_ns < time_ns {
+                self.dispatch();
+            }
+            if self.next_ns().is_none_or(|next| next > time_ns) {
+                self.now_ns = time_ns;
+                return;
+            }
+            self.step();
+        }
+    }
+
     fn at(&mut self, delay_ns: u64, event: Event) {
         self.sequence += 1;
         self.heap.push(Reverse((self.now_ns + delay_ns, self.sequence, event)));
@@ -147,15 +166,17 @@ impl<P: Probe> Events<P> {
         let mut queued = Queued { command, pages, chain, request, arrived_ns: now_ns, spent, passed: 0 };
         if !self.scheduler.reorders() {
             die.queue.insert(die.queue.len(), queued);
+            self.probe.queue(now_ns, number, 1);
             return self.start(number);
         }
         let ahead_ns = die.ahead_ns(now_ns);
-        let place = self.scheduler.place(&die.queue, &queued, now_ns, ahead_ns);
+        let place = self.scheduler.place(&die.queue, &mut queued, now_ns, ahead_ns);
         let passed = die.queue.len() - place;
         queued.passed = passed as u32;
         self.counts.moved += u64::from(passed > 0);
         self.counts.passed += passed as u64;
         die.queue.insert(place, queued);
+        self.probe.queue(now_ns, number, 1);
         self.scheduler.settle(&mut die.queue, Some(place));
         self.start(number);
         if place == 0 && self.scheduler.pauses() {
@@ -237,21 +258,24 @@ impl<P: Probe> Events<P> {
             return;
         }
         let Some(mut queued) = die.queue.remove(place) else { return };
+        self.probe.queue(self.now_ns, number, -1);
         queued.passed += place as u32;
         self.scheduler.settle(&mut die.queue, None);
         self.book(number);
-        self.count(&queued);
         let die = &mut self.dies[number as usize];
         let command = queued.command;
         let active = Active::new(queued, self.now_ns, &die.spent);
+        self.counts.waited(&command, active.waited_ns());
         if overlaps {
             die.loading = Some(active);
             self.want_bus(number);
             return;
         }
         let left = active.left;
-        die.current = Some(active);
+        let current = die.current.insert(active);
         if self.solo || command.kind == CommandKind::Erase {
+            // One event, and so one copy.
+            current.left = 1;
             if P::ON {
                 command.tell_transfers(self.now_ns, &mut self.probe);
             }
@@ -260,19 +284,6 @@ impl<P: Probe> Events<P> {
             self.want_bus(number);
         } else {
             self.enter(number, Phase::Reading, command.share(command.read_ns, left));
-        }
-    }
-
-    /// Keeps the longest waits.
-    #[inline]
-    fn count(&mut self, queued: &Queued) {
-        let wait_ns = self.now_ns - queued.arrived_ns;
-        if queued.command.purpose == Purpose::Host {
-            let longest = match queued.command.kind {
-                CommandKind::Read => &mut self.counts.longest_read_wait_ns,
-                _ => &mut self.counts.longest_write_wait_ns,
-            };
-            *longest = wait_ns.max(*longest);
         }
     }
 
@@ -315,6 +326,7 @@ impl<P: Probe> Events<P> {
             active.wait_bus_ns += self.now_ns - active.wanted_ns;
             let command = &active.queued.command;
             let bus_ns = command.share(command.bus_ns, active.left);
+            active.until_ns = self.now_ns + bus_ns;
             self.probe.transfer(command, self.now_ns, bus_ns);
             bus_ns
         });
@@ -349,7 +361,7 @@ impl<P: Probe> Events<P> {
             self.want_bus(number);
         } else if current.phase == Phase::Stopping {
             self.stopped(number);
-        } else if current.left > 1 && !self.solo {
+        } else if current.left > 1 {
             current.left -= 1;
             let command = current.queued.command;
             let left = current.left;
@@ -367,13 +379,14 @@ impl<P: Probe> Events<P> {
         let die = &mut self.dies[number as usize];
         let Some(active) = die.current.take() else { return };
         let parts = active.parts(now);
-        let Active { queued, start_ns, pauses, .. } = active;
+        let Active { queued, start_ns, resumed_ns, pauses, .. } = active;
         self.usage.transfer(&queued.command);
         if P::ON {
             let course = Course {
                 arrived_ns: queued.arrived_ns,
                 start_ns,
                 end_ns: now,
+                resumed_ns,
                 passed: queued.passed,
                 pauses,
                 parts,
@@ -406,6 +419,7 @@ impl<P: Probe> Events<P> {
         if phase == Phase::Loaded {
             self.enter(number, Phase::Finishing, delay);
             self.start(number);
+            self.make_way(number);
         }
     }
 }

@@ -12,7 +12,8 @@ pub(crate) mod timing;
 pub(crate) use probe::Course;
 pub(crate) use probe::Probe;
 pub use probe::{
-    CommandRecord, DirtyRecord, FullRecord, IssueRecord, PauseRecord, RequestRecord, TransferRecord,
+    CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, QueueRecord, RequestRecord,
+    TransferRecord,
 };
 pub(crate) use timing::TimingConfig;
 

@@ -30,6 +30,8 @@ pub struct CommandRecord {
     pub opens: u8,
     /// When it was handed to its die, ns.
     pub arrived_ns: u64,
+    /// When it took the die for the last time, ns: as `start_ns`, if it was never paused.
+    pub resumed_ns: u64,
     /// Commands that it passed in the queue of its die.
     pub passed: u32,
     /// Times that it was paused for reads.
@@ -57,6 +59,35 @@ pub struct PauseRecord {
     pub request: Option<u64>,
 }
 
+/// A command that had its die and gave it up before it was done: it is paused from then on, or back in the queue. What it
+/// does later is told of by further records, or by that of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HoldRecord {
+    /// The die.
+    pub die: u32,
+    /// What the command does.
+    pub kind: CommandKind,
+    /// On whose account.
+    pub purpose: Purpose,
+    /// Planes that take part, or pages moved.
+    pub pages: u32,
+    /// When it took the die, ns.
+    pub start_ns: u64,
+    /// When it gave it up, ns.
+    pub end_ns: u64,
+}
+
+/// A change of the number of commands that wait for a die, loaded pages excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueRecord {
+    /// When, ns.
+    pub time_ns: u64,
+    /// The die.
+    pub die: u32,
+    /// Commands more.
+    pub change: i32,
+}
+
 /// How a command came through its die.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
@@ -64,6 +95,8 @@ pub(crate) struct Course {
     pub(crate) arrived_ns: u64,
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
+    /// When it took the die for the last time, ns.
+    pub(crate) resumed_ns: u64,
     pub(crate) passed: u32,
     pub(crate) pauses: u32,
     pub(crate) parts: Parts,
@@ -153,6 +186,10 @@ pub(crate) trait Probe {
     fn command(&mut self, command: &Command, course: &Course);
     /// A command that was paused goes on.
     fn pause(&mut self, record: PauseRecord);
+    /// A command gives its die up before it is done.
+    fn hold(&mut self, record: HoldRecord);
+    /// More or fewer commands wait for a die.
+    fn queue(&mut self, time_ns: u64, die: u32, change: i32);
     /// A command gets the bus for `bus_ns`: all of it, or the part of one of its copies.
     fn transfer(&mut self, command: &Command, start_ns: u64, bus_ns: u64);
     /// A request was taken.
@@ -174,6 +211,10 @@ pub struct Recorded {
     pub commands: Vec<CommandRecord>,
     /// Commands that were paused, in the order in which they went on.
     pub pauses: Vec<PauseRecord>,
+    /// What commands held their dies for before they were paused or went back, in the order in which they did.
+    pub holds: Vec<HoldRecord>,
+    /// Changes of the queues of dies, in the order in which they were worked out.
+    pub queues: Vec<QueueRecord>,
     /// What went over the buses.
     pub transfers: Vec<TransferRecord>,
     /// Requests, in the order in which they were taken.
@@ -190,6 +231,8 @@ pub struct Recorded {
     pub host: Vec<HostEntry>,
     /// Nothing that is still to be recorded starts before this, ns.
     pub settled_ns: u64,
+    /// No change of a queue that is still to be recorded is before this, ns.
+    pub queues_settled_ns: u64,
 }
 
 /// No probe.
@@ -202,6 +245,10 @@ impl Probe for Off {
     fn command(&mut self, _: &Command, _: &Course) {}
     #[inline]
     fn pause(&mut self, _: PauseRecord) {}
+    #[inline]
+    fn hold(&mut self, _: HoldRecord) {}
+    #[inline]
+    fn queue(&mut self, _: u64, _: u32, _: i32) {}
     #[inline]
     fn transfer(&mut self, _: &Command, _: u64, _: u64) {}
     #[inline]
@@ -226,7 +273,7 @@ impl Probe for Recorder {
 
     fn command(&mut self, command: &Command, course: &Course) {
         let Command { die, kind, purpose, opens, pages, bus_ns, .. } = *command;
-        let Course { arrived_ns, start_ns, end_ns, passed, pauses, parts, request } = *course;
+        let Course { arrived_ns, start_ns, end_ns, resumed_ns, passed, pauses, parts, request } = *course;
         self.0.commands.push(CommandRecord {
             die,
             kind,
@@ -238,6 +285,7 @@ impl Probe for Recorder {
             request,
             opens,
             arrived_ns,
+            resumed_ns,
             passed,
             pauses,
             parts,
@@ -246,6 +294,16 @@ impl Probe for Recorder {
 
     fn pause(&mut self, record: PauseRecord) {
         self.0.pauses.push(record);
+    }
+
+    fn hold(&mut self, record: HoldRecord) {
+        if record.start_ns < record.end_ns {
+            self.0.holds.push(record);
+        }
+    }
+
+    fn queue(&mut self, time_ns: u64, die: u32, change: i32) {
+        self.0.queues.push(QueueRecord { time_ns, die, change });
     }
 
     fn transfer(&mut self, command: &Command, start_ns: u64, bus_ns: u64) {

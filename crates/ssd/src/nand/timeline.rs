@@ -112,29 +112,41 @@ impl<P: Probe> Timeline<P> {
     /// Keeps account of a command that was handed over at `now_ns` to a die busy until `before`.
     fn follow(&mut self, now_ns: u64, command: &Command, start_ns: u64, before: u64, end_ns: u64) {
         let backlog = &mut self.backlogs[command.die as usize];
-        let mut parts = Parts::waited(&backlog.between(now_ns, start_ns), start_ns - now_ns);
-        backlog.push(start_ns.max(before), end_ns, Cause::of(command));
-        parts.flash = command.read_ns + command.program_ns;
-        parts.bus = command.bus_ns;
-        // It stood in the register behind a program.
-        parts.wait_write += end_ns - start_ns - parts.flash - parts.bus;
+        let (flash, bus) = (command.read_ns + command.program_ns, command.bus_ns);
+        let mut parts = Parts { bus, flash, ..Parts::default() };
+        if before <= now_ns {
+            backlog.restart(start_ns, end_ns, Cause::of(command));
+        } else {
+            if P::ON || command.awaited {
+                parts.add(&Parts::waited(&backlog.between(now_ns, start_ns), start_ns - now_ns));
+                // It stood in the register behind a program.
+                parts.wait_write += end_ns - start_ns - flash - bus;
+            }
+            backlog.push(start_ns.max(before), end_ns, Cause::of(command));
+        }
         if P::ON {
             let course = Course {
                 arrived_ns: now_ns,
                 start_ns,
                 end_ns,
+                resumed_ns: start_ns,
                 passed: 0,
                 pauses: 0,
                 parts,
                 request: (command.purpose == Purpose::Host).then_some(self.request),
             };
             self.probe.command(command, &course);
+            if start_ns > now_ns {
+                self.probe.queue(now_ns, command.die, 1);
+                self.probe.queue(start_ns, command.die, -1);
+            }
             command.tell_transfers(start_ns, &mut self.probe);
         }
         if command.awaited {
             let parts = if command.purpose == Purpose::Mapping { parts.for_mapping() } else { parts };
-            let latest = (self.latest_ns, self.latest_parts).max((end_ns, parts));
-            self.latest_parts = latest.1;
+            if end_ns > self.latest_ns || end_ns == self.latest_ns && parts > self.latest_parts {
+                self.latest_parts = parts;
+            }
         }
     }
 }

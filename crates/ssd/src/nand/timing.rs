@@ -56,7 +56,7 @@ pub(crate) struct Timing {
 }
 
 /// Longest time of a single operation: sums of a run then fit 64 bits.
-const LONGEST_NS: u64 = 3_600_000_000_000;
+pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 impl Timing {
     pub(crate) fn new(config: &Config) -> Result<Self, ConfigError> {

@@ -57,6 +57,7 @@ impl Bench {
             request: None,
             opens: 0,
             arrived_ns: start_ns,
+            resumed_ns: start_ns,
             passed: 0,
             pauses: 0,
             parts: crate::stats::Parts::default(),

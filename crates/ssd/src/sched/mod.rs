@@ -15,6 +15,8 @@ mod queue;
 mod read_first;
 mod read_priority;
 mod suspend;
+#[cfg(test)]
+mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,7 +98,7 @@ pub(crate) struct Running {
     pub(crate) left_ns: u64,
     /// How often it was suspended.
     pub(crate) suspensions: u32,
-    /// Commands that a read delays that goes before it: itself, and those that wait behind it.
+    /// Commands that a read delays that goes before it: itself, and those that wait and are no reads.
     pub(crate) writes: u32,
 }
 
@@ -137,9 +139,10 @@ impl Scheduler {
         }
     }
 
-    /// The place in the queue for a command that arrives at `now_ns`; `ahead_ns` is what the command that runs still takes.
+    /// The place in the queue for a command that arrives at `now_ns`; `ahead_ns` is what the command that runs still takes. A
+    /// read that passes the copy of its page reads it where it was.
     #[inline]
-    pub(crate) fn place(&self, queue: &Queue, arriving: &Queued, now_ns: u64, ahead_ns: u64) -> usize {
+    pub(crate) fn place(&self, queue: &Queue, arriving: &mut Queued, now_ns: u64, ahead_ns: u64) -> usize {
         match self {
             Scheduler::Fifo | Scheduler::OutOfOrder(_) => queue.len(),
             Scheduler::Reads(passing) => passing.place(queue, arriving, now_ns, ahead_ns),

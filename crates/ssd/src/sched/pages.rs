@@ -84,9 +84,14 @@ impl Pages {
         self.runs().any(|run| other.runs().any(|other| run.unit == other.unit))
     }
 
-    /// Where these pages may be before `moves` are made: where they are now, or anywhere from where those come.
+    /// Where these pages may be before `moves` are made: where they are now, if nothing is moved there, or anywhere from
+    /// where those come.
     pub(super) fn before(&self, moves: &Pages) -> Pages {
-        let mut pages = self.clone();
+        let mut pages = Pages::default();
+        let is_moved = |run: &Run| run.first == run.last && moves.runs().any(|moved| moved.overlaps(run));
+        for run in self.runs().filter(|run| !is_moved(run)) {
+            pages.add_run(run.unit, run.first, run.last);
+        }
         if let Some(Run { unit, first, last }) = moves.more.as_ref().and_then(|more| more.source) {
             pages.add_run(unit, first, last);
         }
@@ -123,9 +128,12 @@ mod tests {
         moves.add_move(3, 75, 9);
         let mut read = Pages::default();
         read.add(3, 9);
+        read.add(3, 30);
         let before = read.before(&moves);
         let mut programmed = Pages::default();
         programmed.add(3, 75);
         assert!(before.overlaps(&programmed) && !read.overlaps(&programmed));
+        let runs: Vec<_> = before.runs().map(|run| (run.first, run.last)).collect();
+        assert_eq!(runs, [(30, 30), (70, 75)]);
     }
 }

@@ -21,16 +21,26 @@ pub(crate) struct Passing {
 impl Passing {
     /// The place of a command that arrives; see [`super::Scheduler::place`].
     #[inline]
-    pub(super) fn place(&self, queue: &Queue, arriving: &Queued, now_ns: u64, ahead_ns: u64) -> usize {
+    pub(super) fn place(&self, queue: &Queue, arriving: &mut Queued, now_ns: u64, ahead_ns: u64) -> usize {
         if !arriving.is_awaited_read() {
             return queue.len();
         }
-        let mut place = queue.settled;
-        if queue.may_write(&arriving.pages) {
+        let mut place = queue.settled();
+        let has_writes = queue.may_write(&arriving.pages);
+        if has_writes {
             place = Self::after_own_writes(queue, arriving).max(place);
         }
         if self.write_bound_ns < u64::MAX {
             place = self.after_bound(queue, arriving, now_ns, ahead_ns, place);
+        }
+        if has_writes && queue.has_copies() {
+            // A page is read where it is by then: what writes it there is not to be suspended for the read.
+            let passed = queue.rest().iter().skip(place - queue.settled()).rev();
+            for copies in passed.filter(|passed| passed.command.kind == CommandKind::Copies) {
+                if copies.pages.overlaps(&arriving.pages) {
+                    arriving.pages = arriving.pages.before(&copies.pages);
+                }
+            }
         }
         place
     }
@@ -42,12 +52,11 @@ impl Passing {
         if let Some(place) = inserted
             && queue.get(place).is_some_and(|queued| self.stops(queued))
         {
-            queue.settled = queue.settled.max(place + 1);
+            queue.settle(place + 1);
         }
         if self.hindered_reads {
-            while queue.get(queue.settled).is_some_and(Queued::is_awaited_read) {
-                queue.settled += 1;
-            }
+            let hindered = queue.rest().iter().take_while(|next| next.is_awaited_read()).count();
+            queue.settle(queue.settled() + hindered);
         }
     }
 
@@ -63,7 +72,7 @@ impl Passing {
     /// The place behind the last command that writes a page of the read, and behind reads that wait for the same.
     fn after_own_writes(queue: &Queue, read: &Queued) -> usize {
         let mut pages = Cow::Borrowed(&read.pages);
-        for (place, before) in queue.iter().enumerate().skip(queue.settled).rev() {
+        for (place, before) in queue.rest().iter().enumerate().rev() {
             let kind = before.command.kind;
             if matches!(kind, CommandKind::Read | CommandKind::Erase) || !before.pages.overlaps(&pages) {
                 continue;
@@ -73,8 +82,8 @@ impl Passing {
                 pages = Cow::Owned(pages.before(&before.pages));
                 continue;
             }
-            let hindered = queue.iter().skip(place + 1).take_while(|next| next.is_awaited_read());
-            return place + 1 + hindered.count();
+            let hindered = queue.rest().iter().skip(place + 1).take_while(|next| next.is_awaited_read());
+            return queue.settled() + place + 1 + hindered.count();
         }
         0
     }
@@ -83,8 +92,12 @@ impl Passing {
     fn after_bound(&self, queue: &Queue, read: &Queued, now_ns: u64, ahead_ns: u64, first: usize) -> usize {
         // When the write before would be done: all before it, and the read, are.
         let mut done_ns = now_ns + ahead_ns + queue.service_ns() + read.command.total_ns();
+        let oldest_ns = queue.rest().iter().map(|before| before.arrived_ns).next();
+        if oldest_ns.is_none_or(|oldest_ns| done_ns - oldest_ns <= self.write_bound_ns) {
+            return first;
+        }
         let mut place = queue.len();
-        for before in queue.iter().skip(first).rev() {
+        for before in queue.rest().iter().skip(first - queue.settled()).rev() {
             let is_write = matches!(before.command.kind, CommandKind::Program | CommandKind::Rewrite);
             if is_write && done_ns - before.arrived_ns > self.write_bound_ns {
                 break;

@@ -1,6 +1,7 @@
 //! The commands that wait for a die, in the order in which they are to run.
 
-use std::collections::VecDeque;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::Pages;
 use super::pages::Run;
@@ -41,50 +42,170 @@ impl Queued {
     pub(crate) fn is_awaited_read(&self) -> bool {
         self.command.kind == CommandKind::Read && self.command.awaited
     }
+
+    /// Whether it writes its pages.
+    fn writes(&self) -> bool {
+        !matches!(self.command.kind, CommandKind::Read | CommandKind::Erase)
+    }
 }
 
-/// Counts of pages yet to be written, by a hash of where they are: a count of none is certain.
+/// Counts of places.
 const SLOTS: usize = 256;
 /// Pages that are counted as one place.
 const PAGES_PER_PLACE: u32 = 64;
+/// So many commands are looked through one by one, more are not.
+const MANY: usize = 256;
 
-/// The queue of a die.
+/// Pages yet to be written. Counted by a hash of where they are, where a count of none is certain; and, as long as many
+/// commands wait, one by one.
+#[derive(Clone, Debug, Default)]
+struct Writing {
+    /// Empty until there is a page.
+    places: Vec<u32>,
+    is_exact: bool,
+    /// Unit and page, and how often.
+    pages: BTreeMap<(u32, u32), u32>,
+}
+
+impl Writing {
+    #[inline]
+    fn add(&mut self, pages: &Pages) {
+        for slot in pages.runs().flat_map(slots) {
+            if self.places.is_empty() {
+                self.places = vec![0; SLOTS];
+            }
+            self.places[slot] += 1;
+        }
+        if self.is_exact {
+            self.add_each(pages);
+        }
+    }
+
+    fn add_each(&mut self, pages: &Pages) {
+        for page in pages.runs().flat_map(each) {
+            *self.pages.entry(page).or_default() += 1;
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, pages: &Pages) {
+        for slot in pages.runs().flat_map(slots) {
+            self.places[slot] -= 1;
+        }
+        if self.is_exact {
+            self.remove_each(pages);
+        }
+    }
+
+    fn remove_each(&mut self, pages: &Pages) {
+        for page in pages.runs().flat_map(each) {
+            if let Entry::Occupied(mut times) = self.pages.entry(page) {
+                *times.get_mut() -= 1;
+                if *times.get() == 0 {
+                    times.remove();
+                }
+            }
+        }
+    }
+
+    /// Whether one of the pages may be among them.
+    #[inline]
+    fn may_hold(&self, pages: &Pages) -> bool {
+        !self.places.is_empty()
+            && pages.runs().flat_map(slots).any(|slot| self.places[slot] > 0)
+            && (!self.is_exact || self.holds(pages))
+    }
+
+    fn holds(&self, pages: &Pages) -> bool {
+        let holds =
+            |run: &Run| self.pages.range((run.unit, run.first)..=(run.unit, run.last)).next().is_some();
+        pages.runs().any(holds)
+    }
+}
+
+/// Where the pages of a run are counted.
+#[inline]
+fn slots(run: &Run) -> impl Iterator<Item = usize> + use<> {
+    let unit = run.unit.wrapping_mul(97);
+    let places = run.first / PAGES_PER_PLACE..=run.last / PAGES_PER_PLACE;
+    places.map(move |place| unit.wrapping_add(place) as usize % SLOTS)
+}
+
+fn each(run: &Run) -> impl Iterator<Item = (u32, u32)> + use<> {
+    let unit = run.unit;
+    (run.first..=run.last).map(move |ppn| (unit, ppn))
+}
+
+/// The queue of a die: first what no read passes any more, then the rest. A read goes to where the two meet, more often than
+/// not, and that costs nothing however many wait.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
-    waiting: VecDeque<Queued>,
-    /// Commands at the front that no read passes, whatever it is.
-    pub(super) settled: usize,
+    settled: VecDeque<Queued>,
+    rest: VecDeque<Queued>,
     /// Service times of all, ns.
     service_ns: u64,
-    /// Pages that will be written by those waiting; empty until there are any.
-    writing: Vec<u32>,
+    /// Those that are not awaited reads.
+    others: u32,
+    /// Those that move pages.
+    copies: u32,
+    /// Pages that will be written by those waiting.
+    writing: Writing,
 }
 
 impl Queue {
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+        self.settled.len() + self.rest.len()
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.settled.is_empty() && self.rest.is_empty()
     }
 
     /// The command at a place.
     #[inline]
     pub(crate) fn get(&self, place: usize) -> Option<&Queued> {
-        self.waiting.get(place)
+        let settled = self.settled.len();
+        if place < settled { self.settled.get(place) } else { self.rest.get(place - settled) }
     }
 
     /// All of them, in order.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Queued> + ExactSizeIterator {
-        self.waiting.iter()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Queued> {
+        self.settled.iter().chain(&self.rest)
     }
 
-    /// Commands that wait behind those at the front that no read passes.
-    pub(crate) fn behind(&self) -> u32 {
-        (self.waiting.len() - self.settled) as u32
+    /// Commands at the front that no read passes, whatever it is.
+    #[inline]
+    pub(super) fn settled(&self) -> usize {
+        self.settled.len()
+    }
+
+    /// The others, in order.
+    #[inline]
+    pub(super) fn rest(&self) -> &VecDeque<Queued> {
+        &self.rest
+    }
+
+    /// No read passes the first `count` any more.
+    #[inline]
+    pub(super) fn settle(&mut self, count: usize) {
+        while self.settled.len() < count
+            && let Some(queued) = self.rest.pop_front()
+        {
+            self.settled.push_back(queued);
+        }
+    }
+
+    /// Whether any command that waits moves pages.
+    #[inline]
+    pub(super) fn has_copies(&self) -> bool {
+        self.copies > 0
+    }
+
+    /// Commands that wait and are not reads that the host waits for.
+    pub(crate) fn others(&self) -> u32 {
+        self.others
     }
 
     /// Service times of all that wait, ns.
@@ -96,62 +217,72 @@ impl Queue {
     #[inline]
     pub(crate) fn insert(&mut self, place: usize, queued: Queued) {
         self.service_ns += queued.command.total_ns();
-        self.count(&queued, true);
-        if place < self.settled {
-            self.settled += 1;
+        self.others += u32::from(!queued.is_awaited_read());
+        self.copies += u32::from(queued.command.kind == CommandKind::Copies);
+        if queued.writes() {
+            self.writing.add(&queued.pages);
         }
-        if place == self.waiting.len() {
-            self.waiting.push_back(queued);
+        let settled = self.settled.len();
+        if place < settled {
+            self.settled.insert(place, queued);
         } else {
-            self.waiting.insert(place, queued);
+            self.rest.insert(place - settled, queued);
         }
+        self.suit();
     }
 
     /// Takes a command out.
     #[inline]
     pub(crate) fn remove(&mut self, place: usize) -> Option<Queued> {
-        let queued = if place == 0 { self.waiting.pop_front() } else { self.waiting.remove(place) }?;
+        let settled = self.settled.len();
+        let queued = match place.checked_sub(settled) {
+            None if place == 0 => self.settled.pop_front(),
+            None => self.settled.remove(place),
+            Some(0) => self.rest.pop_front(),
+            Some(place) => self.rest.remove(place),
+        }?;
         self.service_ns -= queued.command.total_ns();
-        self.count(&queued, false);
-        if place < self.settled {
-            self.settled -= 1;
+        self.others -= u32::from(!queued.is_awaited_read());
+        self.copies -= u32::from(queued.command.kind == CommandKind::Copies);
+        if queued.writes() {
+            self.writing.remove(&queued.pages);
         }
+        self.suit();
         Some(queued)
     }
 
     /// The second command of a chain may start.
     pub(crate) fn release(&mut self, chain: u64) {
-        for queued in &mut self.waiting {
+        for queued in self.settled.iter_mut().chain(&mut self.rest) {
             if queued.chain == (Chain::Second { number: chain }) {
                 queued.chain = Chain::None;
             }
         }
     }
 
-    fn count(&mut self, queued: &Queued, enters: bool) {
-        if matches!(queued.command.kind, CommandKind::Read | CommandKind::Erase) {
-            return;
-        }
-        for slot in queued.pages.runs().flat_map(slots) {
-            if self.writing.is_empty() {
-                self.writing = vec![0; SLOTS];
-            }
-            let count = &mut self.writing[slot];
-            *count = if enters { *count + 1 } else { *count - 1 };
-        }
-    }
-
     /// Whether a command that waits may write one of the pages: if not, none does.
     #[inline]
     pub(super) fn may_write(&self, pages: &Pages) -> bool {
-        !self.writing.is_empty() && pages.runs().flat_map(slots).any(|slot| self.writing[slot] > 0)
+        self.writing.may_hold(pages)
     }
-}
 
-/// Where the pages of a run are counted.
-#[inline]
-fn slots(run: &Run) -> impl Iterator<Item = usize> + use<> {
-    let unit = run.unit.wrapping_mul(97);
-    let places = run.first / PAGES_PER_PLACE..=run.last / PAGES_PER_PLACE;
-    places.map(move |place| unit.wrapping_add(place) as usize % SLOTS)
+    /// Looks for pages one by one if there have come to be many commands.
+    #[inline]
+    fn suit(&mut self) {
+        let is_exact = if self.writing.is_exact { self.len() > MANY / 4 } else { self.len() > MANY };
+        if is_exact != self.writing.is_exact {
+            self.change(is_exact);
+        }
+    }
+
+    #[cold]
+    fn change(&mut self, is_exact: bool) {
+        self.writing.pages.clear();
+        self.writing.is_exact = is_exact;
+        if is_exact {
+            for queued in self.settled.iter().chain(&self.rest).filter(|queued| queued.writes()) {
+                self.writing.add_each(&queued.pages);
+            }
+        }
+    }
 }

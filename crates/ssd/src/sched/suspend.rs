@@ -1,10 +1,12 @@
 //! Reads ahead of writes that wait, and of the one that runs: a program, a page copy or an erase whose array is busy is
 //! suspended while reads that came meanwhile run, and resumed after them (Wu & He, FAST 2012). Suspending takes
 //! `sched.suspend_time` before the die is free, and resuming `sched.resume_time` more than what was left. A command is
-//! suspended at most `sched.max_suspensions` times, and a write only within `sched.write_bound`.
+//! suspended at most `sched.max_suspensions` times, and not if it would be done before the die is free; a write is suspended, and
+//! stays so, only while the read that goes before it leaves it within `sched.write_bound`.
 //!
 //! With `sched.write_weight` above 0 a command that is nearly done is left to end: it is suspended only if what the read
-//! would wait for it is more than what it and all that wait behind it would wait for the read (suspension included), weighted.
+//! would wait for it is more than what it and all else that waits, but for reads, would wait for the read (suspension included),
+//! weighted.
 //! At 1 each suspension shortens the sum of all waits; the rule is that of the shortest remaining time, for a die.
 
 use schemars::JsonSchema;
@@ -77,7 +79,7 @@ impl Suspend {
             || running.suspensions < self.max_suspensions
                 && running.left_ns > self.stop_ns
                 && running.left_ns as f64 > self.cost_ns(running, read)
-                && self.goes_on_with(running, read)
+                && self.keeps_bound(running, read, self.stop_ns + self.resume_ns)
     }
 
     /// What the writes would wait for the read, weighted, ns.
@@ -86,9 +88,14 @@ impl Suspend {
         self.write_weight * f64::from(running.writes) * delay_ns as f64
     }
 
-    /// Whether the write that is paused, or would be, still keeps to its bound after the read.
+    /// Whether the command that is paused still keeps to its bound after the read.
     pub(super) fn goes_on_with(&self, paused: &Running, read: &Queued) -> bool {
-        let rest_ns = self.stop_ns + read.command.total_ns() + self.resume_ns + paused.left_ns;
-        !paused.is_write || paused.age_ns.saturating_add(rest_ns) <= self.passing.write_bound_ns
+        self.keeps_bound(paused, read, 0)
+    }
+
+    /// Whether a write keeps to its bound if the read, and `more_ns`, come before the rest of it.
+    fn keeps_bound(&self, write: &Running, read: &Queued, more_ns: u64) -> bool {
+        let done_ns = write.age_ns + more_ns + read.command.total_ns() + write.left_ns;
+        !write.is_write || done_ns <= self.passing.write_bound_ns
     }
 }

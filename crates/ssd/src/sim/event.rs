@@ -412,7 +412,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
         let mut recorded = self.events.probe.take();
         self.core.content.put_times(&mut recorded);
         let settled_ns = self.events.settled_ns().min(self.full_since_ns.unwrap_or(u64::MAX));
-        Recorded { settled_ns, ..recorded }
+        Recorded { settled_ns, queues_settled_ns: self.events.now_ns, ..recorded }
     }
 
     fn snapshot(&mut self) -> Box<dyn Drive> {

@@ -12,6 +12,7 @@
 mod collect;
 mod cycle;
 mod host;
+mod waits;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -32,9 +33,10 @@ use crate::host::HostConfig;
 use crate::nand::probe::Recorded;
 use crate::nand::timeline::Timeline;
 use crate::nand::{Executor, IssueRecord, NOBODY, Probe};
-use crate::stats::{LockStepTimes, Parts, Stats, Times};
+use crate::stats::{Cause, LockStepTimes, Parts, Stats, Times};
 use cycle::Cycle;
 use host::{Barrier, Slot};
+use waits::{Doing, Waits};
 
 /// Events from here on are the ends of requests; below, stations.
 const REQUEST_EVENT: u32 = 1 << 31;
@@ -47,6 +49,7 @@ struct Station {
     serving: Vec<u32>,
     /// Its own collection, if it makes one: mandatory or forward.
     own: Option<Own>,
+    doing: Doing,
 }
 
 /// A collection that a station makes on its own.
@@ -100,6 +103,7 @@ pub(super) struct ManagedDrive<P, C> {
     /// Since when the first stalled request finds no room, ns.
     full_since_ns: Option<u64>,
     barriers: Vec<Barrier>,
+    waits: Waits,
     /// Used while a flush is put together.
     set: Vec<(u32, u32)>,
 }
@@ -139,6 +143,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             stalled: VecDeque::new(),
             full_since_ns: None,
             barriers: Vec::new(),
+            waits: Waits::default(),
             set: Vec::new(),
             core,
         }
@@ -275,6 +280,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
     fn write_cycle(&mut self, station: u32, set: &[(u32, u32)]) -> Result<(), RunError> {
         let page_sectors = self.core.page_sectors.get() as u32;
         let start = self.start_ns();
+        self.line.begin(start);
         let mut cycle = Cycle::new(&mut self.line, self.lock_step.is_some());
         for (queue, slot) in set {
             let entry = self.buffer.entry(*slot);
@@ -288,7 +294,8 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         self.core.flush(start, &mut cycle);
         cycle.release(start);
         self.core.take_companions();
-        let end = self.occupy(station);
+        let end = self.occupy(station, Cause::Write);
+        self.written(station, start, end);
         if let Some(times) = &mut self.lock_step {
             times.write_cycles += 1;
             times.serving_ns += end - start;
@@ -299,18 +306,6 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
     /// When commands made now start: with a common clock, when all that is under way has ended.
     fn start_ns(&self) -> u64 {
         if self.lock_step.is_some() { self.now_ns.max(self.line.horizon_ns) } else { self.now_ns }
-    }
-
-    /// The station is busy until its dies are free. Returns when, ns.
-    fn occupy(&mut self, station: u32) -> u64 {
-        let end = self.free_ns(station);
-        self.occupy_until(station, end);
-        end
-    }
-
-    fn occupy_until(&mut self, station: u32, end: u64) {
-        self.stations[station as usize].busy = true;
-        self.events.push(Reverse((end, station)));
     }
 
     /// When the dies of a station are free, ns; not before now.
@@ -385,7 +380,11 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
         let mut recorded = self.line.probe.take();
         self.core.content.put_times(&mut recorded);
         let settled_ns = self.line.settled_ns(self.now_ns).min(self.now_ns);
-        Recorded { settled_ns: settled_ns.min(self.full_since_ns.unwrap_or(u64::MAX)), ..recorded }
+        Recorded {
+            settled_ns: settled_ns.min(self.full_since_ns.unwrap_or(u64::MAX)),
+            queues_settled_ns: self.now_ns,
+            ..recorded
+        }
     }
 
     fn snapshot(&mut self) -> Box<dyn Drive> {
@@ -403,6 +402,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
             buffer: self.buffer.clone(),
             stalled: self.stalled.clone(),
             barriers: self.barriers.clone(),
+            waits: self.waits.clone(),
             set: Vec::new(),
             ..*self
         })

@@ -308,7 +308,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
         // A page that leaves the buffer is told of when the next request enters.
         let settled_ns =
             if self.buffer.is_some() { self.entered_ns } else { self.line.settled_ns(self.entered_ns) };
-        Recorded { settled_ns, ..recorded }
+        Recorded { settled_ns, queues_settled_ns: self.entered_ns, ..recorded }
     }
 
     fn snapshot(&mut self) -> Box<dyn Drive> {

@@ -112,8 +112,9 @@ impl Parts {
         Self { mapping: self.total(), ..Self::default() }
     }
 
+    /// More of each.
     #[inline]
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.host_queue += other.host_queue;
         self.buffer += other.buffer;
         self.mapping += other.mapping;
@@ -168,6 +169,20 @@ pub struct SchedCounts {
     pub recalls: u64,
     /// Longest that a read of the host waited for its die, ns.
     pub longest_read_wait_ns: u64,
-    /// Longest that a program of the host waited for its die, ns.
+    /// Longest that a program of the host waited for its die, before it began or suspended, ns.
     pub longest_write_wait_ns: u64,
+}
+
+impl SchedCounts {
+    /// A command has waited so long for its die.
+    #[inline]
+    pub(crate) fn waited(&mut self, command: &Command, ns: u64) {
+        if command.purpose == Purpose::Host {
+            let longest = match command.kind {
+                CommandKind::Read => &mut self.longest_read_wait_ns,
+                _ => &mut self.longest_write_wait_ns,
+            };
+            *longest = ns.max(*longest);
+        }
+    }
 }

@@ -81,3 +81,78 @@ fn fifo_keeps_the_order_of_arrival() {
     let outcome = run(&settings, &[write(0, 0), write(1, 1), read(2, 9), flush(3)]);
     assert_eq!(outcome.completions(), [WRITE, 2 * WRITE, 2 * WRITE + FETCH, 2 * WRITE]);
 }
+
+/// Zhu et al. 2017, figure 6.
+#[test]
+fn a_write_that_gives_way_to_one_read_ends_that_much_later() {
+    let run = |settings: &[Setting]| {
+        let mut all = vec![
+            ("precondition", "full"),
+            ("timing.read", "20us"),
+            ("timing.program", "200us"),
+            ("timing.bus", "0"),
+        ];
+        all.extend([("timing.command", "0"), ("engine", "event")]);
+        all.extend(settings);
+        let requests = [write(0, 0), read(0, 1), read(0, 2), read(0, 3), read(0, 4)];
+        run(&all, &requests).completions().into_iter().map(|end| end / 1000).collect::<Vec<_>>()
+    };
+    assert_eq!(run(&[]), [200, 220, 240, 260, 280]);
+    // R1 goes from 220 to 20 us, W from 200 to 220, and R2 stays where it was.
+    let bounded = |bound| run(&[("sched.kind", "read-first"), ("sched.write_bound", bound)]);
+    assert_eq!(bounded("220us"), [220, 20, 240, 260, 280]);
+    assert_eq!(bounded("219999"), [200, 220, 240, 260, 280]);
+    assert_eq!(bounded("none"), [280, 20, 40, 60, 80]);
+    assert_eq!(bounded("0"), run(&[]));
+}
+
+const SUSPEND: [Setting; 5] = [
+    ("sched.kind", "suspend"),
+    ("precondition", "full"),
+    ("sched.suspend_time", "3us"),
+    ("sched.resume_time", "2us"),
+    ("sched.write_weight", "0"),
+];
+
+#[test]
+fn a_program_is_suspended_while_its_array_is_busy() {
+    const STOP: u64 = 3_000;
+    const RESUME: u64 = 2_000;
+    // On the bus it is not; then it is, until stopping would take as long as its rest.
+    for (arrival, starts, ends) in [
+        (TRANSFER - 1, TRANSFER + STOP, WRITE + STOP + FETCH + RESUME),
+        (TRANSFER, TRANSFER + STOP, WRITE + STOP + FETCH + RESUME),
+        (50_000, 50_000 + STOP, WRITE + STOP + FETCH + RESUME),
+        (WRITE - STOP - 1, WRITE - 1, WRITE + STOP + FETCH + RESUME),
+        (WRITE - STOP, WRITE, WRITE),
+        (WRITE - 1, WRITE, WRITE),
+    ] {
+        let outcome = run(&SUSPEND, &[write(0, 0), read(arrival, 9)]);
+        assert_eq!(outcome.completions(), [ends, starts + FETCH], "arrival at {arrival}");
+    }
+}
+
+#[test]
+fn a_program_is_not_suspended_for_a_read_of_its_page_nor_more_often_than_it_may() {
+    let outcome = run(&SUSPEND, &[write(0, 0), read(50_000, 0)]);
+    assert_eq!(outcome.completions(), [WRITE, WRITE + FETCH]);
+    let mut once = SUSPEND.to_vec();
+    once.push(("sched.max_suspensions", "1"));
+    let outcome = run(&once, &[write(0, 0), read(20_000, 9), read(60_000, 10)]);
+    let end = WRITE + 3_000 + FETCH + 2_000;
+    assert_eq!(outcome.completions(), [end, 20_000 + 3_000 + FETCH, end + FETCH]);
+    // One that comes while it is suspended needs no suspension of its own.
+    let outcome = run(&once, &[write(0, 0), read(20_000, 9), read(30_000, 10)]);
+    let first = 20_000 + 3_000 + FETCH;
+    assert_eq!(outcome.completions(), [end + FETCH, first, first + FETCH]);
+}
+
+#[test]
+fn a_page_loaded_behind_a_program_is_suspended_as_any_other() {
+    let mut settings =
+        vec![("sched.kind", "suspend"), ("precondition", "full"), ("timing.cache_program", "true")];
+    settings.extend([("sched.resume_time", "0"), ("sched.write_weight", "0")]);
+    // The second page is in the register when the read comes: the die first has to be done with one of them.
+    let outcome = run(&settings, &[write(0, 0), write(0, 1), read(50_000, 9)]);
+    assert_eq!(outcome.completions(), [WRITE, WRITE + PROGRAM + FETCH, WRITE + FETCH]);
+}

@@ -1,9 +1,12 @@
 //! Properties over random drives and workloads, everything under verification: the busy-until path and the event path
 //! give the same results, every request completes, and a fork of a drive goes on as the drive does.
 
+mod combinations;
+mod dies;
 mod managed;
 mod matrix;
 mod power;
+mod rules;
 
 use flashweir_ssd::config::layers::{Layer, resolve};
 use std::collections::BTreeMap;
@@ -179,7 +182,16 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
         assert!(recorded.commands.iter().all(|command| command.start_ns >= settled), "slice {number}");
         assert!(recorded.dirty_pages.iter().all(|dirty| dirty.time_ns >= settled), "slice {number}");
         assert!(recorded.full.iter().all(|full| full.start_ns >= settled), "slice {number}");
+        assert!(recorded.holds.iter().all(|hold| hold.start_ns >= settled), "slice {number}");
+        let settled = all.queues_settled_ns;
+        assert!(recorded.queues.iter().all(|queue| queue.time_ns >= settled), "slice {number}");
+        all.holds.extend(recorded.holds);
+        all.queues.extend(recorded.queues);
+        all.queues_settled_ns = recorded.queues_settled_ns;
+        let settled = all.settled_ns;
         all.commands.extend(recorded.commands);
+        assert!(recorded.pauses.iter().all(|pause| pause.end_ns >= settled), "slice {number}");
+        all.pauses.extend(recorded.pauses);
         assert!(recorded.transfers.iter().all(|transfer| transfer.start_ns >= settled), "slice {number}");
         all.transfers.extend(recorded.transfers);
         all.issues.extend(recorded.issues);
@@ -198,6 +210,7 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
     let counted: Vec<_> = channels.map(|channel| simulation.free_blocks(channel)).collect();
     assert_eq!(free, counted, "commands account for every block");
     let stats = simulation.stats();
+    dies::check(&stats, &all);
     for (channel, bus) in stats.buses.iter().enumerate() {
         let transfers = all.transfers.iter();
         let spans =
@@ -228,7 +241,8 @@ fn normal(recorded: &Recorded) -> String {
         assert!(*held >= 0);
     }
     changes.retain(|_, change| *change != 0);
-    format!("{commands:?} {transfers:?} {requests:?} {changes:?} {full:?}")
+    let queues = dies::changes(recorded);
+    format!("{commands:?} {transfers:?} {requests:?} {changes:?} {full:?} {queues:?}")
 }
 
 /// Everything of the statistics, as text.

@@ -1,4 +1,4 @@
-//! Power cuts over a matrix of drives: every FTL, planner, clock, buffer, order and acknowledgement. The long mode
+//! Power cuts over a matrix of drives: every FTL, planner, clock, scheduler, buffer, order and acknowledgement. The long mode
 //! (`just power-cuts`) cuts the power of every drive ten thousand times; without it, some of the drives a few times.
 
 use std::collections::BTreeMap;
@@ -21,6 +21,13 @@ const FTLS: [(&str, Option<(&str, &str)>); 9] = [
     ("dftl", Some(("ftl.cache_bytes", "512"))),
 ];
 const PLANNERS: [&str; 5] = ["none", "super-data-block", "cycle-stealing", "forwarding", "cycle-filling"];
+/// Schedulers of channels that are not managed, and what such a drive has besides.
+const SCHEDULERS: [&[(&str, &str)]; 4] = [
+    &[("sched.kind", "fifo"), ("channels", "4")],
+    &[("sched.kind", "read-first"), ("channels", "2"), ("dies", "2"), ("sched.write_bound", "5ms")],
+    &[("sched.kind", "read-first"), ("channels", "2"), ("dies", "2"), ("sched.preempt_gc", "true")],
+    &[("sched.kind", "suspend"), ("channels", "2"), ("dies", "2"), ("sched.write_weight", "0")],
+];
 /// Units, planes and whether these are bound.
 const SHAPES: [(&str, &str, &str); 4] = [
     ("independent", "1", "false"),
@@ -41,12 +48,19 @@ const BUFFERS: [(&str, &str, &str, u64); 6] = [
 /// A drive of the matrix: its buffer, and all its settings.
 type Drive = (usize, Vec<(&'static str, String)>);
 
+/// Planner, clock, and scheduler with what comes with it.
+type Channels = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+fn channels() -> Vec<Channels> {
+    let planners = PLANNERS.into_iter().flat_map(|planner| [(planner, "async"), (planner, "lock-step")]);
+    let scheduled = SCHEDULERS.into_iter().skip(1).map(|scheduler| ("none", "async", scheduler));
+    planners.map(|(planner, clock)| (planner, clock, SCHEDULERS[0])).chain(scheduled).collect()
+}
+
 fn drives() -> Vec<Drive> {
     let mut drives = Vec::new();
     for (ftl, own) in FTLS {
-        for (planner, clock) in
-            PLANNERS.into_iter().flat_map(|planner| [(planner, "async"), (planner, "lock-step")])
-        {
+        for (planner, clock, scheduler) in channels() {
             for (units, planes, bound) in SHAPES {
                 for (number, (bytes, ack, order, _)) in BUFFERS.into_iter().enumerate() {
                     for depth in ["1", "8"] {
@@ -65,7 +79,6 @@ fn drives() -> Vec<Drive> {
                             ("buffer.ack", ack),
                             ("buffer.order", order),
                             ("host.queue_depth", depth),
-                            ("channels", "4"),
                             ("page", "1KiB"),
                             ("pages_per_block", "8"),
                             ("capacity", "256KiB"),
@@ -73,7 +86,7 @@ fn drives() -> Vec<Drive> {
                             ("op_ratio", if ftl == "dftl" { "1.5" } else { "0.3" }),
                             ("precondition", "full"),
                         ];
-                        let settings = settings.into_iter().chain(own);
+                        let settings = settings.into_iter().chain(own).chain(scheduler.iter().copied());
                         drives.push((number, settings.map(|(key, value)| (key, value.to_owned())).collect()));
                     }
                 }
@@ -83,8 +96,8 @@ fn drives() -> Vec<Drive> {
     drives
 }
 
-/// Small and large writes, at random and in sequence, with flushes, trims and reads.
-fn requests(count: u64, sectors: u64, seed: u64) -> Vec<Request> {
+/// Small and large writes, at random and in sequence, with flushes, trims and this percentage of reads.
+fn requests(count: u64, sectors: u64, seed: u64, reads: u64) -> Vec<Request> {
     let mut state = seed;
     let mut below = |bound: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -95,7 +108,7 @@ fn requests(count: u64, sectors: u64, seed: u64) -> Vec<Request> {
         let op = match below(100) {
             0..=2 => Op::Flush,
             3..=6 => Op::Trim,
-            7..=11 => Op::Read,
+            kind if (7..7 + reads).contains(&kind) => Op::Read,
             _ => Op::Write,
         };
         // A third of the requests go on where the last one ended.
@@ -114,7 +127,9 @@ fn cut(config: &Config, requests: u64, cuts: u64, seed: u64) -> Vec<Outcome> {
     let mut simulation = Simulation::new(config, options).expect("a checked configuration");
     simulation.fill(0..simulation.geometry().logical_pages).expect("a new drive takes its capacity");
     simulation.end_of_preconditioning();
-    let requests = self::requests(requests, simulation.geometry().capacity_sectors(), seed);
+    // There is nothing to schedule without reads.
+    let reads = if config.sched == Config::default().sched { 5 } else { 30 };
+    let requests = self::requests(requests, simulation.geometry().capacity_sectors(), seed, reads);
     let mut power = PowerCuts::begin(&mut simulation, Cuts::Random(cuts), seed, false);
     for slice in requests.chunks(64) {
         simulation.serve(slice).expect("served");
@@ -192,7 +207,9 @@ fn no_drive_of_the_matrix_breaks_a_promise() {
             assert!(orders, "{settings:?} {outcome:?}");
         }
         sums.entry(buffer).or_default().add(&outcomes);
-        for (_, kind) in &settings[..2] {
+        for (_, kind) in
+            settings.iter().filter(|(key, _)| ["ftl.kind", "gc.planner", "sched.kind"].contains(key))
+        {
             *kinds.entry(kind.clone()).or_insert(0) += 1;
         }
     }
@@ -200,8 +217,15 @@ fn no_drive_of_the_matrix_breaks_a_promise() {
         println!("{:?}: {}", BUFFERS[*buffer], sum.line());
     }
     println!("{kinds:?}");
-    let mut all = FTLS.iter().map(|(ftl, _)| ftl).chain(&PLANNERS);
-    assert!(all.all(|kind| kinds.contains_key(*kind)), "some FTL or planner is never legal: {kinds:?}");
+    let mut all = FTLS
+        .iter()
+        .map(|(ftl, _)| ftl)
+        .chain(&PLANNERS)
+        .chain(SCHEDULERS.iter().map(|scheduler| &scheduler[0].1));
+    assert!(
+        all.all(|kind| kinds.contains_key(*kind)),
+        "some FTL, planner or scheduler is never legal: {kinds:?}"
+    );
     assert_eq!(sums.len(), BUFFERS.len(), "some buffer is never legal");
     assert!(
         sums[&1].violations.0 > 0 && sums[&2].violations.0 > 0,

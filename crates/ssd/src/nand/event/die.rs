@@ -1,6 +1,6 @@
 //! One die on events: its queue, the commands that it holds, and the account of its time.
 
-use crate::nand::{Command, CommandKind};
+use crate::nand::{Command, CommandKind, HoldRecord};
 use crate::sched::{Queue, Queued, Running};
 use crate::stats::{Cause, Parts, Spent};
 
@@ -27,14 +27,20 @@ pub(super) struct Active {
     /// Copies still to make, this one included; 1 for all other commands.
     pub(super) left: u32,
     pub(super) start_ns: u64,
-    /// When the phase under way ends, if it is one of the array, ns.
+    /// When it took the die for the last time, ns.
+    pub(super) resumed_ns: u64,
+    /// When the phase under way ends, unless it waits for the bus, ns.
     pub(super) until_ns: u64,
+    /// What is left of the phase that is being suspended, ns.
+    pub(super) stopped_ns: u64,
     /// Since when it has waited for the bus, ns.
     pub(super) wanted_ns: u64,
     pub(super) wait_bus_ns: u64,
     pub(super) suspensions: u32,
     /// Times that it stood back, suspended or not.
     pub(super) pauses: u32,
+    /// How long it has stood back, ns.
+    pub(super) stood_ns: u64,
     /// What it waited for before it got its die.
     pub(super) waited: Parts,
 }
@@ -47,11 +53,14 @@ impl Active {
             phase: Phase::OnBus,
             left: queued.command.copies(),
             start_ns: now_ns,
+            resumed_ns: now_ns,
             until_ns: now_ns,
+            stopped_ns: 0,
             wanted_ns: now_ns,
             wait_bus_ns: 0,
             suspensions: 0,
             pauses: 0,
+            stood_ns: 0,
             waited,
             queued,
         }
@@ -72,6 +81,33 @@ impl Active {
         parts
     }
 
+    /// What it still takes if nothing delays it, with `phase_ns` of a phase to go, ns.
+    fn rest_ns(&self, phase: Phase, phase_ns: u64) -> u64 {
+        let command = &self.queued.command;
+        let then = match phase {
+            Phase::Reading => {
+                command.share(command.bus_ns, self.left) + command.share(command.program_ns, self.left)
+            }
+            Phase::OnBus => command.share(command.program_ns, self.left),
+            Phase::Loaded | Phase::Finishing | Phase::Stopping => 0,
+        };
+        let copies = u64::from(command.copies());
+        let copy: u64 =
+            [command.read_ns, command.bus_ns, command.program_ns].map(|total| total / copies).iter().sum();
+        phase_ns + then + u64::from(self.left - 1) * copy
+    }
+
+    /// Its wait for the die so far, ns.
+    pub(super) fn waited_ns(&self) -> u64 {
+        self.start_ns - self.queued.arrived_ns + self.stood_ns
+    }
+
+    /// What it held its die for since it took it last.
+    pub(super) fn hold(&self, end_ns: u64) -> HoldRecord {
+        let Command { die, kind, purpose, pages, .. } = self.queued.command;
+        HoldRecord { die, kind, purpose, pages, start_ns: self.resumed_ns, end_ns }
+    }
+
     /// As a scheduler sees it.
     pub(super) fn running(&self, now_ns: u64, left_ns: u64, between_copies: bool, queue: &Queue) -> Running {
         Running {
@@ -80,7 +116,7 @@ impl Active {
             age_ns: now_ns - self.queued.arrived_ns,
             left_ns,
             suspensions: self.suspensions,
-            writes: 1 + queue.behind(),
+            writes: 1 + queue.others(),
         }
     }
 }
@@ -125,19 +161,24 @@ impl Die {
         Some((current.queued.command, since))
     }
 
-    /// What the command that has begun still takes if nothing delays it, ns.
+    /// What the commands that have begun still take if nothing delays them, ns.
     pub(super) fn ahead_ns(&self, now_ns: u64) -> u64 {
-        let of = |active: &Active| match active.phase {
-            Phase::Finishing => {
-                let command = &active.queued.command;
-                let copies = u64::from(active.left - 1) * (command.total_ns() / u64::from(command.copies()));
-                active.until_ns.saturating_sub(now_ns) + copies
-            }
-            Phase::Stopping => active.until_ns,
-            _ => (active.start_ns + active.queued.command.total_ns()).saturating_sub(now_ns),
+        let of = |active: &Active| {
+            let left_ns = active.until_ns.saturating_sub(now_ns);
+            let phase_ns = match active.phase {
+                // It waits for the bus.
+                Phase::OnBus if active.until_ns <= active.wanted_ns => {
+                    let command = &active.queued.command;
+                    command.share(command.bus_ns, active.left)
+                }
+                Phase::Stopping => left_ns + active.stopped_ns,
+                _ => left_ns,
+            };
+            active.rest_ns(active.phase, phase_ns)
         };
         let loading = self.loading.as_ref().map_or(0, |loading| loading.queued.command.program_ns);
-        let paused = self.paused.as_ref().map_or(0, |paused| paused.left_ns);
+        let paused =
+            self.paused.as_ref().map_or(0, |paused| paused.active.rest_ns(paused.phase, paused.left_ns));
         self.current.as_ref().map_or(0, of) + loading + paused
     }
 

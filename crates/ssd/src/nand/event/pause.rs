@@ -58,7 +58,8 @@ impl<P: Probe> Events<P> {
         if let Some(current) = &mut self.dies[number as usize].current {
             current.suspensions += 1;
             // What it goes on with.
-            current.until_ns = left_ns + resume_ns;
+            current.stopped_ns = left_ns + resume_ns;
+            current.until_ns = self.now_ns + suspend_ns;
             current.phase = Phase::Stopping;
         }
         if suspend_ns == 0 {
@@ -70,7 +71,7 @@ impl<P: Probe> Events<P> {
 
     /// The array of a command being suspended is free.
     pub(super) fn stopped(&mut self, number: u32) {
-        let left_ns = self.dies[number as usize].current.as_ref().map_or(0, |current| current.until_ns);
+        let left_ns = self.dies[number as usize].current.as_ref().map_or(0, |current| current.stopped_ns);
         self.pause(number, Phase::Finishing, left_ns);
     }
 
@@ -80,6 +81,11 @@ impl<P: Probe> Events<P> {
         let since_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
         die.awaits = 0;
+        if P::ON
+            && let Some(active) = &die.current
+        {
+            self.probe.hold(active.hold(since_ns));
+        }
         die.paused = die.current.take().map(|mut active| {
             active.pauses += 1;
             Paused { active, phase, left_ns, since_ns }
@@ -97,6 +103,10 @@ impl<P: Probe> Events<P> {
         let die = &mut self.dies[number as usize];
         let Some(active) = die.current.take() else { return };
         self.counts.recalls += 1;
+        if P::ON {
+            self.probe.hold(active.hold(self.now_ns));
+            self.probe.queue(self.now_ns, number, 1);
+        }
         die.queue.insert(1, active.queued);
         self.start(number);
     }
@@ -117,7 +127,9 @@ impl<P: Probe> Events<P> {
         self.book(number);
         let now_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
-        let Some(Paused { active, phase, left_ns, since_ns }) = die.paused.take() else { return };
+        let Some(Paused { mut active, phase, left_ns, since_ns }) = die.paused.take() else { return };
+        active.stood_ns += now_ns - since_ns;
+        self.counts.waited(&active.queued.command, active.waited_ns());
         if P::ON {
             let Command { kind, purpose, .. } = active.queued.command;
             self.probe.pause(PauseRecord {
@@ -130,6 +142,7 @@ impl<P: Probe> Events<P> {
                 request: (purpose == Purpose::Host).then_some(active.queued.request),
             });
         }
+        active.resumed_ns = now_ns;
         die.current = Some(active);
         self.enter(number, phase, left_ns);
         self.start(number);

@@ -38,6 +38,13 @@ impl Backlog {
         last.spent(until_ns).since(&first.spent(now_ns))
     }
 
+    /// A command that finds the die idle: what was before, nobody waits for.
+    #[inline]
+    pub(super) fn restart(&mut self, from_ns: u64, end_ns: u64, cause: Cause) {
+        self.0.clear();
+        self.0.push_back(Held { from_ns, end_ns, cause, before: Spent::default() });
+    }
+
     /// One more command.
     pub(super) fn push(&mut self, from_ns: u64, end_ns: u64, cause: Cause) {
         let before = self.0.back().map_or_else(Spent::default, |last| last.spent(last.end_ns));

@@ -6,6 +6,12 @@ use crate::error::RunError;
 use crate::ftl::Step;
 use crate::gc::planner::{Action, View};
 use crate::nand::Probe;
+use crate::stats::Cause;
+
+/// What those wait for who wait for a step.
+fn cause(step: Step) -> Cause {
+    if step == Step::Erase { Cause::Erase } else { Cause::Gc }
+}
 
 impl<P: Probe, C: Content> ManagedDrive<P, C> {
     /// Begins a mandatory collection of a station of its own.
@@ -75,7 +81,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         }
         self.stations[station as usize].own = Some(own);
         self.core.flush(self.now_ns, &mut self.line);
-        self.occupy(station);
+        self.occupy(station, cause(step));
         Ok(())
     }
 
@@ -167,7 +173,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         self.together = Some(together);
         self.follow_of_station(own_station, start, action)?;
         self.core.flush(start, &mut self.line);
-        let end = self.occupy(own_station);
+        let end = self.occupy(own_station, cause(step));
         if let Some(times) = &mut self.lock_step {
             times.collecting_ns += end - start;
         }
@@ -177,7 +183,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
     /// Stations that take part, have not begun the step under way, and are idle now, begin it: at its start, or when their own
     /// page is written. The next step waits for them.
     fn follow_late(&mut self) -> Result<(), RunError> {
-        let Some(Some((_, action))) = self.together.as_ref().map(|together| together.last) else {
+        let Some(Some((step, action))) = self.together.as_ref().map(|together| together.last) else {
             return Ok(());
         };
         if action == Action::Idle {
@@ -194,7 +200,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             self.follow_of_station(station, self.now_ns, action)?;
             self.core.flush(self.now_ns, &mut self.line);
             if self.free_ns(station) > self.now_ns {
-                self.occupy(station);
+                self.occupy(station, cause(step));
             }
         }
         Ok(())

@@ -19,7 +19,7 @@ pub(super) struct Slot {
     pub(super) outstanding: u32,
     /// Pages of it that are in the buffer already.
     pub(super) admitted: u64,
-    /// Where the time of its last command went, if it is a read.
+    /// Where the time of its last command went, or of the last of its entries that was written.
     pub(super) parts: Parts,
 }
 
@@ -92,8 +92,10 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
                 times.serving_ns += self.line.latest_ns - start;
             }
             self.expect(tag, 1);
+            let mut parts = self.wait_for_clock(start);
+            parts.add(&self.line.latest_parts);
             if let Some(slot) = &mut self.slots[tag as usize] {
-                slot.parts = self.line.latest_parts;
+                slot.parts = parts;
             }
             self.events.push(Reverse((self.line.latest_ns, REQUEST_EVENT + tag)));
         }
@@ -159,6 +161,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             if let Some(older) = older {
                 self.core.content.inherit(Stage::Buffer(older), Stage::Buffer(slot));
             }
+            self.entered(slot, queue);
             if joined.is_some() && self.buffered {
                 self.core.counters.coalesced += 1;
             }
@@ -193,7 +196,11 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         if self.buffered {
             self.line.probe.dirty_pages(self.now_ns, entry.channel, -1);
         }
+        let parts = self.parts_of_entry(slot);
         for tag in entry.waiters {
+            if let Some(slot) = &mut self.slots[tag as usize] {
+                slot.parts = parts;
+            }
             self.settle(tag, 1);
         }
     }
