@@ -22,15 +22,18 @@ pub(crate) struct Simulated {
 }
 
 impl Simulated {
-    /// The default device with the capacity of `size`, in steady state, on the given engine.
-    pub(crate) fn steady(engine: &str, size: Size) -> Self {
+    /// The default device with the capacity of `size` and these settings, in steady state, for random requests of which the
+    /// share `write` are writes.
+    pub(crate) fn steady(drive: &[(&str, &str)], write: f64, size: Size) -> Self {
         let bytes = u64::from(size.logical_pages) * 4096;
         let capacity = bytes.to_string();
-        let settings = [("capacity", capacity.as_str()), ("precondition", "steady"), ("engine", engine)];
+        let settings = [("capacity", capacity.as_str()), ("precondition", "steady")];
+        let settings = settings.into_iter().chain(drive.iter().copied());
         let config = resolve(&[Layer::from_assignments("bench", settings)]).expect("a legal drive");
         let mut simulation = Simulation::new(&config, Options::default()).expect("a drive");
-        let spec =
-            |seed| Spec::parse(&format!("random:span={bytes},size=4KiB,align=4KiB,write=1.0,seed={seed}"));
+        let spec = |seed| {
+            Spec::parse(&format!("random:span={bytes},size=4KiB,align=4KiB,write={write},seed={seed}"))
+        };
         let mut preconditioner = Preconditioner::new(config.precondition, u64::from(size.logical_pages));
         let mut requests = spec(2).expect("a legal workload").endless();
         let mut slice = Vec::with_capacity(SLICE);

@@ -153,7 +153,7 @@ fn main() {
     println!("4 KiB random overwrites of {} pages, {} a measurement", size.logical_pages, size.requests);
     let mut reference = Reference::steady(size);
     for engine in ["timeline", "event"] {
-        let mut simulated = Simulated::steady(engine, size);
+        let mut simulated = Simulated::steady(&[("engine", engine)], 1.0, size);
         let pairs: Vec<_> = (0..size.pairs).map(|_| (reference.measure(), simulated.measure())).collect();
         let (bare, ours): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
         let (bare, ours) = (median(bare), median(ours));
@@ -161,5 +161,24 @@ fn main() {
         report(&format!("simulation, {engine} path"), &ours, &bare);
         reference.check(&bare, tolerance);
         reference.check(&ours, tolerance);
+    }
+    schedulers(size);
+}
+
+/// What the schedulers cost: reads and writes in equal parts, 32 under way, on dies that share buses.
+fn schedulers(size: Size) {
+    let drive = [("dies", "2"), ("host.queue_depth", "32"), ("engine", "event")];
+    let with = |scheduler: &[(&'static str, &'static str)]| {
+        let settings: Vec<_> = drive.iter().chain(scheduler).copied().collect();
+        Simulated::steady(&settings, 0.5, size)
+    };
+    let mut fifo = with(&[]);
+    for kind in ["read-first", "read-priority", "suspend", "out-of-order"] {
+        let mut other = with(&[("sched.kind", kind)]);
+        let pairs: Vec<_> = (0..size.pairs).map(|_| (fifo.measure(), other.measure())).collect();
+        let (fifo, other): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        let (fifo, other) = (median(fifo), median(other));
+        report("event path, fifo", &fifo, &fifo);
+        report(&format!("event path, {kind}"), &other, &fifo);
     }
 }
