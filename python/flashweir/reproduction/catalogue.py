@@ -71,11 +71,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says of a figure, and the checks that all have to hold for it."""
+    """What is said of a figure, and the checks that all have to hold for it; `by` says who does, if not the paper."""
 
     where: str
     claim: str
     parts: tuple[Part, ...]
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ class Drawing:
     """A figure of an experiment: which of its curves it shows, and how.
 
     `levels` are curves of a single value, drawn dashed over the whole axis, each in the colour of the curve in the same
-    place of `curves`. `band` are two quantiles of the runs, drawn around each curve.
+    place of `curves`. `band` are two quantiles of the runs, drawn around each curve. `over` are curves whose values are
+    the places of those in the same place of `curves`: one quantity against another.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Drawing:
     scale: str = ""
     levels: tuple[str, ...] = ()
     band: tuple[float, float] | None = None
+    over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -326,7 +329,7 @@ def _claim(fields: _Fields) -> Claim:
         )
         for part in fields.listed("parts")
     ]
-    found = Claim(fields.text("where"), fields.text("claim"), tuple(parts))
+    found = Claim(fields.text("where"), fields.text("claim"), tuple(parts), fields.text("by", ""))
     fields.done()
     if not parts:
         raise fields.wrong("parts", "expected at least one check")
@@ -346,6 +349,7 @@ def _drawing(fields: _Fields) -> Drawing:
         fields.text("scale", ""),
         tuple(str(name) for name in fields.take("levels", list, [])),
         _quantiles(fields, "band"),
+        tuple(str(name) for name in fields.take("over", list, [])),
     )
     fields.done()
     if found.scale not in ("", "linear", "log"):
@@ -356,6 +360,8 @@ def _drawing(fields: _Fields) -> Drawing:
         raise fields.wrong("levels", f"{len(found.levels)} of {len(found.curves)} curves: expected no more than curves")
     if found.kind == "bars" and (found.levels or found.band):
         raise fields.wrong("levels" if found.levels else "band", "expected with curves: bars have none")
+    if found.over and (len(found.over) != len(found.curves) or found.kind == "bars" or found.levels or found.band):
+        raise fields.wrong("over", "expected one for each of curves, and neither bars, levels nor a band")
     return found
 
 
@@ -371,7 +377,7 @@ def _check_names(path: Path, found: Experiment) -> None:
                 raise ConfigError(f"{path}: curves.{name}: {other} is no curve before it")
         before.append(name)
     uses = [(f"value {value.name}", value.of) for value in found.values]
-    uses += [(f"plot {plot.name}", curve) for plot in found.plots for curve in (*plot.curves, *plot.levels)]
+    uses += [(f"plot {plot.name}", curve) for plot in found.plots for curve in (*plot.curves, *plot.levels, *plot.over)]
     for claim in found.claims:
         for part in claim.parts:
             uses += [(f"claim {claim.where}", curve) for curve in (part.of, part.than) if curve is not None]

@@ -43,8 +43,11 @@ def _chart(drawing: "Drawing", families: "Mapping[str, Family]") -> "Chart":
     if drawing.kind == "bars":
         parts = [(_words(name), [_measured(curve, "", drawing) for curve in family]) for name, family in chosen.items()]
         return from_curves.bars(drawing.name, drawing.title, drawing.y, parts, note=note)
+    places = dict(zip(drawing.curves, drawing.over, strict=False))
     found = [
-        _measured(curve, _words(name) if several else "", drawing)
+        _against(
+            _measured(curve, _words(name) if several else "", drawing), curve, families.get(places.get(name, ""), ())
+        )
         for name, family in chosen.items()
         for curve in family
     ]
@@ -76,6 +79,17 @@ def _measured(curve: "Curve", family: str, drawing: "Drawing") -> "Measured":
     runs = [sorted(one.values()) for one in curve.runs]
     low, high = ([quantile(values, share) for values in runs] for share in drawing.band)
     return Measured(label, curve.names, curve.y, low, high)
+
+
+def _against(drawn: "Measured", curve: "Curve", family: "Family") -> "Measured":
+    """The curve over the values of another one of the same settings, from the lowest on; as it is if there is none."""
+    from flashweir.reproduction.curves import pairs
+
+    found = next((other for _, other in pairs([curve], family)), None)
+    if found is None:
+        return drawn
+    points = sorted((x, y) for name, y in zip(curve.names, curve.y, strict=True) if (x := found.at(name)) is not None)
+    return replace(drawn, x=[f"{x:.6g}" for x, _ in points], y=[y for _, y in points])
 
 
 def _label(curve: "Curve", family: str, drawing: "Drawing") -> str:
@@ -113,7 +127,7 @@ def print_reproduction(found: "Reproduction", console: "Console") -> None:
         if any("range" in row for row in found.rows):
             say(_OF_RUNS)
     for row in found.shapes:
-        say(f"{_verdict(row['ok']):<4} {row['where']}: {row['claim']}", _STYLES[row["ok"]])
+        say(f"{_verdict(row['ok']):<4} {_whose(row)}: {row['claim']}", _STYLES[row["ok"]])
         say(f"     {row['evidence']}")
     say(summary(found))
 
@@ -121,12 +135,14 @@ def print_reproduction(found: "Reproduction", console: "Console") -> None:
 def summary(found: "Reproduction") -> str:
     """How many values and claims hold, in words."""
     judged = [row["ok"] for row in found.rows if row["ok"] is not None]
-    claims = [row["ok"] for row in found.shapes]
+    claims = [row["ok"] for row in found.shapes if "by" not in row]
+    others = [row["ok"] for row in found.shapes if "by" in row]
+    also = f"; {sum(others)} of {len(others)} claims that are not the paper's" if others else ""
     shown = len(found.rows) - len(judged)
     more = f" ({shown} more are shown and not judged)" if shown else ""
     return (
         f"{found.paper.name}: {sum(judged)} of {len(judged)} values within tolerance{more}, "
-        f"{sum(claims)} of {len(claims)} claims hold"
+        f"{sum(claims)} of {len(claims)} claims hold{also}"
     )
 
 
@@ -138,7 +154,7 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
     for one in reproductions:
         columns = ["value", "ok", *_COLUMNS, "unit", "where"]
         rows = [[row["name"], _verdict(row["ok"]), *_said(row), row["unit"], row["where"]] for row in one.rows]
-        claims = [[row["where"], _verdict(row["ok"]), row["claim"], row["evidence"]] for row in one.shapes]
+        claims = [[_whose(row), _verdict(row["ok"]), row["claim"], row["evidence"]] for row in one.shapes]
         blocks: list[Block] = [Text(f"{summary(one)}.")]
         if one.paper.note:
             blocks.append(Text(one.paper.note))
@@ -195,6 +211,10 @@ def _number(value: float | None, *, share: bool) -> str:
     if share:
         return f"{value:.1%}"
     return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.4g}"
+
+
+def _whose(claim: Mapping[str, Any]) -> str:
+    return f"{claim['by']}: {claim['where']}" if "by" in claim else str(claim["where"])
 
 
 def _verdict(ok: bool | None) -> str:

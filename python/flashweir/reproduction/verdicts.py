@@ -91,7 +91,7 @@ def _deviation(value: Value, measured: float) -> float | None:
 
 
 def shape(claim: Claim, families: Families) -> dict[str, Any]:
-    """A claim with the verdict of all its parts: `{"where", "claim", "ok", "evidence"}`."""
+    """A claim with the verdict of its parts: `{"where", "claim", "ok", "evidence"}`, and `by` whom if not the paper."""
     findings = [(part, found(part, families)) for part in claim.parts]
     evidence = "; ".join(f"{part.says}: {'' if finding.ok else 'NO, '}{finding.said}" for part, finding in findings)
     return {
@@ -99,6 +99,7 @@ def shape(claim: Claim, families: Families) -> dict[str, Any]:
         "claim": claim.claim,
         "ok": all(finding.ok for _, finding in findings),
         "evidence": evidence,
+        **({"by": claim.by} if claim.by else {}),
     }
 
 
