@@ -4,6 +4,7 @@
 use super::die::{Paused, Phase};
 use super::{Event, Events};
 use crate::nand::{Command, CommandKind, PauseRecord, Probe, Purpose};
+use crate::stats::{Cause, Spent};
 
 impl<P: Probe> Events<P> {
     /// Pauses what the die does, if the read at the head of its queue may go before it.
@@ -101,8 +102,14 @@ impl<P: Probe> Events<P> {
         bus.waiting.remove(place);
         self.book(number);
         let die = &mut self.dies[number as usize];
-        let Some(active) = die.current.take() else { return };
+        let Some(mut active) = die.current.take() else { return };
         self.counts.recalls += 1;
+        if self.follows {
+            // It waits as it did before: what the die had done when it came is what counts again.
+            let mut own = Spent::default();
+            own.add(Cause::of(&active.queued.command), self.now_ns - active.start_ns);
+            active.queued.spent = die.spent.since(&own).since(&active.queued.spent);
+        }
         if P::ON {
             self.probe.hold(active.hold(self.now_ns));
             self.probe.queue(self.now_ns, number, 1);
