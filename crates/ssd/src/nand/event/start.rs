@@ -1,0 +1,150 @@
+//! From being handed over to getting a die: where a command waits, and when it starts.
+
+use super::die::{Active, Phase};
+use super::{Chain, Command, CommandKind, Events, Pages, Probe, Queued};
+
+impl<P: Probe> Events<P> {
+    /// A command is handed to its die.
+    pub(super) fn enqueue(&mut self, command: Command, pages: Pages, chain: Chain) {
+        let number = command.die;
+        if self.follows {
+            self.book(number);
+        }
+        let now_ns = self.now_ns;
+        let die = &mut self.dies[number as usize];
+        let (request, spent) = (self.request, die.spent);
+        let mut queued = Queued { command, pages, chain, request, arrived_ns: now_ns, spent, passed: 0 };
+        if !self.scheduler.reorders() {
+            self.probe.queue(now_ns, number, 1);
+            if chain == Chain::None && die.is_idle() {
+                return self.begin(number, queued, false);
+            }
+            die.queue.insert(die.queue.len(), queued);
+            return self.start(number);
+        }
+        let ahead_ns = die.ahead_ns(now_ns);
+        let place = self.scheduler.place(&die.queue, &mut queued, now_ns, ahead_ns);
+        let passed = die.queue.len() - place;
+        queued.passed = passed as u32;
+        self.counts.moved += u64::from(passed > 0);
+        self.counts.passed += passed as u64;
+        die.queue.insert(place, queued);
+        self.probe.queue(now_ns, number, 1);
+        self.scheduler.settle(&mut die.queue, Some(place));
+        self.start(number);
+        if place == 0 && self.scheduler.pauses() {
+            self.make_way(number);
+        }
+    }
+
+    /// Brings the account of a die up to date.
+    #[inline]
+    pub(super) fn book(&mut self, number: u32) {
+        if let Some((command, ns)) = self.dies[number as usize].book(self.now_ns) {
+            self.usage.hold(&command, ns);
+        }
+    }
+
+    /// Starts commands, if everything else of this instant has happened. Returns whether there were any.
+    #[inline]
+    pub(crate) fn dispatch(&mut self) -> bool {
+        if self.ready.is_empty() || self.next_ns() == Some(self.now_ns) {
+            return false;
+        }
+        self.start_ready();
+        true
+    }
+
+    fn start_ready(&mut self) {
+        let mut ready = std::mem::take(&mut self.ready);
+        for number in ready.drain(..) {
+            self.start_now(number);
+        }
+        // What has become ready meanwhile is rare; the memory is kept.
+        ready.append(&mut self.ready);
+        self.ready = ready;
+    }
+
+    /// Starts whatever the die can start: at once in the order of arrival, else among all that has arrived at this instant.
+    #[inline]
+    pub(super) fn start(&mut self, number: u32) {
+        let die = &self.dies[number as usize];
+        if die.queue.is_empty() && die.paused.is_none() || die.current.is_some() && !self.cache_program {
+            return;
+        }
+        if self.scheduler.reorders() {
+            self.ready.push(number);
+        } else {
+            self.start_now(number);
+        }
+    }
+
+    fn start_now(&mut self, number: u32) {
+        let die = &mut self.dies[number as usize];
+        if die.loading.is_some() {
+            return;
+        }
+        if die.paused.is_some() && die.current.is_none() && !self.goes_on_without_paused(number) {
+            return self.resume(number);
+        }
+        let die = &mut self.dies[number as usize];
+        if die.queue.is_empty() {
+            return;
+        }
+        let overlaps = match &die.current {
+            None => false,
+            // Only a program that has left the register lets the next page in.
+            Some(active)
+                if self.cache_program
+                    && active.phase == Phase::Finishing
+                    && active.queued.command.kind == CommandKind::Program =>
+            {
+                true
+            }
+            Some(_) => return,
+        };
+        let bus_is_free = self.buses[(number / self.dies_per_channel) as usize].user.is_none();
+        let place = self.scheduler.pick(&die.queue, bus_is_free);
+        let Some(next) = die.queue.get(place) else { return };
+        let waits = matches!(next.chain, Chain::Second { .. });
+        if waits || overlaps && (next.command.kind != CommandKind::Program || die.paused.is_some()) {
+            return;
+        }
+        let Some(mut queued) = die.queue.remove(place) else { return };
+        queued.passed += place as u32;
+        self.scheduler.settle(&mut die.queue, None);
+        self.begin(number, queued, overlaps);
+    }
+
+    /// A command gets its die, or the die's register while that is busy with the one before.
+    fn begin(&mut self, number: u32, mut queued: Queued, overlaps: bool) {
+        self.probe.queue(self.now_ns, number, -1);
+        self.book(number);
+        let die = &mut self.dies[number as usize];
+        if self.follows {
+            queued.spent = die.spent.since(&queued.spent);
+        }
+        let command = queued.command;
+        let active = Active::new(queued, self.now_ns);
+        self.counts.waited(&command, active.waited_ns());
+        if overlaps {
+            die.loading = Some(active);
+            self.want_bus(number);
+            return;
+        }
+        let left = active.left;
+        let current = die.current.insert(active);
+        if self.solo || command.kind == CommandKind::Erase {
+            // One event, and so one copy.
+            current.left = 1;
+            if P::ON {
+                command.tell_transfers(self.now_ns, &mut self.probe);
+            }
+            self.enter(number, Phase::Finishing, command.total_ns());
+        } else if command.kind == CommandKind::Program {
+            self.want_bus(number);
+        } else {
+            self.enter(number, Phase::Reading, command.share(command.read_ns, left));
+        }
+    }
+}
