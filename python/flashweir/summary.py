@@ -14,6 +14,8 @@ _BAR_CELLS = 40
 # From here on, tenths say nothing.
 _LARGE = 10_000
 _SCHED = (("passed", "passed"), ("suspensions", "suspended"), ("preemptions", "made way"))
+# Latencies from here on are shown in a larger unit.
+_MANY_US = 1e6
 _PERCENTILES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 
@@ -75,29 +77,38 @@ def _headline(result: Mapping[str, Any]) -> str:
 
 
 def _latency_table(latencies: Mapping[str, Mapping[str, Any]]) -> Table:
+    unit, divisor = _unit(number for row in latencies.values() for name in _PERCENTILES if (number := row.get(name)))
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("latency, us")
+    table.add_column(f"latency, {unit}")
     columns = [name for name in _PERCENTILES if any(name in row for row in latencies.values())]
     for name in columns:
         table.add_column("p99.9" if name == "p999" else name, justify="right")
     for operation, row in latencies.items():
-        table.add_row(_escape(operation), *(_number(row.get(name)) for name in columns))
+        numbers = (row.get(name) for name in columns)
+        table.add_row(_escape(operation), *(_number(None if n is None else n / divisor) for n in numbers))
     return table
+
+
+def _unit(latencies_us: Iterable[float]) -> tuple[str, float]:
+    """A unit in which latencies are readable, and how many us it has."""
+    longest = max(latencies_us, default=0.0)
+    return ("us", 1.0) if longest < _MANY_US else ("ms", 1e3) if longest < 1e3 * _MANY_US else ("s", 1e6)
 
 
 def _parts_table(parts: Mapping[str, LatencyParts]) -> Table:
     """Where the latency of each operation went; parts that are 0 for all are left out."""
+    unit, divisor = _unit(one.total for one in parts.values())
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("where latency went")
     for operation in parts:
-        table.add_column(f"{_escape(operation)}, us", justify="right")
+        table.add_column(f"{_escape(operation)}, {unit}", justify="right")
         table.add_column("", justify="right")
     for name in occurring(parts):
         cells = []
         for one in parts.values():
-            cells += [_number(one.by_name()[name]), f"{one.shares()[name]:.1%}"]
+            cells += [_number(one.by_name()[name] / divisor), f"{one.shares()[name]:.1%}"]
         table.add_row(LABELS[name], *cells)
-    table.add_row("mean", *(text for one in parts.values() for text in (_number(one.total), "")))
+    table.add_row("mean", *(text for one in parts.values() for text in (_number(one.total / divisor), "")))
     return table
 
 

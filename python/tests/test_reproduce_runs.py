@@ -88,8 +88,8 @@ def test_the_table_says_where_a_value_lies_and_what_has_to_be_known() -> None:
     showing.print_reproduction(found, Console(file=out, width=100))
     said = out.getvalue()
     assert "Shares are of writes." in said
-    assert "1.15 to 3.85 (at 38%)" in said
-    assert "the share of them" in said
+    assert "1.15..3.85, 38%" in said
+    assert "is where most runs lie" in said
     assert max(map(len, said.splitlines())) <= 100
 
 

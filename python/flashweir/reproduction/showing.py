@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 _LARGE = 1000
 # Columns of a terminal that a name has at least, and what the numbers beside it take.
-_NAME, _NUMBERS = 22, 70
+_NAME, _NUMBERS = 22, 50
 _COLUMNS = ("published", "measured", "deviation", "tolerance")
+# The same on a terminal, where they have to be short.
+_HEADINGS = ("printed", "here", "off by", "tolerance")
 _OF_RUNS = (
-    "A tolerance such as 10 to 20 (at 30%) is where most runs lie, measured their mean; in brackets is the share of "
-    "them that lies below the published value."
+    "A tolerance such as 10..20, 30% is where most runs lie, measured their mean; the share is that of "
+    "those that lie below the published value."
 )
 _STYLES: dict[bool | None, str] = {True: "green", False: "red", None: "dim"}
 
@@ -114,15 +116,16 @@ def print_reproduction(found: "Reproduction", console: "Console") -> None:
     if found.paper.note:
         say(found.paper.note)
     if found.rows:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
         longest = max(len(row["name"]) for row in found.rows)
         table.add_column("value", overflow="fold", width=min(longest, max(_NAME, console.width - _NUMBERS)))
-        table.add_column("ok")
-        for heading in _COLUMNS:
-            table.add_column(heading, justify="right")
+        table.add_column("ok", no_wrap=True, min_width=3)
+        for heading in _HEADINGS:
+            table.add_column(heading, justify="right", no_wrap=True)
         for row in found.rows:
             verdict = Text(_verdict(row["ok"]), style=_STYLES[row["ok"]])
-            table.add_row(Text(row["name"]), verdict, *map(Text, _said(row)))
+            cells = (Text(text.replace(" points", " pt")) for text in _said(row))
+            table.add_row(Text(row["name"]), verdict, *cells)
         console.print(table)
         if any("range" in row for row in found.rows):
             say(_OF_RUNS)
@@ -177,7 +180,8 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
 
 
 def _title(found: "Reproduction") -> str:
-    return f"{found.paper.name}: {found.paper.title}{' (quick: smaller drives, fewer points)' if found.quick else ''}"
+    quick = " (quick: smaller drives, shorter streams, fewer points)" if found.quick else ""
+    return f"{found.paper.name}: {found.paper.title}{quick}"
 
 
 def _said(row: Mapping[str, Any]) -> list[str]:
@@ -192,7 +196,8 @@ def _said(row: Mapping[str, Any]) -> list[str]:
     unit = " points" if share else "%"
     allowed = "-" if tolerance is None else f"{100 * tolerance:g}{unit}"
     if row.get("percentile") is not None:
-        allowed = f"{_between(row['range'], share=share)} (at {row['percentile']:.0%})"
+        low, high = (_number(end, share=share) for end in row["range"])
+        allowed = f"{low}..{high}, {row['percentile']:.0%}"
     return [
         text,
         _number(row["measured"], share=share),

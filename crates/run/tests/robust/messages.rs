@@ -63,7 +63,7 @@ fn every_refusal_of_the_table_is_reached() {
     const DFTL: Setting<'_> = ("ftl.kind", "dftl");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 57] = [
+    let examples: [&[Setting<'_>]; 56] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -85,7 +85,6 @@ fn every_refusal_of_the_table_is_reached() {
         &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("host.queue_depth", "2")],
         &[("sched.kind", "out-of-order"), ("sched.window", "0"), ("dies", "2")],
         &[("sched.kind", "out-of-order")],
-        &[("sched.kind", "read-first")],
         &[("wear.dynamic", "true")],
         &[DIRECT, ("gc.free_blocks", "2")],
         &[DIRECT, ("alloc.kind", "dynamic")],

@@ -30,7 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     REFUSALS.iter().chain(&managed::MANAGED)
 }
 
-const REFUSALS: [Refusal; 28] = [
+const REFUSALS: [Refusal; 27] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -152,12 +152,6 @@ const REFUSALS: [Refusal; 28] = [
         },
     },
     Refusal {
-        keys: "sched.kind, host.queue_depth=1",
-        reason: "a die never has a read and a write waiting when requests come one at a time: raise host.queue_depth, or \
-                 set host.mode=open or buffer.bytes",
-        applies: reads_never_meet_writes,
-    },
-    Refusal {
         keys: "wear.dynamic=true, gc.free_blocks=1, gc.frontiers=1",
         reason: "each plane then has a single erased block, so there is nothing to choose from: raise gc.free_blocks",
         applies: |config| {
@@ -201,17 +195,6 @@ const REFUSALS: [Refusal; 28] = [
         applies: |config| config.ftl.has_map_on_flash() && config.wear.static_gap > 0,
     },
 ];
-
-/// Whether a scheduler that prefers reads has no choice, because one request at a time only ever brings one or the other.
-fn reads_never_meet_writes(config: &Config) -> bool {
-    let one_at_a_time = matches!(&config.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
-    let writes_linger = config.buffer.bytes.0 > 0 && config.buffer.ack == Ack::Buffer;
-    // Under dynamic allocation a write in part reads its old version on another die.
-    let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
-    // With a map on flash a read has entries written back.
-    let only_reads = !config.ftl.has_map_on_flash();
-    config.sched.prefers_reads() && one_at_a_time && !writes_linger && is_striped && only_reads
-}
 
 /// Says why a configuration can't be simulated, if it can't.
 pub fn check(config: &Config) -> Result<(), ConfigError> {

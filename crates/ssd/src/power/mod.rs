@@ -58,8 +58,7 @@ pub(crate) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
         return refuse("alloc.kind=dynamic", reason);
     }
     if matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) {
-        let reason =
-            "programs and erases of the planes of a die overtake one another: use another sched.kind";
+        let reason = "commands that write may overtake one another: use another sched.kind";
         return refuse("sched.kind=out-of-order", reason);
     }
     if geometry.physical_pages() > MOST_PAGES {

@@ -1,8 +1,9 @@
 //! Scheduling below the FTL: in which order the commands that wait for a die run, and whether one that runs makes way.
 //!
 //! The contract. A die has a [`Queue`]. [`Scheduler::place`] says where in it a new command goes, [`Scheduler::pick`] which
-//! of those waiting runs when the die is free, and [`Scheduler::gives_way`] whether a command that runs is paused for the
-//! read at the head of the queue. Whatever the order, a command never passes one that it depends on: a read never passes a
+//! of those waiting runs when the die is free, [`Scheduler::gives_way`] whether a command that runs is paused for the
+//! read at the head of the queue, and [`Scheduler::goes_on_with`] whether reads go on while it is. [`Scheduler::settle`]
+//! keeps count of what no read passes any more; the engine calls it after every change of the queue. Whatever the order, a command never passes one that it depends on: a read never passes a
 //! command that writes its page, and commands that write to a unit keep their order. Commands carry the pages they touch
 //! only for schedulers that reorder; with these, commands start when everything else of an instant has happened, so that what
 //! arrives together is put in order before any of it starts. Policies decide; the queue, the pauses and the times are the engine's.
@@ -160,7 +161,7 @@ impl Scheduler {
         }
     }
 
-    /// The place in the queue, which is not empty, of the command to run next, if one is to run now.
+    /// The place in the queue, which is not empty, of the command to run next.
     #[inline]
     pub(crate) fn pick(&self, queue: &Queue, bus_is_free: bool) -> usize {
         match self {

@@ -36,12 +36,12 @@ impl OutOfOrder {
 
     /// See [`super::Scheduler::pick`].
     pub(super) fn pick(self, queue: &Queue, bus_is_free: bool) -> usize {
-        let mut second = None;
+        let mut after_bus = None;
         for (place, queued) in queue.iter().enumerate().take(self.window) {
             let is_program = queued.command.kind == CommandKind::Program;
             let can_start = bus_is_free || !is_program;
             // Only the first of those that wait for the bus is ever chosen.
-            if matches!(queued.chain, Chain::Second { .. }) || !can_start && second.is_some() {
+            if matches!(queued.chain, Chain::Second { .. }) || !can_start && after_bus.is_some() {
                 continue;
             }
             let is_read = queued.command.kind == CommandKind::Read;
@@ -52,9 +52,9 @@ impl OutOfOrder {
             if can_start {
                 return place;
             }
-            second = Some(place);
+            after_bus = Some(place);
         }
-        second.unwrap_or(0)
+        after_bus.unwrap_or(0)
     }
 }
 
