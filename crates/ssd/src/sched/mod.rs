@@ -140,6 +140,17 @@ impl Scheduler {
         }
     }
 
+    /// Whether it wants to know what the command that runs still takes.
+    #[inline]
+    pub(crate) fn estimates(&self) -> bool {
+        match self {
+            Scheduler::Fifo | Scheduler::OutOfOrder(_) => false,
+            Scheduler::Reads(passing) | Scheduler::Suspend(suspend::Suspend { passing, .. }) => {
+                passing.write_bound_ns < u64::MAX
+            }
+        }
+    }
+
     /// The place in the queue for a command that arrives at `now_ns`; `ahead_ns` is what the command that runs still takes. A
     /// read that passes the copy of its page reads it where it was.
     #[inline]

@@ -50,13 +50,15 @@ impl Passing {
     pub(super) fn settle(&self, queue: &mut Queue, inserted: Option<usize>) {
         // What is not passed settles all before it.
         if let Some(place) = inserted
+            && place >= queue.settled()
             && queue.get(place).is_some_and(|queued| self.stops(queued))
         {
             queue.settle(place + 1);
         }
         if self.hindered_reads {
-            let hindered = queue.rest().iter().take_while(|next| next.is_awaited_read()).count();
-            queue.settle(queue.settled() + hindered);
+            while queue.rest().front().is_some_and(Queued::is_awaited_read) {
+                queue.settle(queue.settled() + 1);
+            }
         }
     }
 

@@ -70,11 +70,11 @@ struct Writing {
 impl Writing {
     #[inline]
     fn add(&mut self, pages: &Pages) {
-        for slot in pages.runs().flat_map(slots) {
-            if self.places.is_empty() {
-                self.places = vec![0; SLOTS];
-            }
-            self.places[slot] += 1;
+        if self.places.is_empty() {
+            self.places = vec![0; SLOTS];
+        }
+        for run in pages.runs() {
+            slots(run).for_each(|slot| self.places[slot] += 1);
         }
         if self.is_exact {
             self.add_each(pages);
@@ -89,8 +89,8 @@ impl Writing {
 
     #[inline]
     fn remove(&mut self, pages: &Pages) {
-        for slot in pages.runs().flat_map(slots) {
-            self.places[slot] -= 1;
+        for run in pages.runs() {
+            slots(run).for_each(|slot| self.places[slot] -= 1);
         }
         if self.is_exact {
             self.remove_each(pages);
@@ -112,7 +112,7 @@ impl Writing {
     #[inline]
     fn may_hold(&self, pages: &Pages) -> bool {
         !self.places.is_empty()
-            && pages.runs().flat_map(slots).any(|slot| self.places[slot] > 0)
+            && pages.runs().any(|run| slots(run).any(|slot| self.places[slot] > 0))
             && (!self.is_exact || self.holds(pages))
     }
 
@@ -225,6 +225,9 @@ impl Queue {
         let settled = self.settled.len();
         if place < settled {
             self.settled.insert(place, queued);
+        } else if place == settled && queued.is_awaited_read() {
+            // Where the two meet, a read is one that no other passes.
+            self.settled.push_back(queued);
         } else {
             self.rest.insert(place - settled, queued);
         }

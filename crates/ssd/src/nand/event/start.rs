@@ -22,7 +22,7 @@ impl<P: Probe> Events<P> {
             die.queue.insert(die.queue.len(), queued);
             return self.start(number);
         }
-        let ahead_ns = die.ahead_ns(now_ns);
+        let ahead_ns = if self.scheduler.estimates() { die.ahead_ns(now_ns) } else { 0 };
         let place = self.scheduler.place(&die.queue, &mut queued, now_ns, ahead_ns);
         let passed = die.queue.len() - place;
         queued.passed = passed as u32;
