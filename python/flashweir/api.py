@@ -13,9 +13,9 @@ from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.result import Result, Section
 from flashweir.settings import flat
+from flashweir.tenants import AnyPath, Tenant, tenant
 
-AnyPath = str | os.PathLike[str]
-Workload = AnyPath | Mapping[str, AnyPath] | Sequence[AnyPath]
+Workload = AnyPath | Mapping[str, Tenant] | Sequence[AnyPath]
 Progress = Callable[[dict[str, Any]], bool | None]
 
 
@@ -44,8 +44,10 @@ def simulate(
     The GIL is released while the drive runs; Ctrl-C stops it.
 
     Args:
-        workload: a trace file or a generator spec such as `"random:span=1GiB,count=100000"`; a mapping of names to
-            such makes streams, and so does a sequence.
+        workload: a trace file, a generator spec such as `"random:span=1GiB,count=100000"`, or `"mix:FILE"`; a mapping
+            of names to traces and generators makes streams, and so does a sequence. One may be a mapping too, with its
+            `workload` and options: `{"web": {"workload": "a.csv", "time_scale": "1/100"}, "db": "random:rate=100"}`
+            (docs/reference/mix.md).
         device: a preset's name, the path of a TOML or JSON file, or a configuration as a mapping (such as
             `Result.config`). `None` is the default drive.
         seed: replaces every seed that the workload and the drive draw from.
@@ -192,12 +194,12 @@ def _parsed(progress: Progress | None) -> Callable[[str], bool | None] | None:
     return None if progress is None else lambda state: progress(json.loads(state))
 
 
-def _workloads(workload: Workload) -> list[dict[str, str | None]]:
+def _workloads(workload: Workload) -> list[dict[str, Any]]:
     if isinstance(workload, (str, os.PathLike)):
-        return [{"name": None, "spec": os.fspath(workload)}]
+        return [tenant(None, workload, "workload")]
     if isinstance(workload, Mapping):
-        return [{"name": str(name), "spec": os.fspath(spec)} for name, spec in workload.items()]
-    return [{"name": None, "spec": os.fspath(spec)} for spec in workload]
+        return [tenant(str(name), given, f"workload {name}") for name, given in workload.items()]
+    return [tenant(None, given, "workload") for given in workload]
 
 
 def _device(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> str | None:

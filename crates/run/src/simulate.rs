@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use flashweir_ssd::config::Precondition;
+use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::precondition::{Preconditioner, Step};
-use flashweir_ssd::{Config, Options, Simulation};
+use flashweir_ssd::{Config, Geometry, Options, Simulation};
 use flashweir_trace::Source;
 use flashweir_trace::format::Gauge;
 use serde_json::Value;
@@ -15,6 +16,7 @@ use crate::power::{self, Power};
 use crate::progress::{Phase, Progress, Reporter};
 use crate::result::{self, Measured};
 use crate::spec::RunSpec;
+use crate::tenant::Shape;
 use crate::traces::Traces;
 use crate::warmup::{Method, Warmup};
 use crate::watch::Watch;
@@ -42,9 +44,12 @@ pub fn simulate_sharing(
     let mut reporter = Reporter::new(progress, started);
     let config = run.config()?;
     run.check_outputs()?;
+    let run = &run.expanded(Some(&Geometry::new(&config)?))?;
+    run.check_outputs()?;
     let activity = Window::parse(run.activity.as_ref())?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
-    let mut workloads = Workloads::open(run, traces)?;
+    let mut workloads = Workloads::open(run, traces, &mut reporter)?;
+    check_times(run, &config)?;
     let length = workloads.length();
     if let (Some(method), Length::Requests(count)) = (method, &length) {
         method.check(*count)?;
@@ -60,9 +65,7 @@ pub fn simulate_sharing(
         power_cuts: power.is_some(),
     };
     let mut simulation = Simulation::new(&config, options)?;
-    if !run.wrap {
-        workloads.check_spans(simulation.geometry())?;
-    }
+    workloads.check_places(simulation.geometry(), run.wrap)?;
     let mut watch = Watch::create(run, activity, power, &config, &simulation)?;
     let setup = started.elapsed();
 
@@ -97,11 +100,23 @@ pub fn simulate_sharing(
     Ok(result)
 }
 
+/// Refuses times of a single workload where they do nothing. Those of several say in which order their requests come.
+pub(crate) fn check_times(run: &RunSpec, config: &Config) -> Result<(), Error> {
+    let [only] = run.workloads.as_slice() else { return Ok(()) };
+    match Shape::timing(only) {
+        Some(key) if to_value(config)["host"]["mode"] == "closed" => {
+            let expected = "host.mode = closed takes requests as fast as it can; expected host.mode = open";
+            Err(Error::setting(key, expected))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Brings the drive into its starting state. Returns how many capacities were overwritten to find it steady.
 fn precondition(
     run: &RunSpec,
     config: &Config,
-    workloads: &Workloads,
+    workloads: &Workloads<'_>,
     simulation: &mut Simulation,
     reporter: &mut Reporter<'_>,
 ) -> Result<u64, Error> {

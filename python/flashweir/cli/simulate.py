@@ -9,12 +9,13 @@ from flashweir import api
 from flashweir._native import ConfigError
 from flashweir.cli.common import Columns, Format, Json, SkipBad, check_outputs, console, pair, watched, write_json
 from flashweir.result import Result
+from flashweir.tenants import MIX
 
 
 def simulate(
     workload: Annotated[
         str | None,
-        typer.Argument(metavar="WORKLOAD", help="A trace file, or a generator such as random:count=100000"),
+        typer.Argument(metavar="WORKLOAD", help="A trace file, a generator such as random:count=100000, or mix:FILE."),
     ] = None,
     device: Annotated[
         str | None, typer.Option("--device", metavar="PRESET|FILE", help="A preset, or a TOML or JSON file.")
@@ -62,7 +63,7 @@ def simulate(
     """Run a workload through a simulated drive."""
     workloads = _workloads(workload, streams or [])
     outputs = {"--json": json_to, "--requests": requests, "--timeline": timeline}
-    check_outputs(outputs, [device, *([workload] if workload else []), *(streams or [])])
+    check_outputs(outputs, [device, workload and workload.removeprefix(MIX), *(streams or [])])
     overrides = dict(pair(text, "--set", "KEY=VALUE") for text in settings or [])
 
     def run(progress: api.Progress | None) -> Result:
@@ -104,6 +105,8 @@ def _workloads(single: str | None, named: list[str]) -> dict[str, Any] | str:
     streams: dict[str, Any] = {}
     for text in named:
         name, spec = pair(text, "--workload", "NAME=SPEC")
+        if spec.startswith(MIX):
+            raise ConfigError(f"--workload {text}: expected a trace file or a generator; a mix is the whole WORKLOAD")
         if name in streams:
             raise ConfigError(f"--workload {name} is given twice")
         streams[name] = spec

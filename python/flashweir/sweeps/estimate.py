@@ -77,7 +77,6 @@ def _pages(plan: Mapping[str, Any], run: Mapping[str, Any], traces: dict[str, di
     """Pages that the workload touches; a trace is read for that, once."""
     if plan["pages"] is not None:
         return float(plan["pages"])
-    options = json.dumps({name: run[name] for name in ("format", "columns", "skip_bad") if name in run})
     page_bytes = number_of(plan["config"]["page"]) or 1.0
     total = 0.0
     for workload in plan["workloads"]:
@@ -85,7 +84,9 @@ def _pages(plan: Mapping[str, Any], run: Mapping[str, Any], traces: dict[str, di
             continue
         path = workload["path"]
         if path not in traces:
-            traces[path] = json.loads(_native.trace_info(path, options))
+            given = {**run, **workload["options"]}
+            options = {name: given[name] for name in ("format", "columns", "skip_bad") if name in given}
+            traces[path] = json.loads(_native.trace_info(path, json.dumps(options)))
         info = traces[path]
         for count, size in (("reads", "mean_read_bytes"), ("writes", "mean_write_bytes")):
             total += info[count] * max(1.0, (info[size] or 0.0) / page_bytes)
