@@ -31,6 +31,8 @@ pub(crate) struct Part {
     pub(crate) lpn: u64,
     pub(crate) first: u32,
     pub(crate) end: u32,
+    /// The tenant whose request it is.
+    pub(crate) stream: u16,
 }
 
 /// Everything about a drive but time.
@@ -322,9 +324,10 @@ impl<C: Content> Core<C> {
         }
     }
 
-    /// The pages that sectors `lba` to `end` touch, in order.
+    /// The pages that a request touches, in order.
     #[inline]
-    pub(crate) fn parts(&self, lba: u64, end: u64) -> impl Iterator<Item = Part> + use<C> {
+    pub(crate) fn parts(&self, request: &Request) -> impl Iterator<Item = Part> + use<C> {
+        let (lba, end, stream) = (request.lba, request.end(), request.stream);
         let page_sectors = self.page_sectors.get() as u32;
         let (lpn, first) = self.page_sectors.split(lba);
         let (last, last_sector) = self.page_sectors.split(end - 1);
@@ -332,15 +335,16 @@ impl<C: Content> Core<C> {
             lpn: page,
             first: if page == lpn { first as u32 } else { 0 },
             end: if page == last { last_sector as u32 + 1 } else { page_sectors },
+            stream,
         })
     }
 
-    /// The pages of flash that sectors `lba` to `end` touch, in order, each as sectors of the page of its unit: what the write
-    /// buffer takes in one by one.
+    /// The pages of flash that a request touches, in order, each as sectors of the page of its unit: what the write buffer
+    /// takes in one by one.
     #[inline]
-    pub(crate) fn entries(&self, lba: u64, end: u64) -> impl Iterator<Item = Part> + use<C> {
+    pub(crate) fn entries(&self, request: &Request) -> impl Iterator<Item = Part> + use<C> {
         let flash_page = self.flash_page_sectors();
-        self.parts(lba, end).flat_map(move |part| {
+        self.parts(request).flat_map(move |part| {
             let pages = part.first / flash_page..=(part.end - 1) / flash_page;
             pages.map(move |page| Part {
                 first: part.first.max(page * flash_page),
@@ -521,11 +525,11 @@ impl<C: Content> Core<C> {
         self.pending.take_companions()
     }
 
-    /// A page written in preconditioning: no time, no counts but the translation layer's own.
+    /// A page that a tenant writes in preconditioning: no time, no counts but the translation layer's own.
     #[inline]
-    pub(crate) fn place_untimed(&mut self, lpn: u64) -> Result<(), RunError> {
+    pub(crate) fn place_untimed(&mut self, lpn: u64, stream: u16) -> Result<(), RunError> {
         self.counters.host_pages_written += 1;
-        let part = Part { lpn, first: 0, end: self.page_sectors.get() as u32 };
+        let part = Part { lpn, first: 0, end: self.page_sectors.get() as u32, stream };
         let written = self.write(0, NOBODY, part, true, Stage::Direct, &mut crate::nand::Untimed)?;
         self.flush(0, &mut crate::nand::Untimed);
         if written { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::{BufferConfig, Order};
 
+use crate::core::Part;
 use crate::geometry::MAX_PAGE_SECTORS;
 
 const WORDS: usize = MAX_PAGE_SECTORS as usize / 64;
@@ -69,6 +70,8 @@ pub(crate) struct Entry {
     pub(crate) channel: Option<u32>,
     /// Number of the request that brought it in.
     pub(crate) request: u64,
+    /// The tenant whose request that was.
+    pub(crate) stream: u16,
     /// Requests that wait until it is on flash.
     pub(crate) waiters: Vec<u32>,
     /// Entries that go with this one in a command of several planes.
@@ -88,6 +91,16 @@ pub(crate) struct Incoming {
     pub(crate) queue: u32,
     /// Number of the request.
     pub(crate) request: u64,
+    /// Its tenant.
+    pub(crate) stream: u16,
+}
+
+impl Incoming {
+    /// A part of a request, for the queue of its unit.
+    pub(crate) fn new(part: &Part, queue: u32, request: u64) -> Self {
+        let Part { lpn, first, end, stream } = *part;
+        Self { lpn, first, end, queue, request, stream }
+    }
 }
 
 /// The shared FIFO.
@@ -176,7 +189,7 @@ impl WriteBuffer {
         if self.used >= self.capacity {
             return None;
         }
-        let Incoming { lpn, first, end, queue, request } = *incoming;
+        let Incoming { lpn, first, end, queue, request, stream } = *incoming;
         let mut mask = SectorMask::range(first, end);
         let older = self.by_lpn.get(&lpn).copied().filter(|older| !self.entries[*older as usize].in_flight);
         if let Some(older) = older {
@@ -189,6 +202,7 @@ impl WriteBuffer {
             sequence: self.next_sequence,
             queue,
             request,
+            stream,
             pages: 1,
             older: older.map(|older| (older, self.entries[older as usize].sequence)),
             ..Entry::default()
@@ -297,7 +311,7 @@ mod tests {
     use super::*;
 
     fn page(lpn: u64, first: u32, end: u32, queue: u32, request: u64) -> Incoming {
-        Incoming { lpn, first, end, queue, request }
+        Incoming { lpn, first, end, queue, request, stream: 0 }
     }
 
     #[test]

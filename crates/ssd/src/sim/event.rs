@@ -257,7 +257,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     fn read(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         self.events.submitted = 0;
         let now = self.events.now_ns;
-        for part in self.core.parts(request.lba, request.end()) {
+        for part in self.core.parts(request) {
             let entry = self.buffer.as_ref().and_then(|buffer| buffer.find(part.lpn));
             let staged = entry.map(|(slot, _)| Stage::Buffer(slot));
             if entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end)) {
@@ -279,7 +279,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             return self.resume_buffer();
         }
         self.events.submitted = 0;
-        for part in self.core.parts(request.lba, request.end()) {
+        for part in self.core.parts(request) {
             self.core.counters.host_pages_written += self.core.flash_pages(part);
             if !self.bind(tag, part)? {
                 self.expect(tag, 1);
@@ -308,7 +308,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             return Ok(());
         }
         let page_sectors = self.core.page_sectors.get() as u32;
-        for part in self.core.parts(request.lba, request.end()) {
+        for part in self.core.parts(request) {
             while part.end - part.first == page_sectors
                 && let Some(buffer) = &mut self.buffer
                 && let Some((slot, entry)) = buffer.forget(part.lpn)

@@ -285,7 +285,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         for (queue, slot) in set {
             let entry = self.buffer.entry(*slot);
             let (lpn, whole) = (entry.lpn, entry.mask.covers(0, page_sectors));
-            let part = Part { lpn, first: 0, end: page_sectors };
+            let part = Part { lpn, first: 0, end: page_sectors, stream: entry.stream };
             cycle.serve(entry.request);
             self.buffer.start(*queue, true);
             self.core.write(start, NOBODY, part, whole, Stage::Buffer(*slot), &mut cycle)?;

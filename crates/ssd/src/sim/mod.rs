@@ -229,7 +229,7 @@ fn check_versions(geometry: &Geometry) -> Result<(), ConfigError> {
 
 impl<C: Content> State for Core<C> {
     fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
-        pages.into_iter().try_for_each(|lpn| self.place_untimed(lpn))
+        pages.into_iter().try_for_each(|lpn| self.place_untimed(lpn, 0))
     }
 
     fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
@@ -243,15 +243,15 @@ impl<C: Content> State for Core<C> {
                 match request.op {
                     _ if ledger::is_empty(request) => {}
                     Op::Trim => {
-                        for part in self.parts(request.lba, request.end()) {
+                        for part in self.parts(request) {
                             self.trim(0, part, &mut crate::nand::Untimed)?;
                         }
                     }
                     Op::Flush => {}
                     Op::Read if !everything => {}
                     Op::Read | Op::Write => {
-                        for part in self.parts(request.lba, request.end()) {
-                            self.place_untimed(part.lpn)?;
+                        for part in self.parts(request) {
+                            self.place_untimed(part.lpn, part.stream)?;
                         }
                     }
                 }

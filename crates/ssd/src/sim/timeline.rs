@@ -104,7 +104,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
 
     fn read(&mut self, now: u64, request: &Request) -> Result<u64, RunError> {
         self.release(now);
-        for part in self.core.parts(request.lba, request.end()) {
+        for part in self.core.parts(request) {
             let entry = self.buffer.as_ref().and_then(|buffered| buffered.buffer.find(part.lpn));
             let staged = entry.map(|(slot, _)| Stage::Buffer(slot));
             if entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end)) {
@@ -124,7 +124,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
             return self.write_buffered(now, number, request);
         }
         let page_sectors = self.core.page_sectors.get() as u32;
-        for part in self.core.parts(request.lba, request.end()) {
+        for part in self.core.parts(request) {
             self.core.counters.host_pages_written += self.core.flash_pages(part);
             let whole = part.end - part.first == page_sectors;
             self.core.write(now, NOBODY, part, whole, Stage::Direct, &mut self.line)?;
@@ -137,7 +137,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     fn write_buffered(&mut self, now: u64, number: u64, request: &Request) -> Result<u64, RunError> {
         let mut now = now;
         let mut full_since = None;
-        for part in self.core.entries(request.lba, request.end()) {
+        for part in self.core.entries(request) {
             self.core.counters.host_pages_written += 1;
             let admitted = self.admit(now, number, part)?;
             if P::ON && admitted > now {
@@ -158,7 +158,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     fn admit(&mut self, now: u64, request: u64, part: Part) -> Result<u64, RunError> {
         let mut now = now;
         let queue = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
-        let incoming = Incoming { lpn: part.lpn, first: part.first, end: part.end, queue, request };
+        let incoming = Incoming::new(&part, queue, request);
         loop {
             self.release(now);
             let Some(Buffered { buffer, .. }) = &mut self.buffer else { return Ok(now) };
@@ -204,7 +204,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         for (queue, slot) in ready {
             let entry = buffer.entry(slot);
             let whole = entry.mask.covers(0, page_sectors);
-            let part = Part { lpn: entry.lpn, first: 0, end: page_sectors };
+            let part = Part { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
             if P::ON {
                 self.line.request = entry.request;
             }
@@ -245,7 +245,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
             return Ok(now);
         }
         let page_sectors = self.core.page_sectors.get() as u32;
-        for part in self.core.parts(request.lba, request.end()) {
+        for part in self.core.parts(request) {
             while part.end - part.first == page_sectors
                 && let Some(Buffered { buffer, .. }) = &mut self.buffer
                 && let Some((slot, entry)) = buffer.forget(part.lpn)

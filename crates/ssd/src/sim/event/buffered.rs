@@ -52,10 +52,9 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
         let (admitted, number) =
             self.slots[tag as usize].as_ref().map_or((0, 0), |slot| (slot.admitted, slot.number));
-        for part in self.core.entries(request.lba, request.end()).skip(admitted as usize) {
+        for part in self.core.entries(request).skip(admitted as usize) {
             let queue = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
-            let incoming =
-                Incoming { lpn: part.lpn, first: part.first, end: part.end, queue, request: number };
+            let incoming = Incoming::new(&part, queue, number);
             let Some(buffer) = &mut self.buffer else { return Ok(true) };
             let joined = buffer.join(&incoming);
             let entered = joined.map(|slot| (slot, None)).or_else(|| buffer.insert(&incoming));
@@ -102,7 +101,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
                 let Some(buffer) = &mut self.buffer else { return Ok(()) };
                 let entry = buffer.entry(slot);
                 let whole = entry.mask.covers(0, page_sectors);
-                let part = Part { lpn: entry.lpn, first: 0, end: page_sectors };
+                let part = Part { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
                 let stage = Stage::Buffer(slot);
                 if P::ON {
                     self.events.request = entry.request;

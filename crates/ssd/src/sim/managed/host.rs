@@ -75,7 +75,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         let start = self.start_ns();
         self.line.begin(start);
         let mut from_flash = false;
-        for part in self.core.parts(request.lba, request.end()) {
+        for part in self.core.parts(request) {
             let entry = self.buffer.find(part.lpn);
             let staged = entry.map(|(slot, _)| Stage::Buffer(slot));
             if entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end)) {
@@ -107,7 +107,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             return Ok(());
         }
         let page_sectors = self.core.page_sectors.get() as u32;
-        for part in self.core.parts(request.lba, request.end()) {
+        for part in self.core.parts(request) {
             while part.end - part.first == page_sectors
                 && let Some((slot, entry)) = self.buffer.forget(part.lpn)
             {
@@ -151,10 +151,9 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
     fn admit(&mut self, tag: u32, request: &Request) -> bool {
         let (admitted, number) =
             self.slots[tag as usize].as_ref().map_or((0, 0), |slot| (slot.admitted, slot.number));
-        for part in self.core.entries(request.lba, request.end()).skip(admitted as usize) {
+        for part in self.core.entries(request).skip(admitted as usize) {
             let queue = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
-            let incoming =
-                Incoming { lpn: part.lpn, first: part.first, end: part.end, queue, request: number };
+            let incoming = Incoming::new(&part, queue, number);
             let joined = if self.buffered { self.buffer.join(&incoming) } else { self.join_own(&incoming) };
             let entered = joined.map(|slot| (slot, None)).or_else(|| self.buffer.insert(&incoming));
             let Some((slot, older)) = entered else { return false };
