@@ -35,6 +35,7 @@ def simulate(
     skip_bad: int = 0,
     wrap: bool = False,
     warmup: str | None = None,
+    alone: bool = False,
     progress: Progress | None = None,
     set: Mapping[str, object] | None = None,
     **overrides: object,
@@ -67,9 +68,11 @@ def simulate(
         wrap: folds addresses beyond the drive into it, instead of refusing them.
         warmup: how to find the warm-up that the result leaves out: `"mser-5"`, `"steady"` or `"requests=N"` (see
             docs/concepts/warm-up.md). The result then has `warmup`, what was removed, and `series`.
-        progress: is called up to ten times a second with `phase` ("precondition" or "run"), `done`, `total` (None
-            for traces), `fraction` (how much of the phase is done; None for pipes) and `elapsed_s`. Returning False
-            stops the run.
+        alone: runs each of several streams alone, too, on the same preconditioned drive, and adds to the result how
+            it fares there (`alone_latency_us`), its `slowdown` among the others, and their `fairness`.
+        progress: is called up to ten times a second with `phase` ("precondition", "run", or "alone", then with the
+            name of the `tenant`), `done`, `total` (None for traces), `fraction` (how much of the phase is done; None
+            for pipes) and `elapsed_s`. Returning False stops the run.
         set: keys of the drive by their dotted names: `{"gc.victim": "fifo", "page": "16KiB"}`. Sizes and times may
             be text.
         overrides: the same as keyword arguments: `channels=4`, `gc={"victim": "fifo"}`, `gc__victim="fifo"`.
@@ -105,6 +108,7 @@ def simulate(
             "skip_bad": skip_bad,
             "wrap": wrap,
             "warmup": warmup,
+            "alone": alone,
         }
         text = _native.simulate(_dump(spec), _parsed(progress))
         result = Result(text, log)

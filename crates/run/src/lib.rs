@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod alone;
 mod error;
 mod mix;
 mod plan;

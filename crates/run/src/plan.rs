@@ -9,6 +9,7 @@ use flashweir_trace::SECTOR_BYTES;
 use serde_json::{Value, json};
 
 use crate::activity::Window;
+use crate::alone;
 use crate::error::Error;
 use crate::power;
 use crate::simulate::check_times;
@@ -70,6 +71,9 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
     }
     Window::parse(run.activity.as_ref())?;
     power::parse(run.power_cut.as_ref())?;
+    alone::check(run)?;
+    // While all run together, the drive is kept as each will find it alone.
+    let drives = if run.alone && run.workloads.len() > 1 { 2 } else { 1 };
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     if let (Some(method), Some(count)) = (method, requests) {
         method.check(count)?;
@@ -83,7 +87,8 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         "pages": pages,
         "logical_pages": geometry.logical_pages,
         "physical_pages": geometry.physical_pages(),
-        "memory_bytes": memory_bytes(&config, &geometry, pages, run.verify) + journal,
+        "memory_bytes": drives * memory_bytes(&config, &geometry, pages, run.verify) + journal,
+        "alone": if drives > 1 { run.workloads.len() } else { 0 },
         "engine": config.engine_name(),
         "seed": run.seed.unwrap_or(1),
         "seeded": generated || config.draws(),

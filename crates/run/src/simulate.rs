@@ -11,6 +11,7 @@ use flashweir_trace::format::Gauge;
 use serde_json::Value;
 
 use crate::activity::Window;
+use crate::alone;
 use crate::error::Error;
 use crate::power::{self, Power};
 use crate::progress::{Phase, Progress, Reporter};
@@ -46,6 +47,7 @@ pub fn simulate_sharing(
     run.check_outputs()?;
     let run = &run.expanded(Some(&Geometry::new(&config)?))?;
     run.check_outputs()?;
+    alone::check(run)?;
     let activity = Window::parse(run.activity.as_ref())?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     let mut workloads = Workloads::open(run, traces, &mut reporter)?;
@@ -70,6 +72,7 @@ pub fn simulate_sharing(
     let setup = started.elapsed();
 
     let capacities = precondition(run, &config, &workloads, &mut simulation, &mut reporter)?;
+    let fresh = alone::fresh(run, &mut simulation);
     watch.start(&mut simulation)?;
     let preconditioned = started.elapsed();
 
@@ -82,13 +85,17 @@ pub fn simulate_sharing(
     let ended = started.elapsed();
 
     let told = watch.finish(&simulation)?;
+    let whole = simulation.stats();
+    let alone = alone::run(run, fresh, &workloads, &whole, warmup.as_ref(), &mut reporter)?;
     let mut result = result::build(&Measured {
         run,
         config: &config,
         seed,
         workloads: workloads.describe(),
         simulation: &simulation,
+        stats: warmup.as_ref().map_or(whole, |warmup| warmup.rest.clone()),
         warmup,
+        alone,
         capacities,
         setup_wall: setup,
         precondition_wall: preconditioned.saturating_sub(setup),

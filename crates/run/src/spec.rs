@@ -19,6 +19,7 @@ use crate::tenant::WorkloadSpec;
 /// A run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that a run may do or not")]
 pub struct RunSpec {
     /// The workloads; each is a stream.
     pub workloads: Vec<WorkloadSpec>,
@@ -48,6 +49,8 @@ pub struct RunSpec {
     pub skip_bad: u64,
     /// Fold addresses beyond the drive into it.
     pub wrap: bool,
+    /// Run each tenant alone, too, and say how much slower it is among the others.
+    pub alone: bool,
     /// How to find the warm-up that the result leaves out: `mser-5`, `steady` or `requests=N`.
     pub warmup: Option<String>,
 }

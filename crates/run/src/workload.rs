@@ -8,7 +8,7 @@ use std::path::Path;
 use flashweir_ssd::Geometry;
 use flashweir_trace::format::{Gauge, Report};
 use flashweir_trace::generate::{Generator, Spec};
-use flashweir_trace::transform::{Filter, Interleave, Merge, OpSet, Wrap};
+use flashweir_trace::transform::{Filter, Interleave, Merge, Numbered, OpSet, Wrap};
 use flashweir_trace::{Request, SECTOR_BYTES, Source, TraceError};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -244,6 +244,23 @@ impl<'a> Workloads<'a> {
             Box::new(Interleave::new(sources)?)
         };
         Ok(if wrap { Box::new(Wrap::new(stream, capacity_sectors)) } else { stream })
+    }
+
+    /// One of them from its beginning.
+    pub(crate) fn again(&self, stream: u16) -> Result<Opened, Error> {
+        let origin = &self.tenants[usize::from(stream)].origin;
+        origin.check_reread("alone")?;
+        Ok(origin.open(self.shared)?)
+    }
+
+    /// One of them by itself, with its own number, at its own times and addresses.
+    pub(crate) fn alone<'b>(&self, stream: u16, opened: &'b mut Opened, wrap: Option<u64>) -> Boxed<'b> {
+        let shape = &self.tenants[usize::from(stream)].shape;
+        let source = Numbered::new(shape.applied(opened.source()), stream);
+        match wrap {
+            None => Box::new(source),
+            Some(capacity_sectors) => Box::new(Wrap::new(source, capacity_sectors)),
+        }
     }
 
     /// The stream that preconditioning writes: every workload's own addresses, taking turns. Of a generator they come from

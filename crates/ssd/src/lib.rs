@@ -43,5 +43,5 @@ pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts}
 pub use sim::{Options, Simulation};
 pub use stats::{
     Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencyParts, LatencySummary,
-    LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, Times,
+    LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams, Times,
 };

@@ -55,6 +55,9 @@ def simulate(
         str | None,
         typer.Option("--warmup", metavar="METHOD", help="Leave out the warm-up: mser-5, steady or requests=N."),
     ] = None,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Run each of several tenants alone, too, and say how much slower it is.")
+    ] = False,
     streams: Annotated[
         list[str] | None,
         typer.Option("--workload", metavar="NAME=SPEC", help="A named stream; may be repeated."),
@@ -82,6 +85,7 @@ def simulate(
             skip_bad=skip_bad,
             wrap=wrap,
             warmup=warmup,
+            alone=alone,
             progress=progress,
             set=overrides,
         )

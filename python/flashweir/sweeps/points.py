@@ -16,6 +16,9 @@ from flashweir.sweeps.axes import Label
 from flashweir.sweeps.spec import PLACEHOLDER, Streams, SweepSpec
 from flashweir.tenants import texts
 
+# Options of a run that are part of its identity.
+_OPTIONS = ("verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup", "activity")
+
 
 @dataclass(frozen=True)
 class Run:
@@ -141,9 +144,8 @@ class Planner:
             "config": plan["config"],
             "workloads": workloads,
             "seed": plan["seed"],
-            "options": {name: run.spec.get(name) for name in ("verify", "latency_parts", "wrap", "format", "columns",
-                                                              "skip_bad", "warmup", "activity") if run.spec.get(name)},
-        }  # fmt: skip
+            "options": {name: run.spec.get(name) for name in _OPTIONS if run.spec.get(name)},
+        }
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         return Planned(run, hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), plan, contents)
 

@@ -16,12 +16,12 @@ from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.include import read_toml, with_included
-from flashweir.sweeps.numbers import numbers
+from flashweir.sweeps.numbers import numbers, of_streams
 from flashweir.sweeps.options import read_options, read_seeds
 from flashweir.tenants import MIX, place, tenant, texts
 
 KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
-        "compare", "baseline", "verify", "latency_parts", "wrap", "format", "columns", "skip_bad", "warmup",
+        "compare", "baseline", "verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup",
         "activity")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
@@ -73,7 +73,7 @@ class SweepSpec:
         axes = {axis.name: _kind(axis.labels) for axis in self.axes if axis.name != "workload"}
         metrics = {name: kind for name, kind in _result_columns().items() if self.run.get("warmup") or
                    not name.startswith("warmup.")}  # fmt: skip
-        return {**axes, **dict.fromkeys(self.derived, float), **metrics}
+        return {**axes, **dict.fromkeys((*self.derived, *of_streams(self.metrics)), float), **metrics}
 
     @property
     def axes(self) -> list[Axis]:
@@ -313,7 +313,7 @@ def _check_columns(spec: SweepSpec) -> None:
                 raise ConfigError(f"derived.{column}: {name} is no column{_nearest(name, known)}")
         known.append(column)
     for name in spec.metrics:
-        if name not in (*columns, *spec.derived):
+        if name not in (*columns, *spec.derived) and not name.startswith(open_parts):
             raise ConfigError(f"metrics: {name} is no number of a result{_nearest(name, [*columns, *spec.derived])}")
 
 
@@ -330,7 +330,8 @@ def known_columns() -> dict[str, type]:
     """The same of all drives: some numbers are there with some policies only."""
     found = dict(_result_columns())
     for overrides in PROBED:
-        run = {"workloads": [{"name": None, "spec": PROBE_ALL}], "overrides": overrides, "latency_parts": True}
+        run = {"workloads": [{"name": None, "spec": PROBE_ALL}], "overrides": overrides, "latency_parts": True,
+               "alone": True}  # fmt: skip
         found |= {name: float for name, _ in numbers(json.loads(_native.simulate(json.dumps(run))))}
     return found
 

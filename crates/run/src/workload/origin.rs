@@ -12,14 +12,14 @@ use crate::tenant::Boxed;
 use crate::traces::{Shared, Traces};
 
 /// One workload, opened.
-pub(super) enum Opened {
+pub(crate) enum Opened {
     Generator(Box<Generator>),
     Trace(Box<Trace>),
     Shared(Shared),
 }
 
 impl Opened {
-    pub(super) fn gauge(&self) -> Option<Gauge> {
+    pub(crate) fn gauge(&self) -> Option<Gauge> {
         match self {
             Opened::Generator(_) | Opened::Shared(_) => None,
             Opened::Trace(trace) => Some(trace.gauge()),
