@@ -146,6 +146,8 @@ def trace_info(
 ) -> Section:
     """Reads a whole trace and says what it holds: format and what was assumed, counts, sizes, span, duration.
 
+    Of `mix:FILE` it says how many requests each tenant and all together have, and when (docs/reference/mix.md).
+
     `progress` is that of `simulate`, with the phase "trace". Ctrl-C stops the reading.
 
     Raises:

@@ -85,6 +85,22 @@ def test_the_command_line_takes_a_mix(folder: Path) -> None:
     assert "a mix is the whole WORKLOAD" in str(refused.exception or refused.output)
 
 
+def test_a_result_never_replaces_a_trace_of_the_mix(folder: Path) -> None:
+    from flashweir.cli import app
+
+    for taken in ("a.csv", "m.toml"):
+        before = (folder / taken).read_bytes()
+        arguments = ["simulate", f"mix:{folder / 'm.toml'}", "--json", str(folder / taken)]
+        refused = CliRunner().invoke(app, arguments)
+        assert "is read or written already" in str(refused.exception or refused.output)
+        assert (folder / taken).read_bytes() == before
+
+
+def test_what_a_mix_holds(folder: Path) -> None:
+    found = flashweir.trace_info(f"mix:{folder / 'm.toml'}")
+    assert (found.requests, found["tenants.web.requests"], found["tenants.db.share"]) == (150, 100, 1 / 3)
+
+
 def test_a_run_of_a_mix_is_what_its_tenants_are(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     before = keys("mix:m.toml", folder)
     elsewhere = tmp_path_factory.mktemp("elsewhere")

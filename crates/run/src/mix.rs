@@ -1,6 +1,7 @@
 //! Mixes: files that name the tenants of a drive and what is done to their requests (docs/reference/mix.md). A mix is
 //! nothing but several workloads with options; here it becomes them.
 
+mod info;
 mod json;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ use crate::error::Error;
 use crate::spec::RunSpec;
 use crate::tenant::{Shape, WorkloadSpec};
 use crate::workload::{check_count, check_generated};
+
+pub(crate) use info::info;
 
 /// What a workload that is a mix begins with.
 const PREFIX: &str = "mix:";

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use flashweir_run::{RunSpec, Traces, WorkloadSpec, plan, simulate, simulate_sharing};
+use flashweir_run::{
+    RunSpec, TraceOptions, Traces, WorkloadSpec, plan, simulate, simulate_sharing, trace_info,
+};
 use flashweir_trace::format::{Options, Trace};
 use flashweir_trace::{Op, Request};
 use serde_json::{Value, json};
@@ -204,6 +206,29 @@ fn a_plan_holds_what_a_mix_comes_to() {
     let one =
         plan(&spec(vec![workload(json!({"spec": "random:count=5,rate=1,span=1MiB", "limit": 3}))], &[]));
     assert_eq!(one.expect("a plan")["requests"], 3);
+}
+
+#[test]
+fn a_mix_says_what_it_holds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    trace(folder.path(), "a.csv", 0, 101, 1000);
+    let text = "[tenants.a]\nworkload = \"a.csv\"\ntime_scale = 2\n\
+                [tenants.b]\nworkload = \"a.csv\"\nops = \"write\"\nlimit = 19\nstart = \"1s\"\n";
+    let path = PathBuf::from(format!("mix:{}", file(folder.path(), "m.toml", text).display()));
+    let found = trace_info(&path, &TraceOptions::default(), &mut |_| true).expect("a mix");
+    assert_eq!(
+        (&found["requests"], &found["reads"], &found["duration_s"]),
+        (&json!(120), &json!(50), &json!(1.036))
+    );
+    let [a, b] = ["a", "b"].map(|name| &found["tenants"][name]);
+    assert_eq!(
+        (&a["duration_s"], &a["read_ratio"], &a["bytes"]),
+        (&json!(0.2), &json!(50.0 / 101.0), &json!(101 * 8192))
+    );
+    assert_eq!(
+        (&b["first_s"], &b["duration_s"], &b["share"]),
+        (&json!(1.0), &json!(0.036), &json!(19.0 / 120.0))
+    );
 }
 
 #[test]

@@ -1,11 +1,12 @@
 """`flashweir simulate`: one run."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from flashweir import api
+from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.cli.common import Columns, Format, Json, SkipBad, check_outputs, console, pair, watched, write_json
 from flashweir.result import Result
@@ -66,8 +67,11 @@ def simulate(
     """Run a workload through a simulated drive."""
     workloads = _workloads(workload, streams or [])
     outputs = {"--json": json_to, "--requests": requests, "--timeline": timeline}
-    check_outputs(outputs, [device, workload and workload.removeprefix(MIX), *(streams or [])])
-    overrides = dict(pair(text, "--set", "KEY=VALUE") for text in settings or [])
+    overrides: dict[str, Any] = dict(pair(text, "--set", "KEY=VALUE") for text in settings or [])
+    inputs = [device, workload and workload.removeprefix(MIX), *(streams or [])]
+    if workload and workload.startswith(MIX) and json_to is not None:
+        inputs += _traces(workload, device, overrides)
+    check_outputs(outputs, inputs)
 
     def run(progress: api.Progress | None) -> Result:
         return api.simulate(
@@ -97,6 +101,12 @@ def simulate(
     from flashweir.summary import print_result
 
     print_result(result, console())
+
+
+def _traces(mix: str, device: str | None, overrides: dict[str, Any]) -> list[str]:
+    """The traces of a mix."""
+    spec = {"workloads": [{"spec": mix}], "device": device, "overrides": overrides}
+    return [one["path"] for one in json.loads(_native.plan(json.dumps(spec)))["workloads"] if "path" in one]
 
 
 def _workloads(single: str | None, named: list[str]) -> dict[str, Any] | str:
