@@ -37,6 +37,7 @@ def simulate(
     wrap: bool = False,
     warmup: str | None = None,
     allocator: Allocator | str | None = None,
+    model: AnyPath | None = None,
     windows: bool = False,
     alone: bool = False,
     progress: Progress | None = None,
@@ -74,6 +75,7 @@ def simulate(
         allocator: who gets which channels, for `tenants.channels=external`, which it implies: a function that is called
             once a window with its features and returns channels by tenant, or `"FILE.py:FUNCTION"` (see
             docs/guide/allocators.md).
+        model: the model of `tenants.channels=learned`, from `flashweir train-allocator`; `None` is the one that is shipped.
         windows: adds to `allocation` what each window of requests had and which channels its tenants were given.
         alone: runs each of several streams alone, too, on the same preconditioned drive, and adds to the result how
             it fares there (`alone_latency_us`), its `slowdown` among the others, and their `fairness`.
@@ -110,6 +112,7 @@ def simulate(
             "verify": verify,
             "latency_parts": latency_parts,
             "windows": windows,
+            "model": model and os.fspath(model),
             "requests": str(log) if log else None,
             "timeline": timeline and os.fspath(timeline),
             "activity": activity,

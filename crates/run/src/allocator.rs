@@ -1,9 +1,10 @@
 //! Allocators outside the engine: what they are asked and what they answer, as JSON, with tenants by their names.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use flashweir_ssd::tenants::{Allocation, ChannelsConfig, Features, Group, Placement, Turns};
+use flashweir_ssd::tenants::{Allocation, ChannelsConfig, Features, Group, Model, Placement, Turns};
 use flashweir_ssd::{Allocator, Config, Simulation};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -49,8 +50,20 @@ pub(crate) fn attach(
     config: &Config,
     simulation: &mut Simulation,
     decide: Option<Decide>,
+    model: Option<&Path>,
     names: &[String],
 ) -> Result<Option<Arc<Mutex<Taken>>>, Error> {
+    if let Some(path) = model {
+        if !matches!(config.tenants.channels, ChannelsConfig::Learned(_)) {
+            return Err(Error::setting(
+                "a model",
+                "it is asked only with tenants.channels=learned: set that",
+            ));
+        }
+        let wrong = |detail: String| Error::setting(&format!("model {}", path.display()), &detail);
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        simulation.set_model(Model::parse(&text).map_err(wrong)?);
+    }
     let wanted = matches!(config.tenants.channels, ChannelsConfig::External(_));
     match (wanted, decide) {
         (false, None) => Ok(None),
@@ -222,8 +235,10 @@ pub(crate) fn report(
             let mut shown = describe(&window.features, channels, names);
             shown["allocation"] = show(&window.allocation, names);
             if !window.candidates.is_empty() {
-                let cost =
-                    |(name, ns): &(String, u64)| json!({"candidate": name, "latency_s": *ns as f64 / 1e9});
+                let cost = |tried: &flashweir_ssd::Tried| {
+                    let latency_s = tried.cost_ns as f64 / 1e9;
+                    json!({"candidate": tried.name, "latency_s": latency_s, "inputs": tried.inputs})
+                };
                 shown["candidates"] = window.candidates.iter().map(cost).collect();
             }
             shown

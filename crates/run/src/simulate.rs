@@ -73,7 +73,7 @@ pub fn simulate_sharing(
     };
     let mut simulation = Simulation::new(&config, options)?;
     let names: Vec<String> = workloads.names();
-    let taken = allocator::attach(&config, &mut simulation, allocator, &names)?;
+    let taken = allocator::attach(&config, &mut simulation, allocator, run.model.as_deref(), &names)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
     let mut watch = Watch::create(run, activity, power, &config, &simulation)?;
     let setup = started.elapsed();

@@ -35,6 +35,8 @@ pub struct RunSpec {
     pub latency_parts: bool,
     /// Say what each window of requests had and which channels its tenants were given.
     pub windows: bool,
+    /// The model of `tenants.channels=learned`; `None` is the one that is shipped.
+    pub model: Option<PathBuf>,
     /// Where to write the log of requests.
     pub requests: Option<PathBuf>,
     /// Where to write the timeline.

@@ -41,7 +41,7 @@ pub use nand::{
     QueueRecord, RequestRecord, TransferRecord,
 };
 pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts};
-pub use sim::{Allocations, Allocator, Level, Options, Simulation, Window};
+pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use stats::{
     Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencyParts, LatencySummary,
     LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams, Times,

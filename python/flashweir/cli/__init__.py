@@ -20,6 +20,7 @@ from flashweir.cli.reproduce import reproduce
 from flashweir.cli.simulate import simulate
 from flashweir.cli.sweep import sweep
 from flashweir.cli.trace import trace_app
+from flashweir.cli.train import train_allocator
 
 BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
 
@@ -31,7 +32,7 @@ app = typer.Typer(
     help="Simulates multichannel SSDs under real block traces.",
 )
 app.add_typer(trace_app, name="trace")
-for command in (simulate, sweep, compare, report, reproduce, presets, schema):
+for command in (simulate, sweep, compare, report, reproduce, presets, schema, train_allocator):
     app.command()(command)
 
 

@@ -62,6 +62,10 @@ def simulate(
             "--allocator", metavar="FILE.py:FUNCTION", help="Who gets which channels: asked once a window of requests."
         ),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="F.json", help="Model of tenants.channels=learned, instead of the shipped one."),
+    ] = None,
     windows: Annotated[
         bool, typer.Option("--windows", help="Add each window of requests, and its channels, to the result.")
     ] = False,
@@ -99,6 +103,7 @@ def simulate(
             wrap=wrap,
             warmup=warmup,
             allocator=allocator,
+            model=model,
             windows=windows,
             alone=alone,
             progress=progress,

@@ -236,6 +236,7 @@ impl Config {
             object.insert("title".into(), "flashweir device".into());
             // The same keys once more, flat, as `--set` takes them.
             object.insert("x-keys".into(), serde_json::json!(keys::keys()));
+            object.insert("x-model-inputs".into(), serde_json::json!(crate::tenants::INPUTS));
         }
         schema
     }

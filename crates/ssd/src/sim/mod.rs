@@ -21,14 +21,14 @@ use crate::nand::Probe;
 use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::power::{self, Baseline};
 use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
-use crate::tenants::Allocation;
+use crate::tenants::{Allocation, Model};
 
 use event::EventDrive;
 use ledger::Ledger;
 use managed::ManagedDrive;
 use timeline::TimelineDrive;
 use windows::Windows;
-pub use windows::{Allocations, Allocator, Level, Window};
+pub use windows::{Allocations, Allocator, Level, Tried, Window};
 
 /// Sectors of flash that verification can keep track of: 128 TiB of them.
 const MOST_VERIFIED_SECTORS: u64 = 1 << 38;
@@ -237,6 +237,13 @@ impl Simulation {
     pub fn set_allocator(&mut self, allocator: Allocator) {
         if let Some(windows) = &mut self.windows {
             windows.external = Some(allocator);
+        }
+    }
+
+    /// Gives `tenants.channels=learned` another model than the one that is shipped. It has no effect elsewhere.
+    pub fn set_model(&mut self, model: Model) {
+        if let Some(windows) = &mut self.windows {
+            windows.set_model(model);
         }
     }
 

@@ -2,6 +2,7 @@
 //! answer. Above the time paths, because it only needs the order of requests and the times of their arrival.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use flashweir_trace::Request;
 use serde::Serialize;
@@ -11,8 +12,8 @@ use crate::alloc::AllocConfig;
 use crate::config::Config;
 use crate::error::RunError;
 use crate::host::{HostConfig, open};
-use crate::tenants::candidates::candidates;
-use crate::tenants::{Allocation, ChannelsConfig, Collector, Features, TenantsConfig};
+use crate::tenants::candidates::{Candidate, candidates};
+use crate::tenants::{Allocation, ChannelsConfig, Collector, Features, Model, TenantsConfig, inputs};
 
 /// An allocator outside the engine: from the features of a window and the number of channels to an allocation, or why it
 /// has none.
@@ -26,9 +27,20 @@ pub struct Window {
     pub features: Features,
     /// The allocation under which its requests were served.
     pub allocation: Allocation,
-    /// What each candidate would have cost, by name: the sum of latencies, ns (`look-ahead`).
+    /// What was tried for it (`look-ahead`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub candidates: Vec<(String, u64)>,
+    pub candidates: Vec<Tried>,
+}
+
+/// A candidate that was tried for a window.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tried {
+    /// Its name.
+    pub name: String,
+    /// What it costs: the sum of latencies, ns.
+    pub cost_ns: u64,
+    /// What a model would be told of it, after the window before ([`crate::tenants::INPUTS`]).
+    pub inputs: Vec<f64>,
 }
 
 /// The windows of one level.
@@ -75,6 +87,9 @@ pub(super) struct Windows {
     /// Complete windows that wait until those after them are known.
     held: VecDeque<Held>,
     current: Option<Allocation>,
+    /// Features of the last window that was served.
+    last: Features,
+    model: Option<Arc<Model>>,
     pub(super) external: Option<Allocator>,
     keep: bool,
     pub(super) told: Allocations,
@@ -97,6 +112,8 @@ impl Windows {
             open: Vec::new(),
             held: VecDeque::new(),
             current: None,
+            last: Features::none(tenants.into()),
+            model: matches!(config.tenants.channels, ChannelsConfig::Learned(_)).then(Model::shipped),
             external: None,
             keep,
             told: Allocations::default(),
@@ -111,10 +128,17 @@ impl Windows {
             open: self.open.clone(),
             held: self.held.clone(),
             current: self.current.clone(),
+            last: self.last.clone(),
+            model: self.model.clone(),
             external: None,
             told: self.told.clone(),
             ..*self
         }
+    }
+
+    /// Replaces the model, if there is one.
+    pub(super) fn set_model(&mut self, model: Model) {
+        self.model = self.model.take().map(|_| Arc::new(model));
     }
 
     /// All channels for everybody, settled as any other allocation.
@@ -219,13 +243,16 @@ impl Windows {
         let Some(Held { features, requests }) = self.held.pop_front() else { return Ok(()) };
         self.apply(drive, allocation, &features);
         self.tell(&features, costs);
+        self.last.clone_from(&features);
         drive.serve(&requests)
     }
 
     /// What the allocator says after a window.
     fn ask(&mut self, features: &Features) -> Result<Allocation, RunError> {
         let Some(external) = &mut self.external else {
-            return Ok(self.config.allocate(features, self.channels));
+            let learned = self.model.as_ref();
+            let learned = learned.map(|model| model.allocate(features, self.channels, self.hybrid));
+            return Ok(learned.unwrap_or_else(|| self.config.allocate(features, self.channels)));
         };
         let refuse = |detail: String| RunError::Allocator { window: features.window, detail };
         let allocation = external(features, self.channels).map_err(refuse)?;
@@ -244,7 +271,7 @@ impl Windows {
     }
 
     /// Books a window under the allocation that its requests have.
-    fn tell(&mut self, features: &Features, candidates: Vec<(String, u64)>) {
+    fn tell(&mut self, features: &Features, candidates: Vec<Tried>) {
         let Some(allocation) = &self.current else { return };
         self.told.windows += 1;
         let level = self.told.levels.entry(features.level).or_default();
@@ -257,13 +284,15 @@ impl Windows {
     }
 
     /// Tries every candidate for the oldest window held back. Returns the best one, and what each cost.
-    fn best(&self, drive: &mut dyn Drive) -> Result<(Allocation, Vec<(String, u64)>), RunError> {
+    fn best(&self, drive: &mut dyn Drive) -> Result<(Allocation, Vec<Tried>), RunError> {
         let windows: Vec<&Held> = self.held.iter().collect();
         let mut costs = Vec::new();
         let mut best: Option<(u64, Allocation)> = None;
-        for (name, allocation) in self.candidates(windows[0]) {
-            let cost = self.cost(drive, &windows, &allocation)?;
-            costs.push((name, cost));
+        for candidate in self.candidates(windows[0]) {
+            let cost = self.cost(drive, &windows, &candidate.allocation)?;
+            let inputs = inputs(&self.last, self.channels, &candidate).to_vec();
+            let Candidate { name, allocation, .. } = candidate;
+            costs.push(Tried { name, cost_ns: cost, inputs });
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, allocation));
             }
@@ -273,7 +302,7 @@ impl Windows {
         Ok((allocation.unwrap_or_else(everything), costs))
     }
 
-    fn candidates(&self, window: &Held) -> Vec<(String, Allocation)> {
+    fn candidates(&self, window: &Held) -> Vec<Candidate> {
         candidates(&window.features, self.channels, self.hybrid)
     }
 
@@ -309,7 +338,7 @@ impl Windows {
             return Ok(cost);
         }
         let mut cheapest = u64::MAX;
-        for (_, next) in self.candidates(windows[1]) {
+        for Candidate { allocation: next, .. } in self.candidates(windows[1]) {
             cheapest = cheapest.min(self.cost(fork.as_mut(), &windows[1..], &next)?);
         }
         Ok(cost.saturating_add(cheapest))

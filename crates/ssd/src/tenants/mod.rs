@@ -6,13 +6,14 @@
 //! there until it is written again, and collection stays inside a unit, whosever pages are in it.
 //!
 //! The contract of an allocator is [`ChannelsConfig::allocate`]: a pure function of the features of a window, in well under
-//! a millisecond. [`look_ahead`] is the exception: it is asked for candidates, and the run loop tries them.
+//! a millisecond. Exceptions: with `look-ahead` the run loop tries candidates on copies of the drive; `learned` needs a model.
 
 mod allocation;
 pub(crate) mod candidates;
 mod collector;
 mod external;
 mod isolated;
+mod learned;
 mod look_ahead;
 mod partially_isolated;
 mod shared;
@@ -26,6 +27,8 @@ use serde::{Deserialize, Serialize};
 pub use allocation::{Allocation, Group, Placement, Turns};
 pub(crate) use collector::Collector;
 pub use collector::{Features, TenantFeatures};
+pub(crate) use learned::inputs;
+pub use learned::{INPUTS, Model};
 
 use crate::quantity::Nanos;
 
@@ -46,6 +49,8 @@ pub enum ChannelsConfig {
     Ssdkeeper(ssdkeeper::Config),
     /// The best of all candidates, found by trying each on a copy of the drive with the requests that come next.
     LookAhead(look_ahead::Config),
+    /// What a model predicts to be the best of these candidates; it learned from what `look-ahead` found.
+    Learned(learned::Config),
     /// What an allocator outside says that the run was given.
     External(external::Config),
 }
@@ -135,9 +140,11 @@ impl TenantsConfig {
     pub(crate) fn allocate(&self, features: &Features, channels: u32) -> Allocation {
         let tenants = features.tenants.len();
         match &self.channels {
-            ChannelsConfig::All(_) | ChannelsConfig::LookAhead(_) | ChannelsConfig::External(_) => {
-                Allocation::everything(tenants, channels)
-            }
+            // The run loop asks for these itself.
+            ChannelsConfig::All(_)
+            | ChannelsConfig::LookAhead(_)
+            | ChannelsConfig::Learned(_)
+            | ChannelsConfig::External(_) => Allocation::everything(tenants, channels),
             ChannelsConfig::Shared(_) => shared::allocate(tenants, channels),
             ChannelsConfig::Isolated(_) => isolated::allocate(tenants, channels),
             _ if features.requests == 0 => Allocation::everything(tenants, channels),

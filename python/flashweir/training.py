@@ -1,0 +1,180 @@
+"""Training of the model behind `tenants.channels=learned`: what look-ahead found over generated mixes, as trees.
+
+The mixes are drawn from one seed, and so is everything that the library draws, so the same seed gives the same model.
+Traces are not used: every real trace is one that the model has not seen.
+"""
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashweir import api
+from flashweir._native import ConfigError
+
+MIB = 1 << 20
+WINDOW_REQUESTS = 500
+WINDOWS = 8
+"""Windows of a mix: of the first nothing is known before."""
+
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Mix:
+    """A mix to learn from: generators by the names of their tenants, and the drive under them."""
+
+    workloads: Mapping[str, str]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A model and how good it is on the mixes held back.
+
+    The three numbers are means over windows of the logarithm of a cost, over that of `all` in the order of arrival:
+    of what the model picks, of the best candidate, and how many windows that was.
+    """
+
+    model: dict[str, Any]
+    picked: float
+    best: float
+    windows: int
+
+
+def draw_mixes(count: int, seed: int) -> Iterator[Mix]:
+    """So many mixes of two to four tenants, on drives of 4 to 8 channels, new or full."""
+    draw = random.Random(seed)
+    for _ in range(count):
+        tenants = draw.choice([2, 3, 4, 4])
+        capacity = draw.choice([256, 512]) * MIB
+        share = capacity // tenants // MIB * MIB
+        channels = draw.choice([4, 8, 8])
+        # What all tenants ask of a channel, pages a second: from hardly anything to more than it can do.
+        load = 10 ** draw.uniform(2.5, 4.1) * channels
+        weights = [10 ** draw.uniform(-1.0, 1.0) for _ in range(tenants)]
+        workloads = {}
+        for number, weight in enumerate(weights):
+            pages = draw.choice([1, 2, 4, 8, 32])
+            sizes = f"{2 * pages}KiB|{8 * pages}KiB:0.2" if draw.random() < 0.5 else f"{2 * pages}KiB"
+            rate = max(1.0, load * weight / sum(weights) / pages)
+            burst = draw.choice([0, 0, 8, 64])
+            arrivals = f"period={int(burst / rate * 1e9) + 1}ns,burst={burst}" if burst else f"rate={rate:.3f}"
+            kind = draw.choice(["random", "random", "zipf", "sequential"])
+            write = draw.choice([0.05, 0.3, 0.6, 0.9, 1.0])
+            text = f"{kind}:span={share},offset={number * share},size={sizes},write={write},{arrivals}"
+            workloads[f"t{number}"] = f"{text},count={WINDOW_REQUESTS * WINDOWS},seed={draw.randrange(1 << 30)}"
+        settings = {
+            "capacity": capacity,
+            "channels": channels,
+            "precondition": draw.choice(["on-read", "full"]),
+            "host.mode": "open",
+            "alloc.kind": "dynamic",
+            "tenants.channels": "look-ahead",
+            "tenants.window_requests": WINDOW_REQUESTS,
+        }
+        yield Mix(workloads, settings)
+
+
+def look_ahead(mix: Mix) -> list[dict[str, Any]]:
+    """The windows of a mix with what each candidate cost; only the first of them, while all tenants have requests."""
+    result = api.simulate(mix.workloads, "ssdsim", windows=True, set=mix.settings).to_dict()
+    windows: list[dict[str, Any]] = result["allocation"]["each"]
+    return windows[1:WINDOWS]
+
+
+def train(mixes: int, seed: int, *, threads: int = 1, told: Told | None = None) -> Learned:
+    """Learns from so many mixes; every fifth is held back to measure with.
+
+    Raises:
+        ConfigError: there are too few mixes, or the library is not installed.
+    """
+    if mixes < 5:
+        raise ConfigError(f"{mixes} mixes: expected at least 5, of which one is held back")
+    try:
+        import lightgbm
+        import numpy as np
+    except ImportError as error:
+        raise ConfigError(f"training needs LightGBM ({error}): pip install 'flashweir[learn]'") from error
+    with ThreadPoolExecutor(threads) as pool:
+        found = []
+        for windows in pool.map(look_ahead, draw_mixes(mixes, seed)):
+            found.append(windows)
+            if told:
+                told(len(found), mixes)
+    kept = [window for number, windows in enumerate(found) if number % 5 for window in windows]
+    held = [window for windows in found[::5] for window in windows]
+    rows = [candidate["inputs"] for window in kept for candidate in window["candidates"]]
+    costs = [cost for window in kept for cost in _costs(window)]
+    settings = {
+        "objective": "regression",
+        "num_leaves": 12,
+        "learning_rate": 0.15,
+        "min_data_in_leaf": 40,
+        "seed": seed % (1 << 31),
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": 1,
+        "verbosity": -1,
+    }
+    data = lightgbm.Dataset(np.array(rows), np.array(costs))
+    booster = lightgbm.train(settings, data, num_boost_round=60)
+    picked = best = 0.0
+    for window in held:
+        predicted = booster.predict(np.array([candidate["inputs"] for candidate in window["candidates"]]))
+        window_costs = _costs(window)
+        picked += window_costs[int(np.argmin(predicted))]
+        best += min(window_costs)
+    about = (
+        f"flashweir train-allocator --mixes {mixes} --seed {seed}: LightGBM {lightgbm.__version__}, "
+        f"{len(kept)} windows; on {len(held)} held back it is {picked / len(held):+.4f} "
+        f"in the logarithm of cost against all channels for everybody, and the best candidate {best / len(held):+.4f}"
+    )
+    model = {"about": about, "inputs": _inputs(), "trees": [_tree(tree) for tree in booster.dump_model()["tree_info"]]}
+    return Learned(model, picked / len(held), best / len(held), len(held))
+
+
+def write(learned: Learned, path: Path) -> None:
+    """Writes the model as JSON, under a temporary name first."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(learned.model) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def _costs(window: Mapping[str, Any]) -> list[float]:
+    """Logarithms of what the candidates cost, over that of the first one. A drive that could not go on costs a lot."""
+    first = window["candidates"][0]["latency_s"]
+    return [min(5.0, math.log(max(candidate["latency_s"], 1e-12) / first)) for candidate in window["candidates"]]
+
+
+def _inputs() -> list[str]:
+    schema = api.schema()
+    names: list[str] = schema["x-model-inputs"]
+    return names
+
+
+def _tree(info: Mapping[str, Any]) -> dict[str, Sequence[float]]:
+    """A tree as four lists, each node before its children."""
+    feature: list[int] = []
+    threshold: list[float] = []
+    left: list[int] = []
+    right: list[int] = []
+
+    def add(node: Mapping[str, Any]) -> int:
+        number = len(feature)
+        leaf = "leaf_value" in node
+        feature.append(-1 if leaf else node["split_feature"])
+        threshold.append(node["leaf_value"] if leaf else node["threshold"])
+        left.append(0)
+        right.append(0)
+        if not leaf:
+            left[number] = add(node["left_child"])
+            right[number] = add(node["right_child"])
+        return number
+
+    add(info["tree_structure"])
+    return {"feature": feature, "threshold": threshold, "left": left, "right": right}
