@@ -7,6 +7,7 @@ mod error;
 mod plan;
 mod power;
 mod progress;
+mod pull;
 pub mod requests;
 mod result;
 mod simulate;

@@ -10,6 +10,7 @@ use flashweir_trace::{Request, SECTOR_BYTES, Source, TraceError};
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::pull::{Feed, Pull};
 use crate::spec::{RunSpec, TraceOptions, WorkloadSpec};
 use crate::traces::{Shared, Traces};
 
@@ -24,6 +25,14 @@ enum Opened {
 }
 
 impl Opened {
+    fn source(&mut self) -> Box<dyn Source + Send + '_> {
+        match self {
+            Opened::Generator(generator) => Box::new(generator.as_mut()),
+            Opened::Trace(trace) => Box::new(trace.as_mut()),
+            Opened::Shared(shared) => Box::new(shared),
+        }
+    }
+
     fn gauge(&self) -> Option<Gauge> {
         match self {
             Opened::Generator(_) | Opened::Shared(_) => None,
@@ -163,21 +172,31 @@ impl Workloads {
         }
     }
 
-    /// The stream to serve. Timed workloads are merged by time; workloads without times take turns.
-    pub(crate) fn stream(
+    /// The workloads, each for itself.
+    fn sources(&mut self) -> Vec<Box<dyn Source + Send + '_>> {
+        self.sources.iter_mut().map(Opened::source).collect()
+    }
+
+    /// The requests to serve: workload by workload if the drive's host `arbitrates` among several of them, else as one stream.
+    pub(crate) fn feed(
         &mut self,
         wrap: bool,
         capacity_sectors: u64,
-    ) -> Result<Box<dyn Source + '_>, TraceError> {
-        let timed = self.specs.iter().any(|spec| spec.as_ref().is_none_or(Spec::is_timed));
-        let mut sources: Vec<Box<dyn Source + Send + '_>> = Vec::new();
-        for opened in &mut self.sources {
-            sources.push(match opened {
-                Opened::Generator(generator) => Box::new(generator.as_mut()),
-                Opened::Trace(trace) => Box::new(trace.as_mut()),
-                Opened::Shared(shared) => Box::new(shared),
-            });
+        arbitrates: bool,
+    ) -> Result<Feed<'_>, TraceError> {
+        if !arbitrates || self.sources.len() == 1 {
+            return Ok(Feed::Stream(self.stream(wrap, capacity_sectors)?));
         }
+        let wrapped = |source| -> Box<dyn Source + Send + '_> {
+            if wrap { Box::new(Wrap::new(source, capacity_sectors)) } else { source }
+        };
+        Ok(Feed::Pull(Pull::new(self.sources().into_iter().map(wrapped).collect())?))
+    }
+
+    /// The stream to serve. Timed workloads are merged by time; workloads without times take turns.
+    fn stream(&mut self, wrap: bool, capacity_sectors: u64) -> Result<Box<dyn Source + '_>, TraceError> {
+        let timed = self.specs.iter().any(|spec| spec.as_ref().is_none_or(Spec::is_timed));
+        let mut sources = self.sources();
         let stream: Box<dyn Source + '_> = if sources.len() == 1 {
             Box::new(sources.remove(0))
         } else if timed {

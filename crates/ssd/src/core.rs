@@ -19,7 +19,7 @@ use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
 use crate::nand::{Command, CommandKind, Executor, NOBODY, Purpose};
 use crate::sched::Pages;
-use crate::stats::{Collections, Counters};
+use crate::stats::{Collections, Counters, FlashTime};
 use pending::Pending;
 
 /// Requests that are looked up together.
@@ -124,6 +124,7 @@ impl<X: Executor, C: Content> Sink<'_, X, C> {
         // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
         self.pending.flush(self.now_ns, self.executor, self.content);
         self.content.handed(&command, 1 << (unit % self.planes));
+        self.pending.flash_time.charge(&command);
         self.executor.submit(self.now_ns, command);
     }
 }
@@ -293,6 +294,22 @@ impl<C: Content> Core<C> {
         (&mut self.ftl, sink)
     }
 
+    /// Flash time of tenants so far.
+    pub(crate) fn flash_time(&self) -> &FlashTime {
+        &self.pending.flash_time
+    }
+
+    /// Commands made from now on are charged to this tenant, until a page of another one comes.
+    pub(crate) fn serve_tenant(&mut self, tenant: u16) {
+        self.pending.flash_time.serve(tenant);
+    }
+
+    /// Forgets what preconditioning counted.
+    pub(crate) fn forget_counts(&mut self) {
+        self.counters = Counters::default();
+        self.pending.flash_time.forget();
+    }
+
     /// Makes the next step of a unit's collection (see [`Ftl::collect_step`]).
     pub(crate) fn collect_step(
         &mut self,
@@ -407,6 +424,7 @@ impl<C: Content> Core<C> {
         staged: Option<Stage>,
         executor: &mut impl Executor,
     ) -> Result<(), RunError> {
+        self.pending.flash_time.serve(part.stream);
         let home = self.alloc.locate(part.lpn);
         let translation =
             if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
@@ -449,6 +467,7 @@ impl<C: Content> Core<C> {
         stage: Stage,
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
+        self.pending.flash_time.serve(part.stream);
         let lpn = part.lpn;
         let before = if self.alloc.shares_map() { self.alloc.locate(lpn) } else { None };
         let mapped = before.filter(|home| self.ftl.lookup(*home).is_some());
@@ -488,6 +507,8 @@ impl<C: Content> Core<C> {
             self.flush(now_ns, executor);
             executor.touches(old_unit, old_ppn);
             self.content.handed(&program, 1 << (home.unit % self.planes));
+            self.pending.flash_time.charge(&read);
+            self.pending.flash_time.charge(&program);
             executor.submit_chain(now_ns, read, program, (home.unit, written.ppn));
         }
         Ok(true)
@@ -503,6 +524,7 @@ impl<C: Content> Core<C> {
         if u64::from(part.end - part.first) < self.page_sectors.get() {
             return Ok(());
         }
+        self.pending.flash_time.serve(part.stream);
         self.content.trim(executor.serving(), part.lpn);
         if let Some(home) = self.alloc.locate(part.lpn) {
             let (ftl, mut sink) = self.sink(now_ns, executor);

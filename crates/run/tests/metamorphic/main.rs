@@ -13,8 +13,9 @@ use serde_json::Value;
 /// A setting, as on the command line.
 type Setting = (&'static str, &'static str);
 
-/// Reads, writes, TRIMs and flushes of all sizes at all alignments, with times.
-const MIXED: &str = "random:span=4MiB,size=512B|4KiB|12KiB|40KiB:0.4,align=512,count=1200,write=0.6,trim=0.05,flush=0.02,rate=2000";
+/// Reads, writes, TRIMs and flushes of all sizes at all alignments, with times, of two tenants.
+const MIXED: &str = "random:span=4MiB,size=512B|4KiB|12KiB|40KiB:0.4,align=512,count=800,write=0.6,trim=0.05,flush=0.02,rate=1500; \
+                     random:span=4MiB,size=512B|4KiB|12KiB:0.4,align=512,count=400,write=0.6,trim=0.05,rate=700,seed=2";
 
 /// A drive of the default shape, small and full, so that it collects.
 const SMALL: [Setting; 3] = [("capacity", "4MiB"), ("pages_per_block", "8"), ("precondition", "full")];
@@ -22,7 +23,10 @@ const SMALL: [Setting; 3] = [("capacity", "4MiB"), ("pages_per_block", "8"), ("p
 /// The result of a run without what depends on the machine, repeats the input or is the drive's shape; and the engine.
 fn result_and_engine(settings: &[Setting], workload: &str) -> Result<(Value, Value), Error> {
     let run = RunSpec {
-        workloads: vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }],
+        workloads: workload
+            .split("; ")
+            .map(|spec| WorkloadSpec { spec: spec.into(), ..WorkloadSpec::default() })
+            .collect(),
         overrides: settings
             .iter()
             .map(|(key, value)| ((*key).into(), Value::String((*value).into())))

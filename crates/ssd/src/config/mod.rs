@@ -190,11 +190,12 @@ impl Config {
 
     /// The first reason why busy-until times would not be exact for this drive, if there is one.
     pub fn needs_events(&self) -> Option<&'static str> {
-        let one_at_a_time = matches!(&self.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
+        let one_at_a_time = self.host.is_one_at_a_time();
         if self.chips * self.dies > 1 && !self.bus_is_free() {
             return Some("dies that share a channel are granted its bus in the order of their requests");
         }
-        self.sched.needs_events().or_else(|| self.alloc.needs_events()).or_else(|| {
+        let of_policies = self.sched.needs_events().or_else(|| self.alloc.needs_events());
+        of_policies.or_else(|| self.host.needs_events()).or_else(|| {
             let overtaken = self.buffer.bytes.0 > 0 && !one_at_a_time;
             overtaken.then_some("with a write buffer, reads overtake writes that wait for room in it")
         })

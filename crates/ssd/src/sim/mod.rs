@@ -16,10 +16,11 @@ use crate::core::{AHEAD, Core};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
+use crate::host::Arbiter;
 use crate::nand::Probe;
 use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::power::{self, Baseline};
-use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
+use crate::stats::{Completion, Counters, FlashTime, LatencyParts, Stats, Times};
 
 use event::EventDrive;
 use ledger::Ledger;
@@ -28,6 +29,9 @@ use timeline::TimelineDrive;
 
 /// Sectors of flash that verification can keep track of: 128 TiB of them.
 const MOST_VERIFIED_SECTORS: u64 = 1 << 38;
+
+/// In a closed loop a request enters when there is a place, whichever it is.
+const WHICHEVER: Request = Request { time_ns: 0, lba: 0, sectors: 0, stream: 0, op: Op::Flush };
 
 /// How to run, as opposed to what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +69,7 @@ trait State {
     fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError>;
     fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError>;
     fn counters(&self) -> &Counters;
+    fn flash_time(&self) -> &FlashTime;
     fn forget_counts(&mut self);
     fn begin_journal(&mut self) -> Baseline;
     fn geometry(&self) -> &Geometry;
@@ -75,6 +80,8 @@ trait State {
 /// A simulated drive and its host.
 pub struct Simulation {
     drive: Box<dyn Drive>,
+    /// Says whose request comes next in a closed loop, if anyone does.
+    arbiter: Option<Arbiter>,
 }
 
 impl Simulation {
@@ -100,7 +107,7 @@ impl Simulation {
         } else {
             build(config, options, |_| Unchecked, Off)?
         };
-        let mut simulation = Self { drive };
+        let mut simulation = Self { drive, arbiter: config.host.arbiter_of_closed_loop() };
         if options.latency_parts {
             simulation.drive.ledger_mut().parts = Some(LatencyParts::default());
             simulation.drive.keep_parts();
@@ -111,6 +118,31 @@ impl Simulation {
     /// Serves requests, in order. Times of an open loop must not go back.
     pub fn serve(&mut self, requests: &[Request]) -> Result<(), RunError> {
         self.drive.serve(requests)
+    }
+
+    /// Whether the host of a closed loop says whose request comes next: the caller then asks [`Simulation::next_stream`] before
+    /// each request, and serves that one.
+    pub fn arbitrates(&self) -> bool {
+        self.arbiter.is_some()
+    }
+
+    /// Whether [`Simulation::next_stream`] depends on what the drive did for the requests before: each is then to be served
+    /// before it is asked again. Otherwise it may be asked ahead.
+    pub fn arbitrates_by_flash_time(&self) -> bool {
+        self.arbiter.as_ref().is_some_and(Arbiter::heeds_flash_time)
+    }
+
+    /// Whose request comes next, of the streams that have one (`has_next`, by stream); `None` if none has, or nobody arbitrates.
+    pub fn next_stream(&mut self, has_next: &[bool]) -> Result<Option<u16>, RunError> {
+        let Some(arbiter) = &mut self.arbiter else { return Ok(None) };
+        if arbiter.heeds_flash_time() && has_next.contains(&true) {
+            self.drive.enter(&WHICHEVER)?;
+        }
+        let flash_time = self.drive.state().flash_time();
+        for (stream, has_next) in has_next.iter().enumerate() {
+            arbiter.set_waiting(stream, *has_next, flash_time);
+        }
+        Ok(arbiter.pick(flash_time).map(|stream| stream as u16))
     }
 
     /// Lets everything under way end. To be called once, after the last request.
@@ -193,7 +225,7 @@ impl Simulation {
     /// A second simulation in the same state. Maps are shared until one side writes them, so this is cheap.
     #[must_use]
     pub fn snapshot(&mut self) -> Self {
-        Self { drive: self.drive.snapshot() }
+        Self { drive: self.drive.snapshot(), arbiter: self.arbiter.clone() }
     }
 }
 
@@ -264,8 +296,12 @@ impl<C: Content> State for Core<C> {
         &self.counters
     }
 
+    fn flash_time(&self) -> &FlashTime {
+        Core::flash_time(self)
+    }
+
     fn forget_counts(&mut self) {
-        self.counters = Counters::default();
+        Core::forget_counts(self);
     }
 
     fn begin_journal(&mut self) -> Baseline {

@@ -3,10 +3,12 @@
 //! Everything is an integer until it is reported, so that the order of summation can't change a result.
 
 mod collections;
+mod flash_time;
 mod latency;
 mod parts;
 
 pub use collections::Collections;
+pub(crate) use flash_time::FlashTime;
 pub use latency::{Latencies, LatencySummary};
 pub(crate) use parts::{Cause, Spent};
 pub use parts::{LatencyParts, Parts, SchedCounts};
@@ -207,6 +209,8 @@ pub struct Times {
     pub dies: Vec<DieTime>,
     /// Of each channel's bus.
     pub buses: Vec<DieTime>,
+    /// Flash time of each tenant (see [`Stats::flash_ns`]).
+    pub flash_ns: Vec<u64>,
     /// Of a drive whose units go on together.
     pub lock_step: Option<LockStepTimes>,
 }
@@ -273,6 +277,9 @@ pub struct Stats {
     pub dies: Vec<DieTime>,
     /// Time of each channel's bus by purpose.
     pub buses: Vec<DieTime>,
+    /// Flash time of each tenant, by number, ns: how long the commands made for it hold their dies, collections that its
+    /// writes bring about included. A command over several planes is that of its first page's tenant.
+    pub flash_ns: Vec<u64>,
     /// Data blocks merged in each collection.
     pub collections: Collections,
     /// Of a drive whose units go on together.
