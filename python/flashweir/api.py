@@ -11,6 +11,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError
+from flashweir.allocators import Allocator, as_native
 from flashweir.result import Result, Section
 from flashweir.settings import flat
 
@@ -35,6 +36,8 @@ def simulate(
     skip_bad: int = 0,
     wrap: bool = False,
     warmup: str | None = None,
+    allocator: Allocator | str | None = None,
+    windows: bool = False,
     progress: Progress | None = None,
     set: Mapping[str, object] | None = None,
     **overrides: object,
@@ -65,6 +68,10 @@ def simulate(
         wrap: folds addresses beyond the drive into it, instead of refusing them.
         warmup: how to find the warm-up that the result leaves out: `"mser-5"`, `"steady"` or `"requests=N"` (see
             docs/concepts/warm-up.md). The result then has `warmup`, what was removed, and `series`.
+        allocator: who gets which channels, for `tenants.channels=external`, which it implies: a function that is called
+            once a window with its features and returns channels by tenant, or `"FILE.py:FUNCTION"` (see
+            docs/guide/allocators.md).
+        windows: adds to `allocation` what each window of requests had and which channels its tenants were given.
         progress: is called up to ten times a second with `phase` ("precondition" or "run"), `done`, `total` (None
             for traces), `fraction` (how much of the phase is done; None for pipes) and `elapsed_s`. Returning False
             stops the run.
@@ -86,14 +93,18 @@ def simulate(
     log: Path | None = None
     if requests:
         log = scratch / "requests.parquet" if requests is True else Path(requests)
+    chosen = {**flat(set or {}), **flat({k.replace("__", "."): v for k, v in overrides.items()})}
+    if allocator is not None:
+        chosen.setdefault("tenants.channels", "external")
     try:
         spec = {
             "workloads": _workloads(workload),
             "device": _device(device, scratch),
-            "overrides": {**flat(set or {}), **flat({k.replace("__", "."): v for k, v in overrides.items()})},
+            "overrides": chosen,
             "seed": seed,
             "verify": verify,
             "latency_parts": latency_parts,
+            "windows": windows,
             "requests": str(log) if log else None,
             "timeline": timeline and os.fspath(timeline),
             "activity": activity,
@@ -104,7 +115,8 @@ def simulate(
             "wrap": wrap,
             "warmup": warmup,
         }
-        text = _native.simulate(_dump(spec), _parsed(progress))
+        native = None if allocator is None else as_native(allocator)
+        text = _native.simulate(_dump(spec), _parsed(progress), None, native)
         result = Result(text, log)
     except BaseException:
         shutil.rmtree(scratch)

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod allocator;
 mod error;
 mod plan;
 mod power;
@@ -19,6 +20,7 @@ mod warmup;
 mod watch;
 mod workload;
 
+pub use allocator::Decide;
 pub use error::{Error, ErrorKind};
 pub use plan::plan;
 pub use progress::{Phase, Progress};

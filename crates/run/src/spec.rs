@@ -17,6 +17,7 @@ use crate::error::Error;
 /// A run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that a run may do or not")]
 pub struct RunSpec {
     /// The workloads; each is a stream.
     pub workloads: Vec<WorkloadSpec>,
@@ -30,6 +31,8 @@ pub struct RunSpec {
     pub verify: bool,
     /// Keep account of where latencies go.
     pub latency_parts: bool,
+    /// Say what each window of requests had and which channels its tenants were given.
+    pub windows: bool,
     /// Where to write the log of requests.
     pub requests: Option<PathBuf>,
     /// Where to write the timeline.

@@ -154,6 +154,17 @@ impl Workloads {
         Ok(())
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> u16 {
+        // More were refused when they were opened.
+        u16::try_from(self.sources.len()).unwrap_or(u16::MAX)
+    }
+
+    /// Their names, by stream.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.descriptions.iter().map(|description| description.name.clone()).collect()
+    }
+
     /// Refuses generators that reach beyond the drive, before anything runs. Traces are checked request by request.
     pub(crate) fn check_spans(&self, geometry: &Geometry) -> Result<(), Error> {
         self.specs.iter().flatten().try_for_each(|spec| check_span(spec, geometry))

@@ -54,6 +54,15 @@ def simulate(
         str | None,
         typer.Option("--warmup", metavar="METHOD", help="Leave out the warm-up: mser-5, steady or requests=N."),
     ] = None,
+    allocator: Annotated[
+        str | None,
+        typer.Option(
+            "--allocator", metavar="FILE.py:FUNCTION", help="Who gets which channels: asked once a window of requests."
+        ),
+    ] = None,
+    windows: Annotated[
+        bool, typer.Option("--windows", help="Add each window of requests, and its channels, to the result.")
+    ] = False,
     streams: Annotated[
         list[str] | None,
         typer.Option("--workload", metavar="NAME=SPEC", help="A named stream; may be repeated."),
@@ -81,6 +90,8 @@ def simulate(
             skip_bad=skip_bad,
             wrap=wrap,
             warmup=warmup,
+            allocator=allocator,
+            windows=windows,
             progress=progress,
             set=overrides,
         )

@@ -49,6 +49,14 @@ impl Pending {
         self.grouping
     }
 
+    /// A command is made: it is charged to the tenant whose turn it is, if it takes any time.
+    #[inline]
+    pub(super) fn charge(&mut self, command: &Command, executor: &impl Executor) {
+        if executor.takes_time() {
+            self.flash_time.charge(command);
+        }
+    }
+
     /// Tags that go with the tag of another one's command: that tag, then its companion. Cleared by the call.
     pub(super) fn take_companions(&mut self) -> Vec<(u32, u32)> {
         std::mem::take(&mut self.companions)
@@ -70,7 +78,7 @@ impl Pending {
                 executor.touches(unit, ppn);
             }
             content.handed(&command, 1 << plane);
-            self.flash_time.charge(&command);
+            self.charge(&command, executor);
             executor.submit(now_ns, command);
             return;
         }
@@ -129,7 +137,9 @@ impl Pending {
             executor.serve(request);
             content.handed(&command, planes);
             self.flash_time.serve(tenant);
-            self.flash_time.charge(&command);
+            if executor.takes_time() {
+                self.flash_time.charge(&command);
+            }
             executor.submit(now_ns, command);
         }
         executor.serve(serving);

@@ -75,11 +75,6 @@ impl HostConfig {
         }
     }
 
-    /// Whether a request only enters when the one before it has ended.
-    pub(crate) fn is_one_at_a_time(&self) -> bool {
-        self.most_under_way() == 1
-    }
-
     /// Why it can't do with busy-until times, if it can't.
     pub(crate) fn needs_events(&self) -> Option<&'static str> {
         self.slots().map(|_| "a request that waits for a slot enters when another one ends")

@@ -33,12 +33,14 @@ impl FlashTime {
     #[cold]
     #[inline(never)]
     fn change(&mut self, tenant: u16) {
-        let last = usize::from(self.tenant);
+        let last = usize::from(std::mem::replace(&mut self.tenant, tenant));
+        if self.turn_ns == 0 {
+            return;
+        }
         if last >= self.before_ns.len() {
             self.before_ns.resize(last + 1, 0);
         }
         self.before_ns[last] += std::mem::take(&mut self.turn_ns);
-        self.tenant = tenant;
     }
 
     /// A command is made.
@@ -53,10 +55,10 @@ impl FlashTime {
         self.before_ns.get(tenant).copied().unwrap_or(0) + turn_ns
     }
 
-    /// The same of all tenants, by number.
+    /// The same of all tenants, by number, up to the last one that was charged.
     pub(crate) fn all(&self) -> Vec<u64> {
-        let tenants = self.before_ns.len().max(usize::from(self.tenant) + 1);
-        (0..tenants).map(|tenant| self.of(tenant)).collect()
+        let open = if self.turn_ns > 0 { usize::from(self.tenant) + 1 } else { 0 };
+        (0..self.before_ns.len().max(open)).map(|tenant| self.of(tenant)).collect()
     }
 
     /// Forgets what was charged.
@@ -79,10 +81,10 @@ mod tests {
     #[test]
     fn every_command_is_charged_to_the_tenant_whose_turn_it_is() {
         let mut time = FlashTime::default();
-        assert_eq!(time.all(), [0]);
+        assert_eq!(time.all(), [0; 0]);
         time.charge(&command(1, 2, 4));
         time.serve(3);
-        assert_eq!(time.all(), [7, 0, 0, 0]);
+        assert_eq!(time.all(), [7]);
         time.charge(&command(0, 0, 10));
         time.serve(0);
         time.charge(&command(5, 0, 0));
@@ -92,6 +94,8 @@ mod tests {
         assert_eq!(time.all(), [12, 0, 0, 11]);
         assert_eq!((time.of(0), time.of(1), time.of(3), time.of(9)), (12, 0, 11, 0));
         time.forget();
-        assert_eq!(time.all(), [0]);
+        time.serve(u16::MAX);
+        time.serve(0);
+        assert_eq!(time.all(), [0; 0]);
     }
 }

@@ -278,7 +278,8 @@ pub struct Stats {
     /// Time of each channel's bus by purpose.
     pub buses: Vec<DieTime>,
     /// Flash time of each tenant, by number, ns: how long the commands made for it hold their dies, collections that its
-    /// writes bring about included. A command over several planes is that of its first page's tenant.
+    /// writes bring about included. A command over several planes is that of its first page's tenant. Tenants at the end that were never
+    /// charged are left out.
     pub flash_ns: Vec<u64>,
     /// Data blocks merged in each collection.
     pub collections: Collections,

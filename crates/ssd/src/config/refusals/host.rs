@@ -3,7 +3,7 @@
 use super::Refusal;
 use crate::host::{Arbitration, HostMode};
 
-pub(super) const HOST: [Refusal; 3] = [
+pub(super) const HOST: [Refusal; 4] = [
     Refusal {
         keys: "host.slots",
         reason: "expected none, or 1 to 1000000 requests that the drive takes at once",
@@ -23,6 +23,15 @@ pub(super) const HOST: [Refusal; 3] = [
         applies: |config| {
             let weighs = matches!(config.host.arbitration, Arbitration::Weighted | Arbitration::Fair);
             !weighs && !config.host.weights.are_equal()
+        },
+    },
+    Refusal {
+        keys: "host.arbitration=fair, host.mode=closed, tenants.channels",
+        reason: "whose request comes next depends on what those before cost, but a window is held back until it is complete: \
+                 use weighted or round-robin, or host.mode=open with host.slots",
+        applies: |config| {
+            let asks = matches!(config.host.mode, HostMode::Closed(_));
+            asks && config.host.arbitration == Arbitration::Fair && config.tenants.holds_back()
         },
     },
 ];
