@@ -14,9 +14,9 @@ from flashweir._native import ConfigError
 from flashweir.allocators import Allocator, as_native
 from flashweir.result import Result, Section
 from flashweir.settings import flat
+from flashweir.tenants import AnyPath, Tenant, tenant
 
-AnyPath = str | os.PathLike[str]
-Workload = AnyPath | Mapping[str, AnyPath] | Sequence[AnyPath]
+Workload = AnyPath | Mapping[str, Tenant] | Sequence[AnyPath]
 Progress = Callable[[dict[str, Any]], bool | None]
 
 
@@ -38,6 +38,7 @@ def simulate(
     warmup: str | None = None,
     allocator: Allocator | str | None = None,
     windows: bool = False,
+    alone: bool = False,
     progress: Progress | None = None,
     set: Mapping[str, object] | None = None,
     **overrides: object,
@@ -47,8 +48,10 @@ def simulate(
     The GIL is released while the drive runs; Ctrl-C stops it.
 
     Args:
-        workload: a trace file or a generator spec such as `"random:span=1GiB,count=100000"`; a mapping of names to
-            such makes streams, and so does a sequence.
+        workload: a trace file, a generator spec such as `"random:span=1GiB,count=100000"`, or `"mix:FILE"`; a mapping
+            of names to traces and generators makes streams, and so does a sequence. One may be a mapping too, with its
+            `workload` and options: `{"web": {"workload": "a.csv", "time_scale": "1/100"}, "db": "random:rate=100"}`
+            (docs/reference/mix.md).
         device: a preset's name, the path of a TOML or JSON file, or a configuration as a mapping (such as
             `Result.config`). `None` is the default drive.
         seed: replaces every seed that the workload and the drive draw from.
@@ -72,9 +75,11 @@ def simulate(
             once a window with its features and returns channels by tenant, or `"FILE.py:FUNCTION"` (see
             docs/guide/allocators.md).
         windows: adds to `allocation` what each window of requests had and which channels its tenants were given.
-        progress: is called up to ten times a second with `phase` ("precondition" or "run"), `done`, `total` (None
-            for traces), `fraction` (how much of the phase is done; None for pipes) and `elapsed_s`. Returning False
-            stops the run.
+        alone: runs each of several streams alone, too, on the same preconditioned drive, and adds to the result how
+            it fares there (`alone_latency_us`), its `slowdown` among the others, and their `fairness`.
+        progress: is called up to ten times a second with `phase` ("precondition", "run", or "alone", then with the
+            name of the `tenant`), `done`, `total` (None for traces), `fraction` (how much of the phase is done; None
+            for pipes) and `elapsed_s`. Returning False stops the run.
         set: keys of the drive by their dotted names: `{"gc.victim": "fifo", "page": "16KiB"}`. Sizes and times may
             be text.
         overrides: the same as keyword arguments: `channels=4`, `gc={"victim": "fifo"}`, `gc__victim="fifo"`.
@@ -114,6 +119,7 @@ def simulate(
             "skip_bad": skip_bad,
             "wrap": wrap,
             "warmup": warmup,
+            "alone": alone,
         }
         native = None if allocator is None else as_native(allocator)
         text = _native.simulate(_dump(spec), _parsed(progress), None, native)
@@ -151,6 +157,8 @@ def trace_info(
     progress: Progress | None = None,
 ) -> Section:
     """Reads a whole trace and says what it holds: format and what was assumed, counts, sizes, span, duration.
+
+    Of `mix:FILE` it says how many requests each tenant and all together have, and when (docs/reference/mix.md).
 
     `progress` is that of `simulate`, with the phase "trace". Ctrl-C stops the reading.
 
@@ -204,12 +212,12 @@ def _parsed(progress: Progress | None) -> Callable[[str], bool | None] | None:
     return None if progress is None else lambda state: progress(json.loads(state))
 
 
-def _workloads(workload: Workload) -> list[dict[str, str | None]]:
+def _workloads(workload: Workload) -> list[dict[str, Any]]:
     if isinstance(workload, (str, os.PathLike)):
-        return [{"name": None, "spec": os.fspath(workload)}]
+        return [tenant(None, workload, "workload")]
     if isinstance(workload, Mapping):
-        return [{"name": str(name), "spec": os.fspath(spec)} for name, spec in workload.items()]
-    return [{"name": None, "spec": os.fspath(spec)} for spec in workload]
+        return [tenant(str(name), given, f"workload {name}") for name, given in workload.items()]
+    return [tenant(None, given, "workload") for given in workload]
 
 
 def _device(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> str | None:

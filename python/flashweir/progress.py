@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 # A run that is over sooner needs no bar.
 PATIENCE_S = 2.0
 
-_LABELS = {"precondition": "preconditioning", "run": "running", "trace": "trace"}
+_LABELS = {"precondition": "preconditioning", "run": "running", "alone": "running alone", "trace": "trace"}
 
 
 class ProgressBar:
@@ -32,6 +32,9 @@ class ProgressBar:
     def update(self, state: dict[str, Any]) -> bool:
         """Draws `state`: `phase`, `done`, `fraction` (or None) and `elapsed_s`. Never stops the work."""
         phase, done, fraction = str(state["phase"]), state["done"], state["fraction"]
+        label = _LABELS.get(phase, phase)
+        if "tenant" in state:
+            phase, label = f"{phase} {state['tenant']}", f"{label}: {state['tenant']}"
         if phase != self._phase:
             self._began = (state["elapsed_s"], done) if self._phase else (0.0, 0)
             self._phase = phase
@@ -40,7 +43,10 @@ class ProgressBar:
         if self._bar is None:
             return True
         if phase not in self._tasks:
-            self._tasks[phase] = self._bar.add_task(_LABELS.get(phase, phase), total=None, rate="")
+            # Of many tenants only the last is drawn.
+            for other in [name for name in self._tasks if "tenant" in state and name.startswith("alone ")]:
+                self._bar.remove_task(self._tasks.pop(other))
+            self._tasks[phase] = self._bar.add_task(label, total=None, rate="")
         seconds = state["elapsed_s"] - self._began[0]
         rate = f"{(done - self._began[1]) / seconds:,.0f}/s" if seconds > 0 else ""
         total = None if fraction is None else 1.0

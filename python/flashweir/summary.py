@@ -16,6 +16,8 @@ _LARGE = 10_000
 _SCHED = (("passed", "passed"), ("suspensions", "suspended"), ("preemptions", "made way"))
 # Latencies from here on are shown in a larger unit.
 _MANY_US = 1e6
+# Tenants in the table.
+_MOST_TENANTS = 20
 _PERCENTILES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 
@@ -28,10 +30,20 @@ def print_result(result: Mapping[str, Any], console: Console) -> None:
         console.print()
         console.print(_latency_table(served))
         console.print()
+    streams = result.get("streams") or {}
+    if len(streams) > 1 and all("requests" in stream for stream in streams.values()):
+        console.print(_tenant_table(streams))
+        console.print()
     if parts := parts_of(result):
         console.print(_parts_table(parts))
         console.print()
-    lines = [*_flash_lines(result), *_sched_lines(result), *_wear_lines(result), *_power_lines(result)]
+    lines = [
+        *_fairness_lines(result),
+        *_flash_lines(result),
+        *_sched_lines(result),
+        *_wear_lines(result),
+        *_power_lines(result),
+    ]
     width = max((len(label) for label, _ in lines), default=0)
     for label, text in lines:
         console.print(f"{label:<{width}}  {text}", highlight=False, markup=False)
@@ -87,6 +99,46 @@ def _latency_table(latencies: Mapping[str, Mapping[str, Any]]) -> Table:
         numbers = (row.get(name) for name in columns)
         table.add_row(_escape(operation), *(_number(None if n is None else n / divisor) for n in numbers))
     return table
+
+
+def _tenant_table(streams: Mapping[str, Mapping[str, Any]]) -> Table:
+    """A row a tenant: what it did, how long it waited, and how much longer than alone if that is known."""
+    shown = list(streams.items())[:_MOST_TENANTS]
+
+    def latency(stream: Mapping[str, Any], operation: str, key: str) -> float | None:
+        return ((stream["latency_us"].get(operation) or {}).get(key)) or None
+
+    columns = [(op, key) for op in ("read", "write") for key in ("mean", "p99")]
+    unit, divisor = _unit(value for _, one in shown for column in columns if (value := latency(one, *column)))
+    slower = any(stream.get("slowdown") for _, stream in shown)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column(f"tenant, {unit}", no_wrap=True, max_width=16)
+    heads = [
+        "requests",
+        *(op if key == "mean" else key for op, key in columns),
+        "MiB/s",
+        *(["slower"] if slower else []),
+    ]
+    for head in heads:
+        table.add_column(head, justify="right")
+    for name, stream in shown:
+        values = (latency(stream, *column) for column in columns)
+        cells = [f"{stream['requests']:,}", *(_number(None if v is None else v / divisor) for v in values)]
+        cells.append(_number(stream.get("bandwidth_mib_s")))
+        if slower:
+            factor = (stream.get("slowdown") or {}).get("all")
+            cells.append("-" if factor is None else f"{factor:,.2f} x")
+        table.add_row(_escape(name), *cells)
+    if len(streams) > len(shown):
+        table.add_row(f"and {len(streams) - len(shown):,} more", *("" for _ in heads))
+    return table
+
+
+def _fairness_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    fairness = result.get("fairness")
+    if len(result.get("streams") or {}) > 1 and fairness and fairness.get("jain") is not None:
+        slowest = f"at most {fairness['max_slowdown']:,.2f} times slower than alone"
+        yield "fairness (Jain)", f"{fairness['jain']:.3f}, {slowest}"
 
 
 def _unit(latencies_us: Iterable[float]) -> tuple[str, float]:

@@ -60,7 +60,7 @@ def test_files_are_relative_to_the_one_that_names_them(tmp_path: Path) -> None:
     write(tmp_path, "lib/base.toml", 'device = "drive.json"\nworkloads = ["t.csv"]\naxes = { channels = [1] }\n')
     spec = write(tmp_path, "spec.toml", 'include = "lib/base.toml"\n')
     assert load(spec).device == str(tmp_path / "lib" / "drive.json")
-    assert list(load(spec).workloads.values()) == [{None: str(tmp_path / "lib" / "t.csv")}]
+    assert list(load(spec).workloads.values()) == [{None: {"name": None, "spec": str(tmp_path / "lib" / "t.csv")}}]
 
 
 def test_only_picks_values_in_its_order(tmp_path: Path) -> None:

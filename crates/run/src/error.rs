@@ -46,7 +46,7 @@ pub enum Error {
     #[error("stopped while {doing}: {progress} done; nothing was written")]
     Cancelled {
         /// What was being done, in words.
-        doing: &'static str,
+        doing: String,
         /// How much of it was done, in words.
         progress: String,
     },

@@ -4,7 +4,9 @@
 
 mod activity;
 mod allocator;
+mod alone;
 mod error;
+mod mix;
 mod plan;
 mod power;
 mod progress;
@@ -13,6 +15,7 @@ pub mod requests;
 mod result;
 mod simulate;
 mod spec;
+mod tenant;
 pub mod timeline;
 mod tools;
 mod traces;
@@ -25,7 +28,8 @@ pub use error::{Error, ErrorKind};
 pub use plan::plan;
 pub use progress::{Phase, Progress};
 pub use simulate::{simulate, simulate_sharing};
-pub use spec::{RunSpec, TraceOptions, WorkloadSpec};
+pub use spec::{RunSpec, TraceOptions};
+pub use tenant::WorkloadSpec;
 pub use tools::{presets, refusals, schema, trace_convert, trace_generate, trace_info};
 pub use traces::Traces;
 

@@ -6,13 +6,14 @@ use flashweir_ssd::config::Precondition;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::{Config, Geometry};
 use flashweir_trace::SECTOR_BYTES;
-use flashweir_trace::generate::Spec;
 use serde_json::{Value, json};
 
 use crate::activity::Window;
+use crate::alone;
 use crate::error::Error;
 use crate::power;
-use crate::spec::{RunSpec, WorkloadSpec};
+use crate::simulate::check_times;
+use crate::spec::RunSpec;
 use crate::warmup::Method;
 use crate::workload;
 
@@ -35,31 +36,44 @@ const TOUCH_BYTES: u64 = 64 << 10;
 pub fn plan(run: &RunSpec) -> Result<Value, Error> {
     let config = run.config()?;
     let geometry = Geometry::new(&config)?;
-    let options = run.trace_options();
-    options.parse()?;
+    let run = &run.expanded(Some(&geometry))?;
+    run.trace_options().parse()?;
+    check_times(run, &config)?;
     let mut workloads = Vec::new();
     let mut requests = Some(0u64);
     let mut pages = Some(0u64);
     let mut generated = false;
     for (stream, workload) in (0u64..).zip(&run.workloads) {
-        let Some(spec) = generator(workload, run.seed.map(|seed| seed.wrapping_add(stream)))? else {
+        let name = workload::name_of(workload, stream, run.workloads.len());
+        let shape = workload::parse_shape(workload, &name)?;
+        let spec = workload::generator(workload, run.seed.map(|seed| seed.wrapping_add(stream)))?;
+        let named = |error: Error| error.of(&format!("workload {name}"));
+        if shape.volume_sectors.is_some() || spec.is_none() {
+            workload::check_place(None, &shape, &geometry, run.wrap).map_err(named)?;
+        }
+        let mut told = json!({"name": workload.name, "spec": workload.spec, "options": workload.options()});
+        if let Some(spec) = spec {
+            generated = true;
+            workload::check_generated(workload, &spec).map_err(named)?;
+            workload::check_place(Some(&spec), &shape, &geometry, run.wrap)?;
+            let count = spec.count().min(shape.limit.unwrap_or(u64::MAX));
+            let most = count.saturating_mul(u64::from(spec.largest_sectors() / geometry.page_sectors) + 1);
+            requests = requests.filter(|_| shape.ops.is_none()).map(|sum| sum.saturating_add(count));
+            pages = pages.map(|sum| sum.saturating_add(most));
+            told["workload"] = json!(spec.canonical());
+        } else {
             let path = Path::new(&workload.spec);
             path.metadata().map_err(|source| Error::DeviceFile { path: path.into(), source })?;
-            workloads.push(json!({"name": workload.name, "path": workload.spec}));
             (requests, pages) = (None, None);
-            continue;
-        };
-        generated = true;
-        if !run.wrap {
-            workload::check_span(&spec, &geometry)?;
+            told["path"] = json!(workload.spec);
         }
-        let more = spec.count().saturating_mul(u64::from(spec.largest_sectors() / geometry.page_sectors) + 1);
-        requests = requests.map(|sum| sum.saturating_add(spec.count()));
-        pages = pages.map(|sum| sum.saturating_add(more));
-        workloads.push(json!({"name": workload.name, "workload": spec.canonical()}));
+        workloads.push(told);
     }
     Window::parse(run.activity.as_ref())?;
     power::parse(run.power_cut.as_ref())?;
+    alone::check(run)?;
+    // While all run together, the drive is kept as each will find it alone.
+    let drives = if run.alone && run.workloads.len() > 1 { 2 } else { 1 };
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     if let (Some(method), Some(count)) = (method, requests) {
         method.check(count)?;
@@ -73,22 +87,11 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         "pages": pages,
         "logical_pages": geometry.logical_pages,
         "physical_pages": geometry.physical_pages(),
-        "memory_bytes": memory_bytes(&config, &geometry, pages, run.verify) + journal,
+        "memory_bytes": drives * memory_bytes(&config, &geometry, pages, run.verify) + journal,
+        "alone": if drives > 1 { run.workloads.len() } else { 0 },
         "engine": config.engine_name(),
         "seed": run.seed.unwrap_or(1),
         "seeded": generated || config.draws(),
-    }))
-}
-
-/// The generator that a workload is, with the seed of the run; none if it is a trace.
-fn generator(workload: &WorkloadSpec, seed: Option<u64>) -> Result<Option<Spec>, Error> {
-    if Path::new(&workload.spec).exists() || !Spec::is_spec(&workload.spec) {
-        return Ok(None);
-    }
-    let spec = Spec::parse(&workload.spec)?;
-    Ok(Some(match seed {
-        Some(seed) => spec.with_seed(seed),
-        None => spec,
     }))
 }
 

@@ -17,6 +17,8 @@ pub enum Phase {
     Precondition,
     /// Serving the workload.
     Run,
+    /// Serving one tenant of the workload alone.
+    Alone,
     /// Reading, converting or writing a trace.
     Trace,
 }
@@ -27,16 +29,20 @@ impl Phase {
         match self {
             Phase::Precondition => ("preconditioning", "pages"),
             Phase::Run => ("running", "requests"),
+            Phase::Alone => ("running alone", "requests"),
             Phase::Trace => ("going through the trace", "requests"),
         }
     }
 }
 
 /// How far the work is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Progress {
     /// What is being done.
     pub phase: Phase,
+    /// The tenant that runs alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// Pages written in preconditioning, else requests.
     pub done: u64,
     /// Of how many, if that is known.
@@ -53,12 +59,21 @@ pub(crate) struct Reporter<'a> {
     call: &'a mut dyn FnMut(&Progress) -> bool,
     started: Instant,
     last: Instant,
+    tenant: Option<String>,
+    /// Whether the next report is told at once.
+    news: bool,
 }
 
 impl<'a> Reporter<'a> {
     /// Reports to `call` on work that began at `started`.
     pub(crate) fn new(call: &'a mut dyn FnMut(&Progress) -> bool, started: Instant) -> Self {
-        Self { call, started, last: started }
+        Self { call, started, last: started, tenant: None, news: false }
+    }
+
+    /// What comes is about one tenant, which is told at once, or about all again.
+    pub(crate) fn is_about(&mut self, tenant: Option<&str>) {
+        self.tenant = tenant.map(str::to_owned);
+        self.news = tenant.is_some();
     }
 
     /// Reports that `done` of `total` is done.
@@ -80,12 +95,12 @@ impl<'a> Reporter<'a> {
         fraction: Option<f64>,
     ) -> Result<(), Error> {
         let now = Instant::now();
-        if now - self.last < PROGRESS_EVERY {
+        if now - self.last < PROGRESS_EVERY && !self.news {
             return Ok(());
         }
-        self.last = now;
+        (self.last, self.news) = (now, false);
         let elapsed_s = (now - self.started).as_secs_f64();
-        if (self.call)(&Progress { phase, done, total, fraction, elapsed_s }) {
+        if (self.call)(&Progress { phase, tenant: self.tenant.clone(), done, total, fraction, elapsed_s }) {
             return Ok(());
         }
         let (doing, unit) = phase.words();
@@ -93,6 +108,10 @@ impl<'a> Reporter<'a> {
             (Some(total), _) => format!("{done} of {total} {unit}"),
             (None, Some(fraction)) => format!("{done} {unit}, {:.0}% of the file,", fraction * 100.0),
             (None, None) => format!("{done} {unit}"),
+        };
+        let doing = match &self.tenant {
+            None => doing.to_owned(),
+            Some(tenant) => format!("{doing} ({tenant})"),
         };
         Err(Error::Cancelled { doing, progress })
     }

@@ -10,6 +10,7 @@ use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Map, Value, json};
 
 use crate::VERSION;
+use crate::alone::{self, Alone};
 use crate::spec::RunSpec;
 use crate::warmup::Outcome;
 use crate::workload::Description;
@@ -21,6 +22,10 @@ pub(crate) struct Measured<'a> {
     pub(crate) seed: u64,
     pub(crate) workloads: Vec<Description>,
     pub(crate) simulation: &'a Simulation,
+    /// What was counted, without the warm-up.
+    pub(crate) stats: Stats,
+    /// What the tenants' runs alone left behind, if there were any.
+    pub(crate) alone: Option<Alone>,
     /// What is left of the run when its warm-up is removed.
     pub(crate) warmup: Option<Outcome>,
     pub(crate) capacities: u64,
@@ -31,10 +36,7 @@ pub(crate) struct Measured<'a> {
 
 /// The JSON object.
 pub(crate) fn build(measured: &Measured<'_>) -> Value {
-    let stats = match &measured.warmup {
-        None => measured.simulation.stats(),
-        Some(warmup) => warmup.rest.clone(),
-    };
+    let stats = &measured.stats;
     let geometry = measured.simulation.geometry();
     let counters = &stats.counters;
     let flash = counters.flash();
@@ -53,11 +55,12 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "precondition_wall_s": measured.precondition_wall.as_secs_f64(),
         "iops": ratio(requests as f64, seconds),
         "bandwidth_mib_s": ratio(moved as f64 / (1 << 20) as f64, seconds),
-        "latency_us": latencies(&stats, None),
-        "latency_histogram_ns": histograms(&stats, None),
-        "latency_parts_us": parts(&stats),
-        "sched": sched(&stats),
-        "streams": streams(&stats, &measured.workloads),
+        "latency_us": latencies(stats, None),
+        "latency_histogram_ns": histograms(stats, None),
+        "latency_parts_us": parts(stats),
+        "sched": sched(stats),
+        "streams": streams(stats, &measured.workloads, measured.alone.as_ref()),
+        "fairness": alone::fairness(stats, measured.alone.as_ref()),
         "write_amplification": ratio(programmed as f64, written as f64),
         "flash": {
             "reads": flash.reads, "programs": flash.programs, "erases": flash.erases,
@@ -67,7 +70,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "time_share": shares(&stats.dies, elapsed),
         "bus_share": total_share(&stats.buses, elapsed),
         "bus_time_share": shares(&stats.buses, elapsed),
-        "channels": channels(&stats, geometry),
+        "channels": channels(stats, geometry),
         "counters": {
             "requests": by_op(&counters.requests),
             "bytes": by_op(&counters.bytes),
@@ -80,7 +83,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
             "trimmed_pages": counters.trimmed_pages,
         },
         "merges": counters.merges,
-        "collections": collections(&stats, geometry),
+        "collections": collections(stats, geometry),
         "wear": measured.simulation.wear(),
         "geometry": {
             "units": geometry.units(),
@@ -209,14 +212,32 @@ fn histograms(stats: &Stats, stream: Option<u16>) -> Value {
     Value::Object(histograms)
 }
 
-fn streams(stats: &Stats, workloads: &[Description]) -> Value {
+/// What each stream asked for, how long it waited for it, and how long it would have alone.
+fn streams(stats: &Stats, workloads: &[Description], alone: Option<&Alone>) -> Value {
     let one = |stream: u16| {
-        let name = workloads.get(usize::from(stream)).map_or_else(|| stream.to_string(), |w| w.name.clone());
-        let latencies = latencies(stats, Some(stream));
-        (
-            name,
-            json!({"stream": stream, "latency_us": latencies, "latency_histogram_ns": histograms(stats, Some(stream))}),
-        )
+        let at = usize::from(stream);
+        let name = workloads.get(at).map_or_else(|| stream.to_string(), |w| w.name.clone());
+        let own = stats.streams.of(stream);
+        let active_s = own.active_ns() as f64 / 1e9;
+        let moved = own.bytes[Op::Read as usize] + own.bytes[Op::Write as usize];
+        let alone = alone.and_then(|alone| alone.get(at)?.as_ref());
+        let slowdown = |ops: &[Op]| alone.and_then(|alone| alone::slowdown(stats, alone, stream, ops));
+        let described = json!({
+            "stream": stream,
+            "requests": own.count(),
+            "bytes": {"read": own.bytes[Op::Read as usize], "write": own.bytes[Op::Write as usize]},
+            "active_s": active_s,
+            "iops": ratio(own.count() as f64, active_s),
+            "bandwidth_mib_s": ratio(moved as f64 / (1 << 20) as f64, active_s),
+            "flash_time_s": stats.flash_ns.get(at).copied().unwrap_or(0) as f64 / 1e9,
+            "latency_us": latencies(stats, Some(stream)),
+            "latency_histogram_ns": histograms(stats, Some(stream)),
+            "alone_latency_us": alone.map(|alone| latencies(alone, Some(stream))),
+            "slowdown": alone.map(|_| json!({
+                "all": slowdown(&Op::ALL), "read": slowdown(&[Op::Read]), "write": slowdown(&[Op::Write]),
+            })),
+        });
+        (name, described)
     };
     Value::Object(stats.latencies.streams().into_iter().map(one).collect())
 }

@@ -1,23 +1,24 @@
 //! The run: set up, precondition, serve, report.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use flashweir_ssd::config::Precondition;
+use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::precondition::{Preconditioner, Step};
-use flashweir_ssd::tenants::ChannelsConfig;
-use flashweir_ssd::{Config, Options, Simulation};
+use flashweir_ssd::{Config, Geometry, Options, Simulation};
 use flashweir_trace::format::Gauge;
 use serde_json::Value;
 
 use crate::activity::Window;
-use crate::allocator::{self, Decide, Taken};
+use crate::allocator::{self, Decide};
+use crate::alone;
 use crate::error::Error;
 use crate::power::{self, Power};
 use crate::progress::{Phase, Progress, Reporter};
 use crate::pull::Feed;
 use crate::result::{self, Measured};
 use crate::spec::RunSpec;
+use crate::tenant::Shape;
 use crate::traces::Traces;
 use crate::warmup::{Method, Warmup};
 use crate::watch::Watch;
@@ -47,9 +48,13 @@ pub fn simulate_sharing(
     let mut reporter = Reporter::new(progress, started);
     let config = run.config()?;
     run.check_outputs()?;
+    let run = &run.expanded(Some(&Geometry::new(&config)?))?;
+    run.check_outputs()?;
+    alone::check(run)?;
     let activity = Window::parse(run.activity.as_ref())?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
-    let mut workloads = Workloads::open(run, traces)?;
+    let mut workloads = Workloads::open(run, traces, &mut reporter)?;
+    check_times(run, &config)?;
     let length = workloads.length();
     if let (Some(method), Length::Requests(count)) = (method, &length) {
         method.check(*count)?;
@@ -68,14 +73,13 @@ pub fn simulate_sharing(
     };
     let mut simulation = Simulation::new(&config, options)?;
     let names: Vec<String> = workloads.names();
-    let taken = attach(&config, &mut simulation, allocator, &names)?;
-    if !run.wrap {
-        workloads.check_spans(simulation.geometry())?;
-    }
+    let taken = allocator::attach(&config, &mut simulation, allocator, &names)?;
+    workloads.check_places(simulation.geometry(), run.wrap)?;
     let mut watch = Watch::create(run, activity, power, &config, &simulation)?;
     let setup = started.elapsed();
 
     let capacities = precondition(run, &config, &workloads, &mut simulation, &mut reporter)?;
+    let fresh = alone::fresh(run, &mut simulation);
     watch.start(&mut simulation)?;
     let preconditioned = started.elapsed();
 
@@ -88,51 +92,38 @@ pub fn simulate_sharing(
     let ended = started.elapsed();
 
     let told = watch.finish(&simulation)?;
+    let whole = simulation.stats();
+    let alone = alone::run(run, fresh, &workloads, &whole, warmup.as_ref(), &mut reporter)?;
     let mut result = result::build(&Measured {
         run,
         config: &config,
         seed,
         workloads: workloads.describe(),
         simulation: &simulation,
+        stats: warmup.as_ref().map_or(whole, |warmup| warmup.rest.clone()),
         warmup,
+        alone,
         capacities,
         setup_wall: setup,
         precondition_wall: preconditioned.saturating_sub(setup),
         wall: ended.saturating_sub(preconditioned),
     });
-    let taken = taken.map(|taken| *taken.lock().unwrap_or_else(PoisonError::into_inner));
-    result["allocation"] = allocator::report(&simulation, &names, run.windows, taken);
+    result["allocation"] = allocator::report(&simulation, &names, run.windows, taken.as_deref());
     for (name, value) in told {
         result[name] = value;
     }
     Ok(result)
 }
 
-/// Gives the simulation its allocator; refuses one without a use, and a use without one.
-fn attach(
-    config: &Config,
-    simulation: &mut Simulation,
-    allocator: Option<Decide>,
-    names: &[String],
-) -> Result<Option<Arc<Mutex<Taken>>>, Error> {
-    let wanted = matches!(config.tenants.channels, ChannelsConfig::External(_));
-    match (wanted, allocator) {
-        (false, None) => Ok(None),
-        (true, Some(decide)) => {
-            let (allocator, taken) = allocator::adapt(decide, names.to_vec());
-            simulation.set_allocator(allocator);
-            Ok(Some(taken))
+/// Refuses times of a single workload where they do nothing. Those of several say in which order their requests come.
+pub(crate) fn check_times(run: &RunSpec, config: &Config) -> Result<(), Error> {
+    let [only] = run.workloads.as_slice() else { return Ok(()) };
+    match Shape::timing(only) {
+        Some(key) if to_value(config)["host"]["mode"] == "closed" => {
+            let expected = "host.mode = closed takes requests as fast as it can; expected host.mode = open";
+            Err(Error::setting(key, expected))
         }
-        (true, None) => Err(Error::Setting {
-            what: "tenants.channels=external".into(),
-            expected:
-                "expected an allocator for it: --allocator FILE.py:FUNCTION, or simulate(allocator=...)"
-                    .into(),
-        }),
-        (false, Some(_)) => Err(Error::Setting {
-            what: "an allocator".into(),
-            expected: "it is asked only with tenants.channels=external: set that".into(),
-        }),
+        _ => Ok(()),
     }
 }
 
@@ -140,7 +131,7 @@ fn attach(
 fn precondition(
     run: &RunSpec,
     config: &Config,
-    workloads: &Workloads,
+    workloads: &Workloads<'_>,
     simulation: &mut Simulation,
     reporter: &mut Reporter<'_>,
 ) -> Result<u64, Error> {

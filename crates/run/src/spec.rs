@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::mix;
+use crate::tenant::WorkloadSpec;
 
 /// A run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -49,20 +51,10 @@ pub struct RunSpec {
     pub skip_bad: u64,
     /// Fold addresses beyond the drive into it.
     pub wrap: bool,
+    /// Run each tenant alone, too, and say how much slower it is among the others.
+    pub alone: bool,
     /// How to find the warm-up that the result leaves out: `mser-5`, `steady` or `requests=N`.
     pub warmup: Option<String>,
-}
-
-/// One workload.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct WorkloadSpec {
-    /// Name of its stream.
-    pub name: Option<String>,
-    /// A trace file or a generator spec.
-    pub spec: String,
-    /// Which content of the file is meant, in any words: runs that share traces share only what has the same.
-    pub content: Option<String>,
 }
 
 /// How to read a trace, as text.
@@ -103,8 +95,8 @@ impl RunSpec {
 
     /// Refuses outputs that would replace one another, or what the run reads.
     pub(crate) fn check_outputs(&self) -> Result<(), Error> {
-        let inputs =
-            self.workloads.iter().map(|workload| workload.spec.as_str()).chain(self.device.as_deref());
+        let texts = self.workloads.iter().map(|workload| workload.spec.as_str());
+        let inputs = texts.map(|text| mix::file(text).unwrap_or(text)).chain(self.device.as_deref());
         let mut taken: Vec<&Path> = inputs.map(Path::new).filter(|path| path.is_file()).collect();
         for output in [&self.requests, &self.timeline].into_iter().flatten() {
             if let Some(other) = taken.iter().find(|other| same_file(other, output)) {

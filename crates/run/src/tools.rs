@@ -13,6 +13,7 @@ use flashweir_trace::generate::Spec;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::mix;
 use crate::progress::{Phase, Progress, Reporter};
 use crate::spec::TraceOptions;
 
@@ -37,13 +38,16 @@ pub fn refusals() -> Value {
     refusals::all().map(|refusal| json!({"keys": refusal.keys, "reason": refusal.reason})).collect()
 }
 
-/// What a trace holds. `progress` is called about ten times a second, and ends the reading when it returns false.
+/// What a trace holds, or a mix: `mix:FILE`. `progress` is called about ten times a second, and ends the reading when it returns false.
 pub fn trace_info(
     path: &Path,
     options: &TraceOptions,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Value, Error> {
     let mut reporter = Reporter::new(progress, Instant::now());
+    if let Some(mix) = path.to_str().filter(|text| mix::file(text).is_some()) {
+        return mix::info(mix, options, &mut reporter);
+    }
     let mut inspection = Inspection::open(path, &options.parse()?)?;
     while inspection.step()? {
         report(&mut reporter, inspection.trace())?;

@@ -1,69 +1,36 @@
 //! Workloads as one stream of requests, and the stream that preconditioning writes.
 
+mod origin;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use flashweir_ssd::Geometry;
-use flashweir_trace::format::{Gauge, Options, Report, Trace};
+use flashweir_trace::format::{Gauge, Report};
 use flashweir_trace::generate::{Generator, Spec};
-use flashweir_trace::transform::{Interleave, Merge, Wrap};
+use flashweir_trace::transform::{Filter, Interleave, Merge, Numbered, OpSet, Wrap};
 use flashweir_trace::{Request, SECTOR_BYTES, Source, TraceError};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::progress::{Phase, Reporter};
 use crate::pull::{Feed, Pull};
-use crate::spec::{RunSpec, TraceOptions, WorkloadSpec};
-use crate::traces::{Shared, Traces};
+use crate::spec::{RunSpec, TraceOptions};
+use crate::tenant::{Boxed, Shape, WorkloadSpec};
+use crate::traces::Traces;
+use origin::{Opened, Origin};
 
+/// Requests looked at together.
+const BATCH: usize = 4096;
 /// Distance between the seed of a generator and that of its preconditioning: any odd constant does.
 const OTHER_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// One workload, opened.
-enum Opened {
-    Generator(Box<Generator>),
-    Trace(Box<Trace>),
-    Shared(Shared),
-}
-
-impl Opened {
-    fn source(&mut self) -> Box<dyn Source + Send + '_> {
-        match self {
-            Opened::Generator(generator) => Box::new(generator.as_mut()),
-            Opened::Trace(trace) => Box::new(trace.as_mut()),
-            Opened::Shared(shared) => Box::new(shared),
-        }
-    }
-
-    fn gauge(&self) -> Option<Gauge> {
-        match self {
-            Opened::Generator(_) | Opened::Shared(_) => None,
-            Opened::Trace(trace) => Some(trace.gauge()),
-        }
-    }
-
-    /// What was read so far, if this is a trace.
-    fn report(&self) -> Option<&Report> {
-        match self {
-            Opened::Generator(_) => None,
-            Opened::Trace(trace) => Some(trace.report()),
-            Opened::Shared(shared) => Some(&shared.trace.report),
-        }
-    }
-}
-
-/// How the traces of a run are read.
-struct Reading<'a> {
-    options: TraceOptions,
-    parsed: Options,
-    shared: Option<&'a Traces>,
-}
-
-impl Reading<'_> {
-    fn open(&self, path: &Path, content: Option<&str>) -> Result<Opened, TraceError> {
-        Ok(match self.shared {
-            Some(traces) => Opened::Shared(traces.open(path, content, &self.options)?),
-            None => Opened::Trace(Box::new(Trace::open(path, &self.parsed)?)),
-        })
-    }
+/// A workload with what is done to its requests.
+struct Tenant {
+    origin: Origin,
+    shape: Shape,
+    opened: Opened,
 }
 
 /// How long all workloads together are.
@@ -81,47 +48,50 @@ pub(crate) struct Description {
     pub(crate) name: String,
     /// The generator's complete spec, or the trace's file name.
     pub(crate) workload: String,
+    /// What was said of its requests.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub(crate) options: Map<String, Value>,
     /// What was read of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trace: Option<Report>,
 }
 
 /// All workloads of a run.
-pub(crate) struct Workloads {
-    sources: Vec<Opened>,
-    specs: Vec<Option<Spec>>,
+pub(crate) struct Workloads<'a> {
+    tenants: Vec<Tenant>,
     pub(crate) descriptions: Vec<Description>,
+    shared: Option<&'a Traces>,
 }
 
-impl Workloads {
+impl<'a> Workloads<'a> {
     /// Opens every workload of a run; traces out of those that are shared, where there are such.
-    pub(crate) fn open(run: &RunSpec, shared: Option<&Traces>) -> Result<Self, Error> {
-        if run.workloads.is_empty() || run.workloads.len() > usize::from(u16::MAX) {
-            return Err(Error::Setting {
-                what: format!("{} workloads", run.workloads.len()),
-                expected: "expected a trace file or a generator such as random:span=1GiB,count=100000".into(),
-            });
-        }
+    pub(crate) fn open(
+        run: &RunSpec,
+        shared: Option<&'a Traces>,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Self, Error> {
+        check_count(run.workloads.len())?;
         let options = run.trace_options();
-        let reading = Reading { parsed: options.parse()?, options, shared };
-        let mut all = Self { sources: Vec::new(), specs: Vec::new(), descriptions: Vec::new() };
+        options.parse()?;
+        let mut all = Self { tenants: Vec::new(), descriptions: Vec::new(), shared };
+        let mut names = BTreeSet::new();
         for (stream, workload) in (0u64..).zip(&run.workloads) {
-            let name = workload.name.clone().unwrap_or_else(|| match run.workloads.len() {
-                1 => "workload".into(),
-                _ => format!("workload {stream}"),
-            });
-            if all.descriptions.iter().any(|other| other.name == name) {
-                let expected = "expected a name of its own for each workload".into();
-                return Err(Error::Setting { what: format!("workload name {name:?}"), expected });
+            let name = name_of(workload, stream, run.workloads.len());
+            if !names.insert(name.clone()) {
+                let expected = "expected a name of its own for each workload";
+                return Err(Error::setting(format!("workload name {name:?}"), expected));
             }
-            all.add(name, workload, &reading, run.seed.map(|seed| seed.wrapping_add(stream)))?;
+            let shape = parse_shape(workload, &name)?;
+            all.add(name, workload, shape, &options, run.seed.map(|seed| seed.wrapping_add(stream)))?;
         }
-        if all.specs.iter().all(Option::is_some)
+        if all.specs().all(|spec| spec.is_some())
             && (run.format.is_some() || run.columns.is_some() || run.skip_bad > 0)
         {
-            let expected = "expected a trace: a generator has no format, no columns and no bad lines".into();
-            return Err(Error::Setting { what: "format, columns or skip_bad".into(), expected });
+            let expected = "expected a trace: a generator has no format, no columns and no bad lines";
+            return Err(Error::setting("format, columns or skip_bad", expected));
         }
+        all.stretch(reporter)?;
+        all.align()?;
         Ok(all)
     }
 
@@ -129,35 +99,43 @@ impl Workloads {
         &mut self,
         name: String,
         workload: &WorkloadSpec,
-        reading: &Reading<'_>,
+        shape: Shape,
+        of_run: &TraceOptions,
         seed: Option<u64>,
-    ) -> Result<(), TraceError> {
-        let text = workload.spec.as_str();
-        let path = Path::new(text);
-        let description = |workload: String| Description { name, workload, trace: None };
-        if path.exists() || !Spec::is_spec(text) {
-            let file =
-                path.file_name().map_or_else(|| text.into(), |file| file.to_string_lossy().into_owned());
-            self.sources.push(reading.open(path, workload.content.as_deref())?);
-            self.specs.push(None);
-            self.descriptions.push(description(file));
-            return Ok(());
-        }
-        let spec = Spec::parse(text)?;
-        let spec = match seed {
-            Some(seed) => spec.with_seed(seed),
-            None => spec,
+    ) -> Result<(), Error> {
+        let origin = match generator(workload, seed)? {
+            Some(spec) => {
+                check_generated(workload, &spec).map_err(|error| error.of(&format!("workload {name}")))?;
+                Origin::Generator(spec)
+            }
+            None => Origin::Trace {
+                path: workload.spec.clone().into(),
+                content: workload.content.clone(),
+                options: workload.trace_options(of_run),
+            },
         };
-        self.sources.push(Opened::Generator(Box::new(spec.generator())));
-        self.descriptions.push(description(spec.canonical()));
-        self.specs.push(Some(spec));
+        let text = workload.spec.as_str();
+        let file = || {
+            Path::new(text)
+                .file_name()
+                .map_or_else(|| text.into(), |file| file.to_string_lossy().into_owned())
+        };
+        let described = origin.spec().map_or_else(file, Spec::canonical);
+        let opened = origin.open(self.shared)?;
+        self.tenants.push(Tenant { origin, shape, opened });
+        self.descriptions.push(Description {
+            name,
+            workload: described,
+            options: workload.options(),
+            trace: None,
+        });
         Ok(())
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> u16 {
         // More were refused when they were opened.
-        u16::try_from(self.sources.len()).unwrap_or(u16::MAX)
+        u16::try_from(self.descriptions.len()).unwrap_or(u16::MAX)
     }
 
     /// Their names, by stream.
@@ -165,27 +143,104 @@ impl Workloads {
         self.descriptions.iter().map(|description| description.name.clone()).collect()
     }
 
-    /// Refuses generators that reach beyond the drive, before anything runs. Traces are checked request by request.
-    pub(crate) fn check_spans(&self, geometry: &Geometry) -> Result<(), Error> {
-        self.specs.iter().flatten().try_for_each(|spec| check_span(spec, geometry))
+    /// Goes through the workloads that are to last for some time, to find out how long they last as they are.
+    fn stretch(&mut self, reporter: &mut Reporter<'_>) -> Result<(), Error> {
+        for (tenant, description) in self.tenants.iter_mut().zip(&self.descriptions) {
+            if tenant.shape.duration_ns.is_none() {
+                continue;
+            }
+            tenant.origin.check_reread("duration")?;
+            let mut opened = tenant.origin.open(self.shared)?;
+            let gauge = opened.gauge();
+            let mut source = tenant.shape.chosen(opened.source());
+            let mut batch = Vec::with_capacity(BATCH);
+            let (mut last_ns, mut done, mut more) = (0, 0, true);
+            while more {
+                batch.clear();
+                more = source.read(&mut batch, BATCH)?;
+                last_ns = batch.iter().fold(last_ns, |last, request| request.time_ns.max(last));
+                done += batch.len() as u64;
+                reporter.report_share(Phase::Trace, done, gauge.as_ref().and_then(Gauge::fraction))?;
+            }
+            let named = |error: Error| error.of(&format!("workload {}", description.name));
+            tenant.shape.stretch(last_ns).map_err(named)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps traces apart as they were recorded, where that is asked for.
+    fn align(&mut self) -> Result<(), Error> {
+        let mut began: Vec<(usize, i128)> = Vec::new();
+        for (at, tenant) in self.tenants.iter().enumerate().filter(|(_, tenant)| tenant.shape.clock) {
+            let name = format!("workload {}", self.descriptions[at].name);
+            let no_clock = |what: &str| {
+                let expected = format!(
+                    "align = clock needs a trace whose times count from a known date: {what}; expected align = start"
+                );
+                Error::setting(&name, expected)
+            };
+            let Origin::Trace { path, .. } = &tenant.origin else {
+                return Err(no_clock("a generator has none"));
+            };
+            tenant.origin.check_reread("align = clock")?;
+            let mut opened = tenant.origin.open(self.shared)?;
+            let mut first = Vec::new();
+            while first.is_empty() && opened.source().read(&mut first, 1)? {}
+            let Some(report) = opened.report() else { continue };
+            let Some(epoch_ns) = report.format.epoch_ns() else {
+                return Err(no_clock(&format!(
+                    "{} is {}, whose times do not",
+                    path.display(),
+                    report.format
+                )));
+            };
+            began.push((at, i128::from(report.first_time_ns) - i128::from(epoch_ns)));
+        }
+        let Some(least) = began.iter().map(|(_, began)| *began).min() else { return Ok(()) };
+        for (at, began) in began {
+            // Two times of 64 bits: their distance is below 2^65, and what is beyond 2^64 can't be simulated anyway.
+            self.tenants[at].shape.later_ns = u64::try_from(began - least).unwrap_or(u64::MAX);
+        }
+        Ok(())
+    }
+
+    fn specs(&self) -> impl Iterator<Item = Option<&Spec>> {
+        self.tenants.iter().map(|tenant| tenant.origin.spec())
+    }
+
+    /// Refuses workloads that reach beyond the drive, before anything runs. Traces are checked request by request.
+    pub(crate) fn check_places(&self, geometry: &Geometry, wrap: bool) -> Result<(), Error> {
+        for (tenant, description) in self.tenants.iter().zip(&self.descriptions) {
+            check_place(tenant.origin.spec(), &tenant.shape, geometry, wrap).map_err(|error| {
+                if tenant.shape.volume_sectors.is_some() {
+                    error.of(&format!("workload {}", description.name))
+                } else {
+                    error
+                }
+            })?;
+        }
+        Ok(())
     }
 
     /// How long they are together.
     pub(crate) fn length(&self) -> Length {
-        let count = |(opened, spec): (&Opened, &Option<Spec>)| match opened {
-            Opened::Shared(shared) => Some(shared.len()),
-            Opened::Generator(_) | Opened::Trace(_) => spec.as_ref().map(Spec::count),
+        let count = |tenant: &Tenant| {
+            let all = match &tenant.opened {
+                Opened::Shared(shared) => Some(shared.len()),
+                Opened::Generator(_) | Opened::Trace(_) => tenant.origin.spec().map(Spec::count),
+            };
+            all.map(|all| all.min(tenant.shape.limit.unwrap_or(u64::MAX)))
         };
-        let counts: Option<Vec<u64>> = self.sources.iter().zip(&self.specs).map(count).collect();
+        let counts: Option<Vec<u64>> = self.tenants.iter().map(count).collect();
         match counts {
             Some(counts) => Length::Requests(counts.into_iter().fold(0, u64::saturating_add)),
-            None => Length::Files(self.sources.iter().filter_map(Opened::gauge).collect()),
+            None => Length::Files(self.tenants.iter().filter_map(|tenant| tenant.opened.gauge()).collect()),
         }
     }
 
     /// The workloads, each for itself.
-    fn sources(&mut self) -> Vec<Box<dyn Source + Send + '_>> {
-        self.sources.iter_mut().map(Opened::source).collect()
+    fn sources(&mut self) -> Vec<Boxed<'_>> {
+        self.tenants.iter_mut().map(|tenant| tenant.shape.applied(tenant.opened.source())).collect()
     }
 
     /// The requests to serve: workload by workload if the drive's host `arbitrates` among several of them, else as one stream.
@@ -195,10 +250,10 @@ impl Workloads {
         capacity_sectors: u64,
         arbitrates: bool,
     ) -> Result<Feed<'_>, TraceError> {
-        if !arbitrates || self.sources.len() == 1 {
+        if !arbitrates || self.tenants.len() == 1 {
             return Ok(Feed::Stream(self.stream(wrap, capacity_sectors)?));
         }
-        let wrapped = |source| -> Box<dyn Source + Send + '_> {
+        let wrapped = |source| -> Boxed<'_> {
             if wrap { Box::new(Wrap::new(source, capacity_sectors)) } else { source }
         };
         Ok(Feed::Pull(Pull::new(self.sources().into_iter().map(wrapped).collect())?))
@@ -206,10 +261,10 @@ impl Workloads {
 
     /// The stream to serve. Timed workloads are merged by time; workloads without times take turns.
     fn stream(&mut self, wrap: bool, capacity_sectors: u64) -> Result<Box<dyn Source + '_>, TraceError> {
-        let timed = self.specs.iter().any(|spec| spec.as_ref().is_none_or(Spec::is_timed));
+        let timed = self.specs().any(|spec| spec.is_none_or(Spec::is_timed));
         let mut sources = self.sources();
         let stream: Box<dyn Source + '_> = if sources.len() == 1 {
-            Box::new(sources.remove(0))
+            sources.remove(0)
         } else if timed {
             Box::new(Merge::new(sources)?)
         } else {
@@ -218,59 +273,162 @@ impl Workloads {
         Ok(if wrap { Box::new(Wrap::new(stream, capacity_sectors)) } else { stream })
     }
 
-    /// The stream that preconditioning writes: every generator's own addresses with another seed, taking turns; uniform
-    /// over the drive if there is a trace. It never ends.
+    /// One of them from its beginning.
+    pub(crate) fn again(&self, stream: u16) -> Result<Opened, Error> {
+        let origin = &self.tenants[usize::from(stream)].origin;
+        origin.check_reread("alone")?;
+        Ok(origin.open(self.shared)?)
+    }
+
+    /// One of them by itself, with its own number, at its own times and addresses.
+    pub(crate) fn alone<'b>(&self, stream: u16, opened: &'b mut Opened, wrap: Option<u64>) -> Boxed<'b> {
+        let shape = &self.tenants[usize::from(stream)].shape;
+        let source = Numbered::new(shape.applied(opened.source()), stream);
+        match wrap {
+            None => Box::new(source),
+            Some(capacity_sectors) => Box::new(Wrap::new(source, capacity_sectors)),
+        }
+    }
+
+    /// The stream that preconditioning writes: every workload's own addresses, taking turns. Of a generator they come from
+    /// another seed; of a trace they are uniform over its volume. If a trace has none, all are uniform over the drive. It
+    /// never ends.
     pub(crate) fn preconditioning(
         &self,
         seed: u64,
         wrap: bool,
         geometry: &Geometry,
     ) -> Result<Box<dyn Source>, TraceError> {
-        let other = |spec: &Spec| {
-            let seed = spec.seed() ^ OTHER_SEED;
-            spec.clone().with_seed(seed).endless()
-        };
-        let specs: Option<Vec<&Spec>> = self.specs.iter().map(Option::as_ref).collect();
-        let generators: Vec<Generator> = match specs {
-            Some(specs) => specs.into_iter().map(other).collect(),
-            None => vec![uniform(seed, geometry)?],
-        };
-        let sources = generators.into_iter().map(|generator| Box::new(generator) as Box<dyn Source + Send>);
-        let stream = Interleave::new(sources.collect())?;
+        let known = |tenant: &Tenant| tenant.origin.spec().is_some() || tenant.shape.volume_sectors.is_some();
         let capacity = geometry.capacity_sectors();
+        let mut sources: Vec<Boxed<'static>> = Vec::new();
+        if self.tenants.iter().all(known) {
+            for (rank, tenant) in (0u64..).zip(&self.tenants) {
+                let endless = if let Some(spec) = tenant.origin.spec() {
+                    spec.clone().with_seed(spec.seed() ^ OTHER_SEED).endless()
+                } else {
+                    let volume = tenant.shape.volume_sectors.unwrap_or(capacity);
+                    uniform(seed.wrapping_add(rank), volume, geometry)?
+                };
+                let all: Boxed<'static> = Box::new(endless);
+                sources.push(tenant.shape.placed(match (tenant.origin.spec(), tenant.shape.ops) {
+                    (Some(spec), Some(ops)) if occurs(spec, ops) => Box::new(Filter::new(all, ops)),
+                    _ => all,
+                }));
+            }
+        } else {
+            sources.push(Box::new(uniform(seed, capacity, geometry)?));
+        }
+        let stream = Interleave::new(sources)?;
         Ok(if wrap { Box::new(Wrap::new(stream, capacity)) } else { Box::new(stream) })
     }
 
     /// What was read, once the stream has been.
     pub(crate) fn describe(&self) -> Vec<Description> {
         let mut descriptions = self.descriptions.clone();
-        for (description, opened) in descriptions.iter_mut().zip(&self.sources) {
-            description.trace = opened.report().cloned();
+        for (description, tenant) in descriptions.iter_mut().zip(&self.tenants) {
+            description.trace = tenant.opened.report().cloned();
         }
         descriptions
     }
 }
 
+/// The generator that a workload is, with the seed of the run; none if it is a trace.
+pub(crate) fn generator(workload: &WorkloadSpec, seed: Option<u64>) -> Result<Option<Spec>, TraceError> {
+    if Path::new(&workload.spec).exists() || !Spec::is_spec(&workload.spec) {
+        return Ok(None);
+    }
+    let spec = Spec::parse(&workload.spec)?;
+    Ok(Some(match seed {
+        Some(seed) => spec.with_seed(seed),
+        None => spec,
+    }))
+}
+
+/// The name of the stream that a workload is.
+pub(crate) fn name_of(workload: &WorkloadSpec, stream: u64, of: usize) -> String {
+    workload.name.clone().unwrap_or_else(|| match of {
+        1 => "workload".into(),
+        _ => format!("workload {stream}"),
+    })
+}
+
+/// What the options of a workload mean.
+pub(crate) fn parse_shape(workload: &WorkloadSpec, name: &str) -> Result<Shape, Error> {
+    Shape::parse(workload).map_err(|error| error.of(&format!("workload {name}")))
+}
+
+/// Refuses what does nothing to a generator.
+pub(crate) fn check_generated(workload: &WorkloadSpec, spec: &Spec) -> Result<(), Error> {
+    if workload.reads_specially() {
+        let expected = "expected a trace: a generator has no format, no columns and no bad lines";
+        return Err(Error::setting("format, columns or skip_bad", expected));
+    }
+    match Shape::timing(workload) {
+        Some(key) if !spec.is_timed() => {
+            let expected =
+                format!("expected requests with times: {} needs rate=... or period=...", spec.kind().name());
+            Err(Error::setting(key, expected))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a number of workloads of which there can be no run.
+pub(crate) fn check_count(count: usize) -> Result<(), Error> {
+    if count > 0 && u16::try_from(count).is_ok() {
+        return Ok(());
+    }
+    let expected = match count {
+        0 => "expected a trace file or a generator such as random:span=1GiB,count=100000".to_owned(),
+        _ => format!("expected at most {}", u16::MAX),
+    };
+    Err(Error::setting(format!("{count} workloads"), expected))
+}
+
+/// Whether a generator has these operations, as far as its first requests say.
+fn occurs(spec: &Spec, ops: OpSet) -> bool {
+    let mut first = Vec::new();
+    spec.generator().read(&mut first, BATCH);
+    first.iter().any(|request| ops.contains(request.op))
+}
+
+/// Refuses a workload that reaches beyond the drive.
+pub(crate) fn check_place(
+    spec: Option<&Spec>,
+    shape: &Shape,
+    geometry: &Geometry,
+    wrap: bool,
+) -> Result<(), Error> {
+    shape.check_place(geometry, wrap)?;
+    match spec {
+        Some(spec) if !wrap && shape.volume_sectors.is_none() => {
+            check_span(spec, shape.offset_sectors * SECTOR_BYTES, geometry)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a generator that reaches beyond the drive.
-pub(crate) fn check_span(spec: &Spec, geometry: &Geometry) -> Result<(), Error> {
+fn check_span(spec: &Spec, offset_bytes: u64, geometry: &Geometry) -> Result<(), Error> {
     let capacity = geometry.capacity_sectors() * SECTOR_BYTES;
-    if spec.span_end_bytes() <= capacity {
+    let end = spec.span_end_bytes().saturating_add(offset_bytes);
+    if end <= capacity {
         return Ok(());
     }
     Err(Error::Setting {
         what: format!("workload {}", spec.canonical()),
         expected: format!(
-            "its span ends at byte {}, the drive has {capacity}: use a smaller span or offset, a larger capacity, or \
-             --wrap to fold addresses",
-            spec.span_end_bytes()
+            "its span ends at byte {end}, the drive has {capacity}: use a smaller span or offset, a larger capacity, or \
+             --wrap to fold addresses"
         ),
     })
 }
 
-/// Page writes, uniform over the whole drive.
-fn uniform(seed: u64, geometry: &Geometry) -> Result<Generator, TraceError> {
+/// Page writes, uniform over the first sectors of the drive.
+fn uniform(seed: u64, sectors: u64, geometry: &Geometry) -> Result<Generator, TraceError> {
     let page = u64::from(geometry.page_sectors) * SECTOR_BYTES;
-    let span = geometry.capacity_sectors() * SECTOR_BYTES;
+    let span = sectors * SECTOR_BYTES;
     let spec = Spec::parse(&format!("random:span={span},size={page},seed={}", seed ^ OTHER_SEED))?;
     Ok(spec.endless())
 }

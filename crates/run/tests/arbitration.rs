@@ -42,6 +42,29 @@ fn result(settings: &[(&str, &str)], workloads: &[&str]) -> Value {
 }
 
 #[test]
+fn the_result_says_the_flash_time_of_each_tenant() {
+    let at = |result: &Value, name: &str| result["streams"][name]["flash_time_s"].as_f64().expect("a number");
+    let with = |arbitration| {
+        let run = [("host.arbitration", arbitration), ("host.queue_depth", "4")];
+        result(
+            &run,
+            &["random:span=8MiB,size=32KiB,write=0,count=500", "random:span=8MiB,write=0,count=4000"],
+        )
+    };
+    // Both ask for as many pages.
+    let fair = with("fair");
+    assert!((at(&fair, "workload 0") - at(&fair, "workload 1")).abs() < 1e-9, "{}", fair["streams"]);
+    // Then neither ends before the other: the time that each is active is that of the run.
+    for name in ["workload 0", "workload 1"] {
+        let active = fair["streams"][name]["active_s"].as_f64().expect("a number");
+        assert!(active > 0.97 * fair["simulated_s"].as_f64().expect("a number"), "{name}: {active}");
+    }
+    let by_turns = with("round-robin");
+    let active = by_turns["streams"]["workload 0"]["active_s"].as_f64().expect("a number");
+    assert!(active < 0.7 * by_turns["simulated_s"].as_f64().expect("a number"), "{active}");
+}
+
+#[test]
 fn with_one_tenant_all_are_arrival() {
     let timed = format!("{},rate=9000", TENANTS[1]);
     for (host, workload) in [

@@ -44,5 +44,5 @@ pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts}
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Window};
 pub use stats::{
     Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencyParts, LatencySummary,
-    LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, Times,
+    LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams, Times,
 };

@@ -15,8 +15,15 @@ const BYTE_UNITS: [(&str, u64); 10] = [
     ("B", 1),
 ];
 
-/// Units of time, largest first, in nanoseconds.
-const TIME_UNITS: [(&str, u64); 4] = [("ms", 1_000_000), ("us", 1_000), ("ns", 1), ("s", 1_000_000_000)];
+/// Units of time in nanoseconds, those first in which times are written.
+const TIME_UNITS: [(&str, u64); 6] = [
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("s", 1_000_000_000),
+];
 
 /// Parses a size in bytes: a bare number of bytes, or a number with `B`, `KiB`, `MiB`, `GiB`, `TiB`, `PiB` (or `kB`, `MB`,
 /// `GB`, `TB`). A fraction must come out as whole bytes.
@@ -30,7 +37,7 @@ pub fn parse_bytes_near(text: &str) -> Option<u64> {
     value.checked_add(u64::try_from((numerator + denominator / 2) / denominator).ok()?)
 }
 
-/// Parses a time in nanoseconds: a bare number of nanoseconds, or a number with `ns`, `us`, `ms` or `s`. A fraction
+/// Parses a time in nanoseconds: a bare number of nanoseconds, or a number with `ns`, `us`, `ms`, `s`, `min` or `h`. A fraction
 /// must come out as whole nanoseconds.
 pub fn parse_nanos(text: &str) -> Option<u64> {
     parse(text, &TIME_UNITS)
@@ -91,6 +98,10 @@ mod tests {
         assert_eq!(parse_bytes("8 MB"), Some(8_000_000));
         assert_eq!(parse_nanos("56.5us"), Some(56_500));
         assert_eq!(parse_nanos("2s"), Some(2_000_000_000));
+        assert_eq!(
+            (parse_nanos("1.5h"), parse_nanos("2min")),
+            (Some(5_400_000_000_000), Some(120_000_000_000))
+        );
         for bad in ["", "GiB", "-1", "1e3", "1.GiB", "0.3B", "99999999999TiB", "1.5ns", "x", "1KB2"] {
             assert_eq!(parse_bytes(bad).filter(|_| bad != "1.5ns"), None, "{bad}");
         }

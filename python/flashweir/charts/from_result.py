@@ -9,6 +9,7 @@ from flashweir.charts.merges import collection_figures
 from flashweir.charts.model import Axis, Bars, Chart, Plot, Scale, Series, Strips
 from flashweir.charts.names import isolated
 from flashweir.charts.palette import WARM_UP
+from flashweir.charts.tenants import tenant_figures
 from flashweir.charts.thin import rounded, thin
 from flashweir.parts import LABELS, LatencyParts, occurring, parts_of
 
@@ -50,6 +51,7 @@ def figures(results: Named) -> list[Chart]:
     charts += _comparisons(results)
     charts += latency_figures([(name, result.get("latency_histogram_ns") or {}) for name, result in results])
     charts += _by_stream(results)
+    charts += tenant_figures(results)
     charts += parts_figures(results)
     charts += _channel_time(results)
     charts += activity_figures(results)

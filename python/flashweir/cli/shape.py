@@ -38,7 +38,17 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
     "wall_s": _NUMBER_OR_NULL,
     "preconditioning_capacities": _NUMBER_OR_NULL,
     **dict.fromkeys(
-        ("streams", "warmup", "series", "activity", "collections", "power_cuts", "latency_parts_us", "sched"),
+        (
+            "streams",
+            "warmup",
+            "series",
+            "activity",
+            "collections",
+            "power_cuts",
+            "latency_parts_us",
+            "sched",
+            "fairness",
+        ),
         (dict, type(None)),
     ),
 }
@@ -67,6 +77,13 @@ _COLLECTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("count", "most", "per_bin"), (int,)),
     **dict.fromkeys(("max", "mean"), (list,)),
 }
+# What results of earlier versions do not say of a stream.
+_STREAM: dict[str, tuple[type, ...]] = {
+    "requests": (int,),
+    "bytes": (dict,),
+    **dict.fromkeys(("active_s", "iops", "bandwidth_mib_s", "flash_time_s"), _NUMBER_OR_NULL),
+    **dict.fromkeys(("alone_latency_us", "slowdown"), (dict, type(None))),
+}
 _BINS: dict[str, tuple[type, ...]] = dict.fromkeys(("host", "gc", "mapping", "waiting", "idle", "dirty_pages"), (list,))
 
 
@@ -92,6 +109,8 @@ def _differences(result: Mapping[str, Any]) -> Iterator[str]:
         both = dict.fromkeys(("latency_us", "latency_histogram_ns"), (dict,))
         yield from _keys(stream, both, f"streams.{name}.")
         yield from _latencies(stream, f"streams.{name}.")
+        yield from _tenant(stream, f"streams.{name}.")
+    yield from _numbers(result.get("fairness") or {}, "fairness")
     if result.get("warmup") is not None:
         yield from _keys(result["warmup"], _WARMUP, "warmup.")
     if result.get("series") is not None:
@@ -132,6 +151,15 @@ def _latencies(part: Mapping[str, Any], where: str) -> Iterator[str]:
     for pairs in part["latency_histogram_ns"].values():
         if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
             yield f"key {where}latency_histogram_ns to hold pairs of numbers from 0 on"
+
+
+def _tenant(stream: Mapping[str, Any], where: str) -> Iterator[str]:
+    yield from _keys(stream, {key: kinds for key, kinds in _STREAM.items() if key in stream}, where)
+    for key in ("bytes", "slowdown"):
+        yield from _numbers(stream.get(key) or {}, f"{where}{key}")
+    for operation, latencies in (stream.get("alone_latency_us") or {}).items():
+        yield from _objects([latencies], f"{where}alone_latency_us")
+        yield from _numbers(latencies, f"{where}alone_latency_us.{operation}")
 
 
 def _series(series: Mapping[str, Any]) -> Iterator[str]:

@@ -1,20 +1,22 @@
 """`flashweir simulate`: one run."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from flashweir import api
+from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.cli.common import Columns, Format, Json, SkipBad, check_outputs, console, pair, watched, write_json
 from flashweir.result import Result
+from flashweir.tenants import MIX
 
 
 def simulate(
     workload: Annotated[
         str | None,
-        typer.Argument(metavar="WORKLOAD", help="A trace file, or a generator such as random:count=100000"),
+        typer.Argument(metavar="WORKLOAD", help="A trace file, a generator such as random:count=100000, or mix:FILE."),
     ] = None,
     device: Annotated[
         str | None, typer.Option("--device", metavar="PRESET|FILE", help="A preset, or a TOML or JSON file.")
@@ -63,6 +65,9 @@ def simulate(
     windows: Annotated[
         bool, typer.Option("--windows", help="Add each window of requests, and its channels, to the result.")
     ] = False,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Run each of several tenants alone, too, and say how much slower it is.")
+    ] = False,
     streams: Annotated[
         list[str] | None,
         typer.Option("--workload", metavar="NAME=SPEC", help="A named stream; may be repeated."),
@@ -71,8 +76,11 @@ def simulate(
     """Run a workload through a simulated drive."""
     workloads = _workloads(workload, streams or [])
     outputs = {"--json": json_to, "--requests": requests, "--timeline": timeline}
-    check_outputs(outputs, [device, *([workload] if workload else []), *(streams or [])])
-    overrides = dict(pair(text, "--set", "KEY=VALUE") for text in settings or [])
+    overrides: dict[str, Any] = dict(pair(text, "--set", "KEY=VALUE") for text in settings or [])
+    inputs = [device, workload and workload.removeprefix(MIX), *(streams or [])]
+    if workload and workload.startswith(MIX) and json_to is not None:
+        inputs += _traces(workload, device, overrides)
+    check_outputs(outputs, inputs)
 
     def run(progress: api.Progress | None) -> Result:
         return api.simulate(
@@ -92,6 +100,7 @@ def simulate(
             warmup=warmup,
             allocator=allocator,
             windows=windows,
+            alone=alone,
             progress=progress,
             set=overrides,
         )
@@ -105,6 +114,12 @@ def simulate(
     print_result(result, console())
 
 
+def _traces(mix: str, device: str | None, overrides: dict[str, Any]) -> list[str]:
+    """The traces of a mix."""
+    spec = {"workloads": [{"spec": mix}], "device": device, "overrides": overrides}
+    return [one["path"] for one in json.loads(_native.plan(json.dumps(spec)))["workloads"] if "path" in one]
+
+
 def _workloads(single: str | None, named: list[str]) -> dict[str, Any] | str:
     if single is not None and named:
         raise ConfigError("a WORKLOAD and --workload exclude each other: name every stream with --workload")
@@ -115,6 +130,8 @@ def _workloads(single: str | None, named: list[str]) -> dict[str, Any] | str:
     streams: dict[str, Any] = {}
     for text in named:
         name, spec = pair(text, "--workload", "NAME=SPEC")
+        if spec.startswith(MIX):
+            raise ConfigError(f"--workload {text}: expected a trace file or a generator; a mix is the whole WORKLOAD")
         if name in streams:
             raise ConfigError(f"--workload {name} is given twice")
         streams[name] = spec

@@ -14,7 +14,7 @@ trace_app = typer.Typer(rich_markup_mode=None, help="Reads, converts and generat
 
 @trace_app.command("info")
 def trace_info(
-    trace: Annotated[str, typer.Argument(metavar="TRACE", help="A trace file.")],
+    trace: Annotated[str, typer.Argument(metavar="TRACE", help="A trace file, or mix:FILE.")],
     json_to: Json = None,
     format: Format = None,
     columns: Columns = None,

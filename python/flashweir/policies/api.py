@@ -60,8 +60,8 @@ def compare(
         threads: likewise.
         memory_bytes: likewise.
         progress: likewise.
-        options: `verify`, `latency_parts`, `wrap`, `format`, `columns`, `skip_bad`, `warmup`, `name`, `set_for`
-            and `activity` of a sweep.
+        options: `verify`, `latency_parts`, `alone`, `wrap`, `format`, `columns`, `skip_bad`, `warmup`, `name`,
+            `set_for` and `activity` of a sweep.
 
     Returns:
         The frame of a sweep whose axis is `policy`: `summary()`, `compare()`, `figures()` and `report(path)` are those

@@ -17,7 +17,7 @@ LIMIT = 0.02
 # Workloads by the table that lists them, with what they are called.
 PARTS = (("seen", "Workloads that it was designed on"), ("unseen", "Workloads that it never saw"))
 _OWN = ("name", "candidate", "rivals", "limit", "sources", "policies", "seen", "unseen")
-_OF_SWEEPS = ("device", "set", "seeds", "verify", "wrap", "format", "columns", "skip_bad", "warmup")
+_OF_SWEEPS = ("device", "set", "seeds", "verify", "wrap", "format", "columns", "skip_bad", "warmup", "alone")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from flashweir.charts.names import isolated
 from flashweir.report import cells
 from flashweir.report.cells import Json
 from flashweir.report.model import Block, Content, Details, Facts, Figure, Section, Table, Text
+from flashweir.report.tenants import tenant_tables
 from flashweir.statistics.summary import QUANTILE
 from flashweir.sweeps.rows import shown_metrics
 
@@ -44,6 +45,7 @@ _LATENCIES = (
 _FIGURES = (
     ("Comparison of runs", ("compare-",)),
     ("Latency", ("latency-",)),
+    ("Tenants", ("tenant-",)),
     ("What channels did", ("channel-", "dirty-")),
     ("Over time", ("over-time-", "collection-")),
     ("Curves", ("curve-", "points-")),
@@ -87,7 +89,7 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
     )
     return [
         Section("What was run", _what_was_run(results)),
-        Section("Key figures", [keys, *_latencies(results, without)]),
+        Section("Key figures", [keys, *_latencies(results, without), *tenant_tables(results, without)]),
         *_figures(charts),
         Section("Configuration", _configurations(results)),
     ]

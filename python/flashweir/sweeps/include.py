@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError
+from flashweir.tenants import MIX, place
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -63,13 +64,6 @@ def joined(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def place(text: str | None, folder: Path) -> str | None:
-    """A path relative to a spec's folder, where there is such a file; any other text as it is."""
-    if text is not None and not Path(text).is_absolute() and (folder / text).exists():
-        return str(folder / text)
-    return text
-
-
 def _with_places(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The same table with the files of its devices and workloads as the including spec finds them."""
     found = {**table}
@@ -86,7 +80,10 @@ def _placed(value: Any, folder: Path) -> Any:  # noqa: ANN401 - any JSON value
     if isinstance(value, str):
         # An absolute path stays what it is wherever the including spec stands.
         found = place(value, folder)
-        return str(Path(str(found)).absolute()) if found != value else value
+        if found == value or found is None:
+            return value
+        start = MIX if value.startswith(MIX) else ""
+        return f"{start}{Path(found.removeprefix(start)).absolute()}"
     if isinstance(value, Mapping):
         return {key: _placed(inner, folder) for key, inner in value.items()}
     return [_placed(inner, folder) for inner in value] if isinstance(value, list) else value

@@ -1,16 +1,35 @@
 """The numbers of a result, which are the metrics of a sweep."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 # Parts of a result that are no single numbers, or that a row says already.
 NOT_METRICS = ("config", "streams", "channels", "latency_histogram_ns", "workloads", "series", "activity", "seed")
+# Parts that are no numbers where a run has none of theirs.
+OBJECTS = ("fairness",)
+STREAMS = "streams."
+
+
+def of_streams(metrics: Iterable[str]) -> list[str]:
+    """Those of some metrics that are numbers of streams: `streams.web.latency_us.read.p99`."""
+    return [name for name in metrics if name.startswith(STREAMS)]
+
+
+def number_of_stream(result: Mapping[str, Any], metric: str) -> float | None:
+    """The number of a stream by its dotted name; None if the result has no such stream or number."""
+    rest = metric.removeprefix(STREAMS)
+    for name, stream in (result.get("streams") or {}).items():
+        if rest.startswith(f"{name}."):
+            found = dict(_within("", stream)).get(rest.removeprefix(name))
+            if found is not None:
+                return found
+    return None
 
 
 def numbers(result: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
     """Each number of a result with its dotted name; None where the result has null."""
     for name, value in result.items():
-        if name not in NOT_METRICS:
+        if name not in NOT_METRICS and not (value is None and name in OBJECTS):
             yield from _within(name, value)
 
 

@@ -44,6 +44,7 @@ def read_options(table: Mapping[str, Any]) -> dict[str, object]:
         "verify": bool,
         "latency_parts": bool,
         "wrap": bool,
+        "alone": bool,
         "format": str,
         "columns": str,
         "skip_bad": int,

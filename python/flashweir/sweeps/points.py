@@ -13,7 +13,11 @@ from flashweir import _native
 from flashweir._native import FlashweirError
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Label
-from flashweir.sweeps.spec import PLACEHOLDER, SweepSpec
+from flashweir.sweeps.spec import PLACEHOLDER, Streams, SweepSpec
+from flashweir.tenants import texts
+
+# Options of a run that are part of its identity.
+_OPTIONS = ("verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup", "activity")
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def seeds_of(spec: SweepSpec, workload: str) -> Sequence[int]:
     return spec.seeds[:1] if workload in spec.once else spec.seeds
 
 
-def _points_of(spec: SweepSpec, streams: Mapping[str | None, str]) -> int:
+def _points_of(spec: SweepSpec, streams: Streams) -> int:
     return math.prod(map(len, _choices(spec, streams)))
 
 
@@ -85,16 +89,17 @@ def runs(spec: SweepSpec) -> Iterator[Run]:
                 axes[axis.name] = None if rank is None else axis.labels[rank]
                 settings |= {} if rank is None else axis.settings[rank]
         device = settings.pop("device", spec.device)
-        workloads = [{"name": stream, "spec": _filled(text, settings)} for stream, text in streams.items()]
+        workloads = [{key: _filled(value, settings) for key, value in one.items()} | {"name": stream}
+                     for stream, one in streams.items()]  # fmt: skip
         overrides = {key: value for key, value in settings.items() if key not in spec.placeholders}
         for seed in seeds_of(spec, name):
             run = {"workloads": workloads, "device": device, "overrides": overrides, "seed": seed, **spec.run}
             yield Run(point, seed, name, axes, run)
 
 
-def _choices(spec: SweepSpec, streams: Mapping[str | None, str]) -> list[Sequence[int | None]]:
+def _choices(spec: SweepSpec, streams: Streams) -> list[Sequence[int | None]]:
     """What each group of axes can be: its ranks, or nothing where it only fills placeholders of other workloads."""
-    used = {name for text in streams.values() for name in PLACEHOLDER.findall(text)}
+    used = {name for one in streams.values() for text in texts(one) for name in PLACEHOLDER.findall(text)}
     idle = spec.placeholders - used
     found: list[Sequence[int | None]] = []
     for group in spec.groups:
@@ -103,8 +108,10 @@ def _choices(spec: SweepSpec, streams: Mapping[str | None, str]) -> list[Sequenc
     return found
 
 
-def _filled(text: str, values: Mapping[str, object]) -> str:
-    return PLACEHOLDER.sub(lambda found: _as_text(values[found[1]]), text)
+def _filled(value: Any, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - an option of a workload
+    if not isinstance(value, str):
+        return value
+    return PLACEHOLDER.sub(lambda found: _as_text(values[found[1]]), value)
 
 
 def _as_text(value: object) -> str:
@@ -121,7 +128,7 @@ class Planner:
         """Resolves a run's settings and identifies it by what they are, not by how they were given.
 
         Two runs have the same key if engine, configuration, workloads (a trace by its content), seed and options of
-        the run are the same: then they have the same result.
+        the run are the same: then they have the same result. A mix is what its tenants are.
 
         Raises:
             FlashweirError: the run makes no drive, or its workload can't be read.
@@ -131,15 +138,14 @@ class Planner:
         workloads = []
         for stream in plan["workloads"]:
             content = contents[stream["path"]].digest if "path" in stream else stream["workload"]
-            workloads.append({"name": stream["name"], "content": content})
+            workloads.append({"name": stream["name"], "content": content, "options": stream["options"]})
         identity = {
             "engine": f"{_native.__version__}+{_native.__build__}",
             "config": plan["config"],
             "workloads": workloads,
             "seed": plan["seed"],
-            "options": {name: run.spec.get(name) for name in ("verify", "latency_parts", "wrap", "format", "columns",
-                                                              "skip_bad", "warmup", "activity") if run.spec.get(name)},
-        }  # fmt: skip
+            "options": {name: run.spec.get(name) for name in _OPTIONS if run.spec.get(name)},
+        }
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         return Planned(run, hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), plan, contents)
 
@@ -181,10 +187,12 @@ def file_state(path: str) -> tuple[int, int, int]:
 
 
 def resolved(planned: Planned) -> dict[str, Any]:
-    """The run with its drive spelled out, without a preset or a device file, and with the contents that are meant."""
-    streams = planned.run.spec["workloads"]
-    workloads = [{**one, "content": planned.contents[one["spec"]].digest} if one["spec"] in planned.contents else one
-                 for one in streams]  # fmt: skip
+    """The run with its drive and tenants spelled out, without preset, device file or mix, and the contents meant."""
+    workloads = [
+        {"name": one["name"], "spec": one["spec"], **one["options"]}
+        | ({"content": planned.contents[one["path"]].digest} if "path" in one else {})
+        for one in planned.plan["workloads"]
+    ]
     return {
         **planned.run.spec,
         "workloads": workloads,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
-from flashweir.sweeps.numbers import numbers
+from flashweir.sweeps.numbers import number_of_stream, numbers, of_streams
 from flashweir.sweeps.points import Run
 from flashweir.sweeps.spec import SweepSpec
 
@@ -46,6 +46,8 @@ def finished(spec: SweepSpec, run: Run, key: str | None, text: str) -> dict[str,
             row[name] = columns[name] = expression.value(columns)
     except ConfigError as error:
         return failed(spec, run, key, error)
+    for name in of_streams(spec.metrics):
+        row.setdefault(name, number_of_stream(result, name))
     for name, value in numbers(result):
         row.setdefault(name, value)
     return {**row, "error": None, "result": text}
@@ -54,7 +56,12 @@ def finished(spec: SweepSpec, run: Run, key: str | None, text: str) -> dict[str,
 def failed(spec: SweepSpec, run: Run, key: str | None, error: Exception | str) -> dict[str, Any]:
     """The row of a run that gave none."""
     text = " ".join(str(error).split()) or type(error).__name__
-    return {**_start(run, key), **dict.fromkeys(spec.derived), "error": text, "result": None}
+    return {
+        **_start(run, key),
+        **dict.fromkeys((*spec.derived, *of_streams(spec.metrics))),
+        "error": text,
+        "result": None,
+    }
 
 
 def _start(run: Run, key: str | None) -> dict[str, Any]:

@@ -15,12 +15,13 @@ from flashweir._native import ConfigError
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
-from flashweir.sweeps.include import place, read_toml, with_included
-from flashweir.sweeps.numbers import numbers
+from flashweir.sweeps.include import read_toml, with_included
+from flashweir.sweeps.numbers import numbers, of_streams
 from flashweir.sweeps.options import read_options, read_seeds
+from flashweir.tenants import MIX, place, tenant, texts
 
 KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
-        "compare", "baseline", "verify", "latency_parts", "wrap", "format", "columns", "skip_bad", "warmup",
+        "compare", "baseline", "verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup",
         "activity")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
@@ -36,6 +37,8 @@ PROBED = (
     {"sched.kind": "suspend", "host.queue_depth": 2},
 )
 PROBE_ALL = "random:span=1MiB,count=100,write=0.4,trim=0.1,flush=0.1"
+# What a workload is: its streams by name, each with a spec and options.
+Streams = Mapping[str | None, Mapping[str, Any]]
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 
@@ -48,7 +51,7 @@ class SweepSpec:
     """
 
     name: str
-    workloads: Mapping[str, Mapping[str | None, str]]
+    workloads: Mapping[str, Streams]
     device: str | None
     settings: Mapping[str, object]
     groups: Sequence[Sequence[Axis]]
@@ -70,7 +73,7 @@ class SweepSpec:
         axes = {axis.name: _kind(axis.labels) for axis in self.axes if axis.name != "workload"}
         metrics = {name: kind for name, kind in _result_columns().items() if self.run.get("warmup") or
                    not name.startswith("warmup.")}  # fmt: skip
-        return {**axes, **dict.fromkeys(self.derived, float), **metrics}
+        return {**axes, **dict.fromkeys((*self.derived, *of_streams(self.metrics)), float), **metrics}
 
     @property
     def axes(self) -> list[Axis]:
@@ -175,7 +178,7 @@ def _axes(table: Mapping[str, Any]) -> dict[str, Axis]:
     return axes
 
 
-def _workloads(given: object, folder: Path) -> dict[str, dict[str | None, str]]:
+def _workloads(given: object, folder: Path) -> dict[str, Streams]:
     """Name to streams: a stream without a name where the workload is a single text."""
     if isinstance(given, str):
         given = {"workload": given}
@@ -183,27 +186,28 @@ def _workloads(given: object, folder: Path) -> dict[str, dict[str | None, str]]:
         given = _named([str(text) for text in given], folder)
     if not isinstance(given, Mapping) or not given:
         raise ConfigError("workloads: expected a table of names and workloads, such as random = 'random:count=100000'")
-    found: dict[str, dict[str | None, str]] = {}
+    found: dict[str, Streams] = {}
     for name, workload in given.items():
         streams = {None: workload} if isinstance(workload, str) else workload
-        if not isinstance(streams, Mapping) or not streams or not all(isinstance(v, str) for v in streams.values()):
+        if not isinstance(streams, Mapping) or not streams:
             raise ConfigError(f"workloads.{name}: expected a trace file, a generator, or a table of such by stream")
-        found[str(name)] = {stream: str(place(text, folder)) for stream, text in streams.items()}
+        read = {stream: tenant(stream, one, f"workloads.{name}{f'.{stream}' if stream else ''}")
+                for stream, one in streams.items()}  # fmt: skip
+        found[str(name)] = {stream: {**one, "spec": place(one["spec"], folder)} for stream, one in read.items()}
     return found
 
 
-def _named(texts: Sequence[str], folder: Path) -> dict[str, str]:
+def _named(given: Sequence[str], folder: Path) -> dict[str, str]:
     """Names for a list of workloads: of files their names, where these differ."""
-    if len(set(texts)) < len(texts):
-        twice = next(text for rank, text in enumerate(texts) if text in texts[:rank])
+    if len(set(given)) < len(given):
+        twice = next(text for rank, text in enumerate(given) if text in given[:rank])
         raise ConfigError(f"workloads: {twice!r} is listed twice")
-    names = [Path(text).name if (folder / text).is_file() else text for text in texts]
-    return dict(zip(names if len(set(names)) == len(names) else texts, texts, strict=True))
+    bare = [text.removeprefix(MIX) for text in given]
+    names = [Path(path).name if (folder / path).is_file() else text for path, text in zip(bare, given, strict=True)]
+    return dict(zip(names if len(set(names)) == len(names) else given, given, strict=True))
 
 
-def _set_for(
-    given: Mapping[str, Any], workloads: Mapping[str, Mapping[str | None, str]]
-) -> dict[str, dict[str, object]]:
+def _set_for(given: Mapping[str, Any], workloads: Mapping[str, Streams]) -> dict[str, dict[str, object]]:
     """Settings of the drive for one workload each."""
     known = {key["name"] for key in json.loads(_native.schema())["x-keys"]}
     found: dict[str, dict[str, object]] = {}
@@ -215,9 +219,7 @@ def _set_for(
     return found
 
 
-def _workload_names(
-    names: Iterable[str], where: str, workloads: Mapping[str, Mapping[str | None, str]]
-) -> Iterable[str]:
+def _workload_names(names: Iterable[str], where: str, workloads: Mapping[str, Streams]) -> Iterable[str]:
     for name in names:
         if name not in workloads:
             raise ConfigError(f"{where}: {name!r} is no workload{_nearest(name, list(workloads))}")
@@ -257,15 +259,15 @@ def _groups(axes: Mapping[str, Axis], zipped: object, folder: Path) -> list[list
 
 
 def _check_names(
-    axes: Mapping[str, Axis], settings: Mapping[str, object], workloads: Mapping[str, Mapping[str | None, str]]
+    axes: Mapping[str, Axis], settings: Mapping[str, object], workloads: Mapping[str, Streams]
 ) -> frozenset[str]:
     """Every name must act: on a key, on the device, or on a placeholder; and every placeholder needs a value.
 
     Returns the placeholders that are no keys of the drive as well.
     """
     keys = {key["name"] for key in json.loads(_native.schema())["x-keys"]}
-    placeholders = {name for streams in workloads.values() for text in streams.values() for name in
-                    PLACEHOLDER.findall(text)}  # fmt: skip
+    placeholders = {name for streams in workloads.values() for one in streams.values() for text in texts(one)
+                    for name in PLACEHOLDER.findall(text)}  # fmt: skip
     always = set(settings).union(*(set.intersection(*map(set, found.settings)) for found in axes.values()))
     if missing := sorted(placeholders - always):
         raise ConfigError(f"workloads: {{{missing[0]}}} has no value: expected axes.{missing[0]} or set.{missing[0]}")
@@ -311,7 +313,7 @@ def _check_columns(spec: SweepSpec) -> None:
                 raise ConfigError(f"derived.{column}: {name} is no column{_nearest(name, known)}")
         known.append(column)
     for name in spec.metrics:
-        if name not in (*columns, *spec.derived):
+        if name not in (*columns, *spec.derived) and not name.startswith(open_parts):
             raise ConfigError(f"metrics: {name} is no number of a result{_nearest(name, [*columns, *spec.derived])}")
 
 
@@ -328,7 +330,8 @@ def known_columns() -> dict[str, type]:
     """The same of all drives: some numbers are there with some policies only."""
     found = dict(_result_columns())
     for overrides in PROBED:
-        run = {"workloads": [{"name": None, "spec": PROBE_ALL}], "overrides": overrides, "latency_parts": True}
+        run = {"workloads": [{"name": None, "spec": PROBE_ALL}], "overrides": overrides, "latency_parts": True,
+               "alone": True}  # fmt: skip
         found |= {name: float for name, _ in numbers(json.loads(_native.simulate(json.dumps(run))))}
     return found
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use flashweir_ssd::{Completion, Counters, Latencies, LatencyParts, Stats, Times};
+use flashweir_ssd::{Completion, Counters, Latencies, LatencyParts, Stats, Streams, Times};
 use flashweir_trace::Op;
 
 use super::histogram::{Dense, Sparse, bucket};
@@ -60,6 +60,7 @@ struct Part {
     /// Its own requests and their bytes, by operation.
     requests: [u64; 4],
     bytes: [u64; 4],
+    streams: Streams,
     latencies: BTreeMap<(u16, u8), Sparse>,
     latency_parts: LatencyParts,
 }
@@ -78,6 +79,7 @@ impl Part {
             self.bytes[op] += next.bytes[op];
         }
         self.latency_parts.join(&next.latency_parts);
+        self.streams.join(&next.streams);
         for ((stream, op), latencies) in next.latencies {
             self.add((stream, Op::ALL[usize::from(op)]), latencies);
         }
@@ -142,6 +144,7 @@ impl Parts {
             before: (counters, times),
             requests,
             bytes,
+            streams: Streams::default(),
             latencies: BTreeMap::new(),
             latency_parts: LatencyParts::default(),
         });
@@ -156,6 +159,8 @@ impl Parts {
         part.requests[completion.op as usize] += 1;
         part.bytes[completion.op as usize] += completion.bytes();
         part.latency_parts.add(completion.op, &completion.parts);
+        let Completion { stream, op, issue_ns, latency_ns, .. } = *completion;
+        part.streams.record(stream, op, completion.bytes(), issue_ns, issue_ns + latency_ns);
         if late {
             self.late.push(*completion);
             if self.late.len() == MOST_LATE {
@@ -206,6 +211,7 @@ impl Parts {
         let mut stats = Stats {
             counters: whole.counters.since(counters),
             latencies: self.latencies(number),
+            streams: Streams::default(),
             parts: whole.parts.is_some().then(LatencyParts::default),
             sched: whole.sched,
             dies: whole.dies.iter().zip(&times.dies).map(|(all, before)| all.since(before)).collect(),
@@ -221,6 +227,7 @@ impl Parts {
                 stats.counters.requests[op] += part.requests[op];
                 stats.counters.bytes[op] += part.bytes[op];
             }
+            stats.streams.join(&part.streams);
             if let Some(parts) = &mut stats.parts {
                 parts.join(&part.latency_parts);
             }

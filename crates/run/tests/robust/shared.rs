@@ -21,7 +21,11 @@ fn quiet(run: &RunSpec, traces: Option<&Traces>) -> Result<Value, String> {
 fn mixed(path: &std::path::Path) -> RunSpec {
     let mut run = spec(None, &DRIVE, &path.to_string_lossy());
     let generated = "random:span=1MiB,count=500,write=0.5,rate=1000".into();
-    run.workloads.push(WorkloadSpec { name: Some("generated".into()), spec: generated, content: None });
+    run.workloads.push(WorkloadSpec {
+        name: Some("generated".into()),
+        spec: generated,
+        ..WorkloadSpec::default()
+    });
     run
 }
 

@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::error::RunError;
 use crate::host::{HostMode, open};
 use crate::nand::{Probe, RequestRecord, Usage};
-use crate::stats::{Completion, Counters, Latencies, LatencyParts, Parts, Stats};
+use crate::stats::{Completion, Counters, Latencies, LatencyParts, Parts, Stats, Streams};
 
 /// Simulated time may not pass this point, ns (146 years): what is under way then still fits 64 bits.
 const LAST_NS: u64 = 1 << 62;
@@ -17,6 +17,7 @@ const LAST_NS: u64 = 1 << 62;
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     pub(super) latencies: Latencies,
+    streams: Streams,
     /// Requests taken so far: the number of the next one, from 0.
     pub(super) taken: u64,
     /// The latest end of a request, ns.
@@ -41,6 +42,7 @@ impl Ledger {
         };
         Self {
             latencies: Latencies::default(),
+            streams: Streams::default(),
             taken: 0,
             end_ns: 0,
             completions: None,
@@ -92,6 +94,7 @@ impl Ledger {
         counters.bytes[request.op as usize] += request.bytes();
         let latency_ns = completion_ns - issue_ns;
         let Request { sectors, stream, op, .. } = *request;
+        self.streams.record(stream, op, request.bytes(), issue_ns, completion_ns);
         let parts = match &mut self.parts {
             None => Parts::default(),
             Some(sums) => {
@@ -104,7 +107,7 @@ impl Ledger {
         match &mut self.completions {
             None => self.latencies.record(stream, op, latency_ns),
             Some(completions) => {
-                completions.push(Completion { number, latency_ns, sectors, stream, op, parts });
+                completions.push(Completion { number, issue_ns, latency_ns, sectors, stream, op, parts });
             }
         }
         self.end_ns = self.end_ns.max(completion_ns);
@@ -129,6 +132,7 @@ impl Ledger {
             collections: core.collections.clone(),
             lock_step: None,
             latencies: self.latencies.clone(),
+            streams: self.streams.clone(),
             parts: self.parts.clone(),
             sched: None,
             dies: usage.dies.clone(),

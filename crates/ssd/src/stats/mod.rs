@@ -6,12 +6,14 @@ mod collections;
 mod flash_time;
 mod latency;
 mod parts;
+mod streams;
 
 pub use collections::Collections;
 pub(crate) use flash_time::FlashTime;
 pub use latency::{Latencies, LatencySummary};
 pub(crate) use parts::{Cause, Spent};
 pub use parts::{LatencyParts, Parts, SchedCounts};
+pub use streams::{StreamUse, Streams};
 
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde::Serialize;
@@ -220,6 +222,8 @@ pub struct Times {
 pub struct Completion {
     /// Its number in the order in which requests were served, from 0.
     pub number: u64,
+    /// When it entered, ns.
+    pub issue_ns: u64,
     /// From issue to completion, ns.
     pub latency_ns: u64,
     /// Its length, sectors.
@@ -269,6 +273,8 @@ pub struct Stats {
     pub counters: Counters,
     /// Latencies, by stream and operation.
     pub latencies: Latencies,
+    /// What each stream asked for, and when.
+    pub streams: Streams,
     /// Where latencies went, if that was asked for.
     pub parts: Option<LatencyParts>,
     /// What the scheduler did, if it changes the order of commands.

@@ -163,6 +163,16 @@ impl Format {
         })
     }
 
+    /// What the format's own clock shows at the start of 1970, ns; `None` if it does not count from a known date.
+    pub const fn epoch_ns(self) -> Option<u64> {
+        match self {
+            // FILETIME counts from the start of 1601.
+            Format::Msr | Format::MsrExcel => Some(11_644_473_600_000_000_000),
+            Format::Alibaba | Format::Tencent | Format::Systor => Some(0),
+            _ => None,
+        }
+    }
+
     const fn facts(self) -> (&'static str, &'static [&'static str]) {
         match self {
             Format::Msr => ("msr", &[".msr.csv", ".msr"]),

@@ -3,16 +3,20 @@
 
 mod filter;
 mod interleave;
+mod limit;
 mod merge;
 mod scale;
+mod shift;
 #[cfg(test)]
 mod tests;
 mod wrap;
 
 pub use filter::{Filter, OpSet};
 pub use interleave::Interleave;
+pub use limit::Limit;
 pub use merge::Merge;
 pub use scale::{Factor, Scale};
+pub use shift::{Delay, Numbered, Offset};
 pub use wrap::Wrap;
 
 #[cfg(doc)]

@@ -46,6 +46,18 @@ impl Factor {
         })
     }
 
+    /// Both factors one after the other, exactly; nothing if that takes more than 64 bits.
+    #[must_use]
+    pub fn times(self, other: Self) -> Option<Self> {
+        // Each is in lowest terms; what is left to cancel stands crosswise.
+        let one = Self::new(self.numerator, other.denominator)?;
+        let two = Self::new(other.numerator, self.denominator)?;
+        Some(Self {
+            numerator: one.numerator.checked_mul(two.numerator)?,
+            denominator: one.denominator.checked_mul(two.denominator)?,
+        })
+    }
+
     /// The time times the factor, rounded down, ns; nothing beyond 64 bits. Each time is scaled by itself, so
     /// rounding never adds up.
     #[inline]

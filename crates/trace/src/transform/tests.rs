@@ -83,6 +83,32 @@ fn wrap_folds_and_neither_loses_nor_doubles() {
 }
 
 #[test]
+fn limit_delay_offset_and_number_do_what_they_say() {
+    let flush = Request { time_ns: 2, lba: 0, sectors: 0, stream: 0, op: Op::Flush };
+    let requests = [write(0, 3, 2), flush, write(4, 8, 1), write(5, 9, 1)];
+    for batch in 1..6 {
+        let chain = Offset::new(Delay::new(Limit::new(given(&requests), 3), 10), 100);
+        let found = drain(Numbered::new(chain, 7), batch).unwrap();
+        let expected = [write(10, 103, 2), Request { time_ns: 12, ..flush }, write(14, 108, 1)];
+        assert_eq!(found, expected.map(|request| Request { stream: 7, ..request }), "{batch}");
+    }
+    assert!(drain(Limit::new(given(&requests), 0), 2).unwrap().is_empty());
+    assert_eq!(drain(Limit::new(given(&requests), 9), 2).unwrap(), requests);
+    let late = drain(Delay::new(given(&[write(u64::MAX, 0, 1)]), 1), 1).unwrap_err().to_string();
+    assert!(late.contains("beyond 2^64 ns"), "{late}");
+    let far = drain(Offset::new(given(&[write(0, u64::MAX - 2, 2)]), 1), 1).unwrap_err().to_string();
+    assert!(far.contains("beyond 2^64 sectors"), "{far}");
+}
+
+#[test]
+fn factors_multiply_exactly() {
+    assert_eq!(factor("1/3").times(factor("0.75")), Factor::new(1, 4));
+    let large = Factor::new(u64::MAX, 2).unwrap();
+    assert_eq!(large.times(Factor::new(2, u64::MAX).unwrap()), Factor::new(1, 1));
+    assert_eq!(large.times(large), None);
+}
+
+#[test]
 fn filter_keeps_what_is_named() {
     let spec = Spec::parse("random:count=1000,write=0.3,trim=0.1,flush=0.1").unwrap();
     let all = drain(spec.generator(), 100).unwrap();

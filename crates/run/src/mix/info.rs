@@ -1,0 +1,94 @@
+//! What a mix holds: its tenants as they would be served, before they get their parts of a drive.
+
+use flashweir_trace::Op;
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+use crate::progress::{Phase, Reporter};
+use crate::spec::{RunSpec, TraceOptions};
+use crate::tenant::WorkloadSpec;
+use crate::workload::Workloads;
+
+/// Requests looked at together.
+const BATCH: usize = 1 << 14;
+
+#[derive(Default)]
+struct Seen {
+    counts: [u64; 4],
+    bytes: u64,
+    first_ns: Option<u64>,
+    last_ns: u64,
+}
+
+impl Seen {
+    fn add(&mut self, other: &Self) {
+        (0..Op::ALL.len()).for_each(|op| self.counts[op] += other.counts[op]);
+        self.bytes += other.bytes;
+        self.first_ns = [self.first_ns, other.first_ns].into_iter().flatten().min();
+        self.last_ns = self.last_ns.max(other.last_ns);
+    }
+
+    fn told(&self) -> Map<String, Value> {
+        let [reads, writes, trims, flushes] = self.counts;
+        let moved = reads + writes;
+        let first_ns = self.first_ns.unwrap_or(0);
+        let told = json!({
+            "requests": reads + writes + trims + flushes,
+            "reads": reads,
+            "writes": writes,
+            "read_ratio": (moved > 0).then(|| reads as f64 / moved as f64),
+            "bytes": self.bytes,
+            "first_s": first_ns as f64 / 1e9,
+            "duration_s": (self.last_ns - first_ns) as f64 / 1e9,
+        });
+        told.as_object().cloned().unwrap_or_default()
+    }
+}
+
+/// Requests, reads and times of each tenant and of all, and which share of the requests is whose.
+pub(crate) fn info(mix: &str, options: &TraceOptions, reporter: &mut Reporter<'_>) -> Result<Value, Error> {
+    let run = RunSpec {
+        workloads: vec![WorkloadSpec { spec: mix.to_owned(), ..WorkloadSpec::default() }],
+        format: options.format.clone(),
+        columns: options.columns.clone(),
+        skip_bad: options.skip_bad,
+        ..RunSpec::default()
+    }
+    .expanded(None)?;
+    let workloads = Workloads::open(&run, None, reporter)?;
+    let mut whole = Seen::default();
+    let mut tenants = Vec::new();
+    let mut batch = Vec::with_capacity(BATCH);
+    for (stream, description) in (0..=u16::MAX).zip(&workloads.descriptions) {
+        let mut opened = workloads.again(stream)?;
+        let mut source = workloads.alone(stream, &mut opened, None);
+        let mut seen = Seen::default();
+        let mut more = true;
+        while more {
+            batch.clear();
+            more = source.read(&mut batch, BATCH)?;
+            for request in &batch {
+                seen.counts[request.op as usize] += 1;
+                seen.bytes += if matches!(request.op, Op::Read | Op::Write) { request.bytes() } else { 0 };
+                seen.first_ns =
+                    Some(seen.first_ns.map_or(request.time_ns, |first| first.min(request.time_ns)));
+                seen.last_ns = seen.last_ns.max(request.time_ns);
+            }
+            let done = seen.counts.iter().chain(&whole.counts).sum();
+            reporter.report_share(Phase::Trace, done, None)?;
+        }
+        whole.add(&seen);
+        tenants.push((description, seen));
+    }
+    let mut told = whole.told();
+    let all: u64 = whole.counts.iter().sum();
+    let one = |(description, seen): (&crate::workload::Description, Seen)| {
+        let mut told = seen.told();
+        let own: u64 = seen.counts.iter().sum();
+        told.insert("share".into(), json!((all > 0).then(|| own as f64 / all as f64)));
+        told.insert("workload".into(), json!(description.workload));
+        (description.name.clone(), Value::Object(told))
+    };
+    told.insert("tenants".into(), Value::Object(tenants.into_iter().map(one).collect()));
+    Ok(Value::Object(told))
+}
