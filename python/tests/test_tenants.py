@@ -97,7 +97,16 @@ def test_wrong_tenants_in_a_file_are_named(result: flashweir.Result) -> None:
         assert f"streams.web.{key}" in difference(spoilt)
     old = result.to_dict()
     for stream in old["streams"].values():
-        for key in ("requests", "bytes", "slowdown", "alone_latency_us", "active_s", "iops", "bandwidth_mib_s"):
+        for key in (
+            "requests",
+            "bytes",
+            "slowdown",
+            "alone_latency_us",
+            "active_s",
+            "iops",
+            "bandwidth_mib_s",
+            "flash_time_s",
+        ):
             del stream[key]
     assert difference(old) == ""
     assert report_of_results([("run", old)])

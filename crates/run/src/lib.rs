@@ -10,6 +10,7 @@ mod mix;
 mod plan;
 mod power;
 mod progress;
+mod pull;
 pub mod requests;
 mod result;
 mod simulate;

@@ -229,6 +229,7 @@ fn streams(stats: &Stats, workloads: &[Description], alone: Option<&Alone>) -> V
             "active_s": active_s,
             "iops": ratio(own.count() as f64, active_s),
             "bandwidth_mib_s": ratio(moved as f64 / (1 << 20) as f64, active_s),
+            "flash_time_s": stats.flash_ns.get(at).copied().unwrap_or(0) as f64 / 1e9,
             "latency_us": latencies(stats, Some(stream)),
             "latency_histogram_ns": histograms(stats, Some(stream)),
             "alone_latency_us": alone.map(|alone| latencies(alone, Some(stream))),

@@ -6,7 +6,6 @@ use flashweir_ssd::config::Precondition;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::precondition::{Preconditioner, Step};
 use flashweir_ssd::{Config, Geometry, Options, Simulation};
-use flashweir_trace::Source;
 use flashweir_trace::format::Gauge;
 use serde_json::Value;
 
@@ -16,6 +15,7 @@ use crate::alone;
 use crate::error::Error;
 use crate::power::{self, Power};
 use crate::progress::{Phase, Progress, Reporter};
+use crate::pull::Feed;
 use crate::result::{self, Measured};
 use crate::spec::RunSpec;
 use crate::tenant::Shape;
@@ -85,9 +85,9 @@ pub fn simulate_sharing(
 
     let capacity_sectors = simulation.geometry().capacity_sectors();
     let mut warmup = method.map(|method| Warmup::new(method, &mut simulation));
-    let mut stream = workloads.stream(run.wrap, capacity_sectors)?;
-    serve(stream.as_mut(), &length, &mut simulation, warmup.as_mut(), &mut watch, &mut reporter)?;
-    drop(stream);
+    let mut feed = workloads.feed(run.wrap, capacity_sectors, simulation.arbitrates())?;
+    serve(&mut feed, &length, &mut simulation, warmup.as_mut(), &mut watch, &mut reporter)?;
+    drop(feed);
     let warmup = warmup.map(|warmup| warmup.finish(&mut simulation)).transpose()?;
     let ended = started.elapsed();
 
@@ -167,7 +167,7 @@ fn precondition(
 }
 
 fn serve(
-    stream: &mut dyn Source,
+    feed: &mut Feed<'_>,
     length: &Length,
     simulation: &mut Simulation,
     mut warmup: Option<&mut Warmup>,
@@ -179,13 +179,20 @@ fn serve(
     let mut done = 0;
     let mut more = true;
     while more {
-        batch.clear();
-        more = stream.read(&mut batch, slice)?;
-        match &mut warmup {
-            None => simulation.serve(&batch)?,
-            Some(warmup) => warmup.serve(simulation, &batch)?,
+        let end = done + slice as u64;
+        loop {
+            batch.clear();
+            more = feed.read(simulation, &mut batch, slice)?;
+            match &mut warmup {
+                None => simulation.serve(&batch)?,
+                Some(warmup) => warmup.serve(simulation, &batch)?,
+            }
+            done += batch.len() as u64;
+            // By flash time, they come one by one.
+            if !more || done >= end || !simulation.arbitrates_by_flash_time() {
+                break;
+            }
         }
-        done += batch.len() as u64;
         watch.take(simulation)?;
         match length {
             Length::Requests(total) => reporter.report(Phase::Run, done, *total)?,

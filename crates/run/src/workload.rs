@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::progress::{Phase, Reporter};
+use crate::pull::{Feed, Pull};
 use crate::spec::{RunSpec, TraceOptions};
 use crate::tenant::{Boxed, Shape, WorkloadSpec};
 use crate::traces::Traces;
@@ -237,16 +238,31 @@ impl<'a> Workloads<'a> {
         }
     }
 
-    /// The stream to serve. Timed workloads are merged by time; workloads without times take turns.
-    pub(crate) fn stream(
+    /// The workloads, each for itself.
+    fn sources(&mut self) -> Vec<Boxed<'_>> {
+        self.tenants.iter_mut().map(|tenant| tenant.shape.applied(tenant.opened.source())).collect()
+    }
+
+    /// The requests to serve: workload by workload if the drive's host `arbitrates` among several of them, else as one stream.
+    pub(crate) fn feed(
         &mut self,
         wrap: bool,
         capacity_sectors: u64,
-    ) -> Result<Box<dyn Source + '_>, TraceError> {
+        arbitrates: bool,
+    ) -> Result<Feed<'_>, TraceError> {
+        if !arbitrates || self.tenants.len() == 1 {
+            return Ok(Feed::Stream(self.stream(wrap, capacity_sectors)?));
+        }
+        let wrapped = |source| -> Boxed<'_> {
+            if wrap { Box::new(Wrap::new(source, capacity_sectors)) } else { source }
+        };
+        Ok(Feed::Pull(Pull::new(self.sources().into_iter().map(wrapped).collect())?))
+    }
+
+    /// The stream to serve. Timed workloads are merged by time; workloads without times take turns.
+    fn stream(&mut self, wrap: bool, capacity_sectors: u64) -> Result<Box<dyn Source + '_>, TraceError> {
         let timed = self.specs().any(|spec| spec.is_none_or(Spec::is_timed));
-        let tenants = self.tenants.iter_mut();
-        let mut sources: Vec<Boxed<'_>> =
-            tenants.map(|tenant| tenant.shape.applied(tenant.opened.source())).collect();
+        let mut sources = self.sources();
         let stream: Box<dyn Source + '_> = if sources.len() == 1 {
             sources.remove(0)
         } else if timed {

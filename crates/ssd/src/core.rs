@@ -21,7 +21,7 @@ use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
 use crate::nand::{Command, CommandKind, Executor, Purpose};
 use crate::sched::Pages;
-use crate::stats::{Collections, Counters};
+use crate::stats::{Collections, Counters, FlashTime};
 use pending::Pending;
 use sink::Sink;
 
@@ -124,6 +124,22 @@ impl<C: Content> Core<C> {
             reader: None,
         };
         (&mut self.ftl, sink)
+    }
+
+    /// Flash time of tenants so far.
+    pub(crate) fn flash_time(&self) -> &FlashTime {
+        &self.pending.flash_time
+    }
+
+    /// Commands made from now on are charged to this tenant, until a page of another one comes.
+    pub(crate) fn serve_tenant(&mut self, tenant: u16) {
+        self.pending.flash_time.serve(tenant);
+    }
+
+    /// Forgets what preconditioning counted.
+    pub(crate) fn forget_counts(&mut self) {
+        self.counters = Counters::default();
+        self.pending.flash_time.forget();
     }
 
     /// Makes the next step of a unit's collection (see [`Ftl::collect_step`]).
@@ -243,6 +259,7 @@ impl<C: Content> Core<C> {
         if self.on_read {
             self.put_unless_there(part, staged)?;
         }
+        self.pending.flash_time.serve(part.stream);
         let home = self.alloc.locate(part.lpn);
         let translation =
             if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
@@ -285,6 +302,7 @@ impl<C: Content> Core<C> {
         stage: Stage,
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
+        self.pending.flash_time.serve(part.stream);
         self.write_for(now_ns, tag, part, (Op::Write, whole), stage, executor)
     }
 
@@ -338,6 +356,8 @@ impl<C: Content> Core<C> {
             self.flush(now_ns, executor);
             executor.touches(old_unit, old_ppn);
             self.content.handed(&program, 1 << (home.unit % self.planes));
+            self.pending.charge(&read, executor);
+            self.pending.charge(&program, executor);
             executor.submit_chain(now_ns, read, program, (home.unit, written.ppn));
         }
         Ok(true)
@@ -353,6 +373,7 @@ impl<C: Content> Core<C> {
         if u64::from(part.end - part.first) < self.page_sectors.get() {
             return Ok(());
         }
+        self.pending.flash_time.serve(part.stream);
         self.content.trim(executor.serving(), part.lpn);
         if let Some(home) = self.alloc.locate(part.lpn) {
             let (ftl, mut sink) = self.sink(now_ns, executor);

@@ -34,7 +34,7 @@ pub use config::Config;
 pub use error::{Amplification, ConfigError, RunError};
 pub use ftl::Wear;
 pub use geometry::Geometry;
-pub use host::HostConfig;
+pub use host::{Arbitration, HostConfig, HostMode, Weights};
 pub use nand::probe::Recorded;
 pub use nand::{
     CommandKind, CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, Purpose,

@@ -24,6 +24,10 @@ pub struct Nanos(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bound(pub Option<Nanos>);
 
+/// A number that there may be at most, or no limit: in configuration a whole number, or `"none"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limit(pub Option<u32>);
+
 impl Bound {
     /// The limit, ns; without one, more than any time.
     pub fn ns(self) -> u64 {
@@ -113,6 +117,29 @@ impl<'de> Deserialize<'de> for Bound {
     }
 }
 
+impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(limit) => serializer.serialize_u32(limit),
+            None => serializer.serialize_str("none"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let limit = match Raw::deserialize(deserializer).ok() {
+            Some(Raw::Text(text)) if text == "none" => return Ok(Limit(None)),
+            Some(Raw::Text(text)) => text.parse().ok(),
+            Some(Raw::Number(number)) => u32::try_from(number).ok(),
+            Some(Raw::Fraction(_)) | None => None,
+        };
+        limit
+            .map(|limit| Limit(Some(limit)))
+            .ok_or_else(|| D::Error::custom("expected a whole number of at most 32 bits, or \"none\""))
+    }
+}
+
 impl Serialize for Latency {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_slice() {
@@ -179,6 +206,18 @@ impl JsonSchema for Bound {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": ["string", "integer"], "x-unit": "ns",
             "description": "a time, or \"none\""})
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+impl JsonSchema for Limit {
+    fn schema_name() -> Cow<'static, str> {
+        "Limit".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "integer"], "description": "a whole number, or \"none\""})
     }
     fn inline_schema() -> bool {
         true

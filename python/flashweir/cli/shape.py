@@ -81,7 +81,7 @@ _COLLECTIONS: dict[str, tuple[type, ...]] = {
 _STREAM: dict[str, tuple[type, ...]] = {
     "requests": (int,),
     "bytes": (dict,),
-    **dict.fromkeys(("active_s", "iops", "bandwidth_mib_s"), _NUMBER_OR_NULL),
+    **dict.fromkeys(("active_s", "iops", "bandwidth_mib_s", "flash_time_s"), _NUMBER_OR_NULL),
     **dict.fromkeys(("alone_latency_us", "slowdown"), (dict, type(None))),
 }
 _BINS: dict[str, tuple[type, ...]] = dict.fromkeys(("host", "gc", "mapping", "waiting", "idle", "dirty_pages"), (list,))

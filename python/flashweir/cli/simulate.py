@@ -64,7 +64,9 @@ def simulate(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option("--model", metavar="F.json", help="Model of tenants.channels=learned, instead of the shipped one."),
+        typer.Option(
+            "--model", metavar="F.json", help="Model of tenants.channels=learned, instead of the shipped one."
+        ),
     ] = None,
     windows: Annotated[
         bool, typer.Option("--windows", help="Add each window of requests, and its channels, to the result.")

@@ -11,6 +11,7 @@ _COLUMNS = (
     ("IOPS", "iops"),
     ("MiB/s", "bandwidth_mib_s"),
     ("active, s", "active_s"),
+    ("flash time, s", "flash_time_s"),
 )
 _SLOWDOWNS = (("slowdown", "all"), ("of reads", "read"), ("of writes", "write"))
 

@@ -216,6 +216,7 @@ impl Parts {
             sched: whole.sched,
             dies: whole.dies.iter().zip(&times.dies).map(|(all, before)| all.since(before)).collect(),
             buses: whole.buses.iter().zip(&times.buses).map(|(all, before)| all.since(before)).collect(),
+            flash_ns: since(&whole.flash_ns, &times.flash_ns),
             collections: whole.collections.clone(),
             lock_step: whole.lock_step.zip(times.lock_step).map(|(all, before)| all.since(&before)),
             simulated_ns: whole.simulated_ns - rest[0].start_ns,
@@ -233,4 +234,9 @@ impl Parts {
         }
         stats
     }
+}
+
+/// What was added to the flash time of each tenant.
+fn since(all: &[u64], before: &[u64]) -> Vec<u64> {
+    all.iter().enumerate().map(|(tenant, all)| all - before.get(tenant).unwrap_or(&0)).collect()
 }

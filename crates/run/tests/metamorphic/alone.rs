@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// What a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 39] = [
+const NEEDS: [(&str, &[Setting]); 41] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
@@ -25,6 +25,8 @@ const NEEDS: [(&str, &[Setting]); 39] = [
     ),
     ("sched.window", &[("host.queue_depth", "16"), ("dies", "2"), ("sched.kind", "out-of-order")]),
     ("host.time_scale", &[("host.mode", "open")]),
+    ("host.weights", &[("host.arbitration", "weighted")]),
+    ("host.slots", &[("host.mode", "open")]),
     ("ftl.sw_full", &[("ftl.kind", "fast")]),
     ("ftl.associativity", &[("ftl.kind", "kast")]),
     ("planes_bound", &[("planes", "2")]),

@@ -43,6 +43,7 @@ fn on_the_default_drive_and_with_more_requests_under_way() {
         &[("host.queue_depth", "8")],
         &[("host.mode", "open")],
         &[("sched.kind", "read-first"), ("host.mode", "open")],
+        &[("host.mode", "open"), ("host.slots", "3")],
     ]);
 }
 
@@ -131,7 +132,8 @@ fn with_tenants_on_channels_of_their_own() {
 fn with_physical_addresses_only_the_shape_of_blocks_means_nothing() {
     let drive = [("ftl.kind", "direct"), ("precondition", "empty")];
     // Presets describe hardware, so these can't be refused; they still show in the result's `geometry`.
-    let hardware = ["planes", "pages_per_block", "capacity", "op_ratio", "timing.erase"];
+    // One request at a time then takes as long whatever came before it.
+    let hardware = ["planes", "pages_per_block", "capacity", "op_ratio", "timing.erase", "host.arbitration"];
     for (key, value) in silent(&drive) {
         assert!(hardware.contains(&key), "{key}={value} is without effect, and not refused");
     }

@@ -13,8 +13,9 @@ use serde_json::Value;
 /// A setting, as on the command line.
 type Setting = (&'static str, &'static str);
 
-/// Reads, writes, TRIMs and flushes of all sizes at all alignments, with times.
-const MIXED: &str = "random:span=4MiB,size=512B|4KiB|12KiB|40KiB:0.4,align=512,count=1200,write=0.6,trim=0.05,flush=0.02,rate=2000";
+/// Reads, writes, TRIMs and flushes of all sizes at all alignments, with times, of two tenants.
+const MIXED: &str = "random:span=4MiB,size=512B|4KiB|12KiB|40KiB:0.4,align=512,count=800,write=0.6,trim=0.05,flush=0.02,rate=1500 + \
+                     random:span=4MiB,size=512B|4KiB|12KiB:0.4,align=512,count=400,write=0.6,trim=0.05,rate=700,seed=2";
 
 /// Two tenants of this kind: what allocators of channels tell apart.
 const TENANTS: &str = "random:span=2MiB,size=4KiB|12KiB:0.4,count=1200,write=0.7,rate=2000 + \

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 52] = [
+const VALUES: [(&str, &[&str]); 54] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -50,6 +50,8 @@ const VALUES: [(&str, &[&str]); 52] = [
     ("buffer.bytes", &["16KiB", "64KiB"]),
     ("host.queue_depth", &["4"]),
     ("host.time_scale", &["0.5"]),
+    ("host.weights", &["1,5"]),
+    ("host.slots", &["2"]),
     ("wear.dynamic", &["true"]),
     ("wear.static_gap", &["2"]),
     ("precondition", &["empty", "steady", "on-read"]),

@@ -64,7 +64,7 @@ fn every_refusal_of_the_table_is_reached() {
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
     const DYNAMIC: Setting<'_> = ("alloc.kind", "dynamic");
-    let examples: [&[Setting<'_>]; 70] = [
+    let examples: [&[Setting<'_>]; 74] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -140,6 +140,15 @@ fn every_refusal_of_the_table_is_reached() {
         &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.depth", "3")],
         &[("tenants.channels", "ssdkeeper"), DYNAMIC, ("tenants.most_groups", "1")],
         &[("tenants.channels", "ssdkeeper"), ("alloc.kind", "hybrid")],
+        &[("host.mode", "open"), ("host.slots", "0")],
+        &[("host.mode", "open"), ("host.arbitration", "fair")],
+        &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
+        &[
+            ("tenants.channels", "look-ahead"),
+            DYNAMIC,
+            ("host.arbitration", "fair"),
+            ("host.queue_depth", "2"),
+        ],
     ];
     assert_eq!(examples.len(), refusals::all().count());
     for (example, refusal) in examples.iter().zip(refusals::all()) {
@@ -323,5 +332,47 @@ fn settings_of_schedulers_say_what_they_expect() {
     assert!(
         message.contains("expected one of `fifo`, `read-first`, `read-priority`, `suspend`"),
         "{message}"
+    );
+}
+
+#[test]
+fn settings_of_the_host_say_what_they_expect() {
+    let with = |key, value| error(&[("host.mode", "open"), (key, value)]);
+    for legal in ["none", "1", "1000000"] {
+        assert_eq!(with("host.slots", legal), None, "{legal}");
+    }
+    for value in ["0", "1000001", "4294967295"] {
+        let message = with("host.slots", value).expect("no number of slots");
+        assert_eq!(
+            message,
+            "host.slots: expected none, or 1 to 1000000 requests that the drive takes at once"
+        );
+    }
+    for value in ["-1", "4294967296", "1.5", "many", "", "true"] {
+        let message = with("host.slots", value).expect("no number");
+        assert!(message.starts_with("--set: `host.slots` = "), "{message}");
+        assert!(message.ends_with(": expected a whole number of at most 32 bits, or \"none\""), "{message}");
+    }
+    let message = error(&[("host.slots", "3")]).expect("a closed loop");
+    assert_eq!(message, "--set: `host.slots` has no effect here: it acts only with host.mode=open");
+    let weigh = |value| error(&[("host.arbitration", "weighted"), ("host.weights", value)]);
+    for legal in ["1", "1000", "4,2,1", " 4, 2"] {
+        assert_eq!(weigh(legal), None, "{legal}");
+    }
+    for value in ["0", "1001", "4,0", "4,,1", "-1", "2.5", "heavy", "", "true"] {
+        let message = weigh(value).expect("no weights");
+        assert!(message.starts_with("--set: `host.weights` = "), "{message}");
+        let expected = ": expected whole numbers from 1 to 1000, one for each tenant, such as \"4,2,1\"";
+        assert!(message.ends_with(expected), "{message}");
+    }
+    // Equal weights are no weights.
+    assert_eq!(error(&[("host.weights", "1,1")]), None);
+    let message = error(&[("host.arbitration", "wrr")]).expect("no arbitration");
+    assert!(message.contains("expected one of `arrival`, `round-robin`, `weighted`, `fair`"), "{message}");
+    let slots = [("host.mode", "open"), ("host.slots", "4"), ("engine", "timeline")];
+    let message = error(&slots).expect("needs events");
+    assert_eq!(
+        message,
+        "engine=timeline: a request that waits for a slot enters when another one ends: use engine=auto or engine=event"
     );
 }

@@ -5,6 +5,7 @@
 //! `FLASHWEIR_FULL=1`. Nothing here shares code with the simulator, so that an error in one can't hide in the other.
 
 mod amplification;
+mod arbitration;
 mod closed_forms;
 mod drive;
 mod hot_and_cold;

@@ -187,7 +187,7 @@ impl Config {
 
     /// Whether there is never more than one request under way.
     pub(crate) fn is_one_at_a_time(&self) -> bool {
-        matches!(&self.host, HostConfig::Closed(closed) if closed.queue_depth == 1)
+        self.host.most_under_way() == 1
     }
 
     /// Whether transfers take no time.
@@ -205,7 +205,8 @@ impl Config {
         if self.chips * self.dies > 1 && !self.bus_is_free() {
             return Some("dies that share a channel are granted its bus in the order of their requests");
         }
-        self.sched.needs_events().or_else(|| self.alloc.needs_events()).or_else(|| {
+        let of_policies = self.sched.needs_events().or_else(|| self.alloc.needs_events());
+        of_policies.or_else(|| self.host.needs_events()).or_else(|| {
             let overtaken = self.buffer.bytes.0 > 0 && !self.is_one_at_a_time();
             overtaken.then_some("with a write buffer, reads overtake writes that wait for room in it")
         })

@@ -1,5 +1,6 @@
 //! The one table of combinations that make no sense, each with its reason. A setting at its default never refuses.
 
+mod host;
 mod managed;
 mod tenants;
 
@@ -11,7 +12,7 @@ use crate::ftl::FtlConfig;
 use crate::ftl::dftl::CACHED_ENTRY_BYTES;
 use crate::gc::GcConfig;
 use crate::geometry::Geometry;
-use crate::host::HostConfig;
+use crate::host::HostMode;
 use crate::nand::timing::{LONGEST_NS, Timing};
 use crate::sched::SchedPolicy;
 use crate::wear::WearConfig;
@@ -28,7 +29,8 @@ pub struct Refusal {
 
 /// All refusals across slots that need no geometry.
 pub fn all() -> impl Iterator<Item = &'static Refusal> {
-    REFUSALS.iter().chain(&managed::MANAGED).chain(&tenants::TENANTS)
+    let all = REFUSALS.iter().chain(&managed::MANAGED).chain(&tenants::TENANTS);
+    all.chain(&host::HOST)
 }
 
 const REFUSALS: [Refusal; 27] = [
@@ -40,12 +42,12 @@ const REFUSALS: [Refusal; 27] = [
     Refusal {
         keys: "host.queue_depth",
         reason: "expected 1 to 1000000 requests under way",
-        applies: |config| matches!(&config.host, HostConfig::Closed(closed) if !(1..=1_000_000).contains(&closed.queue_depth)),
+        applies: |config| matches!(&config.host.mode, HostMode::Closed(closed) if !(1..=1_000_000).contains(&closed.queue_depth)),
     },
     Refusal {
         keys: "host.time_scale",
         reason: "expected a positive factor, at most 1e9",
-        applies: |config| matches!(&config.host, HostConfig::Open(open) if !(open.time_scale > 0.0 && open.time_scale <= 1e9)),
+        applies: |config| matches!(&config.host.mode, HostMode::Open(open) if !(open.time_scale > 0.0 && open.time_scale <= 1e9)),
     },
     Refusal {
         keys: "gc.choices",

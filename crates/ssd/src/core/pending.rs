@@ -2,6 +2,7 @@
 
 use crate::content::Content;
 use crate::nand::{Command, CommandKind, Executor};
+use crate::stats::FlashTime;
 
 /// Page operations of the request being turned into commands, waiting to be grouped.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +12,8 @@ pub(super) struct Pending {
     commands: Vec<Grouped>,
     /// Tags that go with the tag of another one's command: that tag, then its companion.
     companions: Vec<(u32, u32)>,
+    /// Whom commands are charged to.
+    pub(super) flash_time: FlashTime,
 }
 
 #[derive(Clone, Debug)]
@@ -18,8 +21,9 @@ struct Grouped {
     command: Command,
     planes: u64,
     pages: Vec<(u32, u32)>,
-    /// The request that it serves: of several, the first.
+    /// The request that it serves, and its tenant: of several, the first.
     request: u64,
+    tenant: u16,
 }
 
 impl Grouped {
@@ -45,6 +49,14 @@ impl Pending {
         self.grouping
     }
 
+    /// A command is made: it is charged to the tenant whose turn it is, if it takes any time.
+    #[inline]
+    pub(super) fn charge(&mut self, command: &Command, executor: &impl Executor) {
+        if executor.takes_time() {
+            self.flash_time.charge(command);
+        }
+    }
+
     /// Tags that go with the tag of another one's command: that tag, then its companion. Cleared by the call.
     pub(super) fn take_companions(&mut self) -> Vec<(u32, u32)> {
         std::mem::take(&mut self.companions)
@@ -66,6 +78,7 @@ impl Pending {
                 executor.touches(unit, ppn);
             }
             content.handed(&command, 1 << plane);
+            self.charge(&command, executor);
             executor.submit(now_ns, command);
             return;
         }
@@ -89,7 +102,7 @@ impl Pending {
                     self.companions.push((last.command.tag, command.tag));
                 }
             }
-            _ => self.commands.push(Grouped { command, planes, pages: pages.to_vec(), request }),
+            _ => self.push(command, planes, pages.to_vec(), request),
         }
     }
 
@@ -102,21 +115,34 @@ impl Pending {
             self.commands.iter_mut().rev().filter(of_die).take_while(|last| last.planes & planes == 0);
         match after_own.filter(|last| last.command.kind == command.kind).last() {
             Some(first) => first.add(&command, planes),
-            None => self.commands.push(Grouped { command, planes, pages: Vec::new(), request }),
+            None => self.push(command, planes, Vec::new(), request),
         }
+    }
+
+    fn push(&mut self, command: Command, planes: u64, pages: Vec<(u32, u32)>, request: u64) {
+        let tenant = self.flash_time.tenant();
+        self.commands.push(Grouped { command, planes, pages, request, tenant });
     }
 
     /// Hands over what waits.
     pub(super) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor, content: &mut impl Content) {
-        let serving = executor.serving();
-        for Grouped { command, planes, pages, request } in self.commands.drain(..) {
+        if self.commands.is_empty() {
+            return;
+        }
+        let (serving, served) = (executor.serving(), self.flash_time.tenant());
+        for Grouped { command, planes, pages, request, tenant } in self.commands.drain(..) {
             for (unit, ppn) in pages {
                 executor.touches(unit, ppn);
             }
             executor.serve(request);
             content.handed(&command, planes);
+            self.flash_time.serve(tenant);
+            if executor.takes_time() {
+                self.flash_time.charge(&command);
+            }
             executor.submit(now_ns, command);
         }
         executor.serve(serving);
+        self.flash_time.serve(served);
     }
 }

@@ -62,6 +62,7 @@ impl<X: Executor, C: Content> Sink<'_, X, C> {
         // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
         self.pending.flush(self.now_ns, self.executor, self.content);
         self.content.handed(&command, 1 << (unit % self.planes));
+        self.pending.charge(&command, self.executor);
         self.executor.submit(self.now_ns, command);
     }
 }

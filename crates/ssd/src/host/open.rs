@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::round_to_u64;
+use crate::quantity::{Limit, round_to_u64};
 
 /// Open loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -12,11 +12,13 @@ pub struct Config {
     /// Factor on the times of the workload: 0.5 makes it arrive twice as fast.
     #[schemars(range(min = 0.0))]
     pub time_scale: f64,
+    /// Most requests that the drive takes at once (up to 1000000), or "none"; others wait at the host, in the queue of their tenant.
+    pub slots: Limit,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { time_scale: 1.0 }
+        Self { time_scale: 1.0, slots: Limit(None) }
     }
 }
 

@@ -118,7 +118,7 @@ impl<P: Probe> Events<P> {
                 time.add(current.queued.command.purpose, self.now_ns - die.booked_ns);
             }
         }
-        stats::Times { dies, buses: self.usage.buses.clone(), lock_step: None }
+        stats::Times { dies, buses: self.usage.buses.clone(), ..stats::Times::default() }
     }
 
     /// No command that is not done has started, or will start, before this, ns.

@@ -130,6 +130,11 @@ impl Command {
 
 /// Runs commands. The implementations differ in how they work out times, never in what the times are.
 pub(crate) trait Executor {
+    /// Whether commands take time.
+    fn takes_time(&self) -> bool {
+        true
+    }
+
     /// Whether [`Executor::touches`] is listened to: only schedulers that reorder do.
     fn listens(&self) -> bool {
         false
@@ -167,6 +172,10 @@ pub(crate) trait Executor {
 pub(crate) struct Untimed;
 
 impl Executor for Untimed {
+    #[inline]
+    fn takes_time(&self) -> bool {
+        false
+    }
     #[inline]
     fn submit(&mut self, _: u64, _: Command) {}
     fn submit_chain(&mut self, _: u64, _: Command, _: Command, _: (u32, u32)) {}

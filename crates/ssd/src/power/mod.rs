@@ -29,6 +29,7 @@ use crate::config::{Config, Precondition};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::FtlConfig;
 use crate::geometry::Geometry;
+use crate::host::Arbitration;
 use crate::nand::probe::Recorded;
 use crate::sched::SchedPolicy;
 use crate::sim::Simulation;
@@ -64,6 +65,11 @@ pub(crate) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
     if matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) {
         let reason = "commands that write may overtake one another: use another sched.kind";
         return refuse("sched.kind=out-of-order", reason);
+    }
+    if config.host.slots().is_some() && config.host.arbitration != Arbitration::Arrival {
+        let reason = "writes then reach the drive in another order than they were issued in, which says what is older: \
+                      use host.arbitration=arrival";
+        return refuse("host.slots, host.arbitration", reason);
     }
     if geometry.physical_pages() > MOST_PAGES {
         return refuse(
@@ -165,7 +171,8 @@ impl PowerCuts {
             };
             self.add(record.completion_ns, request, done);
             if record.request.op == Op::Trim {
-                self.add(issue_ns, request, Event::Trim { request });
+                // It takes effect when it enters, and is done at once.
+                self.add(record.completion_ns, request, Event::Trim { request });
             }
         }
         // No command starts before it is settled, and no request is done before it is issued.

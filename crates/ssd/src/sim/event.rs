@@ -2,10 +2,11 @@
 //!
 //! Glossary. *Slot*: place of a request under way; its number is the tag of its commands. *Unbound*: a page that dynamic
 //! allocation can't place yet. *Stalled*: a request that waits for room in the write buffer, or for its turn behind one
-//! that does. *Barrier*: a flush that waits for what was written before it. Everything that happens at one instant is
+//! that does. *Barrier*: a flush that waits for what was written before it. *Waiting*: at the host, not under way. Everything that happens at one instant is
 //! let happen before anything waiting is resumed, so that the order within an instant can't matter.
 
 mod buffered;
+mod host;
 mod unbound;
 
 use std::collections::VecDeque;
@@ -19,7 +20,7 @@ use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::core::{AHEAD, Core, Part};
 use crate::error::RunError;
-use crate::host::HostConfig;
+use crate::host::Waiting;
 use crate::nand::event::Events;
 use crate::nand::probe::Recorded;
 use crate::nand::{IssueRecord, Probe};
@@ -47,7 +48,7 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 struct Barrier {
     tag: u32,
-    /// Requests with a lower number that write and are not done (without a buffer).
+    /// Requests that entered before, write and are not done (without a buffer).
     writes_left: u64,
     /// Entries of the buffer older than this must be on flash.
     sequence: u64,
@@ -64,6 +65,7 @@ pub(super) struct EventDrive<P, C> {
     under_way: u32,
     writes_under_way: u64,
     queue_depth: u32,
+    waiting: Option<Waiting>,
     unbound: Unbound,
     buffer: Option<WriteBuffer>,
     ack: Ack,
@@ -76,10 +78,6 @@ pub(super) struct EventDrive<P, C> {
 
 impl<P: Probe, C: Content> EventDrive<P, C> {
     pub(super) fn new(config: &Config, core: Core<C>, probe: P) -> Self {
-        let queue_depth = match &config.host {
-            HostConfig::Closed(closed) => closed.queue_depth,
-            HostConfig::Open(_) => u32::MAX,
-        };
         let geometry = &core.geometry;
         let queues = core.alloc.queues(geometry);
         let pages = config.buffer_pages();
@@ -97,7 +95,8 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             free: Vec::new(),
             under_way: 0,
             writes_under_way: 0,
-            queue_depth,
+            queue_depth: config.host.most_under_way(),
+            waiting: Waiting::new(&config.host),
             unbound: Unbound::new(config.tenants.turns),
             buffer: (pages > 0)
                 .then(|| WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), queues)),
@@ -112,9 +111,22 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
 
     fn serve_one(&mut self, request: &Request) -> Result<(), RunError> {
         let number = self.ledger.take(request)?;
+        if self.waiting.is_some() {
+            return self.arrive(request, number);
+        }
         self.let_in(request)?;
         let issue_ns = self.events.now_ns;
         self.events.probe.issue(IssueRecord { number, request: *request, issue_ns });
+        self.begin(request, number, issue_ns)
+    }
+
+    /// A request is under way from now on.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "part of the loop over requests; the other caller is seldom there"
+    )]
+    fn begin(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
         let slot = Slot {
             request: *request,
             number,
@@ -236,7 +248,8 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         if slot.outstanding > 0 {
             return;
         }
-        let Some(Slot { request, number, issue_ns, last, .. }) = place.take() else { return };
+        let Some(Slot { request, number, issue_ns, mut last, .. }) = place.take() else { return };
+        let order = if self.waiting.is_some() { self.leave(tag, &mut last.1) } else { number };
         self.free.push(tag);
         self.under_way -= 1;
         let now = self.events.now_ns;
@@ -252,11 +265,13 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         if request.op == Op::Write {
             self.writes_under_way -= 1;
             if self.buffer.is_none() {
-                self.settle_barriers(number);
+                self.settle_barriers(order);
             }
         }
     }
 
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `begin`")]
     fn read(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         self.events.submitted = 0;
         let now = self.events.now_ns;
@@ -275,6 +290,8 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         Ok(())
     }
 
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `begin`")]
     fn write(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         if self.buffer.is_some() {
             self.expect(tag, 1);
@@ -379,7 +396,10 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
     }
 
     fn finish(&mut self) -> Result<(), RunError> {
-        while self.advance()? {}
+        self.let_waiting_in()?;
+        while self.advance()? {
+            self.let_waiting_in()?;
+        }
         if self.under_way > 0 {
             return Err(self.no_room());
         }
@@ -387,6 +407,9 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
     }
 
     fn enter(&mut self, request: &Request) -> Result<u64, RunError> {
+        if self.waiting.is_some() {
+            return self.arrive_at(request);
+        }
         self.let_in(request)?;
         Ok(self.events.now_ns)
     }
@@ -407,7 +430,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
     }
 
     fn times(&self) -> Times {
-        self.events.times()
+        Times { flash_ns: self.core.flash_time().all(), ..self.events.times() }
     }
 
     fn state(&self) -> &dyn State {
@@ -440,6 +463,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
             under_way: self.under_way,
             writes_under_way: self.writes_under_way,
             queue_depth: self.queue_depth,
+            waiting: self.waiting.clone(),
             unbound: self.unbound.clone(),
             buffer: self.buffer.clone(),
             ack: self.ack,

@@ -3,9 +3,10 @@
 use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
+use crate::content::Content;
 use crate::core::Core;
 use crate::error::RunError;
-use crate::host::{HostConfig, open};
+use crate::host::{HostMode, open};
 use crate::nand::{Probe, RequestRecord, Usage};
 use crate::stats::{Completion, Counters, Latencies, LatencyParts, Parts, Stats, Streams};
 
@@ -35,9 +36,9 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub(super) fn new(config: &Config, capacity_sectors: u64) -> Self {
-        let time_scale = match &config.host {
-            HostConfig::Closed(_) => None,
-            HostConfig::Open(open) => Some(open.time_scale),
+        let time_scale = match &config.host.mode {
+            HostMode::Closed(_) => None,
+            HostMode::Open(open) => Some(open.time_scale),
         };
         Self {
             latencies: Latencies::default(),
@@ -125,7 +126,7 @@ impl Ledger {
     }
 
     /// The statistics; `horizon_ns` is the end of the last command.
-    pub(super) fn stats<C>(&self, core: &Core<C>, usage: &Usage, horizon_ns: u64) -> Stats {
+    pub(super) fn stats<C: Content>(&self, core: &Core<C>, usage: &Usage, horizon_ns: u64) -> Stats {
         Stats {
             counters: core.counters.clone(),
             collections: core.collections.clone(),
@@ -136,6 +137,7 @@ impl Ledger {
             sched: None,
             dies: usage.dies.clone(),
             buses: usage.buses.clone(),
+            flash_ns: core.flash_time().all(),
             simulated_ns: self.end_ns.max(horizon_ns),
         }
     }

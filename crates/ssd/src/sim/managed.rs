@@ -29,7 +29,7 @@ use crate::core::{AHEAD, Core, Part};
 use crate::error::RunError;
 use crate::ftl::Step;
 use crate::gc::planner::{Action, Planner};
-use crate::host::HostConfig;
+use crate::host::{Arrived, Waiting};
 use crate::nand::probe::Recorded;
 use crate::nand::timeline::Timeline;
 use crate::nand::{Executor, IssueRecord, NOBODY, Probe};
@@ -95,6 +95,7 @@ pub(super) struct ManagedDrive<P, C> {
     free: Vec<u32>,
     under_way: u32,
     queue_depth: u32,
+    waiting: Option<Waiting>,
     buffer: WriteBuffer,
     /// Whether there is a buffer; without one, entries only hold the pages of requests that wait for flash.
     buffered: bool,
@@ -104,16 +105,14 @@ pub(super) struct ManagedDrive<P, C> {
     full_since_ns: Option<u64>,
     barriers: Vec<Barrier>,
     waits: Waits,
+    /// The tenant that the last step of a collection was charged to.
+    collects_for: u16,
     /// Used while a flush is put together.
     set: Vec<(u32, u32)>,
 }
 
 impl<P: Probe, C: Content> ManagedDrive<P, C> {
     pub(super) fn new(config: &Config, core: Core<C>, probe: P) -> Self {
-        let queue_depth = match &config.host {
-            HostConfig::Closed(closed) => closed.queue_depth,
-            HostConfig::Open(_) => u32::MAX,
-        };
         let lock_step = config.clock == Clock::LockStep;
         let units = core.geometry.units();
         let units_per_station = if lock_step { units } else { core.geometry.planes };
@@ -136,7 +135,8 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             slots: Vec::new(),
             free: Vec::new(),
             under_way: 0,
-            queue_depth,
+            queue_depth: config.host.most_under_way(),
+            waiting: Waiting::new(&config.host),
             buffer: WriteBuffer::new(&config.buffer, capacity, core.flash_page_sectors(), units),
             buffered,
             ack: if buffered { config.buffer.ack } else { Ack::Flash },
@@ -144,6 +144,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             full_since_ns: None,
             barriers: Vec::new(),
             waits: Waits::default(),
+            collects_for: 0,
             set: Vec::new(),
             core,
         }
@@ -154,9 +155,22 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         self.let_in(request)?;
         let issue_ns = self.now_ns;
         self.line.probe.issue(IssueRecord { number, request: *request, issue_ns });
+        if let Some(waiting) = &mut self.waiting {
+            waiting.push(Arrived { request: *request, number, arrival_ns: issue_ns }, self.core.flash_time());
+            return Ok(());
+        }
+        self.start(request, number, issue_ns)
+    }
+
+    /// A request is under way from now on.
+    fn start(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
         // Opened with one outstanding, so that nothing can end it while it is being handed over.
         let parts = Parts::default();
-        let tag = self.open(Slot { request: *request, number, issue_ns, outstanding: 1, admitted: 0, parts });
+        let slot = Slot { request: *request, number, issue_ns, outstanding: 1, admitted: 0, parts };
+        let tag = self.open(slot);
+        if let Some(waiting) = &mut self.waiting {
+            waiting.enter(tag, self.now_ns - issue_ns);
+        }
         self.line.request = number;
         match request.op {
             Op::Read if !is_empty(request) => self.read(tag, request)?,
@@ -178,7 +192,13 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
     /// Lets everything happen that comes before the request enters; after that it is its time. Again, it does nothing.
     fn let_in(&mut self, request: &Request) -> Result<(), RunError> {
         if let Some(arrival) = self.ledger.arrival_ns(request)? {
-            while self.events.peek().is_some_and(|Reverse((next, _))| *next <= arrival) {
+            loop {
+                if self.now_ns < arrival {
+                    self.let_waiting_in()?;
+                }
+                if self.next_ns().is_none_or(|next| next > arrival) {
+                    break;
+                }
                 self.advance()?;
             }
             self.now_ns = self.now_ns.max(arrival);
@@ -190,6 +210,11 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             }
         }
         Ok(())
+    }
+
+    /// When the next event happens, ns.
+    fn next_ns(&self) -> Option<u64> {
+        self.events.peek().map(|Reverse((time, _))| *time)
     }
 
     /// Lets everything of the next instant happen. Returns false if there was nothing.
@@ -335,7 +360,10 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
     }
 
     fn finish(&mut self) -> Result<(), RunError> {
-        while self.advance()? {}
+        self.let_waiting_in()?;
+        while self.advance()? {
+            self.let_waiting_in()?;
+        }
         if self.under_way > 0 {
             return Err(RunError::NoRoom { waiting: self.stalled.len() as u64 });
         }
@@ -359,6 +387,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
         Times {
             dies: self.line.usage.dies.clone(),
             buses: self.line.usage.buses.clone(),
+            flash_ns: self.core.flash_time().all(),
             lock_step: self.lock_step,
         }
     }
@@ -398,6 +427,7 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
             together: self.together.clone(),
             events: self.events.clone(),
             slots: self.slots.clone(),
+            waiting: self.waiting.clone(),
             free: self.free.clone(),
             buffer: self.buffer.clone(),
             stalled: self.stalled.clone(),

@@ -17,10 +17,11 @@ use crate::core::{AHEAD, Core};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
+use crate::host::Arbiter;
 use crate::nand::Probe;
 use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::power::{self, Baseline};
-use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
+use crate::stats::{Completion, Counters, FlashTime, LatencyParts, Stats, Times};
 use crate::tenants::{Allocation, Model};
 
 use event::EventDrive;
@@ -35,6 +36,8 @@ const MOST_VERIFIED_SECTORS: u64 = 1 << 38;
 
 /// Stream of pages that no tenant wrote: the last one, which no run has.
 const NO_TENANT: u16 = u16::MAX;
+/// In a closed loop a request enters when there is a place, whichever it is.
+const WHICHEVER: Request = Request { time_ns: 0, lba: 0, sectors: 0, stream: 0, op: Op::Flush };
 
 /// How to run, as opposed to what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +95,7 @@ trait State {
     fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError>;
     fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError>;
     fn counters(&self) -> &Counters;
+    fn flash_time(&self) -> &FlashTime;
     fn forget_counts(&mut self);
     fn begin_journal(&mut self) -> Baseline;
     fn geometry(&self) -> &Geometry;
@@ -103,6 +107,8 @@ trait State {
 /// A simulated drive and its host.
 pub struct Simulation {
     drive: Box<dyn Drive>,
+    /// Says whose request comes next in a closed loop, if anyone does.
+    arbiter: Option<Arbiter>,
     /// Where tenants are told apart.
     windows: Option<Box<Windows>>,
 }
@@ -137,7 +143,7 @@ impl Simulation {
             windows.start(drive.as_mut());
             Box::new(windows)
         });
-        let mut simulation = Self { drive, windows };
+        let mut simulation = Self { drive, windows, arbiter: config.host.arbiter_of_closed_loop() };
         if options.latency_parts {
             simulation.drive.ledger_mut().parts = Some(LatencyParts::default());
             simulation.drive.keep_parts();
@@ -151,6 +157,31 @@ impl Simulation {
             None => self.drive.serve(requests),
             Some(windows) => windows.serve(self.drive.as_mut(), requests),
         }
+    }
+
+    /// Whether the host of a closed loop says whose request comes next: the caller then asks [`Simulation::next_stream`] before
+    /// each request, and serves that one.
+    pub fn arbitrates(&self) -> bool {
+        self.arbiter.is_some()
+    }
+
+    /// Whether [`Simulation::next_stream`] depends on what the drive did for the requests before: each is then to be served
+    /// before it is asked again. Otherwise it may be asked ahead.
+    pub fn arbitrates_by_flash_time(&self) -> bool {
+        self.arbiter.as_ref().is_some_and(Arbiter::heeds_flash_time)
+    }
+
+    /// Whose request comes next, of the streams that have one (`has_next`, by stream); `None` if none has, or nobody arbitrates.
+    pub fn next_stream(&mut self, has_next: &[bool]) -> Result<Option<u16>, RunError> {
+        let Some(arbiter) = &mut self.arbiter else { return Ok(None) };
+        if arbiter.heeds_flash_time() && has_next.contains(&true) {
+            self.drive.enter(&WHICHEVER)?;
+        }
+        let flash_time = self.drive.state().flash_time();
+        for (stream, has_next) in has_next.iter().enumerate() {
+            arbiter.set_waiting(stream, *has_next, flash_time);
+        }
+        Ok(arbiter.pick(flash_time).map(|stream| stream as u16))
     }
 
     /// Lets everything under way end. To be called once, after the last request.
@@ -268,7 +299,7 @@ impl Simulation {
     #[must_use]
     pub fn snapshot(&mut self) -> Self {
         let windows = self.windows.as_ref().map(|windows| Box::new(windows.fork()));
-        Self { drive: self.drive.snapshot(), windows }
+        Self { drive: self.drive.snapshot(), windows, arbiter: self.arbiter.clone() }
     }
 }
 
@@ -352,8 +383,12 @@ impl<C: Content> State for Core<C> {
         &self.counters
     }
 
+    fn flash_time(&self) -> &FlashTime {
+        Core::flash_time(self)
+    }
+
     fn forget_counts(&mut self) {
-        self.counters = Counters::default();
+        Core::forget_counts(self);
     }
 
     fn begin_journal(&mut self) -> Baseline {

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::content::{Content, Stage};
 use crate::core::{AHEAD, Core, Part};
 use crate::error::RunError;
-use crate::host::HostConfig;
+use crate::host::HostMode;
 use crate::host::closed::Window;
 use crate::nand::probe::Recorded;
 use crate::nand::timeline::Timeline;
@@ -43,9 +43,9 @@ struct Buffered {
 
 impl<P: Probe, C: Content> TimelineDrive<P, C> {
     pub(super) fn new(config: &Config, core: Core<C>, probe: P) -> Self {
-        let depth = match &config.host {
-            HostConfig::Closed(closed) => closed.queue_depth,
-            HostConfig::Open(_) => 1,
+        let depth = match &config.host.mode {
+            HostMode::Closed(closed) => closed.queue_depth,
+            HostMode::Open(_) => 1,
         };
         let pages = config.buffer_pages();
         let buffer = (pages > 0).then(|| Buffered {
@@ -287,7 +287,12 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
     }
 
     fn times(&self) -> Times {
-        Times { dies: self.line.usage.dies.clone(), buses: self.line.usage.buses.clone(), lock_step: None }
+        Times {
+            dies: self.line.usage.dies.clone(),
+            buses: self.line.usage.buses.clone(),
+            flash_ns: self.core.flash_time().all(),
+            lock_step: None,
+        }
     }
 
     fn state(&self) -> &dyn State {

@@ -11,7 +11,7 @@ use super::Drive;
 use crate::alloc::AllocConfig;
 use crate::config::Config;
 use crate::error::RunError;
-use crate::host::{HostConfig, open};
+use crate::host::{HostMode, open};
 use crate::tenants::candidates::{Candidate, candidates};
 use crate::tenants::{Allocation, ChannelsConfig, Collector, Features, Model, TenantsConfig, inputs};
 
@@ -97,9 +97,9 @@ pub(super) struct Windows {
 
 impl Windows {
     pub(super) fn new(config: &Config, tenants: u16, keep: bool) -> Self {
-        let time_scale = match &config.host {
-            HostConfig::Closed(_) => None,
-            HostConfig::Open(open) => Some(open.time_scale),
+        let time_scale = match &config.host.mode {
+            HostMode::Closed(_) => None,
+            HostMode::Open(open) => Some(open.time_scale),
         };
         Self {
             config: config.tenants.clone(),

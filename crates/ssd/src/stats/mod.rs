@@ -3,11 +3,13 @@
 //! Everything is an integer until it is reported, so that the order of summation can't change a result.
 
 mod collections;
+mod flash_time;
 mod latency;
 mod parts;
 mod streams;
 
 pub use collections::Collections;
+pub(crate) use flash_time::FlashTime;
 pub use latency::{Latencies, LatencySummary};
 pub(crate) use parts::{Cause, Spent};
 pub use parts::{LatencyParts, Parts, SchedCounts};
@@ -209,6 +211,8 @@ pub struct Times {
     pub dies: Vec<DieTime>,
     /// Of each channel's bus.
     pub buses: Vec<DieTime>,
+    /// Flash time of each tenant (see [`Stats::flash_ns`]).
+    pub flash_ns: Vec<u64>,
     /// Of a drive whose units go on together.
     pub lock_step: Option<LockStepTimes>,
 }
@@ -279,6 +283,10 @@ pub struct Stats {
     pub dies: Vec<DieTime>,
     /// Time of each channel's bus by purpose.
     pub buses: Vec<DieTime>,
+    /// Flash time of each tenant, by number, ns: how long the commands made for it hold their dies, collections that its
+    /// writes bring about included. A command over several planes is that of its first page's tenant. Tenants at the end that were never
+    /// charged are left out.
+    pub flash_ns: Vec<u64>,
     /// Data blocks merged in each collection.
     pub collections: Collections,
     /// Of a drive whose units go on together.

@@ -33,6 +33,18 @@ const SCHEDULERS: [&[(&str, &str)]; 14] = [
     &[("sched.kind", "out-of-order"), ("sched.window", "3")],
 ];
 
+/// Hosts of an open loop: half of them hand over every request as it arrives.
+const OPEN: [&[(&str, &str)]; 8] = [
+    &[],
+    &[],
+    &[],
+    &[],
+    &[("host.slots", "3")],
+    &[("host.slots", "1"), ("host.arbitration", "round-robin")],
+    &[("host.slots", "4"), ("host.arbitration", "weighted"), ("host.weights", "1,3")],
+    &[("host.slots", "2"), ("host.arbitration", "fair")],
+];
+
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 20..80u32);
@@ -52,6 +64,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(SCHEDULERS.to_vec()),
         prop::sample::select(vec!["striped", "striped", "dynamic"]),
         prop::sample::select(vec!["empty", "full"]),
+        prop::sample::select(OPEN.to_vec()),
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
     // Entries that each unit caches, if its map lies on flash.
@@ -60,7 +73,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
-        let (open, depth, buffer_pages, ack_flash, sched, alloc, precondition) = host;
+        let (open, depth, buffer_pages, ack_flash, sched, alloc, precondition, slots) = host;
         let (chips, dies) = if solo { (1, 1) } else { (chips, dies) };
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
         let page = sectors * 512;
@@ -110,6 +123,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         }
         if open {
             settings.push(("host.mode", "open".into()));
+            settings.extend(slots.iter().map(|(key, value)| (*key, (*value).to_owned())));
         } else {
             settings.push(("host.queue_depth", depth.to_string()));
         }
@@ -251,9 +265,9 @@ fn digest(stats: &Stats) -> String {
         .into_iter()
         .map(|op| (stats.latencies.summary(Some(0), op), stats.latencies.summary(Some(1), op)))
         .collect();
-    let Stats { counters, collections, lock_step, dies, buses, simulated_ns, parts, .. } = stats;
+    let Stats { counters, collections, lock_step, dies, buses, flash_ns, simulated_ns, parts, .. } = stats;
     format!(
-        "{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {simulated_ns:?} {latencies:?} {parts:?}"
+        "{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {flash_ns:?} {simulated_ns:?} {latencies:?} {parts:?}"
     )
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
-use super::{Case, cases, config, digest, normal, recorded, requests, run, start, watched};
+use super::{Case, OPEN, cases, config, digest, normal, recorded, requests, run, start, watched};
 
 /// Settings of a small drive whose channels are managed; many of them are refused.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
@@ -33,12 +33,13 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         any::<bool>(),
         any::<bool>(),
         prop::sample::select(vec!["empty", "full"]),
+        prop::sample::select(OPEN.to_vec()),
     );
     let ftl = prop::sample::select(vec!["page", "log-block", "fast", "bast", "kast", "dftl"]);
     (shape, gc, host, ftl, any::<bool>()).prop_map(|(shape, gc, host, ftl, lock_step)| {
         let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, planner, throttle, spare_blocks, free_blocks) = gc;
-        let (open, depth, buffer_pages, ack, in_order, coalesce, typed, precondition) = host;
+        let (open, depth, buffer_pages, ack, in_order, coalesce, typed, precondition, slots) = host;
         let page = sectors * 512;
         let units = u64::from(channels * planes);
         let lock_step = match planner {
@@ -86,6 +87,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         }
         if open {
             settings.push(("host.mode", "open".into()));
+            settings.extend(slots.iter().map(|(key, value)| (*key, (*value).to_owned())));
         } else {
             settings.push(("host.queue_depth", depth.to_string()));
         }

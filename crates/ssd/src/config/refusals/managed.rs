@@ -5,7 +5,6 @@ use crate::buffer::{Ack, Order};
 use crate::config::{Clock, Config, Engine, Units};
 use crate::ftl::FtlConfig;
 use crate::gc::{GcConfig, PlannerConfig};
-use crate::host::HostConfig;
 use crate::wear::WearConfig;
 
 fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
@@ -110,10 +109,10 @@ pub(super) const MANAGED: [Refusal; 29] = [
         applies: |config| config.buffer.order == Order::InOrder && config.buffer.bytes.0 == 0,
     },
     Refusal {
-        keys: "buffer.order=in-order, buffer.ack=flash, host.queue_depth=1",
+        keys: "buffer.order=in-order, buffer.ack=flash, host.queue_depth=1 or host.slots=1",
         reason: "each write is on flash before the next comes, so there is nothing to overtake: leave buffer.order out",
         applies: |config| {
-            let one_at_a_time = matches!(&config.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
+            let one_at_a_time = config.is_one_at_a_time();
             config.buffer.order == Order::InOrder && config.buffer.ack == Ack::Flash && one_at_a_time
         },
     },
@@ -171,10 +170,10 @@ pub(super) const MANAGED: [Refusal; 29] = [
         applies: |config| !config.buffer.coalesce && config.buffer.order == Order::InOrder,
     },
     Refusal {
-        keys: "buffer.coalesce=false, buffer.ack=flash, host.queue_depth=1",
+        keys: "buffer.coalesce=false, buffer.ack=flash, host.queue_depth=1 or host.slots=1",
         reason: "each write is on flash before the next comes, so nothing waits that it could join: leave buffer.coalesce out",
         applies: |config| {
-            let one_at_a_time = matches!(&config.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
+            let one_at_a_time = config.is_one_at_a_time();
             !config.buffer.coalesce && config.buffer.ack == Ack::Flash && one_at_a_time
         },
     },

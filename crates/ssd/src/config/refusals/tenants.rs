@@ -5,7 +5,7 @@ use crate::alloc::AllocConfig;
 use crate::config::{Config, Precondition};
 use crate::error::ConfigError;
 use crate::geometry::Geometry;
-use crate::host::HostConfig;
+use crate::host::HostMode;
 use crate::tenants::{Applies, ChannelsConfig, TenantsConfig, Turns};
 
 pub(super) const TENANTS: [Refusal; 14] = [
@@ -77,7 +77,7 @@ pub(super) const TENANTS: [Refusal; 14] = [
         },
     },
     Refusal {
-        keys: "tenants.turns=shortest, host.queue_depth=1",
+        keys: "tenants.turns=shortest, host.queue_depth=1 or host.slots=1",
         reason: "with one request at a time there is nothing to choose from: raise the queue depth, or set host.mode=open",
         applies: |config| config.tenants.turns == Turns::Shortest && config.is_one_at_a_time(),
     },
@@ -145,7 +145,7 @@ pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
         let keys = format!("tenants.min_channels = {}, channels = {}", own.min_channels, config.channels);
         return refuse(keys, "a group can't have more channels than there are");
     }
-    if own.window_time != default.window_time && !matches!(config.host, HostConfig::Open(_)) {
+    if own.window_time != default.window_time && !matches!(config.host.mode, HostMode::Open(_)) {
         return refuse(
             "tenants.window_time".into(),
             "in a closed loop the times of the workload mean nothing, and windows end by requests: set host.mode=open",

@@ -157,11 +157,14 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     }
 
     /// Without a buffer: a write is done, and flushes that waited for it may be.
-    pub(super) fn settle_barriers(&mut self, number: u64) {
+    pub(super) fn settle_barriers(&mut self, order: u64) {
         let mut done = Vec::new();
         for barrier in &mut self.barriers {
-            let flush = self.slots[barrier.tag as usize].as_ref().map_or(0, |slot| slot.number);
-            if number < flush {
+            let flush = match &self.waiting {
+                None => self.slots[barrier.tag as usize].as_ref().map_or(0, |slot| slot.number),
+                Some(waiting) => waiting.entry(barrier.tag).order,
+            };
+            if order < flush {
                 barrier.writes_left -= 1;
                 if barrier.writes_left == 0 {
                     done.push(barrier.tag);

@@ -60,6 +60,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
     }
 
     fn own_step(&mut self, station: u32, own: Own) -> Result<(), RunError> {
+        self.charge(own.unit);
         let early_before = self.core.counters.merges.full;
         let Some(step) = self.core.collect_step(self.now_ns, own.unit, &mut self.line)? else {
             if own.mandatory {
@@ -83,6 +84,15 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         self.core.flush(self.now_ns, &mut self.line);
         self.occupy(station, cause(step));
         Ok(())
+    }
+
+    /// A step of a collection is charged to the tenant of the page that the unit has to write next; ahead of that, to that of
+    /// the request that waits for room in the buffer, or did when collection ahead began.
+    fn charge(&mut self, unit: u32) {
+        let oldest = self.buffer.oldest(unit).map(|slot| self.buffer.entry(slot).stream);
+        let stalled = || self.slots[*self.stalled.front()? as usize].as_ref().map(|slot| slot.request.stream);
+        self.collects_for = oldest.or_else(stalled).unwrap_or(self.collects_for);
+        self.core.serve_tenant(self.collects_for);
     }
 
     pub(super) fn view(&self, unit: u32, under_way: bool) -> View {
@@ -158,6 +168,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         let Some(mut together) = self.together.take() else { return Ok(()) };
         let start = self.start_ns();
         let initiator = together.initiator;
+        self.charge(initiator);
         let Some(step) = self.core.collect_step(start, initiator, &mut self.line)? else {
             return Err(self.core.ftl.stuck(initiator));
         };
@@ -194,9 +205,11 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
                 continue;
             }
             let Some(together) = &mut self.together else { return Ok(()) };
+            let initiator = together.initiator;
             if std::mem::replace(&mut together.begun[station as usize], true) {
                 continue;
             }
+            self.charge(initiator);
             self.follow_of_station(station, self.now_ns, action)?;
             self.core.flush(self.now_ns, &mut self.line);
             if self.free_ns(station) > self.now_ns {

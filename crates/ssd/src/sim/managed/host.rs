@@ -31,6 +31,18 @@ pub(super) struct Barrier {
 }
 
 impl<P: Probe, C: Content> ManagedDrive<P, C> {
+    /// Everything that arrives at this instant has: lets requests in as far as there are places, once all else has happened.
+    pub(super) fn let_waiting_in(&mut self) -> Result<(), RunError> {
+        while self.under_way < self.queue_depth
+            && self.next_ns() != Some(self.now_ns)
+            && let Some(waiting) = &mut self.waiting
+            && let Some(next) = waiting.pop(self.core.flash_time())
+        {
+            self.start(&next.request, next.number, next.arrival_ns)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn open(&mut self, slot: Slot) -> u32 {
         self.under_way += 1;
         if let Some(tag) = self.free.pop() {
@@ -57,7 +69,10 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         if slot.outstanding > 0 {
             return;
         }
-        let Some(Slot { request, number, issue_ns, parts, .. }) = place.take() else { return };
+        let Some(Slot { request, number, issue_ns, mut parts, .. }) = place.take() else { return };
+        if let Some(waiting) = &self.waiting {
+            parts.host_queue += waiting.entry(tag).waited_ns;
+        }
         self.free.push(tag);
         self.under_way -= 1;
         self.ledger.complete(

@@ -1,0 +1,124 @@
+//! Who goes next: which of the tenants that have a request waiting at the host hands one to the drive.
+//!
+//! *Round robin* goes around, one request each. *Weighted* and *fair* keep a virtual time for each tenant: what it was
+//! given, divided by its weight. The tenant that is furthest behind goes next; of several, the one whose turn comes first
+//! going around. What counts is requests (weighted: a smooth weighted round robin, not the rounds of credits of NVMe) or
+//! flash time as it is charged (fair). A tenant that comes back after it had nothing to ask for starts at the virtual
+//! time of the one that went last, if it was behind that: nobody saves up for later. (Start-time fair queueing, Goyal et al. 1996,
+//! with the cost of a request known when its commands are made.)
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::weights::Weights;
+use crate::stats::FlashTime;
+
+/// Which tenant goes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// Nobody is asked: requests enter in the order of the workload, which is that of their times where it has any.
+    #[default]
+    Arrival,
+    /// One request of each tenant in turn.
+    RoundRobin,
+    /// Requests in proportion to `host.weights`.
+    Weighted,
+    /// Flash time in proportion to `host.weights`.
+    Fair,
+}
+
+/// What one request counts with weighted arbitration: the start of a tenant that comes back is rounded to one part of this.
+const REQUEST: u64 = 1 << 20;
+
+/// A tenant as the arbiter knows it.
+#[derive(Clone, Copy, Debug)]
+struct Tenant {
+    waits: bool,
+    weight: u64,
+    /// What it was given, or is taken to have been given: its virtual time x its weight.
+    given: u64,
+    /// Its flash time when that was last added, ns.
+    seen_ns: u64,
+}
+
+impl Tenant {
+    /// Whether its virtual time is earlier than that of another one. Exact: no division.
+    fn is_behind(&self, other: &Self) -> bool {
+        u128::from(self.given) * u128::from(other.weight) < u128::from(other.given) * u128::from(self.weight)
+    }
+}
+
+/// Chooses among tenants that have a request waiting; knows nothing of the requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Arbiter {
+    arbitration: Arbitration,
+    weights: Weights,
+    tenants: Vec<Tenant>,
+    /// Whose turn comes first among those that are equally far.
+    next: usize,
+    /// The tenant that went last, as it was before: the virtual time of the drive.
+    latest: Option<Tenant>,
+}
+
+impl Arbiter {
+    pub(crate) fn new(arbitration: Arbitration, weights: &Weights) -> Self {
+        Self { arbitration, weights: weights.clone(), tenants: Vec::new(), next: 0, latest: None }
+    }
+
+    /// Whether it needs to know what the drive did for the requests before.
+    pub(crate) fn heeds_flash_time(&self) -> bool {
+        self.arbitration == Arbitration::Fair
+    }
+
+    /// Says whether a tenant has a request waiting.
+    pub(crate) fn set_waiting(&mut self, number: usize, waits: bool, flash_time: &FlashTime) {
+        while self.tenants.len() <= number {
+            let weight = self.weights.of(self.tenants.len()).into();
+            self.tenants.push(Tenant { waits: false, weight, given: 0, seen_ns: 0 });
+        }
+        let came_back = waits && !self.tenants[number].waits;
+        self.tenants[number].waits = waits;
+        if !came_back {
+            return;
+        }
+        self.count(number, flash_time);
+        let tenant = &mut self.tenants[number];
+        if let Some(latest) = self.latest.filter(|latest| tenant.is_behind(latest)) {
+            let start = u128::from(latest.given) * u128::from(tenant.weight);
+            tenant.given = start.div_ceil(u128::from(latest.weight)) as u64;
+        }
+    }
+
+    /// The tenant that goes next, if any has a request waiting.
+    pub(crate) fn pick(&mut self, flash_time: &FlashTime) -> Option<usize> {
+        let tenants = self.tenants.len();
+        let first = self.next.min(tenants);
+        let mut picked: Option<usize> = None;
+        for number in (first..tenants).chain(0..first) {
+            if !self.tenants[number].waits {
+                continue;
+            }
+            self.count(number, flash_time);
+            if picked.is_none_or(|picked| self.tenants[number].is_behind(&self.tenants[picked])) {
+                picked = Some(number);
+            }
+        }
+        let picked = picked?;
+        self.latest = Some(self.tenants[picked]);
+        self.next = picked + 1;
+        if self.arbitration == Arbitration::Weighted {
+            self.tenants[picked].given += REQUEST;
+        }
+        Some(picked)
+    }
+
+    /// Adds the flash time that a tenant was charged since this was done last.
+    fn count(&mut self, number: usize, flash_time: &FlashTime) {
+        if self.arbitration == Arbitration::Fair {
+            let tenant = &mut self.tenants[number];
+            let now_ns = flash_time.of(number);
+            tenant.given += now_ns - std::mem::replace(&mut tenant.seen_ns, now_ns);
+        }
+    }
+}
