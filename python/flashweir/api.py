@@ -11,6 +11,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError
+from flashweir.allocators import Allocator, as_native
 from flashweir.result import Result, Section
 from flashweir.settings import flat
 from flashweir.tenants import AnyPath, Tenant, tenant
@@ -36,6 +37,8 @@ def simulate(
     wrap: bool = False,
     warmup: str | None = None,
     alone: bool = False,
+    allocator: Allocator | str | None = None,
+    windows: bool = False,
     progress: Progress | None = None,
     set: Mapping[str, object] | None = None,
     **overrides: object,
@@ -70,6 +73,10 @@ def simulate(
             docs/concepts/warm-up.md). The result then has `warmup`, what was removed, and `series`.
         alone: runs each of several streams alone, too, on the same preconditioned drive, and adds to the result how
             it fares there (`alone_latency_us`), its `slowdown` among the others, and their `fairness`.
+        allocator: who gets which channels, for `tenants.channels=external`, which it implies: a function that is called
+            once a window with its features and returns channels by tenant, or `"FILE.py:FUNCTION"` (see
+            docs/guide/allocators.md).
+        windows: adds to `allocation` what each window of requests had and which channels its tenants were given.
         progress: is called up to ten times a second with `phase` ("precondition", "run", or "alone", then with the
             name of the `tenant`), `done`, `total` (None for traces), `fraction` (how much of the phase is done; None
             for pipes) and `elapsed_s`. Returning False stops the run.
@@ -91,14 +98,18 @@ def simulate(
     log: Path | None = None
     if requests:
         log = scratch / "requests.parquet" if requests is True else Path(requests)
+    chosen = {**flat(set or {}), **flat({k.replace("__", "."): v for k, v in overrides.items()})}
+    if allocator is not None:
+        chosen.setdefault("tenants.channels", "external")
     try:
         spec = {
             "workloads": _workloads(workload),
             "device": _device(device, scratch),
-            "overrides": {**flat(set or {}), **flat({k.replace("__", "."): v for k, v in overrides.items()})},
+            "overrides": chosen,
             "seed": seed,
             "verify": verify,
             "latency_parts": latency_parts,
+            "windows": windows,
             "requests": str(log) if log else None,
             "timeline": timeline and os.fspath(timeline),
             "activity": activity,
@@ -110,7 +121,8 @@ def simulate(
             "warmup": warmup,
             "alone": alone,
         }
-        text = _native.simulate(_dump(spec), _parsed(progress))
+        native = None if allocator is None else as_native(allocator)
+        text = _native.simulate(_dump(spec), _parsed(progress), None, native)
         result = Result(text, log)
     except BaseException:
         shutil.rmtree(scratch)

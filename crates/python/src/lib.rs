@@ -9,8 +9,9 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use flashweir_run::{Error, ErrorKind, Progress, RunSpec, TraceOptions};
+use flashweir_run::{Decide, Error, ErrorKind, Progress, RunSpec, TraceOptions};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
@@ -33,17 +34,44 @@ thread_local! {
 }
 
 /// Runs a simulation (see `flashweir.simulate`); `progress` gets a JSON object and may return False to stop the run.
+/// `allocator` gets the features of a window as a JSON object and returns an allocation as another.
 #[pyfunction]
-#[pyo3(signature = (spec_json, progress=None, traces=None))]
+#[pyo3(signature = (spec_json, progress=None, traces=None, allocator=None))]
 fn simulate(
     py: Python<'_>,
     spec_json: &str,
     progress: Option<Py<PyAny>>,
     traces: Option<Py<Traces>>,
+    allocator: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let run: RunSpec = parse(spec_json)?;
     let shared = traces.as_ref().map(|traces| &traces.get().0);
-    watched(py, progress, |tell| flashweir_run::simulate_sharing(&run, shared, tell))
+    let raised = Arc::new(Mutex::new(None));
+    let decide = allocator.map(|allocator| asking(allocator, Arc::clone(&raised)));
+    let outcome = watched(py, progress, |tell| flashweir_run::simulate_sharing(&run, shared, decide, tell));
+    let cause = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match (outcome, cause) {
+        (Err(_), Some(cause)) if !cause.is_instance_of::<PyException>(py) => Err(cause),
+        (Err(error), Some(cause)) => {
+            error.set_cause(py, Some(cause));
+            Err(error)
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+/// An allocator that asks a Python function; what that raises is kept for the caller.
+fn asking(allocator: Py<PyAny>, raised: Arc<Mutex<Option<PyErr>>>) -> Decide {
+    Box::new(move |features| {
+        Python::attach(|py| {
+            let answer = allocator.call1(py, (features,)).and_then(|answer| answer.extract::<String>(py));
+            answer.map_err(|error| {
+                let message = error.to_string();
+                *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                message
+            })
+        })
+    })
 }
 
 /// What a run would be (see `flashweir_run::plan`), as JSON.

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod allocator;
 mod alone;
 mod error;
 mod mix;
@@ -21,6 +22,7 @@ mod warmup;
 mod watch;
 mod workload;
 
+pub use allocator::Decide;
 pub use error::{Error, ErrorKind};
 pub use plan::plan;
 pub use progress::{Phase, Progress};

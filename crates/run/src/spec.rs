@@ -33,6 +33,8 @@ pub struct RunSpec {
     pub verify: bool,
     /// Keep account of where latencies go.
     pub latency_parts: bool,
+    /// Say what each window of requests had and which channels its tenants were given.
+    pub windows: bool,
     /// Where to write the log of requests.
     pub requests: Option<PathBuf>,
     /// Where to write the timeline.

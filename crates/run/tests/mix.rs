@@ -100,7 +100,7 @@ fn a_workload_lasts_as_long_as_it_should() {
         given.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
         let run = spec(vec![workload(given)], &[]);
         assert_eq!(requests(&run).last().expect("requests").time_ns, last_ns, "{more}");
-        let shared = simulate_sharing(&run, Some(&Traces::default()), &mut |_| true).expect("a result");
+        let shared = simulate_sharing(&run, Some(&Traces::default()), None, &mut |_| true).expect("a result");
         assert_eq!(shared["latency_us"], quiet(&run).expect("a result")["latency_us"]);
     }
 }

@@ -5,22 +5,25 @@
 //! [`Executor`] in the order in which they may run.
 
 mod pending;
+mod sink;
+mod untimed;
 
-use flashweir_trace::Request;
+use flashweir_trace::{Op, Request};
 
 use crate::alloc::{Alloc, AllocView, Home};
-use crate::config::Config;
+use crate::config::{Config, Precondition};
 use crate::content::{Content, Stage};
 use crate::divisor::Divisor;
 use crate::error::{ConfigError, RunError};
-use crate::ftl::{Flash, Ftl, MapWork, MergeKind, Step};
+use crate::ftl::{Ftl, Step};
 use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::timing::Timing;
-use crate::nand::{Command, CommandKind, Executor, NOBODY, Purpose};
+use crate::nand::{Command, CommandKind, Executor, Purpose};
 use crate::sched::Pages;
 use crate::stats::{Collections, Counters};
 use pending::Pending;
+use sink::Sink;
 
 /// Requests that are looked up together.
 pub(crate) const AHEAD: usize = 16;
@@ -50,6 +53,8 @@ pub(crate) struct Core<C> {
     planes: u32,
     pages_per_block: u32,
     pending: Pending,
+    /// Whether a page that was never written is put there when it is first read.
+    on_read: bool,
 }
 
 /// What allocation may see.
@@ -70,189 +75,16 @@ impl<X: Executor> AllocView for View<'_, X> {
     }
 }
 
-/// Turns what the translation layer does into commands.
-struct Sink<'a, X, C> {
-    executor: &'a mut X,
-    counters: &'a mut Counters,
-    collections: &'a mut Collections,
-    content: &'a mut C,
-    pending: &'a mut Pending,
-    timing: &'a Timing,
-    pages_per_block: u32,
-    planes: u32,
-    now_ns: u64,
-    read_ns: u64,
-    program_ns: u64,
-    /// Pages moved, for an executor that listens.
-    moves: Pages,
-    /// Blocks opened that no command was made for yet.
-    opened: u8,
-    /// Whether this is one step of a collection: steps of several planes are grouped, and the run loop keeps the course.
-    step: bool,
-    /// Data blocks merged in full since the last collection was over.
-    merged: u64,
-    /// Who waits for an entry of the map to be read: the caller's tag, or `None`.
-    reader: Option<u32>,
-}
-
-impl<X: Executor, C: Content> Sink<'_, X, C> {
-    fn command(&self, unit: u32, kind: CommandKind) -> Command {
-        Command {
-            die: unit / self.planes,
-            kind,
-            purpose: Purpose::Gc,
-            opens: 0,
-            pages: 1,
-            read_ns: 0,
-            bus_ns: 0,
-            program_ns: 0,
-            tag: NOBODY,
-            awaited: false,
-        }
-    }
-
-    /// The next command submitted reads or writes this page.
-    fn touch(&mut self, unit: u32, ppn: u32) {
-        self.pending.flush(self.now_ns, self.executor, self.content);
-        self.executor.touches(unit, ppn);
-    }
-
-    fn submit(&mut self, unit: u32, command: Command) {
-        if self.step && self.pending.grouping() {
-            return self.pending.join_step(command, unit % self.planes, self.executor.serving());
-        }
-        // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
-        self.pending.flush(self.now_ns, self.executor, self.content);
-        self.content.handed(&command, 1 << (unit % self.planes));
-        self.executor.submit(self.now_ns, command);
-    }
-}
-
-impl<X: Executor, C: Content> Flash for Sink<'_, X, C> {
-    fn follows_pages(&self) -> bool {
-        C::ON || !self.timing.uniform || self.executor.listens()
-    }
-
-    #[inline]
-    fn moved(&mut self, unit: u32, from: u32, to: u32) {
-        if !self.timing.uniform {
-            self.read_ns += self.timing.read_ns(from % self.pages_per_block);
-            self.program_ns += self.timing.program_ns(to % self.pages_per_block);
-        }
-        if self.executor.listens() {
-            self.moves.add_move(unit, from, to);
-        }
-        self.content.copy(unit, from, to);
-    }
-
-    #[inline]
-    fn opened(&mut self) {
-        self.opened += 1;
-    }
-
-    fn copies(&mut self, unit: u32, pages: u32) {
-        if pages == 0 {
-            return;
-        }
-        let count = u64::from(pages);
-        self.counters.gc.reads += count;
-        self.counters.gc.programs += count;
-        let (mut read_ns, mut program_ns) =
-            (std::mem::take(&mut self.read_ns), std::mem::take(&mut self.program_ns));
-        if self.timing.uniform {
-            (read_ns, program_ns) = (count * self.timing.read_ns(0), count * self.timing.program_ns(0));
-        }
-        let bus_ns = 2 * count * self.timing.transfer_ns;
-        let opens = std::mem::take(&mut self.opened);
-        if !self.moves.is_empty() {
-            self.pending.flush(self.now_ns, self.executor, self.content);
-            self.executor.moves(std::mem::take(&mut self.moves));
-        }
-        self.content.copied(unit);
-        let command = self.command(unit, CommandKind::Copies);
-        self.submit(unit, Command { opens, pages, read_ns, bus_ns, program_ns, ..command });
-    }
-
-    fn erased(&mut self, unit: u32, block: u32) {
-        self.counters.gc.erases += 1;
-        self.content.erase(unit, block);
-        if self.executor.listens() {
-            self.pending.flush(self.now_ns, self.executor, self.content);
-            let first = block * self.pages_per_block;
-            self.executor.erases(unit, first, first + self.pages_per_block - 1);
-        }
-        let command = self.command(unit, CommandKind::Erase);
-        self.submit(unit, Command { program_ns: self.timing.erase_ns, ..command });
-    }
-
-    fn merged(&mut self, kind: MergeKind) {
-        match kind {
-            MergeKind::Full => {
-                self.counters.merges.full += 1;
-                self.merged += 1;
-            }
-            MergeKind::Partial => self.counters.merges.partial += 1,
-            MergeKind::Switch => self.counters.merges.switch += 1,
-        }
-    }
-
-    fn collected(&mut self) {
-        self.counters.collections += 1;
-        let merged = std::mem::take(&mut self.merged);
-        if !self.step {
-            self.collections.record(merged);
-        }
-    }
-
-    fn looked_up(&mut self, hit: bool) {
-        self.counters.map.lookups += 1;
-        self.counters.map.hits += u64::from(hit);
-    }
-
-    fn moved_map(&mut self) {
-        self.counters.map.moves += 1;
-    }
-
-    fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
-        self.counters.mapping.reads += 1;
-        self.content.read_map(unit, ppn);
-        let mut command = self.command(unit, CommandKind::Read);
-        if work == MapWork::Load {
-            self.counters.map.loads += 1;
-            command.tag = self.reader.unwrap_or(NOBODY);
-            command.awaited = self.reader.is_some();
-        }
-        let read_ns = self.timing.read_ns(ppn % self.pages_per_block);
-        let bus_ns = self.timing.transfer_ns;
-        self.touch(unit, ppn);
-        self.submit(unit, Command { purpose: Purpose::Mapping, read_ns, bus_ns, ..command });
-    }
-
-    fn program_map(&mut self, unit: u32, _: u32, ppn: u32, work: MapWork) {
-        self.counters.mapping.programs += 1;
-        match work {
-            MapWork::Load => {}
-            MapWork::WriteBack => self.counters.map.write_backs += 1,
-            MapWork::Update => self.counters.map.updates += 1,
-        }
-        self.content.program_map(unit, ppn);
-        let command = self.command(unit, CommandKind::Program);
-        let opens = std::mem::take(&mut self.opened);
-        let program_ns = self.timing.program_ns(ppn % self.pages_per_block);
-        let bus_ns = self.timing.transfer_ns;
-        self.touch(unit, ppn);
-        self.submit(unit, Command { purpose: Purpose::Mapping, opens, bus_ns, program_ns, ..command });
-    }
-}
-
 impl<C: Content> Core<C> {
     pub(crate) fn new(
         config: &Config,
         seed: u64,
+        tenants: u16,
         content: impl FnOnce(&Geometry) -> C,
     ) -> Result<Self, ConfigError> {
         let geometry = Geometry::new(config)?;
-        let alloc = Alloc::new(&config.alloc, &geometry);
+        let tenants = config.tenants.are_on().then_some(tenants);
+        let alloc = Alloc::new(&config.alloc, tenants, &geometry);
         let ftl = Ftl::new(config, &geometry, alloc.shares_map(), seed);
         Ok(Self {
             page_sectors: Divisor::new(geometry.page_sectors.into()),
@@ -264,6 +96,7 @@ impl<C: Content> Core<C> {
             timing: Timing::new(config)?,
             planes: geometry.planes,
             pages_per_block: geometry.pages_per_block,
+            on_read: config.precondition == Precondition::OnRead,
             pending: Pending::new(config.timing.multi_plane && geometry.planes > 1),
             geometry,
         })
@@ -407,6 +240,9 @@ impl<C: Content> Core<C> {
         staged: Option<Stage>,
         executor: &mut impl Executor,
     ) -> Result<(), RunError> {
+        if self.on_read {
+            self.put_unless_there(part, staged)?;
+        }
         let home = self.alloc.locate(part.lpn);
         let translation =
             if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
@@ -449,11 +285,25 @@ impl<C: Content> Core<C> {
         stage: Stage,
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
+        self.write_for(now_ns, tag, part, (Op::Write, whole), stage, executor)
+    }
+
+    /// As [`Core::write`]; `op` says whose channels it goes to, those of the tenant's writes or of its reads.
+    #[inline]
+    fn write_for(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        part: Part,
+        (op, whole): (Op, bool),
+        stage: Stage,
+        executor: &mut impl Executor,
+    ) -> Result<bool, RunError> {
         let lpn = part.lpn;
         let before = if self.alloc.shares_map() { self.alloc.locate(lpn) } else { None };
         let mapped = before.filter(|home| self.ftl.lookup(*home).is_some());
         let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), now_ns };
-        let Some(home) = self.alloc.place(lpn, &view) else { return Ok(false) };
+        let Some(home) = self.alloc.place(part.stream, op, lpn, &view) else { return Ok(false) };
         if stage == Stage::Direct {
             self.content.stage(stage, executor.serving(), lpn, part.first..part.end);
         }
@@ -523,16 +373,6 @@ impl<C: Content> Core<C> {
     /// Tags that wait for the command of another tag: that one, then the companion. Cleared by the call.
     pub(crate) fn take_companions(&mut self) -> Vec<(u32, u32)> {
         self.pending.take_companions()
-    }
-
-    /// A page that a tenant writes in preconditioning: no time, no counts but the translation layer's own.
-    #[inline]
-    pub(crate) fn place_untimed(&mut self, lpn: u64, stream: u16) -> Result<(), RunError> {
-        self.counters.host_pages_written += 1;
-        let part = Part { lpn, first: 0, end: self.page_sectors.get() as u32, stream };
-        let written = self.write(0, NOBODY, part, true, Stage::Direct, &mut crate::nand::Untimed)?;
-        self.flush(0, &mut crate::nand::Untimed);
-        if written { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }
     }
 
     #[inline]

@@ -108,6 +108,26 @@ pub enum RunError {
         /// Sectors of the drive.
         capacity_sectors: u64,
     },
+    /// A request of a tenant that the run does not have.
+    #[error(
+        "request {number}: stream {stream}, and the run has {tenants} tenants: expected a stream below that"
+    )]
+    NoSuchTenant {
+        /// Number of the request, from 1.
+        number: u64,
+        /// Its stream.
+        stream: u16,
+        /// Tenants of the run.
+        tenants: u16,
+    },
+    /// An allocator outside the engine gave no answer, or one that makes no sense.
+    #[error("allocator, window {window}: {detail}")]
+    Allocator {
+        /// Number of the window that it was asked about, from 0.
+        window: u64,
+        /// What is wrong, and what was expected.
+        detail: String,
+    },
     /// Simulated time has come to an end.
     #[error("request {number}: simulated time passes 146 years: shorten the times, or lower host.time_scale")]
     TooLong {

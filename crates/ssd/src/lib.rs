@@ -27,6 +27,7 @@ mod random;
 mod sched;
 mod sim;
 mod stats;
+pub mod tenants;
 mod wear;
 
 pub use config::Config;
@@ -40,7 +41,7 @@ pub use nand::{
     QueueRecord, RequestRecord, TransferRecord,
 };
 pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts};
-pub use sim::{Options, Simulation};
+pub use sim::{Allocations, Allocator, Level, Options, Simulation, Window};
 pub use stats::{
     Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencyParts, LatencySummary,
     LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams, Times,

@@ -46,7 +46,7 @@ pub struct Preconditioner {
 impl Preconditioner {
     /// For a new drive of `pages` logical pages.
     pub fn new(state: Precondition, pages: u64) -> Self {
-        let done = state == Precondition::Empty;
+        let done = matches!(state, Precondition::Empty | Precondition::OnRead);
         let (window, last) = (Counters::default(), f64::INFINITY);
         Self { state, filled: 0, pages, window, windows: 0, idle: 0, last, done }
     }

@@ -59,6 +59,15 @@ def simulate(
     alone: Annotated[
         bool, typer.Option("--alone", help="Run each of several tenants alone, too, and say how much slower it is.")
     ] = False,
+    allocator: Annotated[
+        str | None,
+        typer.Option(
+            "--allocator", metavar="FILE.py:FUNCTION", help="Who gets which channels: asked once a window of requests."
+        ),
+    ] = None,
+    windows: Annotated[
+        bool, typer.Option("--windows", help="Add each window of requests, and its channels, to the result.")
+    ] = False,
     streams: Annotated[
         list[str] | None,
         typer.Option("--workload", metavar="NAME=SPEC", help="A named stream; may be repeated."),
@@ -90,6 +99,8 @@ def simulate(
             wrap=wrap,
             warmup=warmup,
             alone=alone,
+            allocator=allocator,
+            windows=windows,
             progress=progress,
             set=overrides,
         )

@@ -1,19 +1,21 @@
 //! All keys on many drives: none is silently without effect on any of them.
 
 use super::table::settings;
-use super::{MIXED, SMALL, Setting, is_there, over, result};
+use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result};
 
 /// Settings that change nothing on a drive although they are not refused.
 fn silent(drive: &[Setting]) -> Vec<Setting> {
     let base = over(&SMALL, drive);
-    let before = result(&base, MIXED).unwrap_or_else(|error| panic!("{drive:?}: {error}"));
+    let tells_apart = base.iter().any(|(key, _)| *key == "tenants.channels");
+    let workload = if tells_apart { TENANTS } else { MIXED };
+    let before = result(&base, workload).unwrap_or_else(|error| panic!("{drive:?}: {error}"));
     let mut silent = Vec::new();
     for setting in settings() {
         // The engine never changes a result.
         if is_there(&base, setting) || setting.0 == "engine" {
             continue;
         }
-        match result(&over(&base, &[setting]), MIXED) {
+        match result(&over(&base, &[setting]), workload) {
             Ok(after) if after != before => {}
             Ok(_) => silent.push(setting),
             Err(error) => {
@@ -111,6 +113,17 @@ fn with_dynamic_allocation() {
         &[("alloc.kind", "dynamic")],
         &[("alloc.kind", "dynamic"), ("host.queue_depth", "8"), ("planes", "2"), ("gc.victim", "d-choices")],
         &[("alloc.kind", "dynamic"), ("buffer.bytes", "64KiB")],
+    ]);
+}
+
+#[test]
+fn with_tenants_on_channels_of_their_own() {
+    let windows = [("tenants.window_requests", "300"), ("tenants.level_requests", "20"), ("op_ratio", "0.5")];
+    let drive = |more: &[Setting]| [&windows, more].concat();
+    let open = ("host.mode", "open");
+    assert_every_key_acts(&[
+        &drive(&[("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper"), open]),
+        &drive(&[("alloc.kind", "hybrid"), ("tenants.channels", "isolated"), ("dies", "2"), open]),
     ]);
 }
 

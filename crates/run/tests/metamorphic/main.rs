@@ -16,13 +16,20 @@ type Setting = (&'static str, &'static str);
 /// Reads, writes, TRIMs and flushes of all sizes at all alignments, with times.
 const MIXED: &str = "random:span=4MiB,size=512B|4KiB|12KiB|40KiB:0.4,align=512,count=1200,write=0.6,trim=0.05,flush=0.02,rate=2000";
 
+/// Two tenants of this kind: what allocators of channels tell apart.
+const TENANTS: &str = "random:span=2MiB,size=4KiB|12KiB:0.4,count=1200,write=0.7,rate=2000 + \
+                       random:span=2MiB,offset=2MiB,size=4KiB|40KiB:0.4,count=1200,write=0.4,rate=2000";
+
 /// A drive of the default shape, small and full, so that it collects.
 const SMALL: [Setting; 3] = [("capacity", "4MiB"), ("pages_per_block", "8"), ("precondition", "full")];
 
-/// The result of a run without what depends on the machine, repeats the input or is the drive's shape; and the engine.
+/// The result of a run (of several workloads, with " + " between them) without what depends on the machine, repeats the input or is the drive's shape; and the engine.
 fn result_and_engine(settings: &[Setting], workload: &str) -> Result<(Value, Value), Error> {
     let run = RunSpec {
-        workloads: vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }],
+        workloads: workload
+            .split(" + ")
+            .map(|spec| WorkloadSpec { spec: spec.into(), ..WorkloadSpec::default() })
+            .collect(),
         overrides: settings
             .iter()
             .map(|(key, value)| ((*key).into(), Value::String((*value).into())))

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 44] = [
+const VALUES: [(&str, &[&str]); 52] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -52,8 +52,16 @@ const VALUES: [(&str, &[&str]); 44] = [
     ("host.time_scale", &["0.5"]),
     ("wear.dynamic", &["true"]),
     ("wear.static_gap", &["2"]),
-    ("precondition", &["empty", "steady"]),
+    ("precondition", &["empty", "steady", "on-read"]),
     ("engine", &["timeline", "event"]),
+    ("tenants.window_requests", &["200"]),
+    ("tenants.window_time", &["30ms"]),
+    ("tenants.level_requests", &["25"]),
+    ("tenants.min_channels", &["2"]),
+    ("tenants.two_groups_up_to", &["20"]),
+    ("tenants.dominant_share", &["0.4"]),
+    ("tenants.most_groups", &["3"]),
+    ("tenants.depth", &["2"]),
     ("alloc.order", &["CDWP", "CPDW", "CPWD", "CWDP", "WDPC"]),
 ];
 
@@ -94,7 +102,9 @@ fn the_schema_has_every_key_that_a_configuration_writes() {
             let several = Layer::from_assignments("test", [("chips", "2"), chosen]);
             let managed =
                 Layer::from_assignments("test", [("ftl.kind", "fast"), ("buffer.bytes", "64KiB"), chosen]);
-            let config = resolve(&[several]).or_else(|_| resolve(&[managed]));
+            let dynamic = Layer::from_assignments("test", [("alloc.kind", "dynamic"), chosen]);
+            let config =
+                resolve(&[several]).or_else(|_| resolve(&[managed])).or_else(|_| resolve(&[dynamic]));
             // Some refuse the default drive's other settings; their keys then appear with another choice.
             if let Ok(config) = config {
                 leaves("", &to_value(&config), &mut written);

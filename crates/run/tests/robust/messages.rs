@@ -63,7 +63,8 @@ fn every_refusal_of_the_table_is_reached() {
     const DFTL: Setting<'_> = ("ftl.kind", "dftl");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
-    let examples: [&[Setting<'_>]; 56] = [
+    const DYNAMIC: Setting<'_> = ("alloc.kind", "dynamic");
+    let examples: [&[Setting<'_>]; 70] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -120,6 +121,25 @@ fn every_refusal_of_the_table_is_reached() {
         &[STEP, ("gc.frontiers", "2")],
         &[STEP, ("sched.kind", "read-first"), ("host.queue_depth", "2")],
         &[STEP, ("engine", "event")],
+        &[("tenants.channels", "shared")],
+        &[("alloc.kind", "hybrid")],
+        &[("tenants.channels", "shared"), DYNAMIC, ("alloc.mode", "1")],
+        &[("tenants.channels", "shared"), DYNAMIC, ("tenants.window_requests", "0")],
+        &[("tenants.channels", "shared"), DYNAMIC, ("tenants.level_requests", "0")],
+        &[("tenants.channels", "shared"), DYNAMIC, ("tenants.min_channels", "2")],
+        &[DYNAMIC, ("tenants.applies", "same")],
+        &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
+        &[("tenants.turns", "shortest")],
+        &[DYNAMIC, ("tenants.turns", "shortest")],
+        &[
+            ("tenants.channels", "look-ahead"),
+            DYNAMIC,
+            ("tenants.turns", "shortest"),
+            ("host.queue_depth", "2"),
+        ],
+        &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.depth", "3")],
+        &[("tenants.channels", "ssdkeeper"), DYNAMIC, ("tenants.most_groups", "1")],
+        &[("tenants.channels", "ssdkeeper"), ("alloc.kind", "hybrid")],
     ];
     assert_eq!(examples.len(), refusals::all().count());
     for (example, refusal) in examples.iter().zip(refusals::all()) {
@@ -132,6 +152,26 @@ fn every_refusal_of_the_table_is_reached() {
 }
 
 #[test]
+fn refusals_of_tenants_that_need_the_shape_say_it() {
+    let on = [("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper")];
+    let with = |more: &[Setting<'_>]| error(&[&on, more].concat()).expect("refused");
+    assert_eq!(
+        with(&[("channels", "1"), ("dies", "2")]),
+        "tenants.channels, channels=1: there is one channel, so there is nothing to choose"
+    );
+    assert_eq!(
+        with(&[("tenants.min_channels", "9")]),
+        "tenants.min_channels = 9, channels = 8: a group can't have more channels than there are"
+    );
+    assert!(with(&[("tenants.window_time", "1s")]).ends_with("windows end by requests: set host.mode=open"));
+    let message = error(&[("tenants.window_requests", "7")]).expect("no windows");
+    assert!(
+        message.ends_with("without an allocator there are no windows: set tenants.channels"),
+        "{message}"
+    );
+}
+
+#[test]
 fn refusals_that_need_the_shape_say_it() {
     let message = error(&[("alloc.order", "CWDP")]).expect("one die a channel");
     assert_eq!(message, "alloc.order: on this geometry CWDP and CDPW place every page alike");
@@ -140,7 +180,10 @@ fn refusals_that_need_the_shape_say_it() {
     let one = [("channels", "1"), ("chips", "2"), ("alloc.kind", "dynamic"), ("alloc.mode", "1")];
     assert_eq!(error(&one).expect("one"), "alloc.mode: mode 1 fixes the channel, and there is only one");
     let message = error(&[("alloc.kind", "dynamic"), ("capacity", "16TiB")]).expect("too many pages");
-    assert!(message.starts_with("alloc.kind=dynamic, capacity: one map serves all units"), "{message}");
+    assert!(
+        message.starts_with("alloc.kind=dynamic or hybrid, capacity: one map serves all units"),
+        "{message}"
+    );
     let message = error(&[("engine", "timeline"), ("dies", "2")]).expect("needs events");
     assert!(message.starts_with("engine=timeline: dies that share a channel"), "{message}");
     let message =

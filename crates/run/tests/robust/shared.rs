@@ -10,7 +10,7 @@ const TRACE: &str = "128166372003061629,h,0,Write,4096,4096,1\n12816637200306170
                      128166372003061800,h,0,Write,65536,4096,1\n";
 
 fn quiet(run: &RunSpec, traces: Option<&Traces>) -> Result<Value, String> {
-    let mut result = simulate_sharing(run, traces, &mut |_| true).map_err(|error| error.to_string())?;
+    let mut result = simulate_sharing(run, traces, None, &mut |_| true).map_err(|error| error.to_string())?;
     for wall in ["wall_s", "setup_wall_s", "precondition_wall_s"] {
         result.as_object_mut().expect("an object").remove(wall);
     }

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::turns::{Turn, Turns};
 use super::{AllocView, Home};
 use crate::cow::CowVec;
 use crate::geometry::Geometry;
@@ -29,32 +30,19 @@ pub(super) fn inert_on(config: &Config, geometry: &Geometry) -> Option<(&'static
 #[derive(Clone, Debug)]
 pub(crate) struct Dynamic {
     channels: u32,
-    units_per_channel: u32,
-    planes: u32,
     fixed_channel: bool,
     next_channel: u32,
-    /// The next unit within each channel; consecutive turns differ in chip first, then die, then plane.
-    next_in_channel: Vec<u32>,
-    turn_order: Vec<u32>,
+    turns: Turns,
     unit_of: CowVec,
 }
 
 impl Dynamic {
     pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
-        let turn_order = (0..geometry.planes)
-            .flat_map(|plane| (0..geometry.dies).map(move |die| (plane, die)))
-            .flat_map(|(plane, die)| {
-                (0..geometry.chips).map(move |chip| geometry.unit_at(0, chip, die, plane))
-            })
-            .collect();
         Self {
             channels: geometry.channels,
-            units_per_channel: geometry.units() / geometry.channels,
-            planes: geometry.planes,
             fixed_channel: config.mode == 1,
             next_channel: 0,
-            next_in_channel: vec![0; geometry.channels as usize],
-            turn_order,
+            turns: Turns::new(geometry),
             unit_of: CowVec::new(geometry.logical_pages),
         }
     }
@@ -73,7 +61,7 @@ impl Dynamic {
             self.fixed_channel(lpn).map_or((self.next_channel, self.channels), |channel| (channel, 1));
         for step in 0..count {
             let channel = (first + step) % self.channels;
-            if let Some(unit) = self.place_in(channel, view) {
+            if let Turn::Unit(unit) = self.turns.take(channel, view) {
                 self.next_channel = (channel + 1) % self.channels;
                 self.unit_of.set(lpn, unit);
                 return Some(Home { unit, key: lpn as u32 });
@@ -82,29 +70,9 @@ impl Dynamic {
         None
     }
 
-    /// The channel's next unit in turn whose die is idle and which has room.
-    fn place_in(&mut self, channel: u32, view: &impl AllocView) -> Option<u32> {
-        let base = channel * self.units_per_channel;
-        let turn = &mut self.next_in_channel[channel as usize];
-        for step in 0..self.units_per_channel {
-            let at = (*turn + step) % self.units_per_channel;
-            let unit = base + self.turn_order[at as usize];
-            if view.die_is_idle(unit / self.planes) && view.has_room(unit) {
-                *turn = (at + 1) % self.units_per_channel;
-                return Some(unit);
-            }
-        }
-        None
-    }
-
     pub(super) fn snapshot(&mut self) -> Self {
         let unit_of = self.unit_of.snapshot();
-        Self {
-            unit_of,
-            next_in_channel: self.next_in_channel.clone(),
-            turn_order: self.turn_order.clone(),
-            ..*self
-        }
+        Self { unit_of, turns: self.turns.clone(), ..*self }
     }
 }
 

@@ -6,15 +6,21 @@
 //! moves data: collection stays inside a unit.
 
 mod dynamic;
+mod in_sets;
 mod striped;
+mod turns;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use dynamic::Dynamic;
+pub(crate) use in_sets::InSets;
 pub(crate) use striped::Striped;
 
+use flashweir_trace::Op;
+
 use crate::geometry::Geometry;
+use crate::tenants::Allocation;
 
 /// Which parallel unit a logical page goes to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +30,9 @@ pub enum AllocConfig {
     Striped(striped::Config),
     /// To whichever channel is idle (SSDsim's dynamic allocation). Needs events.
     Dynamic(dynamic::Config),
+    /// To idle channels of the tenant's group if that mostly writes, by the logical page number over them if it mostly
+    /// reads (SSD-keeper's hybrid page allocator). Needs events, and `tenants.channels`.
+    Hybrid(in_sets::Config),
 }
 
 impl Default for AllocConfig {
@@ -37,7 +46,9 @@ impl AllocConfig {
     pub(crate) fn needs_events(&self) -> Option<&'static str> {
         match self {
             AllocConfig::Striped(_) => None,
-            AllocConfig::Dynamic(_) => Some("dynamic allocation waits for an idle channel"),
+            AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_) => {
+                Some("dynamic allocation waits for an idle channel")
+            }
         }
     }
 
@@ -46,7 +57,13 @@ impl AllocConfig {
         match self {
             AllocConfig::Striped(config) => striped::inert_on(config, geometry),
             AllocConfig::Dynamic(config) => dynamic::inert_on(config, geometry),
+            AllocConfig::Hybrid(_) => None,
         }
+    }
+
+    /// Whether pages are bound to a unit when they are dispatched.
+    pub(crate) fn binds_late(&self) -> bool {
+        !matches!(self, AllocConfig::Striped(_))
     }
 }
 
@@ -74,19 +91,65 @@ pub(crate) enum Alloc {
     Striped(Striped),
     /// See [`Dynamic`].
     Dynamic(Dynamic),
+    /// See [`InSets`].
+    InSets(InSets),
 }
 
 impl Alloc {
-    pub(crate) fn new(config: &AllocConfig, geometry: &Geometry) -> Self {
-        match config {
-            AllocConfig::Striped(config) => Alloc::Striped(Striped::new(config, geometry)),
-            AllocConfig::Dynamic(config) => Alloc::Dynamic(Dynamic::new(config, geometry)),
+    /// `tenants`: how many tenants there are, if their pages go to channels of their groups.
+    pub(crate) fn new(config: &AllocConfig, tenants: Option<u16>, geometry: &Geometry) -> Self {
+        match (config, tenants) {
+            (AllocConfig::Striped(config), _) => Alloc::Striped(Striped::new(config, geometry)),
+            (AllocConfig::Dynamic(config), None) => Alloc::Dynamic(Dynamic::new(config, geometry)),
+            (AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_), tenants) => {
+                Alloc::InSets(InSets::new(geometry, tenants.unwrap_or(1)))
+            }
+        }
+    }
+
+    /// Queues of a write buffer: pages of one leave it in order.
+    pub(crate) fn queues(&self, geometry: &Geometry) -> u32 {
+        match self {
+            Alloc::Striped(_) => geometry.units(),
+            Alloc::Dynamic(_) => 1,
+            Alloc::InSets(sets) => sets.tenants().into(),
+        }
+    }
+
+    /// The queue of a page: that of its unit if it is known, else of its tenant.
+    #[inline]
+    pub(crate) fn queue_of(&self, stream: u16, lpn: u64) -> u32 {
+        match self {
+            Alloc::Striped(striped) => striped.home(lpn).unit,
+            Alloc::Dynamic(_) => 0,
+            Alloc::InSets(_) => stream.into(),
+        }
+    }
+
+    /// Gives tenants' pages other channels from now on.
+    pub(crate) fn allocate(&mut self, allocation: &Allocation) {
+        if let Alloc::InSets(sets) = self {
+            sets.allocate(allocation);
+        }
+    }
+
+    /// Pages that went to another group's channels for want of room.
+    pub(crate) fn spilled(&self) -> u64 {
+        if let Alloc::InSets(sets) = self { sets.spilled } else { 0 }
+    }
+
+    /// Pages that wait for a unit queue up by class: where one can't be placed, no other of its class can.
+    pub(crate) fn class_of(&self, stream: u16, lpn: u64) -> u32 {
+        match self {
+            Alloc::Striped(_) => 0,
+            Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn).unwrap_or(0),
+            Alloc::InSets(sets) => sets.group_of(stream, Op::Write).unwrap_or(0).into(),
         }
     }
 
     /// Whether one map, indexed by LPN, serves all units.
     pub(crate) fn shares_map(&self) -> bool {
-        matches!(self, Alloc::Dynamic(_))
+        matches!(self, Alloc::Dynamic(_) | Alloc::InSets(_))
     }
 
     /// Where the current version of `lpn` is, if it can be anywhere.
@@ -95,15 +158,7 @@ impl Alloc {
         match self {
             Alloc::Striped(striped) => Some(striped.home(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.locate(lpn),
-        }
-    }
-
-    /// Where a page goes whatever the state of the drive; `None` if that is decided when it is dispatched.
-    #[inline]
-    pub(crate) fn fixed_unit(&self, lpn: u64) -> Option<u32> {
-        match self {
-            Alloc::Striped(striped) => Some(striped.home(lpn).unit),
-            Alloc::Dynamic(_) => None,
+            Alloc::InSets(sets) => sets.locate(lpn),
         }
     }
 
@@ -112,15 +167,18 @@ impl Alloc {
         match self {
             Alloc::Striped(striped) => Some(geometry.channel_of(striped.home(lpn).unit)),
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn),
+            Alloc::InSets(_) => None,
         }
     }
 
-    /// Where the next version of `lpn` goes; `None` if every unit it may go to is taken and it had better wait.
+    /// Where the next version of `lpn`, written by this tenant, goes; `None` if every unit it may go to is taken and it had better wait. `op`: a read asks where it
+    /// would have been put, had it been written before.
     #[inline]
-    pub(crate) fn place(&mut self, lpn: u64, view: &impl AllocView) -> Option<Home> {
+    pub(crate) fn place(&mut self, stream: u16, op: Op, lpn: u64, view: &impl AllocView) -> Option<Home> {
         match self {
             Alloc::Striped(striped) => Some(striped.home(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.place(lpn, view),
+            Alloc::InSets(sets) => sets.place(stream, op, lpn, view),
         }
     }
 
@@ -128,6 +186,7 @@ impl Alloc {
         match self {
             Alloc::Striped(striped) => Alloc::Striped(striped.clone()),
             Alloc::Dynamic(dynamic) => Alloc::Dynamic(dynamic.snapshot()),
+            Alloc::InSets(sets) => Alloc::InSets(sets.snapshot()),
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::host::HostConfig;
 use crate::nand::TimingConfig;
 use crate::quantity::Bytes;
 use crate::sched::SchedConfig;
+use crate::tenants::TenantsConfig;
 use crate::wear::WearConfig;
 
 /// State of the drive when the run starts.
@@ -30,6 +31,9 @@ pub enum Precondition {
     Empty,
     /// Every logical page written once, in order.
     Full,
+    /// Nothing was ever written, but a page that is read before it is written is taken to have been there: it is placed,
+    /// untimed and uncounted, when it is first read (as SSDsim does before a run).
+    OnRead,
     /// Full, then overwritten, untimed, by the workload's own addresses (for traces: uniform) with another seed, for at
     /// least twice the capacity and until write amplification over two successive capacities differs by under 0.5%.
     Steady,
@@ -120,6 +124,8 @@ pub struct Config {
     pub sched: SchedConfig,
     /// When requests reach the drive.
     pub host: HostConfig,
+    /// Which channels the tenants' pages go to.
+    pub tenants: TenantsConfig,
     /// Wear levelling.
     pub wear: WearConfig,
 }
@@ -147,6 +153,7 @@ impl Default for Config {
             buffer: BufferConfig::default(),
             sched: SchedConfig::default(),
             host: HostConfig::default(),
+            tenants: TenantsConfig::default(),
             wear: WearConfig::default(),
         }
     }
@@ -178,6 +185,11 @@ impl Config {
         self.clock == Clock::LockStep || self.gc.planner != PlannerConfig::default()
     }
 
+    /// Whether there is never more than one request under way.
+    pub(crate) fn is_one_at_a_time(&self) -> bool {
+        matches!(&self.host, HostConfig::Closed(closed) if closed.queue_depth == 1)
+    }
+
     /// Whether transfers take no time.
     pub(crate) fn bus_is_free(&self) -> bool {
         self.timing.bus == 0.0 && self.timing.command.0 == 0
@@ -190,12 +202,11 @@ impl Config {
 
     /// The first reason why busy-until times would not be exact for this drive, if there is one.
     pub fn needs_events(&self) -> Option<&'static str> {
-        let one_at_a_time = matches!(&self.host, HostConfig::Closed(closed) if closed.queue_depth == 1);
         if self.chips * self.dies > 1 && !self.bus_is_free() {
             return Some("dies that share a channel are granted its bus in the order of their requests");
         }
         self.sched.needs_events().or_else(|| self.alloc.needs_events()).or_else(|| {
-            let overtaken = self.buffer.bytes.0 > 0 && !one_at_a_time;
+            let overtaken = self.buffer.bytes.0 > 0 && !self.is_one_at_a_time();
             overtaken.then_some("with a write buffer, reads overtake writes that wait for room in it")
         })
     }

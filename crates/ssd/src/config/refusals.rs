@@ -1,6 +1,7 @@
 //! The one table of combinations that make no sense, each with its reason. A setting at its default never refuses.
 
 mod managed;
+mod tenants;
 
 use super::{Config, Engine, Precondition};
 use crate::alloc::AllocConfig;
@@ -27,7 +28,7 @@ pub struct Refusal {
 
 /// All refusals across slots that need no geometry.
 pub fn all() -> impl Iterator<Item = &'static Refusal> {
-    REFUSALS.iter().chain(&managed::MANAGED)
+    REFUSALS.iter().chain(&managed::MANAGED).chain(&tenants::TENANTS)
 }
 
 const REFUSALS: [Refusal; 27] = [
@@ -88,9 +89,9 @@ const REFUSALS: [Refusal; 27] = [
         applies: |config| config.timing.cache_program && config.bus_is_free(),
     },
     Refusal {
-        keys: "timing.cache_program=true, alloc.kind=dynamic",
+        keys: "timing.cache_program=true, alloc.kind=dynamic or hybrid",
         reason: "dynamic allocation gives a page to an idle die only, so a die is never programming when the next page comes",
-        applies: |config| config.timing.cache_program && matches!(config.alloc, AllocConfig::Dynamic(_)),
+        applies: |config| config.timing.cache_program && config.alloc.binds_late(),
     },
     Refusal {
         keys: "timing.cache_program=true, buffer.bytes, planes=1",
@@ -173,16 +174,14 @@ const REFUSALS: [Refusal; 27] = [
         },
     },
     Refusal {
-        keys: "ftl.kind=direct, alloc.kind=dynamic",
+        keys: "ftl.kind=direct, alloc.kind=dynamic or hybrid",
         reason: "a physical address names its unit, so there is nothing to allocate",
-        applies: |config| {
-            matches!(config.ftl, FtlConfig::Direct(_)) && matches!(config.alloc, AllocConfig::Dynamic(_))
-        },
+        applies: |config| matches!(config.ftl, FtlConfig::Direct(_)) && config.alloc.binds_late(),
     },
     Refusal {
-        keys: "ftl.kind=dftl, alloc.kind=dynamic",
+        keys: "ftl.kind=dftl, alloc.kind=dynamic or hybrid",
         reason: "dynamic allocation has one map for all units, and each unit keeps its own on its flash: use alloc.kind=striped",
-        applies: |config| config.ftl.has_map_on_flash() && matches!(config.alloc, AllocConfig::Dynamic(_)),
+        applies: |config| config.ftl.has_map_on_flash() && config.alloc.binds_late(),
     },
     Refusal {
         keys: "ftl.kind=dftl, gc.frontiers=2",
@@ -221,11 +220,12 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
             reason,
         });
     }
-    if matches!(config.alloc, AllocConfig::Dynamic(_)) && geometry.logical_pages >= u64::from(u32::MAX) {
+    if config.alloc.binds_late() && geometry.logical_pages >= u64::from(u32::MAX) {
         let reason =
             format!("one map serves all units and holds 2^32 - 2 pages, not {}", geometry.logical_pages);
-        return Err(ConfigError::Refused { keys: "alloc.kind=dynamic, capacity".into(), reason });
+        return Err(ConfigError::Refused { keys: "alloc.kind=dynamic or hybrid, capacity".into(), reason });
     }
+    tenants::check(config, &geometry)?;
     if config.engine == Engine::Timeline
         && let Some(reason) = config.needs_events()
     {

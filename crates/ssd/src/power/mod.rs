@@ -25,8 +25,7 @@ pub use host::Outcome;
 pub(crate) use journal::{Baseline, Journal};
 pub use journal::{HostEntry, Image, PageEntry};
 
-use crate::alloc::AllocConfig;
-use crate::config::Config;
+use crate::config::{Config, Precondition};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::FtlConfig;
 use crate::geometry::Geometry;
@@ -52,10 +51,15 @@ pub(crate) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
             "pages are overwritten in place, and there is no map to rebuild: use ftl.kind=page",
         );
     }
-    if matches!(config.alloc, AllocConfig::Dynamic(_)) {
+    if config.alloc.binds_late() {
         let reason = "a page's next version may still be under way to one die when another erases its last one: \
                       use alloc.kind=striped";
-        return refuse("alloc.kind=dynamic", reason);
+        return refuse("alloc.kind=dynamic or hybrid", reason);
+    }
+    if config.precondition == Precondition::OnRead {
+        let reason =
+            "pages that appear when they are first read were promised to nobody: use precondition=full";
+        return refuse("precondition=on-read", reason);
     }
     if matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) {
         let reason = "commands that write may overtake one another: use another sched.kind";

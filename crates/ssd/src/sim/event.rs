@@ -6,6 +6,7 @@
 //! let happen before anything waiting is resumed, so that the order within an instant can't matter.
 
 mod buffered;
+mod unbound;
 
 use std::collections::VecDeque;
 
@@ -24,6 +25,8 @@ use crate::nand::probe::Recorded;
 use crate::nand::{IssueRecord, Probe};
 use crate::sched::Scheduler;
 use crate::stats::{Parts, Stats, Times};
+use crate::tenants::Allocation;
+use unbound::Unbound;
 
 /// Tags from here on are entries of the write buffer.
 const BUFFER_TAG: u32 = 1 << 31;
@@ -61,7 +64,7 @@ pub(super) struct EventDrive<P, C> {
     under_way: u32,
     writes_under_way: u64,
     queue_depth: u32,
-    unbound: VecDeque<(u32, Part)>,
+    unbound: Unbound,
     buffer: Option<WriteBuffer>,
     ack: Ack,
     stalled: VecDeque<u32>,
@@ -78,7 +81,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             HostConfig::Open(_) => u32::MAX,
         };
         let geometry = &core.geometry;
-        let queues = if core.alloc.shares_map() { 1 } else { geometry.units() };
+        let queues = core.alloc.queues(geometry);
         let pages = config.buffer_pages();
         let scheduler = Scheduler::new(&config.sched);
         Self {
@@ -95,7 +98,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             under_way: 0,
             writes_under_way: 0,
             queue_depth,
-            unbound: VecDeque::new(),
+            unbound: Unbound::new(config.tenants.turns),
             buffer: (pages > 0)
                 .then(|| WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), queues)),
             ack: config.buffer.ack,
@@ -283,7 +286,8 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             self.core.counters.host_pages_written += self.core.flash_pages(part);
             if !self.bind(tag, part)? {
                 self.expect(tag, 1);
-                self.unbound.push_back((tag, part));
+                let class = self.core.alloc.class_of(part.stream, part.lpn);
+                self.unbound.push(class, tag, part);
             }
         }
         self.core.flush(self.events.now_ns, &mut self.events);
@@ -339,24 +343,24 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
 
     /// Something ended: whoever waits may go on.
     fn resume_waiting(&mut self) -> Result<(), RunError> {
-        let mut passed = Vec::new();
-        // A page only goes to an idle die: without one the rest need not be asked, however many they are.
+        // A page only goes to an idle die: without one none need be asked.
         let mut idle = !self.unbound.is_empty() && self.events.has_idle_die();
-        while idle && let Some((tag, part)) = self.unbound.pop_front() {
+        let mut from = (0, 0);
+        while idle && let Some((rank, tag, part)) = self.unbound.front(from) {
             if let Some(slot) = &self.slots[tag as usize] {
                 self.events.request = slot.number;
             }
             self.events.submitted = 0;
             if self.bind(tag, part)? {
+                from = self.unbound.pop(rank);
                 self.expect(tag, self.events.submitted);
                 self.settle(tag, 1);
                 idle = self.events.has_idle_die();
             } else {
-                // Later pages may still find their channel idle; this one keeps its turn.
-                passed.push((tag, part));
+                // It keeps its turn; pages of other classes may still find a die of theirs idle.
+                from = unbound::after(rank);
             }
         }
-        passed.into_iter().rev().for_each(|page| self.unbound.push_front(page));
         if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
     }
 
@@ -385,6 +389,13 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
     fn enter(&mut self, request: &Request) -> Result<u64, RunError> {
         self.let_in(request)?;
         Ok(self.events.now_ns)
+    }
+
+    fn allocate(&mut self, allocation: &Allocation) {
+        self.core.alloc.allocate(allocation);
+        let alloc = &self.core.alloc;
+        self.unbound
+            .sort_again(allocation.turns.unwrap_or_default(), |part| alloc.class_of(part.stream, part.lpn));
     }
 
     fn ledger_mut(&mut self) -> &mut Ledger {

@@ -5,6 +5,7 @@ mod event;
 mod ledger;
 mod managed;
 mod timeline;
+mod windows;
 
 use std::ops::Range;
 
@@ -20,17 +21,23 @@ use crate::nand::Probe;
 use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::power::{self, Baseline};
 use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
+use crate::tenants::Allocation;
 
 use event::EventDrive;
 use ledger::Ledger;
 use managed::ManagedDrive;
 use timeline::TimelineDrive;
+use windows::Windows;
+pub use windows::{Allocations, Allocator, Level, Window};
 
 /// Sectors of flash that verification can keep track of: 128 TiB of them.
 const MOST_VERIFIED_SECTORS: u64 = 1 << 38;
 
+/// Stream of pages that no tenant wrote: the last one, which no run has.
+const NO_TENANT: u16 = u16::MAX;
+
 /// How to run, as opposed to what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that a run may do or not")]
 pub struct Options {
     /// Seed of the drive's own randomness (random victims).
@@ -43,6 +50,24 @@ pub struct Options {
     pub latency_parts: bool,
     /// Keep track of what is on flash at any time, for [`crate::PowerCuts`]. Implies `record`.
     pub power_cuts: bool,
+    /// How many tenants there are: requests have streams below that, where tenants are told apart.
+    pub tenants: u16,
+    /// Keep what was in each window of requests and what it was given (see [`Simulation::allocations`]).
+    pub windows: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            verify: false,
+            record: false,
+            latency_parts: false,
+            power_cuts: false,
+            tenants: 1,
+            windows: false,
+        }
+    }
 }
 
 /// A drive with its host: one of the time paths, with or without probe and checks.
@@ -57,6 +82,8 @@ trait Drive: Send {
     fn state_mut(&mut self) -> &mut dyn State;
     fn stats(&self) -> Stats;
     fn take_recorded(&mut self) -> Recorded;
+    /// From now on pages of tenants go to these channels.
+    fn allocate(&mut self, _: &Allocation) {}
     fn snapshot(&mut self) -> Box<dyn Drive>;
 }
 
@@ -70,17 +97,21 @@ trait State {
     fn geometry(&self) -> &Geometry;
     fn wear(&self) -> Wear;
     fn free_blocks(&self, channel: u32) -> u64;
+    fn spilled(&self) -> u64;
 }
 
 /// A simulated drive and its host.
 pub struct Simulation {
     drive: Box<dyn Drive>,
+    /// Where tenants are told apart.
+    windows: Option<Box<Windows>>,
 }
 
 impl Simulation {
     /// A new drive, nothing written. The configuration must come from [`crate::config::layers::resolve`], which checks it.
     pub fn new(config: &Config, options: Options) -> Result<Self, ConfigError> {
         crate::config::refusals::check(config)?;
+        check_tenants(config, options.tenants)?;
         if options.verify {
             check_versions(&Geometry::new(config)?)?;
         }
@@ -100,7 +131,13 @@ impl Simulation {
         } else {
             build(config, options, |_| Unchecked, Off)?
         };
-        let mut simulation = Self { drive };
+        let mut drive = drive;
+        let windows = config.tenants.are_on().then(|| {
+            let mut windows = Windows::new(config, options.tenants, options.windows);
+            windows.start(drive.as_mut());
+            Box::new(windows)
+        });
+        let mut simulation = Self { drive, windows };
         if options.latency_parts {
             simulation.drive.ledger_mut().parts = Some(LatencyParts::default());
             simulation.drive.keep_parts();
@@ -110,11 +147,17 @@ impl Simulation {
 
     /// Serves requests, in order. Times of an open loop must not go back.
     pub fn serve(&mut self, requests: &[Request]) -> Result<(), RunError> {
-        self.drive.serve(requests)
+        match &mut self.windows {
+            None => self.drive.serve(requests),
+            Some(windows) => windows.serve(self.drive.as_mut(), requests),
+        }
     }
 
     /// Lets everything under way end. To be called once, after the last request.
     pub fn finish(&mut self) -> Result<(), RunError> {
+        if let Some(windows) = &mut self.windows {
+            windows.finish(self.drive.as_mut())?;
+        }
         self.drive.finish()
     }
 
@@ -190,10 +233,28 @@ impl Simulation {
         self.drive.take_recorded()
     }
 
+    /// Gives the run an allocator of its own (`tenants.channels=external`), asked once a window. It has no effect elsewhere.
+    pub fn set_allocator(&mut self, allocator: Allocator) {
+        if let Some(windows) = &mut self.windows {
+            windows.external = Some(allocator);
+        }
+    }
+
+    /// What the allocator did so far; `None` where tenants are not told apart.
+    pub fn allocations(&self) -> Option<&Allocations> {
+        self.windows.as_ref().map(|windows| &windows.told)
+    }
+
+    /// Pages that went to another group's channels because those of their own had no room.
+    pub fn spilled_pages(&self) -> u64 {
+        self.drive.state().spilled()
+    }
+
     /// A second simulation in the same state. Maps are shared until one side writes them, so this is cheap.
     #[must_use]
     pub fn snapshot(&mut self) -> Self {
-        Self { drive: self.drive.snapshot() }
+        let windows = self.windows.as_ref().map(|windows| Box::new(windows.fork()));
+        Self { drive: self.drive.snapshot(), windows }
     }
 }
 
@@ -203,7 +264,7 @@ fn build<C: Content + Send + 'static, P: Probe + Clone + Send + 'static>(
     content: impl FnOnce(&Geometry) -> C,
     probe: P,
 ) -> Result<Box<dyn Drive>, ConfigError> {
-    let core = Core::new(config, options.seed, content)?;
+    let core = Core::new(config, options.seed, options.tenants, content)?;
     Ok(if config.is_managed() {
         Box::new(ManagedDrive::new(config, core, probe))
     } else if config.uses_events() {
@@ -211,6 +272,19 @@ fn build<C: Content + Send + 'static, P: Probe + Clone + Send + 'static>(
     } else {
         Box::new(TimelineDrive::new(config, core, probe))
     })
+}
+
+/// Some allocators need a channel for each tenant.
+fn check_tenants(config: &Config, tenants: u16) -> Result<(), ConfigError> {
+    match config.tenants.most_tenants(config.channels) {
+        Some(most) if u32::from(tenants) > most => Err(ConfigError::Refused {
+            keys: format!("{tenants} tenants, channels = {most}, tenants.channels=isolated"),
+            reason: format!(
+                "each tenant needs a channel of its own: expected at most {most} tenants, or another allocator"
+            ),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Verification keeps the versions of all sectors of the flash.
@@ -229,7 +303,7 @@ fn check_versions(geometry: &Geometry) -> Result<(), ConfigError> {
 
 impl<C: Content> State for Core<C> {
     fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
-        pages.into_iter().try_for_each(|lpn| self.place_untimed(lpn, 0))
+        pages.into_iter().try_for_each(|lpn| self.place_untimed(lpn, NO_TENANT))
     }
 
     fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
@@ -283,6 +357,10 @@ impl<C: Content> State for Core<C> {
     fn free_blocks(&self, channel: u32) -> u64 {
         let units = self.geometry.units() / self.geometry.channels;
         (channel * units..(channel + 1) * units).map(|unit| self.ftl.free_blocks(unit)).sum()
+    }
+
+    fn spilled(&self) -> u64 {
+        self.alloc.spilled()
     }
 }
 

@@ -157,7 +157,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     /// Takes a page into the buffer at `now` or when there is room. Returns when, ns.
     fn admit(&mut self, now: u64, request: u64, part: Part) -> Result<u64, RunError> {
         let mut now = now;
-        let queue = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
+        let queue = self.core.alloc.queue_of(part.stream, part.lpn);
         let incoming = Incoming::new(&part, queue, request);
         loop {
             self.release(now);

@@ -1,7 +1,6 @@
 //! Combinations that make no sense where channels are managed: by a planner, by a common clock, or by being bound.
 
 use super::Refusal;
-use crate::alloc::AllocConfig;
 use crate::buffer::{Ack, Order};
 use crate::config::{Clock, Config, Engine, Units};
 use crate::ftl::FtlConfig;
@@ -154,7 +153,7 @@ pub(super) const MANAGED: [Refusal; 29] = [
     Refusal {
         keys: "ftl.kind that maps blocks, alloc.kind=dynamic",
         reason: "a data block holds pages of one unit, at their places: use alloc.kind=striped, or ftl.kind=page",
-        applies: |config| config.ftl.maps_blocks() && matches!(config.alloc, AllocConfig::Dynamic(_)),
+        applies: |config| config.ftl.maps_blocks() && config.alloc.binds_late(),
     },
     Refusal {
         keys: "planes_bound=true, timing.multi_plane=true",
@@ -197,9 +196,7 @@ pub(super) const MANAGED: [Refusal; 29] = [
         reason: "managed channels are about pages that have their channel, and about collecting: use alloc.kind=striped and an \
                  ftl.kind that collects",
         applies: |config| {
-            config.is_managed()
-                && (matches!(config.ftl, FtlConfig::Direct(_))
-                    || matches!(config.alloc, AllocConfig::Dynamic(_)))
+            config.is_managed() && (matches!(config.ftl, FtlConfig::Direct(_)) || config.alloc.binds_late())
         },
     },
     Refusal {

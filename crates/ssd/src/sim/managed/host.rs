@@ -152,7 +152,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         let (admitted, number) =
             self.slots[tag as usize].as_ref().map_or((0, 0), |slot| (slot.admitted, slot.number));
         for part in self.core.entries(request).skip(admitted as usize) {
-            let queue = self.core.alloc.fixed_unit(part.lpn).unwrap_or(0);
+            let queue = self.core.alloc.queue_of(part.stream, part.lpn);
             let incoming = Incoming::new(&part, queue, number);
             let joined = if self.buffered { self.buffer.join(&incoming) } else { self.join_own(&incoming) };
             let entered = joined.map(|slot| (slot, None)).or_else(|| self.buffer.insert(&incoming));

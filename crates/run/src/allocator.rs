@@ -1,0 +1,203 @@
+//! Allocators outside the engine: what they are asked and what they answer, as JSON, with tenants by their names.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use flashweir_ssd::tenants::{Allocation, Features, Group, Placement, Turns};
+use flashweir_ssd::{Allocator, Simulation};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// An allocator that is asked once a window: from the features of the window, a JSON object, to an allocation, or to why
+/// there is none. docs/reference/allocators.md has both forms.
+pub type Decide = Box<dyn FnMut(&str) -> Result<String, String> + Send>;
+
+/// How long an allocator took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) total: Duration,
+    pub(crate) longest: Duration,
+}
+
+/// What one tenant, or its reads or writes, may be given.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Share {
+    Channels(Vec<u32>),
+    Placed(Placed),
+    Apart(Apart),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Placed {
+    channels: Vec<u32>,
+    placement: Option<Placement>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Apart {
+    reads: Box<Share>,
+    writes: Box<Share>,
+}
+
+/// The engine's form of an allocator for these tenants, and where it notes how long it takes.
+pub(crate) fn adapt(mut decide: Decide, names: Vec<String>) -> (Allocator, Arc<Mutex<Taken>>) {
+    let taken = Arc::new(Mutex::new(Taken::default()));
+    let notes = Arc::clone(&taken);
+    let allocator = move |features: &Features, channels: u32| {
+        let question = describe(features, channels, &names).to_string();
+        let started = Instant::now();
+        let answer = decide(&question);
+        let elapsed = started.elapsed();
+        let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.total += elapsed;
+        notes.longest = notes.longest.max(elapsed);
+        parse(&answer?, &names)
+    };
+    (Box::new(allocator), taken)
+}
+
+/// Features with the names of the tenants.
+pub(crate) fn describe(features: &Features, channels: u32, names: &[String]) -> Value {
+    let tenants: Map<String, Value> =
+        names.iter().zip(&features.tenants).map(|(name, tenant)| (name.clone(), json!(tenant))).collect();
+    json!({
+        "window": features.window,
+        "start_s": features.start_ns as f64 / 1e9,
+        "end_s": features.end_ns as f64 / 1e9,
+        "requests": features.requests,
+        "reads": features.reads,
+        "writes": features.writes,
+        "level": features.level,
+        "channels": channels,
+        "tenants": tenants,
+    })
+}
+
+/// An allocation with the names of the tenants.
+pub(crate) fn show(allocation: &Allocation, names: &[String]) -> Value {
+    let share = |group: &u16| json!(allocation.groups[usize::from(*group)]);
+    let one = |(at, name): (usize, &String)| {
+        (
+            name.clone(),
+            json!({"reads": share(&allocation.reads[at]), "writes": share(&allocation.writes[at])}),
+        )
+    };
+    Value::Object(names.iter().enumerate().map(one).collect())
+}
+
+/// Reads an answer. Tenants that are given the same channels, placed in the same way, are one group.
+fn parse(answer: &str, names: &[String]) -> Result<Allocation, String> {
+    const EXPECTED: &str = "expected {\"tenant\": [0, 1], ...}, or for a tenant {\"channels\": [0, 1], \"placement\": \
+                            \"dynamic\" or \"static\"}, or {\"reads\": ..., \"writes\": ...} of these";
+    let answer: Value = serde_json::from_str(answer).map_err(|error| format!("{error}: {EXPECTED}"))?;
+    let Value::Object(mut shares) = answer else {
+        return Err(format!("the answer is {}: {EXPECTED}", shown(&answer)));
+    };
+    let mut turns = None;
+    if let (Some(Value::Object(inner)), true) =
+        (shares.get("tenants"), !names.iter().any(|name| name == "tenants"))
+    {
+        let inner = inner.clone();
+        for (key, value) in &shares {
+            match (key.as_str(), value.as_str()) {
+                ("tenants", _) => {}
+                ("turns", Some("arrival")) => turns = Some(Turns::Arrival),
+                ("turns", Some("shortest")) => turns = Some(Turns::Shortest),
+                _ => {
+                    return Err(format!(
+                        "{key:?}: {}: expected \"tenants\" and \"turns\", \"arrival\" or \"shortest\"",
+                        shown(value)
+                    ));
+                }
+            }
+        }
+        shares = inner;
+    }
+    if let Some(name) = shares.keys().find(|name| !names.contains(name)) {
+        return Err(format!("no tenant {name:?}: tenants are {}", names.join(", ")));
+    }
+    let mut allocation = Allocation { groups: Vec::new(), reads: Vec::new(), writes: Vec::new(), turns };
+    for name in names {
+        let share = shares
+            .get(name)
+            .ok_or_else(|| format!("no channels for tenant {name:?}: expected some for each"))?;
+        let wrong = || format!("tenant {name:?} is given {}: {EXPECTED}", shown(share));
+        let parsed = Share::deserialize(share).map_err(|_| wrong())?;
+        let (reads, writes) = match parsed {
+            Share::Apart(Apart { reads, writes }) => {
+                (group(*reads).ok_or_else(wrong)?, group(*writes).ok_or_else(wrong)?)
+            }
+            both => {
+                let group = group(both).ok_or_else(wrong)?;
+                (group.clone(), group)
+            }
+        };
+        for (group, of) in [(reads, &mut allocation.reads), (writes, &mut allocation.writes)] {
+            let known = allocation.groups.iter().position(|other| *other == group);
+            let number = known.unwrap_or(allocation.groups.len());
+            if known.is_none() {
+                allocation.groups.push(group);
+            }
+            of.push(u16::try_from(number).map_err(|_| "more than 65535 groups".to_owned())?);
+        }
+    }
+    Ok(allocation)
+}
+
+fn group(share: Share) -> Option<Group> {
+    match share {
+        Share::Channels(channels) => Some(Group { channels, placement: None }),
+        Share::Placed(Placed { channels, placement }) => Some(Group { channels, placement }),
+        Share::Apart(_) => None,
+    }
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= 60 {
+        text
+    } else {
+        format!("{}...", text.chars().take(60).collect::<String>())
+    }
+}
+
+/// What the allocator did, for the result; null where tenants are not told apart. `each`: with every window.
+pub(crate) fn report(simulation: &Simulation, names: &[String], each: bool, taken: Option<Taken>) -> Value {
+    let Some(told) = simulation.allocations() else { return Value::Null };
+    let channels = simulation.geometry().channels;
+    let levels: Vec<Value> = told
+        .levels
+        .iter()
+        .map(|(level, sums)| {
+            let share = sums.write_channels as f64 / (sums.windows * u64::from(channels)) as f64;
+            json!({"level": level, "windows": sums.windows, "write_channel_share": share})
+        })
+        .collect();
+    let mut report = json!({
+        "windows": told.windows,
+        "changes": told.changes,
+        "spilled_pages": simulation.spilled_pages(),
+        "levels": levels,
+    });
+    if each {
+        let window = |window: &flashweir_ssd::Window| {
+            let mut shown = describe(&window.features, channels, names);
+            shown["allocation"] = show(&window.allocation, names);
+            if !window.candidates.is_empty() {
+                let cost =
+                    |(name, ns): &(String, u64)| json!({"candidate": name, "latency_s": *ns as f64 / 1e9});
+                shown["candidates"] = window.candidates.iter().map(cost).collect();
+            }
+            shown
+        };
+        report["each"] = told.kept.iter().map(window).collect();
+    }
+    if let Some(taken) = taken {
+        report["wall_s"] = json!(taken.total.as_secs_f64());
+        report["longest_wall_s"] = json!(taken.longest.as_secs_f64());
+    }
+    report
+}

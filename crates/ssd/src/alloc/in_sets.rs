@@ -1,0 +1,262 @@
+//! Pages to the channels of their tenant's group (`tenants/`): dynamically, as SSDsim does on all channels, or by a fixed
+//! function of the address (SSD-keeper's hybrid page allocator has both). What was written under an earlier allocation is
+//! found where it lies.
+
+use flashweir_trace::Op;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::turns::{Turn, Turns};
+use super::{AllocView, Home};
+use crate::cow::CowVec;
+use crate::geometry::Geometry;
+use crate::tenants::{Allocation, Placement};
+
+/// Dynamic allocation for groups of tenants that mostly write, static allocation for those that mostly read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Config {}
+
+/// The channels of a group, and whose turn it is.
+#[derive(Clone, Debug, PartialEq)]
+struct Set {
+    channels: Vec<u32>,
+    next: usize,
+    fixed: bool,
+}
+
+/// The groups' channels, and the unit of every page.
+#[derive(Clone, Debug)]
+pub(crate) struct InSets {
+    chips: u32,
+    dies: u32,
+    planes: u32,
+    turns: Turns,
+    sets: Vec<Set>,
+    /// Whom pages go to when their group has no room left.
+    everywhere: Set,
+    tenants: u16,
+    reads: Vec<u16>,
+    writes: Vec<u16>,
+    unit_of: CowVec,
+    /// Pages that went to another group's channels for want of room.
+    pub(crate) spilled: u64,
+}
+
+impl InSets {
+    /// All channels for everybody, until [`InSets::allocate`] says otherwise.
+    pub(super) fn new(geometry: &Geometry, tenants: u16) -> Self {
+        let everywhere = Set { channels: (0..geometry.channels).collect(), next: 0, fixed: false };
+        Self {
+            chips: geometry.chips,
+            dies: geometry.dies,
+            planes: geometry.planes,
+            turns: Turns::new(geometry),
+            sets: vec![everywhere.clone()],
+            everywhere,
+            tenants,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            unit_of: CowVec::new(geometry.logical_pages),
+            spilled: 0,
+        }
+    }
+
+    pub(super) fn tenants(&self) -> u16 {
+        self.tenants
+    }
+
+    /// From now on pages go to these channels. A group whose channels stay goes on with its turns.
+    pub(super) fn allocate(&mut self, allocation: &Allocation) {
+        let before = std::mem::take(&mut self.sets);
+        for group in &allocation.groups {
+            let same = before.iter().find(|set| set.channels == group.channels);
+            let next = same.map_or(0, |set| set.next);
+            let fixed = group.placement == Some(Placement::Static);
+            self.sets.push(Set { channels: group.channels.clone(), next, fixed });
+        }
+        self.reads.clone_from(&allocation.reads);
+        self.writes.clone_from(&allocation.writes);
+    }
+
+    /// The group of a tenant's pages. Pages of no tenant have none: they go everywhere.
+    pub(super) fn group_of(&self, stream: u16, op: Op) -> Option<u16> {
+        let groups = if op == Op::Read { &self.reads } else { &self.writes };
+        groups.get(usize::from(stream)).copied()
+    }
+
+    pub(super) fn locate(&self, lpn: u64) -> Option<Home> {
+        let unit = self.unit_of.get(lpn);
+        (unit != CowVec::EMPTY).then_some(Home { unit, key: lpn as u32 })
+    }
+
+    /// Where a page that the tenant writes goes (or, with `op` a read, one that must have been there).
+    pub(super) fn place(&mut self, stream: u16, op: Op, lpn: u64, view: &impl AllocView) -> Option<Home> {
+        let turn = match self.group_of(stream, op) {
+            Some(group) => self.in_set(group.into(), lpn, view),
+            None => Turn::Full,
+        };
+        let unit = match turn {
+            Turn::Unit(unit) => unit,
+            Turn::Busy => return None,
+            Turn::Full => {
+                let Turn::Unit(unit) = next_in(&mut self.everywhere, &mut self.turns, view) else {
+                    return None;
+                };
+                self.spilled += u64::from(usize::from(stream) < self.writes.len());
+                unit
+            }
+        };
+        self.unit_of.set(lpn, unit);
+        Some(Home { unit, key: lpn as u32 })
+    }
+
+    fn in_set(&mut self, group: usize, lpn: u64, view: &impl AllocView) -> Turn {
+        let set = &mut self.sets[group];
+        if set.fixed {
+            let unit = fixed_unit(&set.channels, [self.chips, self.dies, self.planes], lpn);
+            if view.has_room(unit) {
+                return Turn::Unit(unit);
+            }
+        }
+        next_in(set, &mut self.turns, view)
+    }
+
+    pub(super) fn snapshot(&mut self) -> Self {
+        let unit_of = self.unit_of.snapshot();
+        Self {
+            unit_of,
+            turns: self.turns.clone(),
+            sets: self.sets.clone(),
+            everywhere: self.everywhere.clone(),
+            reads: self.reads.clone(),
+            writes: self.writes.clone(),
+            ..*self
+        }
+    }
+}
+
+/// The next unit of the set in turn: of the channels the first one, from the one after that of the last page on, that
+/// has an idle one with room.
+fn next_in(set: &mut Set, turns: &mut Turns, view: &impl AllocView) -> Turn {
+    let count = set.channels.len();
+    let mut answer = Turn::Full;
+    for step in 0..count {
+        let mut at = set.next + step;
+        if at >= count {
+            at -= count;
+        }
+        match turns.take(set.channels[at], view) {
+            Turn::Unit(unit) => {
+                set.next = if at + 1 == count { 0 } else { at + 1 };
+                return Turn::Unit(unit);
+            }
+            Turn::Busy => answer = Turn::Busy,
+            Turn::Full => {}
+        }
+    }
+    answer
+}
+
+/// SSDsim's static order over these channels: channel first, then die, plane and chip.
+fn fixed_unit(channels: &[u32], [chips, dies, planes]: [u32; 3], lpn: u64) -> u32 {
+    let count = channels.len() as u64;
+    let channel = channels[(lpn % count) as usize];
+    let rest = lpn / count;
+    let die = rest % u64::from(dies);
+    let plane = rest / u64::from(dies) % u64::from(planes);
+    let chip = rest / (u64::from(dies) * u64::from(planes)) % u64::from(chips);
+    ((channel * chips + chip as u32) * dies + die as u32) * planes + plane as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenants::Group;
+
+    /// Dies and units that are busy or full.
+    struct View {
+        busy: Vec<u32>,
+        full: Vec<u32>,
+    }
+    impl AllocView for View {
+        fn die_is_idle(&self, die: u32) -> bool {
+            !self.busy.contains(&die)
+        }
+        fn has_room(&self, unit: u32) -> bool {
+            !self.full.contains(&unit)
+        }
+    }
+
+    const FREE: View = View { busy: Vec::new(), full: Vec::new() };
+
+    fn sets(groups: &[(&[u32], Placement)], writes: &[u16]) -> (Geometry, InSets) {
+        let geometry = Geometry::for_test(4, 1, 1, 2);
+        let mut sets = InSets::new(&geometry, 2);
+        let group = |(channels, placement): &(&[u32], Placement)| Group {
+            channels: channels.to_vec(),
+            placement: Some(*placement),
+        };
+        let groups = groups.iter().map(group).collect();
+        sets.allocate(&Allocation { groups, reads: writes.to_vec(), writes: writes.to_vec(), turns: None });
+        (geometry, sets)
+    }
+
+    fn unit(sets: &mut InSets, stream: u16, lpn: u64, view: &View) -> Option<u32> {
+        sets.place(stream, Op::Write, lpn, view).map(|home| home.unit)
+    }
+
+    #[test]
+    fn groups_take_turns_on_channels_of_their_own() {
+        let (_, mut sets) = sets(&[(&[0, 1], Placement::Dynamic), (&[3], Placement::Dynamic)], &[0, 1]);
+        let units: Vec<_> = (0..6).map(|lpn| unit(&mut sets, (lpn % 2) as u16, lpn, &FREE)).collect();
+        assert_eq!(units, [Some(0), Some(6), Some(2), Some(7), Some(1), Some(6)]);
+        assert_eq!(sets.locate(2).map(|home| home.unit), Some(2));
+        // A busy channel is left out; without any other the page waits.
+        let view = View { busy: vec![3], full: Vec::new() };
+        assert_eq!(unit(&mut sets, 1, 9, &view), None);
+        assert_eq!(sets.locate(9), None);
+    }
+
+    #[test]
+    fn static_places_are_ssdsims_formula_over_the_groups_channels() {
+        let geometry = Geometry::for_test(4, 3, 2, 2);
+        for lpn in 0..200 {
+            let (c, d, p, w) = ([1, 3][lpn as usize % 2], lpn / 2 % 2, lpn / 4 % 2, lpn / 8 % 3);
+            assert_eq!(
+                fixed_unit(&[1, 3], [3, 2, 2], lpn),
+                geometry.unit_at(c, w as u32, d as u32, p as u32)
+            );
+        }
+        let (_, mut sets) = sets(&[(&[1], Placement::Static)], &[0]);
+        // Idle or not, the place of a page is what it is; without room there it goes to the next one of the group.
+        assert_eq!(unit(&mut sets, 0, 0, &View { busy: vec![1], full: Vec::new() }), Some(2));
+        assert_eq!(unit(&mut sets, 0, 0, &View { busy: Vec::new(), full: vec![2] }), Some(3));
+    }
+
+    #[test]
+    fn pages_spill_only_where_the_group_has_no_room() {
+        let (_, mut sets) = sets(&[(&[0], Placement::Dynamic)], &[0]);
+        assert_eq!(unit(&mut sets, 0, 0, &View { busy: vec![0], full: vec![0] }), None);
+        assert_eq!(sets.spilled, 0);
+        assert_eq!(unit(&mut sets, 0, 0, &View { busy: vec![0, 1], full: vec![0, 1] }), Some(4));
+        assert_eq!(sets.spilled, 1);
+    }
+
+    #[test]
+    fn a_new_allocation_leaves_pages_where_they_are_and_turns_as_they_were() {
+        let (_, mut sets) = sets(&[(&[0, 1], Placement::Dynamic)], &[0]);
+        assert_eq!(unit(&mut sets, 0, 5, &FREE), Some(0));
+        let group =
+            |channels: &[u32]| Group { channels: channels.to_vec(), placement: Some(Placement::Dynamic) };
+        let other = Allocation {
+            groups: vec![group(&[2]), group(&[0, 1])],
+            reads: vec![0],
+            writes: vec![1],
+            turns: None,
+        };
+        sets.allocate(&other);
+        assert_eq!(sets.locate(5).map(|home| home.unit), Some(0));
+        assert_eq!(unit(&mut sets, 0, 6, &FREE), Some(2));
+        assert_eq!(sets.place(0, Op::Read, 7, &FREE).map(|home| home.unit), Some(4));
+    }
+}

@@ -1,0 +1,203 @@
+//! Pages that no unit can take yet. They queue up by class (see [`crate::alloc::Alloc::class_of`]): where one of a class
+//! can't be placed no other of it can, so the rest is not asked, however many they are.
+//!
+//! *Run*: the pages of one request in one class, in order. *Rank*: whose turn it is, least first: runs in the order of arrival,
+//! or by the pages that their request still has here, of equals the older one ([`Turns::Shortest`]).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::core::Part;
+use crate::tenants::Turns;
+
+/// Pages left (0 in the order of arrival), then the order of arrival.
+pub(super) type Rank = (u64, u64);
+
+#[derive(Clone, Debug)]
+struct Run {
+    tag: u32,
+    parts: VecDeque<Part>,
+}
+
+/// The queues.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unbound {
+    turns: Turns,
+    classes: BTreeMap<u32, BTreeMap<Rank, Run>>,
+    /// The class of the first run of each class, by its rank.
+    fronts: BTreeMap<Rank, u32>,
+    /// Class and rank of the run that the last page joined.
+    last: Option<(u32, Rank)>,
+    next_sequence: u64,
+    len: usize,
+}
+
+impl Unbound {
+    pub(super) fn new(turns: Turns) -> Self {
+        Self { turns, ..Self::default() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Pages that wait.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// One more page of a request. Those of one request come together, in order.
+    pub(super) fn push(&mut self, class: u32, tag: u32, part: Part) {
+        self.len += 1;
+        if let Some((last, rank)) = self.last
+            && last == class
+            && let Some(run) = self.classes.get_mut(&class).and_then(|runs| runs.get_mut(&rank))
+            && run.tag == tag
+        {
+            run.parts.push_back(part);
+            if let Some(run) = self.take(class, rank) {
+                let rank = self.put(class, rank.1, run);
+                self.last = Some((class, rank));
+            }
+            return;
+        }
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        let rank = self.put(class, sequence, Run { tag, parts: [part].into() });
+        self.last = Some((class, rank));
+    }
+
+    /// The page whose turn it is, of all classes whose first run has this rank or a higher one.
+    pub(super) fn front(&self, from: Rank) -> Option<(Rank, u32, Part)> {
+        let (rank, class) = self.fronts.range(from..).next()?;
+        let run = self.classes.get(class)?.get(rank)?;
+        Some((*rank, run.tag, *run.parts.front()?))
+    }
+
+    /// The page whose turn it was at this rank has found a unit. Returns from which rank on to ask next.
+    pub(super) fn pop(&mut self, rank: Rank) -> Rank {
+        let Some(class) = self.fronts.get(&rank).copied() else { return after(rank) };
+        let Some(mut run) = self.take(class, rank) else { return after(rank) };
+        run.parts.pop_front();
+        self.len -= 1;
+        if run.parts.is_empty() { after(rank) } else { self.put(class, rank.1, run) }
+    }
+
+    fn take(&mut self, class: u32, rank: Rank) -> Option<Run> {
+        let runs = self.classes.get_mut(&class)?;
+        let run = runs.remove(&rank)?;
+        // It may have been the first: then the next one is.
+        if self.fronts.remove(&rank).is_some()
+            && let Some((first, _)) = runs.first_key_value()
+        {
+            self.fronts.insert(*first, class);
+        }
+        Some(run)
+    }
+
+    fn put(&mut self, class: u32, sequence: u64, run: Run) -> Rank {
+        let left = match self.turns {
+            Turns::Arrival => 0,
+            Turns::Shortest => run.parts.len() as u64,
+        };
+        let rank = (left, sequence);
+        let runs = self.classes.entry(class).or_default();
+        if let Some((first, _)) = runs.first_key_value() {
+            if rank < *first {
+                self.fronts.remove(first);
+                self.fronts.insert(rank, class);
+            }
+        } else {
+            self.fronts.insert(rank, class);
+        }
+        runs.insert(rank, run);
+        rank
+    }
+
+    /// Puts every page in the class that it now has, under other rules.
+    pub(super) fn sort_again(&mut self, turns: Turns, class_of: impl Fn(&Part) -> u32) {
+        let mut runs: Vec<(u64, Run)> = std::mem::take(&mut self.classes)
+            .into_values()
+            .flatten()
+            .map(|((_, sequence), run)| (sequence, run))
+            .collect();
+        runs.sort_unstable_by_key(|(sequence, _)| *sequence);
+        self.fronts.clear();
+        (self.turns, self.len, self.last) = (turns, 0, None);
+        for (_, run) in runs {
+            for part in run.parts {
+                self.push(class_of(&part), run.tag, part);
+            }
+        }
+    }
+}
+
+/// The rank that comes after.
+pub(super) fn after((left, sequence): Rank) -> Rank {
+    (left, sequence + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(lpn: u64) -> Part {
+        Part { lpn, first: 0, end: 8, stream: 0 }
+    }
+
+    /// Requests of these pages, each in class `lpn % classes`.
+    fn unbound(turns: Turns, classes: u64, requests: &[&[u64]]) -> Unbound {
+        let mut unbound = Unbound::new(turns);
+        for (tag, pages) in (0..).zip(requests) {
+            for lpn in *pages {
+                unbound.push((lpn % classes) as u32, tag, part(*lpn));
+            }
+        }
+        unbound
+    }
+
+    /// Pages in the order in which they find a unit, but for those that find none.
+    fn order(unbound: &Unbound, stuck: &[u64]) -> Vec<u64> {
+        let mut unbound = unbound.clone();
+        let (mut from, mut found) = ((0, 0), Vec::new());
+        while let Some((rank, _, part)) = unbound.front(from) {
+            if stuck.contains(&part.lpn) {
+                from = after(rank);
+            } else {
+                from = unbound.pop(rank);
+                found.push(part.lpn);
+            }
+        }
+        assert_eq!(unbound.is_empty(), stuck.is_empty());
+        found
+    }
+
+    #[test]
+    fn pages_are_asked_by_arrival_and_one_that_waits_holds_up_its_class_only() {
+        let unbound = unbound(Turns::Arrival, 2, &[&[0], &[1], &[2], &[3], &[4], &[5]]);
+        assert_eq!(order(&unbound, &[]), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(order(&unbound, &[2]), [0, 1, 3, 5]);
+        assert_eq!(unbound.len(), 6);
+    }
+
+    #[test]
+    fn the_request_with_fewest_pages_left_goes_first() {
+        let mut unbound = unbound(Turns::Shortest, 1, &[&[0, 1, 2], &[3, 4], &[5], &[6, 7]]);
+        assert_eq!(order(&unbound, &[]), [5, 3, 4, 6, 7, 0, 1, 2]);
+        // What has begun goes on before what is longer than what is left of it.
+        let (rank, ..) = unbound.front((0, 0)).expect("five waits");
+        unbound.pop(rank);
+        let (rank, ..) = unbound.front((0, 0)).expect("three waits");
+        unbound.pop(rank);
+        unbound.push(0, 9, part(9));
+        assert_eq!(order(&unbound, &[]), [4, 9, 6, 7, 0, 1, 2]);
+    }
+
+    #[test]
+    fn a_new_allocation_keeps_the_order_of_arrival() {
+        let mut unbound = unbound(Turns::Arrival, 2, &[&[0, 1], &[2], &[3]]);
+        unbound.sort_again(Turns::Arrival, |part| u32::from(part.lpn == 2));
+        assert_eq!(order(&unbound, &[2]), [0, 1, 3]);
+        unbound.sort_again(Turns::Shortest, |_| 0);
+        assert_eq!(order(&unbound, &[]), [2, 3, 0, 1]);
+    }
+}

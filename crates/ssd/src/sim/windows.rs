@@ -1,0 +1,310 @@
+//! Windows of requests on their way to the drive: counts them, asks the allocator at the end of each, and gives the drive its
+//! answer. Above the time paths, because it only needs the order of requests and the times of their arrival.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use flashweir_trace::Request;
+use serde::Serialize;
+
+use super::Drive;
+use crate::alloc::AllocConfig;
+use crate::config::Config;
+use crate::error::RunError;
+use crate::host::{HostConfig, open};
+use crate::tenants::candidates::candidates;
+use crate::tenants::{Allocation, ChannelsConfig, Collector, Features, TenantsConfig};
+
+/// An allocator outside the engine: from the features of a window and the number of channels to an allocation, or why it
+/// has none.
+pub type Allocator = Box<dyn FnMut(&Features, u32) -> Result<Allocation, String> + Send>;
+
+/// What one window had, and what it was given.
+#[derive(Clone, Debug, Serialize)]
+pub struct Window {
+    /// What was in it.
+    #[serde(flatten)]
+    pub features: Features,
+    /// The allocation under which its requests were served.
+    pub allocation: Allocation,
+    /// What each candidate would have cost, by name: the sum of latencies, ns (`look-ahead`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<(String, u64)>,
+}
+
+/// The windows of one level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Level {
+    /// How many.
+    pub windows: u64,
+    /// Sum over them of the channels that take writes.
+    pub write_channels: u64,
+}
+
+/// What the allocator did in a run.
+#[derive(Clone, Debug, Default)]
+pub struct Allocations {
+    /// Windows that were closed.
+    pub windows: u64,
+    /// How often the allocation changed.
+    pub changes: u64,
+    /// Windows by their level.
+    pub levels: BTreeMap<u64, Level>,
+    /// Each window, if they are kept.
+    pub kept: Vec<Window>,
+}
+
+/// A window of requests that are held back.
+#[derive(Clone, Debug)]
+struct Held {
+    features: Features,
+    requests: Vec<Request>,
+}
+
+/// The state between requests.
+pub(super) struct Windows {
+    config: TenantsConfig,
+    hybrid: bool,
+    channels: u32,
+    /// Factor on the times of the workload; `None` in a closed loop.
+    time_scale: Option<f64>,
+    collector: Collector,
+    tenants: u16,
+    taken: u64,
+    /// Requests of the window that is being collected, if they are held back.
+    open: Vec<Request>,
+    /// Complete windows that wait until those after them are known.
+    held: VecDeque<Held>,
+    current: Option<Allocation>,
+    pub(super) external: Option<Allocator>,
+    keep: bool,
+    pub(super) told: Allocations,
+}
+
+impl Windows {
+    pub(super) fn new(config: &Config, tenants: u16, keep: bool) -> Self {
+        let time_scale = match &config.host {
+            HostConfig::Closed(_) => None,
+            HostConfig::Open(open) => Some(open.time_scale),
+        };
+        Self {
+            config: config.tenants.clone(),
+            hybrid: matches!(config.alloc, AllocConfig::Hybrid(_)),
+            channels: config.channels,
+            time_scale,
+            collector: Collector::new(&config.tenants, tenants.into()),
+            tenants,
+            taken: 0,
+            open: Vec::new(),
+            held: VecDeque::new(),
+            current: None,
+            external: None,
+            keep,
+            told: Allocations::default(),
+        }
+    }
+
+    /// A copy for a fork of the simulation. An allocator outside stays with the original: the fork keeps the last allocation.
+    pub(super) fn fork(&self) -> Self {
+        Self {
+            config: self.config.clone(),
+            collector: self.collector.clone(),
+            open: self.open.clone(),
+            held: self.held.clone(),
+            current: self.current.clone(),
+            external: None,
+            told: self.told.clone(),
+            ..*self
+        }
+    }
+
+    /// Serves requests, in order, as far as they are not held back.
+    pub(super) fn serve(&mut self, drive: &mut dyn Drive, requests: &[Request]) -> Result<(), RunError> {
+        let mut first = 0;
+        for (at, request) in requests.iter().enumerate() {
+            let number = self.taken;
+            if request.stream >= self.tenants {
+                let tenants = self.tenants;
+                return Err(RunError::NoSuchTenant { number: number + 1, stream: request.stream, tenants });
+            }
+            let time_ns = self.time_scale.map_or(0, |scale| open::scale(request.time_ns, scale));
+            if self.collector.ends_before(time_ns) {
+                self.pass(drive, &requests[first..at])?;
+                first = at;
+                self.close(drive)?;
+            }
+            self.taken += 1;
+            self.collector.add(request, time_ns);
+            if self.collector.is_full() {
+                self.pass(drive, &requests[first..=at])?;
+                first = at + 1;
+                self.close(drive)?;
+            }
+        }
+        self.pass(drive, &requests[first..])
+    }
+
+    /// Serves what is still held back.
+    pub(super) fn finish(&mut self, drive: &mut dyn Drive) -> Result<(), RunError> {
+        if !self.collector.is_empty() {
+            self.close(drive)?;
+        }
+        while !self.held.is_empty() {
+            self.release(drive)?;
+        }
+        Ok(())
+    }
+
+    /// The allocation before the first window, which knows nothing of what comes. Preconditioning has it as well.
+    pub(super) fn start(&mut self, drive: &mut dyn Drive) {
+        if !self.config.holds_back() {
+            let features = Features::none(self.tenants.into());
+            let allocation = self.config.allocate(&features, self.channels);
+            self.apply(drive, allocation, &features);
+        }
+    }
+
+    /// Requests of the current window: to the drive, or to those held back.
+    fn pass(&mut self, drive: &mut dyn Drive, requests: &[Request]) -> Result<(), RunError> {
+        if self.config.holds_back() {
+            self.open.extend_from_slice(requests);
+            return Ok(());
+        }
+        drive.serve(requests)
+    }
+
+    /// The current window ends.
+    fn close(&mut self, drive: &mut dyn Drive) -> Result<(), RunError> {
+        let features = self.collector.close();
+        if self.config.holds_back() {
+            let requests = std::mem::take(&mut self.open);
+            self.held.push_back(Held { features, requests });
+            if self.held.len() >= self.depth() {
+                self.release(drive)?;
+            }
+            return Ok(());
+        }
+        self.tell(&features, Vec::new());
+        let allocation = self.ask(&features)?;
+        self.apply(drive, allocation, &features);
+        Ok(())
+    }
+
+    /// Windows that must be known before the first of them is served.
+    fn depth(&self) -> usize {
+        match &self.config.channels {
+            ChannelsConfig::LookAhead(own) => own.depth as usize,
+            _ => 1,
+        }
+    }
+
+    /// Serves the oldest window that was held back.
+    fn release(&mut self, drive: &mut dyn Drive) -> Result<(), RunError> {
+        let mut costs = Vec::new();
+        let Some(front) = self.held.front() else { return Ok(()) };
+        let allocation = if matches!(self.config.channels, ChannelsConfig::LookAhead(_)) {
+            let (allocation, tried) = self.best(drive)?;
+            costs = tried;
+            allocation
+        } else {
+            let features = front.features.clone();
+            self.ask(&features)?
+        };
+        let Some(Held { features, requests }) = self.held.pop_front() else { return Ok(()) };
+        self.apply(drive, allocation, &features);
+        self.tell(&features, costs);
+        drive.serve(&requests)
+    }
+
+    /// What the allocator says after a window.
+    fn ask(&mut self, features: &Features) -> Result<Allocation, RunError> {
+        let Some(external) = &mut self.external else {
+            return Ok(self.config.allocate(features, self.channels));
+        };
+        let refuse = |detail: String| RunError::Allocator { window: features.window, detail };
+        let allocation = external(features, self.channels).map_err(refuse)?;
+        allocation.check(self.tenants.into(), self.channels).map_err(refuse)?;
+        Ok(allocation)
+    }
+
+    /// Gives the drive an allocation.
+    fn apply(&mut self, drive: &mut dyn Drive, mut allocation: Allocation, features: &Features) {
+        allocation.settle(features, self.hybrid, self.config.turns);
+        if self.current.as_ref() != Some(&allocation) {
+            self.told.changes += u64::from(self.current.is_some());
+            drive.allocate(&allocation);
+            self.current = Some(allocation);
+        }
+    }
+
+    /// Books a window under the allocation that its requests have.
+    fn tell(&mut self, features: &Features, candidates: Vec<(String, u64)>) {
+        let Some(allocation) = &self.current else { return };
+        self.told.windows += 1;
+        let level = self.told.levels.entry(features.level).or_default();
+        level.windows += 1;
+        level.write_channels += u64::from(allocation.write_channels());
+        if self.keep {
+            let (features, allocation) = (features.clone(), allocation.clone());
+            self.told.kept.push(Window { features, allocation, candidates });
+        }
+    }
+
+    /// Tries every candidate for the oldest window held back. Returns the best one, and what each cost.
+    fn best(&self, drive: &mut dyn Drive) -> Result<(Allocation, Vec<(String, u64)>), RunError> {
+        let windows: Vec<&Held> = self.held.iter().collect();
+        let mut costs = Vec::new();
+        let mut best: Option<(u64, Allocation)> = None;
+        for (name, allocation) in self.candidates(windows[0]) {
+            let cost = self.cost(drive, &windows, &allocation)?;
+            costs.push((name, cost));
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, allocation));
+            }
+        }
+        let allocation = best.map(|(_, allocation)| allocation);
+        let everything = || Allocation::everything(self.tenants.into(), self.channels);
+        Ok((allocation.unwrap_or_else(everything), costs))
+    }
+
+    fn candidates(&self, window: &Held) -> Vec<(String, Allocation)> {
+        candidates(&window.features, self.channels, self.hybrid)
+    }
+
+    /// The sum of the latencies, ns, of what is under way and of these windows, if the first is served under this allocation
+    /// and the others under whatever is best for them. A drive that can't go on costs more than any other.
+    fn cost(
+        &self,
+        drive: &mut dyn Drive,
+        windows: &[&Held],
+        allocation: &Allocation,
+    ) -> Result<u64, RunError> {
+        let mut fork = drive.snapshot();
+        // Only the fork's own: what ended before is not its doing.
+        fork.ledger_mut().completions = Some(Vec::new());
+        let mut allocation = allocation.clone();
+        allocation.settle(&windows[0].features, self.hybrid, self.config.turns);
+        fork.allocate(&allocation);
+        let mut completions = Vec::new();
+        let mut run = |fork: &mut Box<dyn Drive>, last: bool| -> Result<u64, RunError> {
+            fork.serve(&windows[0].requests)?;
+            if last {
+                fork.finish()?;
+            }
+            fork.ledger_mut().take_completions(&mut completions);
+            Ok(completions.iter().map(|completion| completion.latency_ns).fold(0, u64::saturating_add))
+        };
+        let last = windows.len() == 1;
+        let cost = match run(&mut fork, last) {
+            Err(RunError::NoRoom { .. } | RunError::Stuck { .. }) => return Ok(u64::MAX),
+            other => other?,
+        };
+        if last {
+            return Ok(cost);
+        }
+        let mut cheapest = u64::MAX;
+        for (_, next) in self.candidates(windows[1]) {
+            cheapest = cheapest.min(self.cost(fork.as_mut(), &windows[1..], &next)?);
+        }
+        Ok(cost.saturating_add(cheapest))
+    }
+}

@@ -1,0 +1,150 @@
+//! Tenants: who gets which channels.
+//!
+//! A tenant is a workload of the run (`Request.stream`). The *collector* cuts the requests of all tenants into *windows* and
+//! says of each what was in it (its *features*); an *allocator* answers with an [`Allocation`]: groups of tenants' reads and
+//! writes, and the channels of each. Only what is written from then on goes to these channels. What lies elsewhere is found
+//! there until it is written again, and collection stays inside a unit, whosever pages are in it.
+//!
+//! The contract of an allocator is [`ChannelsConfig::allocate`]: a pure function of the features of a window, in well under
+//! a millisecond. [`look_ahead`] is the exception: it is asked for candidates, and the run loop tries them.
+
+mod allocation;
+pub(crate) mod candidates;
+mod collector;
+mod external;
+mod isolated;
+mod look_ahead;
+mod partially_isolated;
+mod shared;
+mod ssdkeeper;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use allocation::{Allocation, Group, Placement, Turns};
+pub(crate) use collector::Collector;
+pub use collector::{Features, TenantFeatures};
+
+use crate::quantity::Nanos;
+
+/// Which channels the tenants' pages go to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "channels", rename_all = "kebab-case")]
+pub enum ChannelsConfig {
+    /// All channels, whosever pages they are: no windows, no tenants.
+    All(All),
+    /// Half of the channels to reads, half to writes.
+    Shared(shared::Config),
+    /// All but `tenants.min_channels` to reads or to writes: to whichever the window had more of.
+    PartiallyIsolated(partially_isolated::Config),
+    /// An even share of the channels to each tenant.
+    Isolated(isolated::Config),
+    /// SSD-keeper: in proportion to reads and writes where there are few requests or one tenant has nearly all of them, to
+    /// reads and writes of the heaviest tenants elsewhere.
+    Ssdkeeper(ssdkeeper::Config),
+    /// The best of all candidates, found by trying each on a copy of the drive with the requests that come next.
+    LookAhead(look_ahead::Config),
+    /// What an allocator outside says that the run was given.
+    External(external::Config),
+}
+
+/// No settings of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct All {}
+
+impl Default for ChannelsConfig {
+    fn default() -> Self {
+        ChannelsConfig::All(All {})
+    }
+}
+
+/// To which window an allocation applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Applies {
+    /// The one after the window that it was worked out from: what a drive can do.
+    #[default]
+    Next,
+    /// That window itself: its requests are held back until it is complete. Their times stay what they are.
+    Same,
+}
+
+/// Which channels the tenants' pages go to, and from how many requests that is worked out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TenantsConfig {
+    /// Which channels.
+    #[serde(flatten)]
+    pub channels: ChannelsConfig,
+    /// Requests after which a window ends.
+    #[schemars(range(min = 1, max = 100_000_000))]
+    pub window_requests: u32,
+    /// Time from its first request after which a window ends, in an open loop.
+    pub window_time: Nanos,
+    /// Requests of a level: a window of n requests has level n / `level_requests`, rounded up.
+    #[schemars(range(min = 1))]
+    pub level_requests: u32,
+    /// Fewest channels of a group, for `partially-isolated` and `ssdkeeper`.
+    #[schemars(range(min = 1))]
+    pub min_channels: u32,
+    /// To which window an allocation applies.
+    pub applies: Applies,
+    /// Which of the pages that wait gets a channel that becomes idle (`look-ahead` and allocators outside choose themselves).
+    pub turns: Turns,
+}
+
+/// Window and levels are those of SSD-keeper (request collector and feature collector).
+impl Default for TenantsConfig {
+    fn default() -> Self {
+        Self {
+            channels: ChannelsConfig::default(),
+            window_requests: 10_000,
+            window_time: Nanos(1_000_000_000_000),
+            level_requests: 500,
+            min_channels: 1,
+            applies: Applies::default(),
+            turns: Turns::default(),
+        }
+    }
+}
+
+impl TenantsConfig {
+    /// Whether tenants are told apart at all.
+    pub fn are_on(&self) -> bool {
+        !matches!(self.channels, ChannelsConfig::All(_))
+    }
+
+    /// Whether `min_channels` means anything.
+    pub(crate) fn keeps_channels(&self) -> bool {
+        matches!(self.channels, ChannelsConfig::PartiallyIsolated(_) | ChannelsConfig::Ssdkeeper(_))
+    }
+
+    /// Whether requests are held back until their window is complete.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.applies == Applies::Same || matches!(self.channels, ChannelsConfig::LookAhead(_))
+    }
+
+    /// Most tenants that so many channels are enough for; `None`: any number.
+    pub(crate) fn most_tenants(&self, channels: u32) -> Option<u32> {
+        matches!(self.channels, ChannelsConfig::Isolated(_)).then_some(channels)
+    }
+
+    /// Whose reads and writes go to which of `channels` channels, after a window with these features. Before the first one they
+    /// say that there were no requests.
+    pub(crate) fn allocate(&self, features: &Features, channels: u32) -> Allocation {
+        let tenants = features.tenants.len();
+        match &self.channels {
+            ChannelsConfig::All(_) | ChannelsConfig::LookAhead(_) | ChannelsConfig::External(_) => {
+                Allocation::everything(tenants, channels)
+            }
+            ChannelsConfig::Shared(_) => shared::allocate(tenants, channels),
+            ChannelsConfig::Isolated(_) => isolated::allocate(tenants, channels),
+            _ if features.requests == 0 => Allocation::everything(tenants, channels),
+            ChannelsConfig::PartiallyIsolated(_) => {
+                partially_isolated::allocate(features, channels, self.min_channels)
+            }
+            ChannelsConfig::Ssdkeeper(own) => ssdkeeper::allocate(own, features, channels, self.min_channels),
+        }
+    }
+}
