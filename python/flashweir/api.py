@@ -36,9 +36,9 @@ def simulate(
     skip_bad: int = 0,
     wrap: bool = False,
     warmup: str | None = None,
-    alone: bool = False,
     allocator: Allocator | str | None = None,
     windows: bool = False,
+    alone: bool = False,
     progress: Progress | None = None,
     set: Mapping[str, object] | None = None,
     **overrides: object,
@@ -71,12 +71,12 @@ def simulate(
         wrap: folds addresses beyond the drive into it, instead of refusing them.
         warmup: how to find the warm-up that the result leaves out: `"mser-5"`, `"steady"` or `"requests=N"` (see
             docs/concepts/warm-up.md). The result then has `warmup`, what was removed, and `series`.
-        alone: runs each of several streams alone, too, on the same preconditioned drive, and adds to the result how
-            it fares there (`alone_latency_us`), its `slowdown` among the others, and their `fairness`.
         allocator: who gets which channels, for `tenants.channels=external`, which it implies: a function that is called
             once a window with its features and returns channels by tenant, or `"FILE.py:FUNCTION"` (see
             docs/guide/allocators.md).
         windows: adds to `allocation` what each window of requests had and which channels its tenants were given.
+        alone: runs each of several streams alone, too, on the same preconditioned drive, and adds to the result how
+            it fares there (`alone_latency_us`), its `slowdown` among the others, and their `fairness`.
         progress: is called up to ten times a second with `phase` ("precondition", "run", or "alone", then with the
             name of the `tenant`), `done`, `total` (None for traces), `fraction` (how much of the phase is done; None
             for pipes) and `elapsed_s`. Returning False stops the run.

@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use flashweir_ssd::tenants::{Allocation, Features, Group, Placement, Turns};
-use flashweir_ssd::{Allocator, Simulation};
+use flashweir_ssd::tenants::{Allocation, ChannelsConfig, Features, Group, Placement, Turns};
+use flashweir_ssd::{Allocator, Config, Simulation};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+
+use crate::error::Error;
 
 /// An allocator that is asked once a window: from the features of the window, a JSON object, to an allocation, or to why
 /// there is none. docs/reference/allocators.md has both forms.
@@ -42,8 +44,36 @@ struct Apart {
     writes: Box<Share>,
 }
 
+/// Gives the simulation its allocator; refuses one without a use, and a use without one.
+pub(crate) fn attach(
+    config: &Config,
+    simulation: &mut Simulation,
+    decide: Option<Decide>,
+    names: &[String],
+) -> Result<Option<Arc<Mutex<Taken>>>, Error> {
+    let wanted = matches!(config.tenants.channels, ChannelsConfig::External(_));
+    match (wanted, decide) {
+        (false, None) => Ok(None),
+        (true, Some(decide)) => {
+            let (allocator, taken) = adapt(decide, names.to_vec());
+            simulation.set_allocator(allocator);
+            Ok(Some(taken))
+        }
+        (true, None) => Err(Error::Setting {
+            what: "tenants.channels=external".into(),
+            expected:
+                "expected an allocator for it: --allocator FILE.py:FUNCTION, or simulate(allocator=...)"
+                    .into(),
+        }),
+        (false, Some(_)) => Err(Error::Setting {
+            what: "an allocator".into(),
+            expected: "it is asked only with tenants.channels=external: set that".into(),
+        }),
+    }
+}
+
 /// The engine's form of an allocator for these tenants, and where it notes how long it takes.
-pub(crate) fn adapt(mut decide: Decide, names: Vec<String>) -> (Allocator, Arc<Mutex<Taken>>) {
+fn adapt(mut decide: Decide, names: Vec<String>) -> (Allocator, Arc<Mutex<Taken>>) {
     let taken = Arc::new(Mutex::new(Taken::default()));
     let notes = Arc::clone(&taken);
     let allocator = move |features: &Features, channels: u32| {
@@ -165,7 +195,12 @@ fn shown(value: &Value) -> String {
 }
 
 /// What the allocator did, for the result; null where tenants are not told apart. `each`: with every window.
-pub(crate) fn report(simulation: &Simulation, names: &[String], each: bool, taken: Option<Taken>) -> Value {
+pub(crate) fn report(
+    simulation: &Simulation,
+    names: &[String],
+    each: bool,
+    taken: Option<&Mutex<Taken>>,
+) -> Value {
     let Some(told) = simulation.allocations() else { return Value::Null };
     let channels = simulation.geometry().channels;
     let levels: Vec<Value> = told
@@ -196,6 +231,7 @@ pub(crate) fn report(simulation: &Simulation, names: &[String], each: bool, take
         report["each"] = told.kept.iter().map(window).collect();
     }
     if let Some(taken) = taken {
+        let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
         report["wall_s"] = json!(taken.total.as_secs_f64());
         report["longest_wall_s"] = json!(taken.longest.as_secs_f64());
     }

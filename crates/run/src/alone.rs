@@ -21,7 +21,12 @@ pub(crate) type Alone = Vec<Option<Stats>>;
 
 /// The drive as the tenants find it, if they are to be run alone.
 pub(crate) fn fresh(run: &RunSpec, simulation: &mut Simulation) -> Option<Simulation> {
-    (run.alone && run.workloads.len() > 1).then(|| simulation.snapshot())
+    (run.alone && run.workloads.len() > 1).then(|| {
+        let mut fresh = simulation.snapshot();
+        // Alone on the drive, a tenant has all of its channels, whatever the allocator gives it among others.
+        fresh.share_all_channels();
+        fresh
+    })
 }
 
 /// Refuses what can't be said of tenants that run alone.

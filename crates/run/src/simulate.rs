@@ -1,19 +1,17 @@
 //! The run: set up, precondition, serve, report.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use flashweir_ssd::config::Precondition;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::precondition::{Preconditioner, Step};
-use flashweir_ssd::tenants::ChannelsConfig;
 use flashweir_ssd::{Config, Geometry, Options, Simulation};
 use flashweir_trace::Source;
 use flashweir_trace::format::Gauge;
 use serde_json::Value;
 
 use crate::activity::Window;
-use crate::allocator::{self, Decide, Taken};
+use crate::allocator::{self, Decide};
 use crate::alone;
 use crate::error::Error;
 use crate::power::{self, Power};
@@ -75,7 +73,7 @@ pub fn simulate_sharing(
     };
     let mut simulation = Simulation::new(&config, options)?;
     let names: Vec<String> = workloads.names();
-    let taken = attach(&config, &mut simulation, allocator, &names)?;
+    let taken = allocator::attach(&config, &mut simulation, allocator, &names)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
     let mut watch = Watch::create(run, activity, power, &config, &simulation)?;
     let setup = started.elapsed();
@@ -110,8 +108,7 @@ pub fn simulate_sharing(
         precondition_wall: preconditioned.saturating_sub(setup),
         wall: ended.saturating_sub(preconditioned),
     });
-    let taken = taken.map(|taken| *taken.lock().unwrap_or_else(PoisonError::into_inner));
-    result["allocation"] = allocator::report(&simulation, &names, run.windows, taken);
+    result["allocation"] = allocator::report(&simulation, &names, run.windows, taken.as_deref());
     for (name, value) in told {
         result[name] = value;
     }
@@ -127,34 +124,6 @@ pub(crate) fn check_times(run: &RunSpec, config: &Config) -> Result<(), Error> {
             Err(Error::setting(key, expected))
         }
         _ => Ok(()),
-    }
-}
-
-/// Gives the simulation its allocator; refuses one without a use, and a use without one.
-fn attach(
-    config: &Config,
-    simulation: &mut Simulation,
-    allocator: Option<Decide>,
-    names: &[String],
-) -> Result<Option<Arc<Mutex<Taken>>>, Error> {
-    let wanted = matches!(config.tenants.channels, ChannelsConfig::External(_));
-    match (wanted, allocator) {
-        (false, None) => Ok(None),
-        (true, Some(decide)) => {
-            let (allocator, taken) = allocator::adapt(decide, names.to_vec());
-            simulation.set_allocator(allocator);
-            Ok(Some(taken))
-        }
-        (true, None) => Err(Error::Setting {
-            what: "tenants.channels=external".into(),
-            expected:
-                "expected an allocator for it: --allocator FILE.py:FUNCTION, or simulate(allocator=...)"
-                    .into(),
-        }),
-        (false, Some(_)) => Err(Error::Setting {
-            what: "an allocator".into(),
-            expected: "it is asked only with tenants.channels=external: set that".into(),
-        }),
     }
 }
 

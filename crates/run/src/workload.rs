@@ -136,7 +136,7 @@ impl<'a> Workloads<'a> {
     /// How many there are.
     pub(crate) fn count(&self) -> u16 {
         // More were refused when they were opened.
-        u16::try_from(self.tenants.len()).unwrap_or(u16::MAX)
+        u16::try_from(self.descriptions.len()).unwrap_or(u16::MAX)
     }
 
     /// Their names, by stream.

@@ -56,9 +56,6 @@ def simulate(
         str | None,
         typer.Option("--warmup", metavar="METHOD", help="Leave out the warm-up: mser-5, steady or requests=N."),
     ] = None,
-    alone: Annotated[
-        bool, typer.Option("--alone", help="Run each of several tenants alone, too, and say how much slower it is.")
-    ] = False,
     allocator: Annotated[
         str | None,
         typer.Option(
@@ -67,6 +64,9 @@ def simulate(
     ] = None,
     windows: Annotated[
         bool, typer.Option("--windows", help="Add each window of requests, and its channels, to the result.")
+    ] = False,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Run each of several tenants alone, too, and say how much slower it is.")
     ] = False,
     streams: Annotated[
         list[str] | None,
@@ -98,9 +98,9 @@ def simulate(
             skip_bad=skip_bad,
             wrap=wrap,
             warmup=warmup,
-            alone=alone,
             allocator=allocator,
             windows=windows,
+            alone=alone,
             progress=progress,
             set=overrides,
         )

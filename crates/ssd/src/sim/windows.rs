@@ -117,6 +117,13 @@ impl Windows {
         }
     }
 
+    /// All channels for everybody, settled as any other allocation.
+    pub(super) fn everything(&self) -> Allocation {
+        let mut allocation = Allocation::everything(self.tenants.into(), self.channels);
+        allocation.settle(&Features::none(self.tenants.into()), self.hybrid, self.config.turns);
+        allocation
+    }
+
     /// Serves requests, in order, as far as they are not held back.
     pub(super) fn serve(&mut self, drive: &mut dyn Drive, requests: &[Request]) -> Result<(), RunError> {
         let mut first = 0;
