@@ -1,8 +1,7 @@
 //! How each tenant fares alone: on the drive as preconditioning left it, with its own requests at their own times. What
 //! the others cost it is then a quotient of two means.
 
-use flashweir_ssd::tenants::ChannelsConfig;
-use flashweir_ssd::{Config, Simulation, Stats};
+use flashweir_ssd::{Simulation, Stats};
 use flashweir_trace::Op;
 use flashweir_trace::format::Gauge;
 use serde_json::{Value, json};
@@ -30,14 +29,10 @@ pub(crate) fn fresh(run: &RunSpec, simulation: &mut Simulation) -> Option<Simula
 }
 
 /// Refuses what can't be said of tenants that run alone.
-pub(crate) fn check(run: &RunSpec, config: &Config) -> Result<(), Error> {
+pub(crate) fn check(run: &RunSpec) -> Result<(), Error> {
     if run.alone && run.power_cut.is_some() {
         let expected = "expected one of them: power cuts are about the tenants together";
         return Err(Error::setting("alone with power_cut", expected));
-    }
-    if run.alone && matches!(config.tenants.channels, ChannelsConfig::External(_)) {
-        let expected = "expected one of them: such an allocator is asked about the tenants together";
-        return Err(Error::setting("alone with tenants.channels=external", expected));
     }
     Ok(())
 }

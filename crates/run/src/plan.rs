@@ -71,7 +71,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
     }
     Window::parse(run.activity.as_ref())?;
     power::parse(run.power_cut.as_ref())?;
-    alone::check(run, &config)?;
+    alone::check(run)?;
     // While all run together, the drive is kept as each will find it alone.
     let drives = if run.alone && run.workloads.len() > 1 { 2 } else { 1 };
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;

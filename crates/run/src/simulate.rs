@@ -50,7 +50,7 @@ pub fn simulate_sharing(
     run.check_outputs()?;
     let run = &run.expanded(Some(&Geometry::new(&config)?))?;
     run.check_outputs()?;
-    alone::check(run, &config)?;
+    alone::check(run)?;
     let activity = Window::parse(run.activity.as_ref())?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     let mut workloads = Workloads::open(run, traces, &mut reporter)?;

@@ -183,19 +183,19 @@ fn plans_know_of_runs_alone() {
         "alone with power_cut: expected one of them: power cuts are about the tenants together"
     );
     assert_eq!(plan(&cut).expect_err("refused").to_string(), refused);
-    let asked = spec(&halves(), &[("alloc.kind", "dynamic"), ("tenants.channels", "external")]);
-    let refused = plan(&asked).expect_err("refused").to_string();
-    assert!(refused.starts_with("alone with tenants.channels=external: "), "{refused}");
 }
 
 #[test]
-fn tenants_with_channels_of_their_own_run_alone_too() {
+fn alone_a_tenant_has_all_channels_whatever_it_is_given_among_others() {
+    let of = |settings: &[(&str, &str)]| {
+        quiet(&spec(&halves(), &[&[("alloc.kind", "dynamic")], settings].concat()))
+    };
+    let plain = of(&[]);
     for channels in ["shared", "isolated", "ssdkeeper", "look-ahead"] {
-        let settings =
-            [("alloc.kind", "dynamic"), ("tenants.channels", channels), ("tenants.window_requests", "500")];
-        let result = quiet(&spec(&halves(), &settings));
-        assert!(number(&result["fairness"]["max_slowdown"]) > 0.5, "{channels}");
-        let alone = &result["streams"]["a"]["alone_latency_us"];
-        assert_eq!(alone["write"]["count"], result["streams"]["a"]["latency_us"]["write"]["count"]);
+        let result = of(&[("tenants.channels", channels), ("tenants.window_requests", "500")]);
+        for name in ["a", "b"] {
+            let alone = |result: &Value| result["streams"][name]["alone_latency_us"].clone();
+            assert_eq!(alone(&result), alone(&plain), "{channels}, {name}");
+        }
     }
 }
