@@ -1,5 +1,6 @@
 //! Workloads as one stream of requests, and the stream that preconditioning writes.
 
+mod checks;
 mod origin;
 
 use std::collections::BTreeSet;
@@ -19,6 +20,7 @@ use crate::pull::{Feed, Pull};
 use crate::spec::{RunSpec, TraceOptions};
 use crate::tenant::{Boxed, Shape, WorkloadSpec};
 use crate::traces::Traces;
+pub(crate) use checks::{check_count, check_generated, check_place, generator, name_of, parse_shape};
 use origin::{Opened, Origin};
 
 /// Requests looked at together.
@@ -333,96 +335,11 @@ impl<'a> Workloads<'a> {
     }
 }
 
-/// The generator that a workload is, with the seed of the run; none if it is a trace.
-pub(crate) fn generator(workload: &WorkloadSpec, seed: Option<u64>) -> Result<Option<Spec>, TraceError> {
-    if Path::new(&workload.spec).exists() || !Spec::is_spec(&workload.spec) {
-        return Ok(None);
-    }
-    let spec = Spec::parse(&workload.spec)?;
-    Ok(Some(match seed {
-        Some(seed) => spec.with_seed(seed),
-        None => spec,
-    }))
-}
-
-/// The name of the stream that a workload is.
-pub(crate) fn name_of(workload: &WorkloadSpec, stream: u64, of: usize) -> String {
-    workload.name.clone().unwrap_or_else(|| match of {
-        1 => "workload".into(),
-        _ => format!("workload {stream}"),
-    })
-}
-
-/// What the options of a workload mean.
-pub(crate) fn parse_shape(workload: &WorkloadSpec, name: &str) -> Result<Shape, Error> {
-    Shape::parse(workload).map_err(|error| error.of(&format!("workload {name}")))
-}
-
-/// Refuses what does nothing to a generator.
-pub(crate) fn check_generated(workload: &WorkloadSpec, spec: &Spec) -> Result<(), Error> {
-    if workload.reads_specially() {
-        let expected = "expected a trace: a generator has no format, no columns and no bad lines";
-        return Err(Error::setting("format, columns or skip_bad", expected));
-    }
-    match Shape::timing(workload) {
-        Some(key) if !spec.is_timed() => {
-            let expected =
-                format!("expected requests with times: {} needs rate=... or period=...", spec.kind().name());
-            Err(Error::setting(key, expected))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Refuses a number of workloads of which there can be no run.
-pub(crate) fn check_count(count: usize) -> Result<(), Error> {
-    if count > 0 && u16::try_from(count).is_ok() {
-        return Ok(());
-    }
-    let expected = match count {
-        0 => "expected a trace file or a generator such as random:span=1GiB,count=100000".to_owned(),
-        _ => format!("expected at most {}", u16::MAX),
-    };
-    Err(Error::setting(format!("{count} workloads"), expected))
-}
-
 /// Whether a generator has these operations, as far as its first requests say.
 fn occurs(spec: &Spec, ops: OpSet) -> bool {
     let mut first = Vec::new();
     spec.generator().read(&mut first, BATCH);
     first.iter().any(|request| ops.contains(request.op))
-}
-
-/// Refuses a workload that reaches beyond the drive.
-pub(crate) fn check_place(
-    spec: Option<&Spec>,
-    shape: &Shape,
-    geometry: &Geometry,
-    wrap: bool,
-) -> Result<(), Error> {
-    shape.check_place(geometry, wrap)?;
-    match spec {
-        Some(spec) if !wrap && shape.volume_sectors.is_none() => {
-            check_span(spec, shape.offset_sectors * SECTOR_BYTES, geometry)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Refuses a generator that reaches beyond the drive.
-fn check_span(spec: &Spec, offset_bytes: u64, geometry: &Geometry) -> Result<(), Error> {
-    let capacity = geometry.capacity_sectors() * SECTOR_BYTES;
-    let end = spec.span_end_bytes().saturating_add(offset_bytes);
-    if end <= capacity {
-        return Ok(());
-    }
-    Err(Error::Setting {
-        what: format!("workload {}", spec.canonical()),
-        expected: format!(
-            "its span ends at byte {end}, the drive has {capacity}: use a smaller span or offset, a larger capacity, or \
-             --wrap to fold addresses"
-        ),
-    })
 }
 
 /// Page writes, uniform over the first sectors of the drive.

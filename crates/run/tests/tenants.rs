@@ -184,3 +184,18 @@ fn plans_know_of_runs_alone() {
     );
     assert_eq!(plan(&cut).expect_err("refused").to_string(), refused);
 }
+
+#[test]
+fn alone_a_tenant_has_all_channels_whatever_it_is_given_among_others() {
+    let of = |settings: &[(&str, &str)]| {
+        quiet(&spec(&halves(), &[&[("alloc.kind", "dynamic")], settings].concat()))
+    };
+    let plain = of(&[]);
+    for channels in ["shared", "isolated", "ssdkeeper", "look-ahead"] {
+        let result = of(&[("tenants.channels", channels), ("tenants.window_requests", "500")]);
+        for name in ["a", "b"] {
+            let alone = |result: &Value| result["streams"][name]["alone_latency_us"].clone();
+            assert_eq!(alone(&result), alone(&plain), "{channels}, {name}");
+        }
+    }
+}
