@@ -75,7 +75,7 @@ def simulate(
         allocator: who gets which channels, for `tenants.channels=external`, which it implies: a function that is called
             once a window with its features and returns channels by tenant, or `"FILE.py:FUNCTION"` (see
             docs/guide/allocators.md).
-        model: the model of `tenants.channels=learned`, from `flashweir train-allocator`; `None` is the one that is shipped.
+        model: the model of `tenants.channels=learned`, made by `flashweir train-allocator`; `None` is the shipped one.
         windows: adds to `allocation` what each window of requests had and which channels its tenants were given.
         alone: runs each of several streams alone, too, on the same preconditioned drive, and adds to the result how
             it fares there (`alone_latency_us`), its `slowdown` among the others, and their `fairness`.

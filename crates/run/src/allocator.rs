@@ -60,7 +60,7 @@ pub(crate) fn attach(
                 "it is asked only with tenants.channels=learned: set that",
             ));
         }
-        let wrong = |detail: String| Error::setting(&format!("model {}", path.display()), &detail);
+        let wrong = |detail: String| Error::setting(format!("model {}", path.display()), &detail);
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         simulation.set_model(Model::parse(&text).map_err(wrong)?);
     }
