@@ -4,8 +4,10 @@
 //! [`lockstep`] over [`log`] blocks, and asynchronous [`channels`] over [`fast`], [`page`] and [`dftl`]. They are held
 //! to the papers' [`worked`] examples and [`printed`] results and to closed forms ([`theory`]); the simulator is held
 //! to them over grids of drives that no paper prints. Scheduling below the FTL has models of its own, [`read_first`] and [`suspend`],
-//! to which [`sched_grid`] holds every completion of random streams.
+//! to which [`sched_grid`] holds every completion of random streams; so has the [`allocation`] of channels to tenants.
 
+mod allocation;
+mod allocation_grid;
 mod channels;
 mod channels_grid;
 mod dftl;
