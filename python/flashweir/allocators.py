@@ -60,10 +60,12 @@ def load(place: str) -> Allocator:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise ConfigError(f"allocator {place!r}: {file} does not run: {type(error).__name__}: {error}") from error
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ConfigError(f"allocator {place!r}: {file} does not run: {why}") from error
     found = getattr(module, name, None)
     if not callable(found):
-        raise ConfigError(f"allocator {place!r}: {file} has no function {name}")
+        known = "no function" if found is None else f"{type(found).__name__}, not a function,"
+        raise ConfigError(f"allocator {place!r}: {file} has {known} {name}")
     allocator: Allocator = found
     return allocator
 
@@ -79,9 +81,11 @@ def as_native(allocator: Allocator | str) -> Callable[[str], str]:
 
 
 def _plain(value: object) -> object:
-    """What JSON has no form for: ranges, sets, and numbers and arrays of numpy."""
+    """What JSON has no form for: ranges, sets, other mappings, and numbers and arrays of numpy."""
     if isinstance(value, (range, set, frozenset)):
         return sorted(value)
+    if isinstance(value, Mapping):
+        return dict(value)
     if isinstance(value, os.PathLike) or not hasattr(value, "tolist"):
         raise TypeError(f"{type(value).__name__} in an allocation: expected lists of channel numbers")
     return value.tolist()

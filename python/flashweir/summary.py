@@ -39,6 +39,7 @@ def print_result(result: Mapping[str, Any], console: Console) -> None:
         console.print()
     lines = [
         *_fairness_lines(result),
+        *_allocation_lines(result),
         *_flash_lines(result),
         *_sched_lines(result),
         *_wear_lines(result),
@@ -47,6 +48,9 @@ def print_result(result: Mapping[str, Any], console: Console) -> None:
     width = max((len(label) for label, _ in lines), default=0)
     for label, text in lines:
         console.print(f"{label:<{width}}  {text}", highlight=False, markup=False)
+    if levels := (result.get("allocation") or {}).get("levels"):
+        console.print()
+        console.print(_level_table(levels))
     for title, shares in _shares(result):
         console.print(f"\n{title}", highlight=False, markup=False)
         _print_bars(shares, console)
@@ -139,6 +143,24 @@ def _fairness_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if len(result.get("streams") or {}) > 1 and fairness and fairness.get("jain") is not None:
         slowest = f"at most {fairness['max_slowdown']:,.2f} times slower than alone"
         yield "fairness (Jain)", f"{fairness['jain']:.3f}, {slowest}"
+
+
+def _allocation_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    if told := result.get("allocation"):
+        text = f"{told['windows']:,} windows, {told['changes']:,} changes, {told['spilled_pages']:,} pages spilled"
+        yield "allocation", text
+        if "wall_s" in told:
+            yield "allocator", f"{_seconds(told['wall_s'])}, a window at most {_seconds(told['longest_wall_s'])}"
+
+
+def _level_table(levels: Iterable[Mapping[str, Any]]) -> Table:
+    """Windows by how many requests they had, and how many of the channels took writes then."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for head in ("level", "windows", "write channels"):
+        table.add_column(head, justify="right")
+    for level in levels:
+        table.add_row(f"{level['level']:,}", f"{level['windows']:,}", f"{level['write_channel_share']:.1%}")
+    return table
 
 
 def _unit(latencies_us: Iterable[float]) -> tuple[str, float]:

@@ -97,7 +97,8 @@ fn adapt(mut decide: Decide, names: Vec<String>) -> (Allocator, Arc<Mutex<Taken>
         let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
         notes.total += elapsed;
         notes.longest = notes.longest.max(elapsed);
-        parse(&answer?, &names)
+        let answer = answer.map_err(|why| why.split_whitespace().collect::<Vec<_>>().join(" "))?;
+        parse(&answer, &names)
     };
     (Box::new(allocator), taken)
 }

@@ -56,6 +56,7 @@ pub fn simulate_sharing(
     let mut workloads = Workloads::open(run, traces, &mut reporter)?;
     check_times(run, &config)?;
     let length = workloads.length();
+    check_warmup(run, &config)?;
     if let (Some(method), Length::Requests(count)) = (method, &length) {
         method.check(*count)?;
     }
@@ -125,6 +126,20 @@ pub(crate) fn check_times(run: &RunSpec, config: &Config) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses a warm-up where requests are held back until their window is complete: it is cut where a request enters, and there
+/// those before it have not been served.
+pub(crate) fn check_warmup(run: &RunSpec, config: &Config) -> Result<(), Error> {
+    if run.warmup.is_some() && config.tenants.holds_back() {
+        let expected = "expected one of them: requests are held back until their window is complete, so nothing can be \
+                        removed up to one of them";
+        return Err(Error::setting(
+            "warmup with tenants.applies=same or tenants.channels=look-ahead",
+            expected,
+        ));
+    }
+    Ok(())
 }
 
 /// Brings the drive into its starting state. Returns how many capacities were overwritten to find it steady.

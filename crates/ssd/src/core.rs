@@ -140,6 +140,7 @@ impl<C: Content> Core<C> {
     pub(crate) fn forget_counts(&mut self) {
         self.counters = Counters::default();
         self.pending.flash_time.forget();
+        self.alloc.forget_counts();
     }
 
     /// Makes the next step of a unit's collection (see [`Ftl::collect_step`]).

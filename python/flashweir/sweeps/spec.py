@@ -35,6 +35,7 @@ PROBED = (
     {"clock": "lock-step", "ftl.kind": "log-block"},
     {"ftl.kind": "fast"},
     {"sched.kind": "suspend", "host.queue_depth": 2},
+    {"tenants.channels": "shared", "alloc.kind": "dynamic"},
 )
 PROBE_ALL = "random:span=1MiB,count=100,write=0.4,trim=0.1,flush=0.1"
 # What a workload is: its streams by name, each with a spec and options.

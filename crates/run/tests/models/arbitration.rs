@@ -1,5 +1,5 @@
 //! Who goes next at the host: tenants, each with requests that wait, and a drive that takes so many at once. Written from
-//! docs/concepts/tenants.md, naive: every instant looks at everything.
+//! docs/concepts/arbitration.md, naive: every instant looks at everything.
 //!
 //! The drive has dies that work on their own, first come, first served. What ends at an instant ends and what comes comes
 //! before anyone enters; one enters after the other, and what takes no time has ended before the next one does.

@@ -4,8 +4,11 @@
 //! [`lockstep`] over [`log`] blocks, and asynchronous [`channels`] over [`fast`], [`page`] and [`dftl`]. They are held
 //! to the papers' [`worked`] examples and [`printed`] results and to closed forms ([`theory`]); the simulator is held
 //! to them over grids of drives that no paper prints. Scheduling below the FTL has models of its own, [`read_first`] and [`suspend`],
-//! to which [`sched_grid`] holds every completion of random streams; so has the host, [`arbitration`] and [`arbitration_grid`].
+//! to which [`sched_grid`] holds every completion of random streams; so have the host, [`arbitration`] and [`arbitration_grid`],
+//! and the [`allocation`] of channels to tenants.
 
+mod allocation;
+mod allocation_grid;
 mod arbitration;
 mod arbitration_grid;
 mod channels;

@@ -126,6 +126,16 @@ fn a_plan_refuses_what_a_run_refuses() {
         let refused = simulate(&run, &mut |_| true).expect_err("refused").to_string();
         assert_eq!(plan(&run).expect_err("refused").to_string(), refused);
     }
+    let held = [("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper"), ("tenants.applies", "same")];
+    for settings in [&held[..], &[("alloc.kind", "dynamic"), ("tenants.channels", "look-ahead")][..]] {
+        let run = RunSpec { warmup: Some("requests=5".into()), ..spec(None, settings, "random:count=10") };
+        let refused = simulate(&run, &mut |_| true).expect_err("refused").to_string();
+        assert!(
+            refused.starts_with("warmup with tenants.applies=same or tenants.channels=look-ahead: "),
+            "{refused}"
+        );
+        assert_eq!(plan(&run).expect_err("refused").to_string(), refused);
+    }
     let absent = plan(&spec(None, &[], "absent.csv")).expect_err("refused").to_string();
     assert!(absent.starts_with("absent.csv: "), "{absent}");
 }

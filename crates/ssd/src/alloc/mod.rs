@@ -133,6 +133,13 @@ impl Alloc {
         }
     }
 
+    /// Forgets what was counted so far.
+    pub(crate) fn forget_counts(&mut self) {
+        if let Alloc::InSets(sets) = self {
+            sets.spilled = 0;
+        }
+    }
+
     /// Pages that went to another group's channels for want of room.
     pub(crate) fn spilled(&self) -> u64 {
         if let Alloc::InSets(sets) = self { sets.spilled } else { 0 }

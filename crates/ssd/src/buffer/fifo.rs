@@ -192,8 +192,12 @@ impl WriteBuffer {
         let Incoming { lpn, first, end, queue, request, stream } = *incoming;
         let mut mask = SectorMask::range(first, end);
         let older = self.by_lpn.get(&lpn).copied().filter(|older| !self.entries[*older as usize].in_flight);
+        let mut queue = queue;
         if let Some(older) = older {
-            mask.add(&self.entries[older as usize].mask);
+            let older = &self.entries[older as usize];
+            mask.add(&older.mask);
+            // Another tenant's, perhaps: versions of a page leave in their order.
+            queue = older.queue;
         }
         let entry = Entry {
             lpn,

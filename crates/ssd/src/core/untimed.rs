@@ -32,7 +32,10 @@ impl<C: Content> Core<C> {
             return Ok(());
         }
         let (counters, collections) = (self.counters.clone(), self.collections.clone());
+        // What the request has asked for so far is grouped with what it asks for after this.
+        let others = self.pending.set_aside();
         self.place_for(part.lpn, part.stream, Op::Read)?;
+        self.pending = others;
         (self.counters, self.collections) = (counters, collections);
         Ok(())
     }

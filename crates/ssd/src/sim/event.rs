@@ -360,10 +360,17 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
 
     /// Something ended: whoever waits may go on.
     fn resume_waiting(&mut self) -> Result<(), RunError> {
-        // A page only goes to an idle die: without one none need be asked.
-        let mut idle = !self.unbound.is_empty() && self.events.has_idle_die();
-        let mut from = (0, 0);
-        while idle && let Some((rank, tag, part)) = self.unbound.front(from) {
+        // A page that waits only goes to an idle die: without one none need be asked.
+        if !self.unbound.is_empty() && self.events.has_idle_die() {
+            self.place_waiting(Events::has_idle_die)?;
+        }
+        if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
+    }
+
+    /// Asks the pages that wait, in turn, as long as it is worth it.
+    fn place_waiting(&mut self, worth: impl Fn(&Events<P>) -> bool) -> Result<(), RunError> {
+        let (mut from, mut on) = ((0, 0), true);
+        while on && let Some((rank, tag, part)) = self.unbound.front(from) {
             if let Some(slot) = &self.slots[tag as usize] {
                 self.events.request = slot.number;
             }
@@ -372,13 +379,13 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
                 from = self.unbound.pop(rank);
                 self.expect(tag, self.events.submitted);
                 self.settle(tag, 1);
-                idle = self.events.has_idle_die();
+                on = worth(&self.events);
             } else {
                 // It keeps its turn; pages of other classes may still find a die of theirs idle.
                 from = unbound::after(rank);
             }
         }
-        if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
+        Ok(())
     }
 
     fn no_room(&self) -> RunError {
@@ -419,6 +426,11 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
         let alloc = &self.core.alloc;
         self.unbound
             .sort_again(allocation.turns.unwrap_or_default(), |part| alloc.class_of(part.stream, part.lpn));
+    }
+
+    fn resume(&mut self) -> Result<(), RunError> {
+        // Those that now go by their address need no idle die.
+        self.place_waiting(|_| true)
     }
 
     fn ledger_mut(&mut self) -> &mut Ledger {

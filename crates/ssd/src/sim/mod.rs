@@ -87,6 +87,10 @@ trait Drive: Send {
     fn take_recorded(&mut self) -> Recorded;
     /// From now on pages of tenants go to these channels.
     fn allocate(&mut self, _: &Allocation) {}
+    /// Pages that wait may go to other channels than before: those that are idle take them.
+    fn resume(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
     fn snapshot(&mut self) -> Box<dyn Drive>;
 }
 

@@ -161,6 +161,10 @@ impl Windows {
             if self.collector.ends_before(time_ns) {
                 self.pass(drive, &requests[first..at])?;
                 first = at;
+                if !self.config.holds_back() {
+                    // Until this request arrives nobody knows that the window has ended.
+                    drive.enter(request)?;
+                }
                 self.close(drive)?;
             }
             self.taken += 1;
@@ -174,10 +178,16 @@ impl Windows {
         self.pass(drive, &requests[first..])
     }
 
-    /// Serves what is still held back.
+    /// Serves what is still held back. The window that the end of the run cuts short is told of; nothing comes after it, so
+    /// nobody is asked who gets which channels then.
     pub(super) fn finish(&mut self, drive: &mut dyn Drive) -> Result<(), RunError> {
         if !self.collector.is_empty() {
-            self.close(drive)?;
+            if self.config.holds_back() {
+                self.close(drive)?;
+            } else {
+                let features = self.collector.close();
+                self.tell(&features, Vec::new());
+            }
         }
         while !self.held.is_empty() {
             self.release(drive)?;
@@ -216,8 +226,7 @@ impl Windows {
         }
         self.tell(&features, Vec::new());
         let allocation = self.ask(&features)?;
-        self.apply(drive, allocation, &features);
-        Ok(())
+        if self.apply(drive, allocation, &features) { drive.resume() } else { Ok(()) }
     }
 
     /// Windows that must be known before the first of them is served.
@@ -241,7 +250,9 @@ impl Windows {
             self.ask(&features)?
         };
         let Some(Held { features, requests }) = self.held.pop_front() else { return Ok(()) };
-        self.apply(drive, allocation, &features);
+        if self.apply(drive, allocation, &features) {
+            drive.resume()?;
+        }
         self.tell(&features, costs);
         self.last.clone_from(&features);
         drive.serve(&requests)
@@ -250,9 +261,11 @@ impl Windows {
     /// What the allocator says after a window.
     fn ask(&mut self, features: &Features) -> Result<Allocation, RunError> {
         let Some(external) = &mut self.external else {
-            let learned = self.model.as_ref();
-            let learned = learned.map(|model| model.allocate(features, self.channels, self.hybrid));
-            return Ok(learned.unwrap_or_else(|| self.config.allocate(features, self.channels)));
+            if let Some(model) = &self.model {
+                return Ok(model.allocate(features, self.channels, self.hybrid));
+            }
+            let kept = self.current.as_ref().filter(|_| self.config.is_external());
+            return Ok(kept.cloned().unwrap_or_else(|| self.config.allocate(features, self.channels)));
         };
         let refuse = |detail: String| RunError::Allocator { window: features.window, detail };
         let allocation = external(features, self.channels).map_err(refuse)?;
@@ -260,14 +273,16 @@ impl Windows {
         Ok(allocation)
     }
 
-    /// Gives the drive an allocation.
-    fn apply(&mut self, drive: &mut dyn Drive, mut allocation: Allocation, features: &Features) {
+    /// Gives the drive an allocation. Returns whether it is another one than before.
+    fn apply(&mut self, drive: &mut dyn Drive, mut allocation: Allocation, features: &Features) -> bool {
         allocation.settle(features, self.hybrid, self.config.turns);
-        if self.current.as_ref() != Some(&allocation) {
-            self.told.changes += u64::from(self.current.is_some());
-            drive.allocate(&allocation);
-            self.current = Some(allocation);
+        if self.current.as_ref() == Some(&allocation) {
+            return false;
         }
+        self.told.changes += u64::from(self.current.is_some());
+        drive.allocate(&allocation);
+        self.current = Some(allocation);
+        true
     }
 
     /// Books a window under the allocation that its requests have.
@@ -289,7 +304,7 @@ impl Windows {
         let mut costs = Vec::new();
         let mut best: Option<(u64, Allocation)> = None;
         for candidate in self.candidates(windows[0]) {
-            let cost = self.cost(drive, &windows, &candidate.allocation)?;
+            let cost = self.cost(drive, &windows, self.current.as_ref(), &candidate.allocation)?;
             let inputs = inputs(&self.last, self.channels, &candidate).to_vec();
             let Candidate { name, allocation, .. } = candidate;
             costs.push(Tried { name, cost_ns: cost, inputs });
@@ -307,11 +322,12 @@ impl Windows {
     }
 
     /// The sum of the latencies, ns, of what is under way and of these windows, if the first is served under this allocation
-    /// and the others under whatever is best for them. A drive that can't go on costs more than any other.
+    /// and the others under whatever is best for them. `before`: the allocation in force. A drive that can't go on costs more than any other.
     fn cost(
         &self,
         drive: &mut dyn Drive,
         windows: &[&Held],
+        before: Option<&Allocation>,
         allocation: &Allocation,
     ) -> Result<u64, RunError> {
         let mut fork = drive.snapshot();
@@ -319,9 +335,15 @@ impl Windows {
         fork.ledger_mut().completions = Some(Vec::new());
         let mut allocation = allocation.clone();
         allocation.settle(&windows[0].features, self.hybrid, self.config.turns);
-        fork.allocate(&allocation);
+        let changes = before != Some(&allocation);
+        if changes {
+            fork.allocate(&allocation);
+        }
         let mut completions = Vec::new();
         let mut run = |fork: &mut Box<dyn Drive>, last: bool| -> Result<u64, RunError> {
+            if changes {
+                fork.resume()?;
+            }
             fork.serve(&windows[0].requests)?;
             if last {
                 fork.finish()?;
@@ -339,7 +361,7 @@ impl Windows {
         }
         let mut cheapest = u64::MAX;
         for Candidate { allocation: next, .. } in self.candidates(windows[1]) {
-            cheapest = cheapest.min(self.cost(fork.as_mut(), &windows[1..], &next)?);
+            cheapest = cheapest.min(self.cost(fork.as_mut(), &windows[1..], Some(&allocation), &next)?);
         }
         Ok(cost.saturating_add(cheapest))
     }

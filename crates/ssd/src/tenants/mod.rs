@@ -125,8 +125,13 @@ impl TenantsConfig {
         matches!(self.channels, ChannelsConfig::PartiallyIsolated(_) | ChannelsConfig::Ssdkeeper(_))
     }
 
+    /// Whether an allocator outside is asked.
+    pub(crate) fn is_external(&self) -> bool {
+        matches!(self.channels, ChannelsConfig::External(_))
+    }
+
     /// Whether requests are held back until their window is complete.
-    pub(crate) fn holds_back(&self) -> bool {
+    pub fn holds_back(&self) -> bool {
         self.applies == Applies::Same || matches!(self.channels, ChannelsConfig::LookAhead(_))
     }
 

@@ -25,8 +25,8 @@ pub(super) struct Unbound {
     classes: BTreeMap<u32, BTreeMap<Rank, Run>>,
     /// The class of the first run of each class, by its rank.
     fronts: BTreeMap<Rank, u32>,
-    /// Class and rank of the run that the last page joined.
-    last: Option<(u32, Rank)>,
+    /// The request whose pages came last, and the rank of its run in each class.
+    last: (u32, BTreeMap<u32, Rank>),
     next_sequence: u64,
     len: usize,
 }
@@ -48,22 +48,19 @@ impl Unbound {
     /// One more page of a request. Those of one request come together, in order.
     pub(super) fn push(&mut self, class: u32, tag: u32, part: Part) {
         self.len += 1;
-        if let Some((last, rank)) = self.last
-            && last == class
-            && let Some(run) = self.classes.get_mut(&class).and_then(|runs| runs.get_mut(&rank))
-            && run.tag == tag
-        {
-            run.parts.push_back(part);
-            if let Some(run) = self.take(class, rank) {
-                let rank = self.put(class, rank.1, run);
-                self.last = Some((class, rank));
-            }
-            return;
+        if self.last.0 != tag {
+            self.last = (tag, BTreeMap::new());
         }
-        let sequence = self.next_sequence;
-        self.next_sequence += 1;
-        let rank = self.put(class, sequence, Run { tag, parts: [part].into() });
-        self.last = Some((class, rank));
+        // An earlier request may have had the same tag: its runs are gone.
+        let joined =
+            self.last.1.get(&class).copied().and_then(|rank| Some((rank.1, self.take(class, rank)?)));
+        let (sequence, mut run) = joined.unwrap_or_else(|| {
+            self.next_sequence += 1;
+            (self.next_sequence, Run { tag, parts: VecDeque::new() })
+        });
+        run.parts.push_back(part);
+        let rank = self.put(class, sequence, run);
+        self.last.1.insert(class, rank);
     }
 
     /// The page whose turn it is, of all classes whose first run has this rank or a higher one.
@@ -122,7 +119,8 @@ impl Unbound {
             .collect();
         runs.sort_unstable_by_key(|(sequence, _)| *sequence);
         self.fronts.clear();
-        (self.turns, self.len, self.last) = (turns, 0, None);
+        self.last.1.clear();
+        (self.turns, self.len) = (turns, 0);
         for (_, run) in runs {
             for part in run.parts {
                 self.push(class_of(&part), run.tag, part);
@@ -190,6 +188,12 @@ mod tests {
         unbound.pop(rank);
         unbound.push(0, 9, part(9));
         assert_eq!(order(&unbound, &[]), [4, 9, 6, 7, 0, 1, 2]);
+    }
+
+    #[test]
+    fn pages_of_a_request_are_one_run_in_each_class() {
+        let unbound = unbound(Turns::Shortest, 2, &[&[0, 1, 2, 3, 4], &[6], &[7, 8, 9, 11]]);
+        assert_eq!(order(&unbound, &[]), [6, 8, 1, 3, 0, 2, 4, 7, 9, 11]);
     }
 
     #[test]
