@@ -355,6 +355,8 @@ def test_lists_of_a_result_are_curves_too() -> None:
         ("low", "share", 0.02, 0.0, True),
         ("low", "share", 0.15, 0.05, False),
         (None, "IOPS", 1.0, None, None),
+        (0.0, "us", 0.0, 0.0, True),
+        (0.0, "us", 1.0, None, False),
     ],
 )
 def test_deviations(published: Any, unit: str, measured_value: float, deviation: float | None, ok: bool | None) -> None:

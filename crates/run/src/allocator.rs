@@ -222,7 +222,9 @@ pub(crate) fn report(
         .iter()
         .map(|(level, sums)| {
             let share = sums.write_channels as f64 / (sums.windows * u64::from(channels)) as f64;
-            json!({"level": level, "windows": sums.windows, "write_channel_share": share})
+            let requests = (sums.reads + sums.writes).max(1) as f64;
+            let writes = sums.writes as f64 / requests;
+            json!({"level": level, "windows": sums.windows, "write_channel_share": share, "write_share": writes})
         })
         .collect();
     let mut report = json!({

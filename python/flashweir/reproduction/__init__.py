@@ -32,11 +32,14 @@ class Reproduction:
     shapes: list[dict[str, Any]] = field(default_factory=list)
     figures: "list[tuple[catalogue.Experiment, list[Chart]]]" = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON has it (docs/reference/cli.md)."""
         note = {"note": self.paper.note} if self.paper.note else {}
-        return {"paper": self.paper.name, "quick": self.quick, **note, "rows": self.rows, "shapes": self.shapes}
+        skipped = {"skipped": self.skipped} if self.skipped else {}
+        found = {"paper": self.paper.name, "quick": self.quick, **note, **skipped}
+        return {**found, "rows": self.rows, "shapes": self.shapes}
 
     def add(self, measured: "Measured") -> None:
         """Holds the runs of an experiment against what the paper says of it."""
@@ -72,18 +75,25 @@ def reproduce(
         progress: is called with a `State` as results come in; returning False stops.
 
     Returns:
-        One reproduction a paper.
+        One reproduction a paper. An experiment whose traces are not there is `skipped`, and the others are run.
 
     Raises:
         ConfigError: there is no such paper or figure, or an experiment is not what it should be.
-        FlashweirError: `progress` stopped it.
+        FlashweirError: `progress` stopped it, or no experiment has the traces that it needs.
     """
+    from flashweir._native import FlashweirError
     from flashweir.reproduction import running
     from flashweir.sweeps import backend_for
 
     chosen = choose(paper, figure, experiments)
+    wanted = [experiment for _, parts in chosen for experiment in parts]
+    if wanted and all(one.lacks for one in wanted):
+        raise FlashweirError(wanted[0].lacks)
     folder = Path(tempfile.mkdtemp(prefix="flashweir-reproduce-")) if directory is None else Path(directory)
-    found = {one.name: Reproduction(one, quick) for one, _ in chosen}
+    found = {
+        one.name: Reproduction(one, quick, skipped=[part.lacks for part in parts if part.lacks])
+        for one, parts in chosen
+    }
     whose = {experiment.folder: one.name for one, parts in chosen for experiment in parts}
 
     def add(measured: "Measured") -> None:
@@ -91,7 +101,7 @@ def reproduce(
 
     try:
         running.run(
-            [experiment for _, parts in chosen for experiment in parts],
+            [experiment for experiment in wanted if not experiment.lacks],
             folder,
             backend_for("local", threads=threads),
             quick=quick,

@@ -5,6 +5,7 @@ A folder of experiments holds one numbered folder a paper, and that one a folder
 """
 
 import difflib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,21 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError
-from flashweir.reproduction.curves import AnyCurve, Combination, Mean, Pick
+from flashweir.reproduction.curves import AnyCurve, Combination, Entry, Mean, Pick
+from flashweir.reproduction.fields import Fields
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.include import read_toml
 
 # Where the experiments that ship are, in the source tree and in an installed package.
 SHIPPED = Path(__file__).parents[1] / "experiments"
 KINDS = ("lines", "points", "steps", "bars")
-# What these keys are called in a message.
-_KINDS: Mapping[type | tuple[type, ...], str] = {
-    str: "a text",
-    dict: "a table",
-    list: "a list",
-    (int, float): "a number",
-    (int, float, list, str): "a number, a range [low, high], or a word",
-}
 _NUMBER = (int, float)
 _ANY = (int, float, list, str)
 
@@ -104,7 +98,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment: a folder."""
+    """One experiment: a folder. `traces` is where the recorded traces of its runs are, if it has any."""
 
     folder: Path
     title: str
@@ -113,11 +107,19 @@ class Experiment:
     values: tuple[Value, ...] = ()
     claims: tuple[Claim, ...] = ()
     plots: tuple[Drawing, ...] = ()
+    traces: Path | None = None
 
     @property
     def name(self) -> str:
         """The folder's name."""
         return self.folder.name
+
+    @property
+    def lacks(self) -> str:
+        """What it can't run without and is not there; empty if nothing is missing."""
+        if self.traces is None or self.traces.is_dir():
+            return ""
+        return f"{self.name}: expected recorded traces in {os.path.normpath(self.traces)}"
 
     def sweep(self, *, quick: bool) -> Path:
         """The spec of its runs."""
@@ -179,7 +181,7 @@ def named(name: str, known: Sequence[Paper]) -> Paper:
 
 def paper(folder: Path) -> Paper:
     """Reads a paper and its experiments."""
-    fields = _Fields(folder / "paper.toml", read_toml(folder / "paper.toml"))
+    fields = Fields(folder / "paper.toml", read_toml(folder / "paper.toml"))
     name, title, note = fields.text("name"), fields.text("title"), fields.text("note", "")
     fields.done()
     found = sorted(map(experiment, (path.parent for path in folder.glob("*/experiment.toml"))), key=_natural)
@@ -195,63 +197,25 @@ def paper(folder: Path) -> Paper:
 def experiment(folder: Path) -> Experiment:
     """Reads an experiment."""
     path = folder / "experiment.toml"
-    fields = _Fields(path, read_toml(path))
+    fields = Fields(path, read_toml(path))
     title = fields.text("title")
     figures = tuple(str(figure) for figure in fields.take("figures", list, []))
-    curves = {name: _curve(_Fields(path, table, f"curves.{name}")) for name, table in fields.tables("curves")}
+    recorded = fields.text("traces", "")
+    traces = folder.resolve() / recorded if recorded else None
+    curves = {name: _curve(Fields(path, table, f"curves.{name}")) for name, table in fields.tables("curves")}
     values: list[Value] = []
     for group in fields.listed("values"):
         rows = group.listed("rows")
-        values += [_value(_Fields(path, {**group.table, **row.table}, row.where)) for row in rows]
+        values += [_value(Fields(path, {**group.table, **row.table}, row.where)) for row in rows]
     claims = tuple(_claim(one) for one in fields.listed("claims"))
     plots = tuple(_drawing(one) for one in fields.listed("plots"))
     fields.done()
-    found = Experiment(folder, title, figures, curves, tuple(values), claims, plots)
+    found = Experiment(folder, title, figures, curves, tuple(values), claims, plots, traces)
     _check_names(path, found)
     return found
 
 
-class _Fields:
-    """A table of a file: its keys are taken one by one, what is left at the end is unknown."""
-
-    def __init__(self, path: Path, table: Mapping[str, Any], where: str = "") -> None:
-        self.path, self.table, self.where = path, dict(table), where
-
-    def wrong(self, key: str, message: str) -> ConfigError:
-        return ConfigError(f"{self.path}: {self.where}{'.' if self.where and key else ''}{key}: {message}")
-
-    def take(self, key: str, kind: Any, default: Any = None, *, needed: bool = False) -> Any:  # noqa: ANN401
-        value = self.table.pop(key, None)
-        if value is None and not needed:
-            return default
-        if value is None or isinstance(value, bool) or not isinstance(value, kind):
-            raise self.wrong(key, f"{value!r}: expected {_KINDS[kind]}" if value is not None else "expected this key")
-        return value
-
-    def text(self, key: str, default: str | None = None) -> str:
-        return str(self.take(key, str, default, needed=default is None))
-
-    def tables(self, key: str) -> list[tuple[str, dict[str, Any]]]:
-        found = self.take(key, dict, {})
-        for name, value in found.items():
-            if not isinstance(value, dict):
-                raise self.wrong(f"{key}.{name}", f"{value!r}: expected a table")
-        return list(found.items())
-
-    def listed(self, key: str) -> list["_Fields"]:
-        found = self.take(key, list, [])
-        for place, value in enumerate(found):
-            if not isinstance(value, dict):
-                raise self.wrong(f"{key}[{place}]", f"{value!r}: expected a table")
-        prefix = f"{self.where}." if self.where else ""
-        return [_Fields(self.path, value, f"{prefix}{key}[{place}]") for place, value in enumerate(found)]
-
-    def done(self) -> None:
-        for key in self.table:
-            raise self.wrong(key, "unknown key")
-
-
-def _curve(fields: _Fields) -> AnyCurve:
+def _curve(fields: Fields) -> AnyCurve:
     if "value" in fields.table:
         expression = Expression(fields.where, fields.text("value"))
         fields.done()
@@ -269,8 +233,11 @@ def _curve(fields: _Fields) -> AnyCurve:
         fields.text("points", ""),
         fields.text("step", ""),
         fields.text("origin", ""),
+        _entry(fields),
     )
     fields.done()
+    if pick.entry is not None and (not pick.points or pick.x or pick.step or pick.origin):
+        raise fields.wrong("entry", "expected with points, and without x, step and origin")
     if bool(pick.y) == bool(pick.points):
         raise fields.wrong(
             "", "expected one of y (a column), points (a list in the result), value (arithmetic) and mean (of a curve)"
@@ -278,7 +245,17 @@ def _curve(fields: _Fields) -> AnyCurve:
     return pick
 
 
-def _value(fields: _Fields) -> Value:
+def _entry(fields: Fields) -> Entry | None:
+    table = fields.take("entry", dict)
+    if table is None:
+        return None
+    inner = Fields(fields.path, table, f"{fields.where}.entry")
+    entry = Entry(inner.text("x"), inner.text("y"), inner.text("weight", ""))
+    inner.done()
+    return entry
+
+
+def _value(fields: Fields) -> Value:
     published = fields.take("published", _ANY)
     if isinstance(published, list):
         if len(published) != 2 or not all(isinstance(end, _NUMBER) for end in published):  # noqa: PLR2004 - two ends
@@ -303,7 +280,7 @@ def _value(fields: _Fields) -> Value:
     return found
 
 
-def _quantiles(fields: _Fields, key: str) -> tuple[float, float] | None:
+def _quantiles(fields: Fields, key: str) -> tuple[float, float] | None:
     """Two shares, the smaller first."""
     found = fields.take(key, list)
     if found is None:
@@ -314,7 +291,7 @@ def _quantiles(fields: _Fields, key: str) -> tuple[float, float] | None:
     return float(found[0]), float(found[1])
 
 
-def _claim(fields: _Fields) -> Claim:
+def _claim(fields: Fields) -> Claim:
     parts = [
         Part(
             part.text("says"),
@@ -336,7 +313,7 @@ def _claim(fields: _Fields) -> Claim:
     return found
 
 
-def _drawing(fields: _Fields) -> Drawing:
+def _drawing(fields: Fields) -> Drawing:
     found = Drawing(
         fields.text("name"),
         fields.text("title"),

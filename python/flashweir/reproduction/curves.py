@@ -82,12 +82,22 @@ Family = Sequence[Curve]
 
 
 @dataclass(frozen=True)
+class Entry:
+    """Which numbers of a table are its place and its value, and which one its weight among those of its place."""
+
+    x: str
+    y: str
+    weight: str = ""
+
+
+@dataclass(frozen=True)
 class Pick:
     """Which runs make a family, and which of their numbers: `y` is a column, or `points` a list in the result.
 
     `at` fixes axes to a value or to some values. Over a list, x counts its entries, from `origin` (else 0) in units of
     `step` (else 1), which are paths in the result, as `points` is. With a `*` in the path, each member of the list
-    there has a curve of its own.
+    there has a curve of its own. Of a list of tables, `entry` says what is taken; those of one place are averaged, of
+    all runs.
     """
 
     y: str = ""
@@ -97,6 +107,7 @@ class Pick:
     points: str = ""
     step: str = ""
     origin: str = ""
+    entry: Entry | None = None
 
     @property
     def axes(self) -> set[str]:
@@ -113,6 +124,8 @@ class Pick:
         if not self.points:
             unnamed = [axis for axis in axes if axis not in self.axes]
             return [self._of_columns(of, found, [*unnamed, "seed"]) for of, found in settings]
+        if self.entry is not None:
+            return [self._of_entries(of, found, result_of, self.entry) for of, found in settings]
         return [curve for of, found in settings for curve in self._listed(of, found, result_of)]
 
     def _of_columns(self, of: Mapping[str, str], rows: Sequence[Row], apart: Sequence[str]) -> Curve:
@@ -143,6 +156,26 @@ class Pick:
         name = before.rpartition(".")[2].removesuffix("s")
         every = range(len(within(result, before) or ()))
         return [self._list_at({**of, name: str(at)}, result, f"{before}.{at}.{after}") for at in every]
+
+    def _of_entries(self, of: Mapping[str, str], rows: Sequence[Row], result_of: ResultOf, entry: Entry) -> Curve:
+        """The weighted mean of the entries of each place, over all rows."""
+        sums: dict[str, tuple[float, float]] = {}
+        missing = 0
+        for row in rows:
+            found = within(result_of(row), self.points) if row.get("error") is None else None
+            if not isinstance(found, list):
+                missing += 1
+                continue
+            for one in found:
+                numbers = [within(one, path) for path in (entry.x, entry.y, entry.weight) if path]
+                if not all(isinstance(number, int | float) for number in numbers):
+                    missing += 1
+                    continue
+                x, y, weight = (*numbers, 1)[:3]
+                total, weights = sums.get(text(x), (0.0, 0.0))
+                sums[text(x)] = (total + y * weight, weights + weight)
+        names = tuple(name for name in ordered(sums) if sums[name][1])
+        return Curve(of, names, tuple(sums[name][0] / sums[name][1] for name in names), missing)
 
     def _list_at(self, of: Mapping[str, str], result: Mapping[str, Any], path: str) -> Curve:
         values = within(result, path)

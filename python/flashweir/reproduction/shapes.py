@@ -5,6 +5,7 @@ part of a curve cuts it first. A difference of `slack` is not held against a cla
 """
 
 import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -106,6 +107,14 @@ def bounded(curve: Curve, *, least: float = -math.inf, most: float = math.inf) -
     return Finding(True, listed(curve), f"{number(min(curve.y))} to {number(max(curve.y))}")
 
 
+def complete(curve: Curve, *, first: int, last: int) -> Finding:
+    """There is a value at every whole number from `first` to `last`."""
+    lacking = [str(place) for place in range(first, last + 1) if curve.at(place) is None]
+    if lacking:
+        return Finding(False, f"none at {', '.join(lacking)}")
+    return Finding(True, f"all from {first} to {last}")
+
+
 def above(curve: Curve, other: Curve, *, margin: float = 0.0) -> Finding:
     """Wherever both have a value, it lies above the other by at least `margin` of it; below by that, if negative."""
     places = [(name, y, there) for name, y in _points(curve) if (there := other.at(name)) is not None]
@@ -128,6 +137,18 @@ def alike(curve: Curve, other: Curve, *, within: float) -> Finding:
     return Finding(
         abs(y / there - 1) <= within, f"at most {y / there - 1:+.1%} ({number(y)} and {number(there)}{_where(name)})"
     )
+
+
+def follows(curve: Curve, other: Curve, *, least: float) -> Finding:
+    """Over the places that both have, the correlation (Pearson's) with the other is at least this."""
+    places = [(y, there) for name, y in _points(curve) if (there := other.at(name)) is not None]
+    if len(places) < 3:  # noqa: PLR2004 - any two points lie on a line
+        return Finding(False, f"{len(places)} places that both have: expected at least 3")
+    try:
+        found = statistics.correlation(*zip(*places, strict=True))
+    except statistics.StatisticsError:
+        return Finding(False, "one of them does not change")
+    return Finding(found >= least, f"correlation {found:.2f} over {len(places)} places")
 
 
 def gains_more(curve: Curve, other: Curve, *, margin: float = 0.0) -> Finding:
@@ -224,6 +245,7 @@ def _range(curve: Curve) -> str:
 Check = Callable[..., Finding]
 # By what they look at: one curve, two that belong together, or a whole family.
 OF_ONE: Mapping[str, Check] = {check.__name__.replace("_", "-"): check for check in (
-    rising, falling, flat, concave, convex, changes, reached, diminishing, goes_on, bounded)}  # fmt: skip
-OF_TWO: Mapping[str, Check] = {check.__name__.replace("_", "-"): check for check in (above, alike, gains_more)}
+    rising, falling, flat, concave, convex, changes, reached, diminishing, goes_on, bounded,
+    complete)}  # fmt: skip
+OF_TWO: Mapping[str, Check] = {check.__name__.replace("_", "-"): check for check in (above, alike, follows, gains_more)}
 OF_ALL: Mapping[str, Check] = {"ranked": ranked}

@@ -115,6 +115,8 @@ def print_reproduction(found: "Reproduction", console: "Console") -> None:
     say(_title(found), "bold")
     if found.paper.note:
         say(found.paper.note)
+    for line in found.skipped:
+        say(f"not run: {line}", "yellow")
     if found.rows:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
         longest = max(len(row["name"]) for row in found.rows)
@@ -161,6 +163,7 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
         blocks: list[Block] = [Text(f"{summary(one)}.")]
         if one.paper.note:
             blocks.append(Text(one.paper.note))
+        blocks += [Text(f"Not run: {line}.", alert=True) for line in one.skipped]
         if one.failed:
             blocks.append(Text(f"{len(one.failed)} runs failed, the first: {one.failed[0]}", alert=True))
         if rows:

@@ -98,8 +98,9 @@ def _pages(plan: Mapping[str, Any], run: Mapping[str, Any], traces: dict[str, di
 def _seconds(plan: Mapping[str, Any], pages: float, speed: tuple[float, float]) -> float:
     a_page, a_filled_page = speed
     capacity = int(plan["logical_pages"])
-    before = {"empty": 0.0, "full": capacity * a_filled_page, "steady": STEADY_CAPACITIES * capacity * a_page}
-    return before[plan["config"]["precondition"]] + pages * a_page
+    # The others write nothing before the run.
+    before = {"full": capacity * a_filled_page, "steady": STEADY_CAPACITIES * capacity * a_page}
+    return before.get(plan["config"]["precondition"], 0.0) + pages * a_page
 
 
 def _spread(values: list[float] | list[int]) -> dict[str, float] | None:

@@ -50,6 +50,10 @@ pub struct Level {
     pub windows: u64,
     /// Sum over them of the channels that take writes.
     pub write_channels: u64,
+    /// Their reads.
+    pub reads: u64,
+    /// Their writes.
+    pub writes: u64,
 }
 
 /// What the allocator did in a run.
@@ -292,6 +296,8 @@ impl Windows {
         let level = self.told.levels.entry(features.level).or_default();
         level.windows += 1;
         level.write_channels += u64::from(allocation.write_channels());
+        level.reads += features.reads;
+        level.writes += features.writes;
         if self.keep {
             let (features, allocation) = (features.clone(), allocation.clone());
             self.told.kept.push(Window { features, allocation, candidates });
