@@ -35,8 +35,8 @@ def row(value: Value, families: Families) -> dict[str, Any]:
     """A published value beside the measured one.
 
     `deviation` is relative to the published value, or the plain difference where the unit is a share (0.03 is 3
-    points); of a range, from its nearest end, and 0 inside; None beside a published 0. `ok` is None where there is nothing
-    to judge by.
+    points); of a range, from its nearest end, and 0 inside; None beside a published 0. `ok` is None where there is
+    nothing to judge by.
 
     Where the value is judged by the runs, it has to lie between two of their quantiles: `range`. `percentile` is the
     share of the runs below it, of those equal to it a half.
