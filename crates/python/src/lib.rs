@@ -7,6 +7,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over as values")]
 
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -170,23 +171,46 @@ fn parse<T: DeserializeOwned>(json: &str) -> PyResult<T> {
     serde_json::from_str(json).map_err(|error| ConfigError::new_err(format!("settings: {error}")))
 }
 
-/// JSON text of an outcome, or the exception that says what the caller can do.
-fn text(outcome: Result<Value, Error>) -> PyResult<String> {
-    outcome.map(|value| value.to_string()).map_err(|error| {
-        let message = error.to_string();
-        match error.kind() {
+/// An error that is an exception, which says what the caller can do.
+trait Raise: Display {
+    /// That exception.
+    fn raise(&self) -> PyErr;
+}
+
+impl Raise for Error {
+    fn raise(&self) -> PyErr {
+        let message = self.to_string();
+        match self.kind() {
             ErrorKind::Config => ConfigError::new_err(message),
             ErrorKind::Trace => TraceError::new_err(message),
             ErrorKind::Run | ErrorKind::Cancelled => FlashweirError::new_err(message),
         }
-    })
+    }
+}
+
+impl Raise for flashweir_device::Error {
+    fn raise(&self) -> PyErr {
+        use flashweir_device::ErrorKind;
+        let message = self.to_string();
+        match self.kind() {
+            ErrorKind::Config => ConfigError::new_err(message),
+            ErrorKind::Trace => TraceError::new_err(message),
+            ErrorKind::Device => DeviceError::new_err(message),
+            ErrorKind::Run | ErrorKind::Cancelled => FlashweirError::new_err(message),
+        }
+    }
+}
+
+/// JSON text of an outcome, or the exception that says what the caller can do.
+fn text<E: Raise>(outcome: Result<Value, E>) -> PyResult<String> {
+    outcome.map(|value| value.to_string()).map_err(|error| error.raise())
 }
 
 /// Calls `work` without the GIL, with a function that hands its progress to Python; JSON text of its outcome.
-fn watched(
+fn watched<E: Raise + Send>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
-    work: impl FnOnce(&mut dyn FnMut(&Progress) -> bool) -> Result<Value, Error> + Send,
+    work: impl FnOnce(&mut dyn FnMut(&Progress) -> bool) -> Result<Value, E> + Send,
 ) -> PyResult<String> {
     let mut raised: Option<PyErr> = None;
     let outcome = detached(py, || {

@@ -1,0 +1,78 @@
+//! What can go wrong with a drive, and of which kind it is for the caller.
+
+use std::path::PathBuf;
+
+use flashweir_trace::TraceError;
+use flashweir_trace::output::OutputError;
+
+/// Any reason for which something was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The drive can't be used: what is wrong with it, and what would be right.
+    #[error("{}: {detail}", path.display())]
+    Target {
+        /// The drive.
+        path: PathBuf,
+        /// What is wrong, and what was expected.
+        detail: String,
+    },
+    /// A setting.
+    #[error("{what}: {expected}")]
+    Setting {
+        /// Which setting, and its value.
+        what: String,
+        /// What would have been right.
+        expected: String,
+    },
+    /// The workload.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// What comes out can't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// A simulated drive.
+    #[error(transparent)]
+    Run(#[from] flashweir_run::Error),
+    /// The caller asked to stop.
+    #[error("stopped while {doing}: {progress}")]
+    Cancelled {
+        /// What was being done, in words.
+        doing: String,
+        /// How much of it was done and is kept, in words.
+        progress: String,
+    },
+}
+
+/// What the caller should do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Change a setting.
+    Config,
+    /// Mend or exchange the workload.
+    Trace,
+    /// Look at the drive.
+    Device,
+    /// What was being done failed: the message says in what state.
+    Run,
+    /// It was asked to stop.
+    Cancelled,
+}
+
+impl Error {
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Target { .. } => ErrorKind::Device,
+            Error::Setting { .. } => ErrorKind::Config,
+            Error::Trace(_) => ErrorKind::Trace,
+            Error::Output(_) => ErrorKind::Run,
+            Error::Cancelled { .. } => ErrorKind::Cancelled,
+            Error::Run(error) => match error.kind() {
+                flashweir_run::ErrorKind::Config => ErrorKind::Config,
+                flashweir_run::ErrorKind::Trace => ErrorKind::Trace,
+                flashweir_run::ErrorKind::Run => ErrorKind::Run,
+                flashweir_run::ErrorKind::Cancelled => ErrorKind::Cancelled,
+            },
+        }
+    }
+}

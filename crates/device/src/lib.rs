@@ -1,0 +1,11 @@
+//! Drives as targets, real and simulated: what is done to them (replay, preconditioning, probing), and what is collected from them.
+//!
+//! A [`Target`] executes requests and says of each when it was due, issued and completed. Nothing above it needs to know
+//! whether the drive is real. Nothing here ever writes to a drive that its owner did not name.
+#![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+
+mod error;
+mod target;
+
+pub use error::{Error, ErrorKind};
+pub use target::{Target, Timing};
