@@ -128,7 +128,12 @@ def train(mixes: int, seed: int, *, threads: int = 1, told: Told | None = None) 
     booster = lightgbm.train(settings, data, num_boost_round=60)
     predictions = [booster.predict(np.array([one["inputs"] for one in window["candidates"]])) for window in held]
     margin = math.sqrt(
-        np.mean([np.mean((found - _costs(window)) ** 2) for found, window in zip(predictions, held, strict=True)])
+        np.mean(
+            [
+                np.mean((np.asarray(found) - np.array(_costs(window))) ** 2)
+                for found, window in zip(predictions, held, strict=True)
+            ]
+        )
     )
     picked = best = 0.0
     for predicted, window in zip(predictions, held, strict=True):

@@ -58,6 +58,7 @@ fn every_time_has_its_range() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn every_refusal_of_the_table_is_reached() {
     const DIRECT: Setting<'_> = ("ftl.kind", "direct");
     const DFTL: Setting<'_> = ("ftl.kind", "dftl");
