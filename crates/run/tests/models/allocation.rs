@@ -98,8 +98,10 @@ pub(crate) fn run(setup: Setup, accesses: &[Access]) -> (Vec<u64>, Vec<Given>) {
             model.serve(number, access);
             number += 1;
         }
-        if !setup.same && at + 1 < windows.len() {
-            if window.len() < setup.window_requests {
+        // Of the window that the end of the run cuts short nobody is asked.
+        let full = window.len() == setup.window_requests;
+        if !setup.same && (full || at + 1 < windows.len()) {
+            if !full {
                 // Nobody knows that it has ended before the next request comes.
                 model.pass_to(windows[at + 1][0].time);
             }
