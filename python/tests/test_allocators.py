@@ -118,7 +118,10 @@ def raises(_: Features) -> dict[str, Any]:
             {**ALL, "db": {"channels": [0], "placement": "best"}},
             'tenant "db" is given {"channels":[0],"placement":"best"}: ',
         ),
-        ({"tenants": ALL, "turns": "mine"}, '"turns": "mine": expected "tenants" and "turns", "arrival" or "shortest"'),
+        (
+            {"tenants": ALL, "turns": "mine"},
+            '"turns": "mine": expected "tenants" and "turns", "arrival", "shortest" or "shortest-fair"',
+        ),
         ({**ALL, "db": [math.nan]}, "ValueError: Out of range float values are not JSON compliant"),
         (
             {**ALL, "db": (at for at in range(2))},
