@@ -7,9 +7,10 @@
 mod error;
 mod open;
 pub mod real;
+pub mod safety;
 pub mod simulated;
 mod target;
 
 pub use error::{Error, ErrorKind};
 pub use open::{OpenOptions, SIMULATED, Stop, open};
-pub use target::{Target, Timing};
+pub use target::{Activity, LATE_NS, Target, Timing};

@@ -19,7 +19,7 @@ use flashweir_trace::generate::Spec;
 use flashweir_trace::{LogRecord, Request, SECTOR_BYTES};
 
 use crate::target::scaled;
-use crate::{Error, OpenOptions, Stop, Target, Timing};
+use crate::{Activity, Error, OpenOptions, Stop, Target, Timing};
 
 /// Requests of preconditioning at a time.
 const BATCH: usize = 4096;
@@ -47,6 +47,7 @@ pub struct SimTarget {
     /// Those that the simulation has worked out, by the end of each.
     ended: BinaryHeap<Reverse<(u64, u64, u64)>>,
     completions: Vec<Completion>,
+    activity: Activity,
 }
 
 impl std::fmt::Debug for SimTarget {
@@ -77,6 +78,7 @@ impl SimTarget {
             under_way: BTreeMap::new(),
             ended: BinaryHeap::new(),
             completions: Vec::new(),
+            activity: Activity::default(),
         };
         target.precondition(options.seed)?;
         target.simulation.keep_completions();
@@ -108,6 +110,7 @@ impl SimTarget {
             under_way: BTreeMap::new(),
             ended: BinaryHeap::new(),
             completions: Vec::new(),
+            activity: Activity::default(),
         }
     }
 
@@ -201,6 +204,7 @@ impl SimTarget {
         let at = Request { time_ns: self.now_ns, stream: 0, ..*request };
         self.under_way.insert(self.taken, Pending { request: *request, due_ns });
         self.taken += 1;
+        self.activity.most_under_way = self.activity.most_under_way.max(self.under_way.len() as u32);
         self.simulation.serve(&[at]).map_err(run_error)?;
         self.collect();
         Ok(())
@@ -276,6 +280,10 @@ impl Target for SimTarget {
 
     fn now_ns(&self) -> u64 {
         self.now_ns
+    }
+
+    fn activity(&self) -> Activity {
+        self.activity
     }
 }
 
