@@ -6,7 +6,9 @@
 
 mod error;
 mod open;
+pub mod precondition;
 pub mod real;
+pub mod replay;
 pub mod safety;
 pub mod simulated;
 mod target;

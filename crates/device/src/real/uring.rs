@@ -210,7 +210,8 @@ impl Call<'_> {
     }
 
     fn lost(&self, error: Errno) -> Error {
-        self.target.device.refuse(format!("io_uring failed: {}", std::io::Error::from(error)))
+        let detail = format!("io_uring failed: {}", std::io::Error::from(error));
+        Error::Failed { path: self.target.device.path.clone(), detail }
     }
 
     /// Hands a request over, now.

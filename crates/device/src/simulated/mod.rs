@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use flashweir_ssd::precondition::{Preconditioner, Step};
-use flashweir_ssd::{Completion, Config, Options, RunError, Simulation};
+use flashweir_ssd::{Completion, Config, Geometry, Options, RunError, Simulation};
 use flashweir_trace::generate::Spec;
 use flashweir_trace::{LogRecord, Request, SECTOR_BYTES};
 
@@ -83,6 +83,12 @@ impl SimTarget {
         target.precondition(options.seed)?;
         target.simulation.keep_completions();
         Ok(target)
+    }
+
+    /// The size of the drive that a name says, without making it, bytes.
+    pub fn size_of(name: &str) -> Result<u64, Error> {
+        let geometry = Geometry::new(&config::parse(name)?).map_err(flashweir_run::Error::from)?;
+        Ok(geometry.capacity_sectors() * SECTOR_BYTES)
     }
 
     /// The drive's configuration. Its host is an open one.
