@@ -36,8 +36,8 @@ def replay(
 ) -> Section:
     """Replays a workload to a block device, a file or a simulated drive, with every request timed.
 
-    Due times are absolute: a request that is late does not make the next one late. Ctrl-C stops a replay, and the log has
-    what was done.
+    Due times are absolute: a request that is late does not make the next one late. Ctrl-C stops a replay, and the log
+    has what was done.
 
     Args:
         trace: a trace file, or a generator spec such as `"random:rate=1000,count=10000"`.

@@ -14,5 +14,5 @@ pub mod simulated;
 mod target;
 
 pub use error::{Error, ErrorKind};
-pub use open::{OpenOptions, SIMULATED, Stop, open};
+pub use open::{Began, OpenOptions, SIMULATED, Stop, open};
 pub use target::{Activity, LATE_NS, Target, Timing};

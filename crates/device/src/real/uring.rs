@@ -155,7 +155,7 @@ impl Call<'_> {
         requests: &mut dyn Iterator<Item = Result<Request, Error>>,
         timing: Timing,
     ) -> Result<(), Error> {
-        let start_ns = self.target.clock.now_ns();
+        let start_ns = self.target.begin();
         for request in requests {
             let request = request?;
             let (offset, length) = self.target.place(&request)?;

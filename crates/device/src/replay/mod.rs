@@ -24,7 +24,7 @@ pub use spec::{Pace, ReplaySpec};
 
 use crate::precondition::{Meter, Method, Preconditioned, Preconditioning};
 use crate::real::Engine;
-use crate::{Activity, Error, Stop, Target, Timing, open};
+use crate::{Activity, Began, Error, Stop, Target, Timing, open};
 use log::Logged;
 use source::{Ahead, Outline};
 use supervise::{Tell, supervised};
@@ -42,7 +42,7 @@ const BUSY_SHARE: f64 = 0.9;
 /// `progress` is called about ten times a second; when it returns false, the replay stops, and the log has what was done.
 pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Value, Error> {
     spec.check()?;
-    let stop = Stop::default();
+    let (stop, began) = (Stop::default(), Began::default());
     let mut tell = Tell::new(progress);
     if spec.dry_run {
         return dry::run(spec, &mut tell);
@@ -53,9 +53,9 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
         outline.check_size(&spec.target, capacity.size_bytes)?;
     }
     let writes = outline.writes() || spec.precondition != Method::None;
-    let mut target = open(&spec.target, &spec.open_options(writes, &stop)?)?;
+    let mut target = open(&spec.target, &spec.open_options(writes, &stop, &began)?)?;
     let journal = log::create(spec.log.as_deref())?;
-    let replayed = run(spec, target.as_mut(), &outline, journal, &stop, &mut tell);
+    let replayed = run(spec, target.as_mut(), &outline, journal, (&stop, &began), &mut tell);
     let (done, failure) = match replayed {
         Ok(done) => done,
         Err(error) => {
@@ -77,7 +77,6 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
 /// What a replay did.
 struct Done {
     tally: Tally,
-    start_ns: u64,
     activity: Activity,
     preconditioned: Option<Preconditioned>,
 }
@@ -88,7 +87,7 @@ fn run(
     target: &mut dyn Target,
     outline: &Outline,
     journal: Option<flashweir_trace::format::journal::JournalWriter>,
-    stop: &Stop,
+    (stop, began): (&Stop, &Began),
     tell: &mut Tell<'_>,
 ) -> Result<(Done, Option<Error>), Error> {
     let preconditioned = precondition(spec, target, stop, tell)?;
@@ -96,7 +95,6 @@ fn run(
     let workload = source::open(spec, wrap)?;
     let executed = AtomicU64::new(0);
     let before = target.activity();
-    let start_ns = target.now_ns();
     let timing = spec.timing();
     let (logged, outcome): (Logged, Result<(), Error>) = std::thread::scope(|scope| {
         let mut requests = Ahead::start(scope, workload);
@@ -107,7 +105,7 @@ fn run(
             let mut sink = |record: LogRecord| {
                 executed.fetch_add(1, Ordering::Relaxed);
                 let gone = |_| Error::Setting { what: "log".into(), expected: "its writer has ended".into() };
-                recorder.send(record).map_err(gone)
+                recorder.send(since(record, began.ns())).map_err(gone)
             };
             let done = target.execute(&mut requests, timing, &mut sink);
             // Nobody takes what is read any more, and no record comes.
@@ -128,7 +126,16 @@ fn run(
         cpu_ns: now.cpu_ns - before.cpu_ns,
         ..now
     };
-    Ok((Done { tally, start_ns, activity, preconditioned }, failure))
+    Ok((Done { tally, activity, preconditioned }, failure))
+}
+
+/// A record with times that count from the beginning of the replay.
+fn since(mut record: LogRecord, start_ns: u64) -> LogRecord {
+    let times = [&mut record.due_ns, &mut record.issue_ns, &mut record.completion_ns].into_iter().flatten();
+    for time_ns in times.chain([&mut record.request.time_ns]) {
+        *time_ns = time_ns.saturating_sub(start_ns);
+    }
+    record
 }
 
 fn precondition(
@@ -152,6 +159,14 @@ fn precondition(
             (Phase::Precondition, bytes, (bytes <= total).then_some(total))
         };
         supervised(scope, stop, tell, count, move || plan.run(target, meter)).map(Some)
+    })
+    .map_err(|error| match error {
+        Error::Cancelled { .. } => {
+            let written = meter.bytes.load(Ordering::Relaxed);
+            let progress = format!("{written} bytes were written to the target, and nothing was replayed");
+            Error::Cancelled { doing: "preconditioning".into(), progress }
+        }
+        other => other,
     })
 }
 
@@ -192,7 +207,7 @@ fn result(spec: &ReplaySpec, target: &dyn Target, outline: &Outline, done: &Done
         "planned_s": planned_s,
         "preconditioned": done.preconditioned,
     });
-    if let (Value::Object(all), Value::Object(counts)) = (&mut value, done.tally.json(done.start_ns)) {
+    if let (Value::Object(all), Value::Object(counts)) = (&mut value, done.tally.json()) {
         all.extend(counts);
     }
     let late = &done.activity;
@@ -214,7 +229,7 @@ fn warnings(spec: &ReplaySpec, outline: &Outline, done: &Done) -> Vec<String> {
              drive had room for them"
         ));
     }
-    let busy = cpu_ns as f64 / 1e9 > BUSY_SHARE * done.tally.elapsed_s(done.start_ns);
+    let busy = cpu_ns as f64 / 1e9 > BUSY_SHARE * done.tally.elapsed_s();
     if busy && spec.timing != Pace::Original && done.tally.requests() > 0 && !spec.is_simulated() {
         all.push("the processor and not the drive was the limit: the thread that issues requests had hardly a pause".into());
     }

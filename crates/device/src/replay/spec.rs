@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::precondition::Method;
 use crate::real::Engine;
-use crate::{Error, OpenOptions, Stop, Timing};
+use crate::{Began, Error, OpenOptions, Stop, Timing};
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,7 +191,7 @@ impl ReplaySpec {
     }
 
     /// How the target is opened; `write`: whether anything is going to be written.
-    pub(super) fn open_options(&self, write: bool, stop: &Stop) -> Result<OpenOptions, Error> {
+    pub(super) fn open_options(&self, write: bool, stop: &Stop, began: &Began) -> Result<OpenOptions, Error> {
         let default = OpenOptions::default();
         let under_way = if self.is_simulated() { u32::MAX } else { default.most_under_way };
         Ok(OpenOptions {
@@ -203,6 +203,7 @@ impl ReplaySpec {
             direct: !self.buffered,
             seed: self.seed,
             stop: stop.clone(),
+            began: began.clone(),
         })
     }
 }

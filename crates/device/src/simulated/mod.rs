@@ -19,7 +19,7 @@ use flashweir_trace::generate::Spec;
 use flashweir_trace::{LogRecord, Request, SECTOR_BYTES};
 
 use crate::target::scaled;
-use crate::{Activity, Error, OpenOptions, Stop, Target, Timing};
+use crate::{Activity, Began, Error, OpenOptions, Stop, Target, Timing};
 
 /// Requests of preconditioning at a time.
 const BATCH: usize = 4096;
@@ -39,6 +39,7 @@ pub struct SimTarget {
     config: Config,
     simulation: Simulation,
     stop: Stop,
+    began: Began,
     most_under_way: u32,
     now_ns: u64,
     /// Requests handed over so far: the number of the next one.
@@ -72,6 +73,7 @@ impl SimTarget {
             config,
             simulation,
             stop: options.stop.clone(),
+            began: options.began.clone(),
             most_under_way: options.most_under_way,
             now_ns: 0,
             taken: 0,
@@ -110,6 +112,7 @@ impl SimTarget {
             config: self.config.clone(),
             simulation: self.simulation.snapshot(),
             stop: self.stop.clone(),
+            began: self.began.clone(),
             most_under_way: self.most_under_way,
             now_ns: self.now_ns,
             taken: self.taken,
@@ -223,6 +226,7 @@ impl SimTarget {
         sink: &mut Sink<'_>,
     ) -> Result<(), Error> {
         let start_ns = self.now_ns;
+        self.began.set(start_ns);
         for request in requests {
             self.check_stop("executing requests")?;
             let request = request?;
