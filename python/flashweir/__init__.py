@@ -3,6 +3,7 @@
 `simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
 `reproduce` holds measured values against what papers print;
+`replay` runs a trace on a real drive or a simulated one, and times every request;
 `trace_info`, `trace_convert` and `trace_generate` work on traces; `presets` and `schema` say what a drive can be. The
 command `flashweir` does the same.
 """
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
 from flashweir.parts import LatencyParts
+from flashweir.replaying import recover_log, replay
 from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
@@ -32,7 +34,9 @@ __all__ = [
     "judge",
     "presets",
     "read_sweep",
+    "recover_log",
     "refusals",
+    "replay",
     "reproduce",
     "schema",
     "simulate",

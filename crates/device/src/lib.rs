@@ -5,7 +5,14 @@
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 mod error;
+mod open;
+pub mod precondition;
+pub mod real;
+pub mod replay;
+pub mod safety;
+pub mod simulated;
 mod target;
 
 pub use error::{Error, ErrorKind};
-pub use target::{Target, Timing};
+pub use open::{Began, OpenOptions, SIMULATED, Stop, open};
+pub use target::{Activity, LATE_NS, Target, Timing};

@@ -32,6 +32,7 @@ pub use spec::{RunSpec, TraceOptions};
 pub use tenant::WorkloadSpec;
 pub use tools::{presets, refusals, schema, trace_convert, trace_generate, trace_info};
 pub use traces::Traces;
+pub use warmup::{WINDOW_ROUNDS, steady};
 
 /// The version of the engine: part of every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
