@@ -4,8 +4,8 @@
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
 `reproduce` holds measured values against what papers print;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
-`trace_info`, `trace_convert` and `trace_generate` work on traces; `presets` and `schema` say what a drive can be. The
-command `flashweir` does the same.
+`characterize` says what a workload is like; `trace_info`, `trace_convert` and `trace_generate` work on traces;
+`presets` and `schema` say what a drive can be. The command `flashweir` does the same.
 """
 
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from flashweir.replaying import recover_log, replay
 from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
+    from flashweir.character import characterize
     from flashweir.policies import compare, judge
     from flashweir.reproduction import reproduce
     from flashweir.sweeps import read_sweep, sweep
@@ -30,6 +31,7 @@ __all__ = [
     "Section",
     "TraceError",
     "__version__",
+    "characterize",
     "compare",
     "judge",
     "presets",
@@ -49,6 +51,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What only sweeps need is imported when it is first asked for: a single run starts sooner without it."""
+    if name == "characterize":
+        from flashweir import character
+
+        return character.characterize
     if name in ("compare", "judge"):
         from flashweir import policies
 
