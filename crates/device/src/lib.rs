@@ -5,7 +5,11 @@
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 mod error;
+mod open;
+pub mod real;
+pub mod simulated;
 mod target;
 
 pub use error::{Error, ErrorKind};
+pub use open::{OpenOptions, SIMULATED, Stop, open};
 pub use target::{Target, Timing};

@@ -1,5 +1,6 @@
 //! A drive that executes requests. The contract of every target, real or simulated.
 
+use flashweir_ssd::quantity::round_to_u64;
 use flashweir_trace::{LogRecord, Request};
 
 use crate::Error;
@@ -48,4 +49,11 @@ pub trait Target {
 
     /// ns on its clock.
     fn now_ns(&self) -> u64;
+}
+
+/// When a request of the workload's time `time_ns` is due, ns on the clock of a target, if the call began at `start_ns`.
+pub(crate) fn scaled(start_ns: u64, time_ns: u64, scale: f64) -> u64 {
+    #[expect(clippy::float_cmp, reason = "only the factor that is exactly 1 leaves times as they are")]
+    let after_ns = if scale == 1.0 { time_ns } else { round_to_u64(time_ns as f64 * scale) };
+    start_ns.saturating_add(after_ns)
 }
