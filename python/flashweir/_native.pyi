@@ -10,6 +10,8 @@ __all__ = [
     "Traces",
     "__build__",
     "__version__",
+    "bench_plan",
+    "bench_run",
     "plan",
     "presets",
     "refusals",
@@ -57,3 +59,5 @@ def trace_convert(
 def trace_generate(
     spec: str, output: str | os.PathLike[str], options_json: str = "{}", progress: _Progress | None = None
 ) -> str: ...
+def bench_plan(settings_json: str) -> str: ...
+def bench_run(settings_json: str, progress: _Progress | None = None) -> str: ...
