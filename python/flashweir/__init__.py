@@ -3,8 +3,8 @@
 `simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
 `reproduce` holds measured values against what papers print; `bench` grades drives, real and simulated;
-`trace_info`, `trace_convert` and `trace_generate` work on traces; `presets` and `schema` say what a drive can be. The
-command `flashweir` does the same.
+`characterize` says what a workload is like; `trace_info`, `trace_convert` and `trace_generate` work on traces;
+`presets` and `schema` say what a drive can be. The command `flashweir` does the same.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
     from flashweir.benchmark import bench
+    from flashweir.character import characterize
     from flashweir.policies import compare, judge
     from flashweir.reproduction import reproduce
     from flashweir.sweeps import read_sweep, sweep
@@ -30,6 +31,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "bench",
+    "characterize",
     "compare",
     "judge",
     "presets",
@@ -51,6 +53,10 @@ def __getattr__(name: str) -> object:
         from flashweir import benchmark
 
         return benchmark.bench
+    if name == "characterize":
+        from flashweir import character
+
+        return character.characterize
     if name in ("compare", "judge"):
         from flashweir import policies
 

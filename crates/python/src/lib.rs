@@ -7,6 +7,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over as values")]
 
 mod bench;
+mod characterize;
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -281,5 +282,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
     bench::register(module)?;
+    characterize::register(module)?;
     Ok(())
 }
