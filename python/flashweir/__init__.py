@@ -2,7 +2,7 @@
 
 `simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
-`reproduce` holds measured values against what papers print;
+`reproduce` holds measured values against what papers print; `bench` grades drives, real and simulated;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `characterize` says what a workload is like; `trace_info`, `trace_convert` and `trace_generate` work on traces;
 `presets` and `schema` say what a drive can be. The command `flashweir` does the same.
@@ -17,6 +17,7 @@ from flashweir.replaying import recover_log, replay
 from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
+    from flashweir.benchmark import bench
     from flashweir.character import characterize
     from flashweir.policies import compare, judge
     from flashweir.reproduction import reproduce
@@ -31,6 +32,7 @@ __all__ = [
     "Section",
     "TraceError",
     "__version__",
+    "bench",
     "characterize",
     "compare",
     "judge",
@@ -51,6 +53,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What only sweeps need is imported when it is first asked for: a single run starts sooner without it."""
+    if name == "bench":
+        from flashweir import benchmark
+
+        return benchmark.bench
     if name == "characterize":
         from flashweir import character
 

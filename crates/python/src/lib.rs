@@ -7,6 +7,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over as values")]
 
 mod replay;
+mod bench;
 mod characterize;
 
 use std::cell::RefCell;
@@ -282,6 +283,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
     replay::register(module)?;
+    bench::register(module)?;
     characterize::register(module)?;
     Ok(())
 }

@@ -12,6 +12,7 @@ import typer
 
 from flashweir import _native
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
+from flashweir.cli.bench import bench
 from flashweir.cli.common import Stopped
 from flashweir.cli.compare import compare
 from flashweir.cli.drives import presets, schema
@@ -33,7 +34,7 @@ app = typer.Typer(
     help="Simulates multichannel SSDs under real block traces.",
 )
 app.add_typer(trace_app, name="trace")
-for command in (simulate, sweep, compare, report, reproduce, replay, presets, schema, train_allocator):
+for command in (simulate, sweep, compare, bench, report, reproduce, replay, presets, schema, train_allocator):
     app.command()(command)
 
 
