@@ -159,6 +159,12 @@ impl Trace {
         more
     }
 
+    /// Takes a request of blktrace that waited again after it was issued (R) as one, issued where it was issued last, and not as one
+    /// a time; before the first is read.
+    pub fn join_requeued(&mut self) {
+        self.sink.join_requeued();
+    }
+
     /// What has been read so far, and how.
     pub const fn report(&self) -> &Report {
         &self.sink.report
