@@ -3,6 +3,7 @@
 `simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
 `reproduce` holds measured values against what papers print;
+`collect` makes a trace of what a running system asks of a drive;
 `trace_info`, `trace_convert` and `trace_generate` work on traces; `presets` and `schema` say what a drive can be. The
 command `flashweir` does the same.
 """
@@ -15,6 +16,7 @@ from flashweir.parts import LatencyParts
 from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
+    from flashweir.collecting import collect
     from flashweir.policies import compare, judge
     from flashweir.reproduction import reproduce
     from flashweir.sweeps import read_sweep, sweep
@@ -28,6 +30,7 @@ __all__ = [
     "Section",
     "TraceError",
     "__version__",
+    "collect",
     "compare",
     "judge",
     "presets",
@@ -45,6 +48,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What only sweeps need is imported when it is first asked for: a single run starts sooner without it."""
+    if name == "collect":
+        from flashweir import collecting
+
+        return collecting.collect
     if name in ("compare", "judge"):
         from flashweir import policies
 

@@ -4,6 +4,7 @@
 //! whether the drive is real. Nothing here ever writes to a drive that its owner did not name.
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
+pub mod collect;
 mod error;
 mod target;
 

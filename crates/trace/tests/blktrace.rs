@@ -188,7 +188,7 @@ fn completions_find_their_requests_by_sector_operation_and_length() {
     let path = folder.file("a.blktrace.0", &bytes);
     assert_eq!(read_log(&path).expect("good").len(), 9, "each issue by itself");
     let mut trace = Trace::open(&path, &Options::default()).expect("good");
-    trace.join_requeued();
+    trace.follow_requests();
     let mut log = Vec::new();
     while trace.read_log(&mut log, 100).expect("good") {}
     let found: Vec<_> = log
@@ -214,6 +214,27 @@ fn completions_find_their_requests_by_sector_operation_and_length() {
         (70, Op::Read, 8, None),
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn whoever_asked_is_named_where_requests_are_followed() {
+    use flashweir_trace::format::blktrace::{Event, ISSUE, QUEUE};
+    use flashweir_trace::format::{Options, Trace};
+    let folder = Folder::new("askers");
+    let mut bytes = Vec::new();
+    Event::write_name(5, 1, b"fio", &mut bytes);
+    Event::write_name(6, 1, b"kworker", &mut bytes);
+    for (time_ns, what, pid) in [(2, QUEUE, 5), (3, ISSUE, 6)] {
+        let action = Event::action_of(what, Op::Trim, 0);
+        Event { time_ns, sector: 8, bytes: 4096, action, pid, ..Event::default() }.write(&mut bytes);
+    }
+    let path = folder.file("a.blktrace.0", &bytes);
+    assert_eq!(read_log(&path).expect("good")[0].process, "kworker");
+    let mut trace = Trace::open(&path, &Options::default()).expect("good");
+    trace.follow_requests();
+    let mut log = Vec::new();
+    while trace.read_log(&mut log, 100).expect("good") {}
+    assert_eq!((log.len(), log[0].process.as_str(), log[0].issue_ns), (1, "fio", Some(0)));
 }
 
 #[test]

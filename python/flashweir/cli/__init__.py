@@ -11,7 +11,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from flashweir import _native
-from flashweir._native import ConfigError, FlashweirError, TraceError
+from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
+from flashweir.cli.collect import collect
 from flashweir.cli.common import Stopped
 from flashweir.cli.compare import compare
 from flashweir.cli.drives import presets, schema
@@ -32,7 +33,7 @@ app = typer.Typer(
     help="Simulates multichannel SSDs under real block traces.",
 )
 app.add_typer(trace_app, name="trace")
-for command in (simulate, sweep, compare, report, reproduce, presets, schema, train_allocator):
+for command in (simulate, sweep, compare, report, reproduce, presets, schema, train_allocator, collect):
     app.command()(command)
 
 
@@ -60,7 +61,7 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except typer.TyperException as error:
         code = fail(error.format_message(), BAD_INPUT)
-    except (ConfigError, TraceError) as error:
+    except (ConfigError, TraceError, DeviceError) as error:
         code = fail(str(error), BAD_INPUT)
     except FlashweirError as error:
         code = fail(str(error), FAILED)

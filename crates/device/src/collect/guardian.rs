@@ -5,9 +5,12 @@
 //! collector says that it is done, and just as well when it was killed. So there is one way back, and it is always taken.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+
+use rustix::io::FdFlags;
 
 use crate::Error;
 
@@ -49,15 +52,20 @@ pub(super) struct Guardian {
 }
 
 impl Guardian {
-    /// Starts one in `folder`, where relative paths of its settings begin.
-    pub(super) fn start(folder: &Path) -> Result<Self, Error> {
+    /// Starts one, which keeps `mount` open under the same number, if there is one.
+    pub(super) fn start(mount: Option<BorrowedFd<'_>>) -> Result<Self, Error> {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", SCRIPT]).current_dir(folder);
+        command.args(["-c", SCRIPT]).current_dir("/");
+        let mount = mount.map(|mount| mount.as_raw_fd());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        // SAFETY: between fork and exec only `setsid` is called, which is async-signal-safe and touches no memory.
+        // SAFETY: between fork and exec only two system calls are made, which are async-signal-safe and touch no memory. The
+        // descriptor is that of the caller's `mount`, which is open while the child is made, and the child has a copy.
         unsafe {
-            command.pre_exec(|| {
+            command.pre_exec(move || {
                 rustix::process::setsid()?;
+                if let Some(mount) = mount {
+                    rustix::io::fcntl_setfd(BorrowedFd::borrow_raw(mount), FdFlags::empty())?;
+                }
                 Ok(())
             });
         }
@@ -68,8 +76,8 @@ impl Guardian {
     }
 
     /// Has `value` written to the file `path` at the end, after what was asked for before.
-    pub(super) fn restore(&mut self, path: &str, value: &str) -> Result<(), Error> {
-        self.say(&format!("W\t{path}\t{value}"))
+    pub(super) fn restore(&mut self, path: &Path, value: &str) -> Result<(), Error> {
+        self.say(&format!("W\t{}\t{value}", path.display()))
     }
 
     /// Has process `pid` interrupted at the end, before anything is restored.
@@ -135,10 +143,11 @@ mod tests {
     #[test]
     fn settings_are_restored_in_their_order_when_the_collector_is_done() {
         let dir = tempfile::tempdir().unwrap();
-        let mut guardian = Guardian::start(dir.path()).unwrap();
-        guardian.restore("first", "a b").unwrap();
-        guardian.restore("first", "c").unwrap();
-        guardian.restore(dir.path().join("second").to_str().unwrap(), "").unwrap();
+        let mut guardian = Guardian::start(None).unwrap();
+        let [first, second] = ["first", "second"].map(|name| dir.path().join(name));
+        guardian.restore(&first, "a b").unwrap();
+        guardian.restore(&first, "c").unwrap();
+        guardian.restore(&second, "").unwrap();
         guardian.settle().unwrap();
         assert!(guardian.is_alive() && !dir.path().join("first").exists());
         assert_eq!(guardian.finish().unwrap(), Vec::<String>::new());
@@ -149,8 +158,8 @@ mod tests {
     #[test]
     fn settings_are_restored_when_the_pipe_just_ends() {
         let dir = tempfile::tempdir().unwrap();
-        let mut guardian = Guardian::start(dir.path()).unwrap();
-        guardian.restore("file", "back").unwrap();
+        let mut guardian = Guardian::start(None).unwrap();
+        guardian.restore(&dir.path().join("file"), "back").unwrap();
         guardian.settle().unwrap();
         drop(guardian);
         assert_eq!(std::fs::read_to_string(dir.path().join("file")).unwrap(), "back\n");
@@ -158,9 +167,8 @@ mod tests {
 
     #[test]
     fn a_process_is_interrupted_first() {
-        let dir = tempfile::tempdir().unwrap();
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let mut guardian = Guardian::start(dir.path()).unwrap();
+        let mut guardian = Guardian::start(None).unwrap();
         guardian.end(child.id()).unwrap();
         guardian.finish().unwrap();
         assert!(!child.wait().unwrap().success());

@@ -33,7 +33,8 @@ impl Names {
         {
             return None;
         }
-        let found = if pid == 0 { Some(b"swapper".to_vec()) } else { running(pid).or_else(|| self.gone(pid, now)) };
+        let found =
+            if pid == 0 { Some(b"swapper".to_vec()) } else { running(pid).or_else(|| self.gone(pid, now)) };
         let known = self.known.get(&pid).map(|(name, _)| name.clone());
         // Of a process that is gone the last name stands.
         let name = found.or_else(|| known.clone()).unwrap_or_default();

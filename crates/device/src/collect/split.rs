@@ -67,7 +67,8 @@ impl Splitter {
 /// The number in `CPU:1 [LOST 24258 EVENTS]`; 1 where the kernel does not know how many.
 fn lost(line: &[u8]) -> Option<u64> {
     let line = std::str::from_utf8(line).ok()?;
-    let (_, number) = line.strip_suffix(" EVENTS]")?.split_once("[LOST").filter(|(cpu, _)| cpu.starts_with("CPU:"))?;
+    let (_, number) =
+        line.strip_suffix(" EVENTS]")?.split_once("[LOST").filter(|(cpu, _)| cpu.starts_with("CPU:"))?;
     let number = number.trim();
     if number.is_empty() { Some(1) } else { number.parse().ok() }
 }

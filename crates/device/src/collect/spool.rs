@@ -52,7 +52,8 @@ impl Spool {
         let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
         let is_ours = |path: &PathBuf| {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            file.strip_prefix(&name).is_some_and(|cpu| !cpu.is_empty() && cpu.bytes().all(|b| b.is_ascii_digit()))
+            file.strip_prefix(&name)
+                .is_some_and(|cpu| !cpu.is_empty() && cpu.bytes().all(|b| b.is_ascii_digit()))
         };
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_ours).collect();
         files.sort();

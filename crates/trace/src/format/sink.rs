@@ -13,6 +13,9 @@ use crate::{FieldError, LogRecord, Op, Position, Request, SECTOR_BYTES, TraceErr
 /// Messages kept of the bad lines that were skipped.
 const KEPT_MESSAGES: usize = 10;
 
+/// What a completion without its request is called in a report.
+pub(crate) const UNMATCHED: &str = "completion of a request that was not seen before";
+
 /// A request as a format has it: times on the format's own clock, the address on its own device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raw<'a> {
@@ -118,8 +121,8 @@ pub(crate) struct Sink {
     request_sorter: Option<Sorter<Request>>,
     record_sorter: Option<Sorter<LogRecord>>,
     pairing: Pairing,
-    /// Whether a request that is issued again stays one.
-    joins_requeued: bool,
+    /// Whether a request that is issued again stays one, of the process that asked for it.
+    follows_requests: bool,
     /// Requests that will be issued again, and how often.
     requeued: BTreeMap<(Key, Op), u32>,
 }
@@ -141,7 +144,7 @@ impl Sink {
             request_sorter: None,
             record_sorter: None,
             pairing: Pairing::default(),
-            joins_requeued: false,
+            follows_requests: false,
             requeued: BTreeMap::new(),
         }
     }
@@ -167,9 +170,14 @@ impl Sink {
         self.clock = Clock::from_zero();
     }
 
-    /// Says that a request that is issued again stays one; before the first record.
-    pub(crate) fn join_requeued(&mut self) {
-        self.joins_requeued = true;
+    /// Says that requests are followed from whoever asks over all times they are issued; before the first record.
+    pub(crate) fn follow_requests(&mut self) {
+        self.follows_requests = true;
+    }
+
+    /// Whether they are followed.
+    pub(crate) const fn follows_requests(&self) -> bool {
+        self.follows_requests
     }
 
     /// Goes on where `before` stopped at its second device: from the start of the trace, knowing the `extents` of all
@@ -273,9 +281,9 @@ impl Sink {
         };
         let key = raw.pair.and_then(|pair| self.key(raw.device, pair, request.op));
         if raw.told_apart {
-            self.pairing.push_beside(record, key)
+            self.pairing.push_beside(record, key);
         } else {
-            self.pairing.push(record, key)
+            self.pairing.push(record, key);
         }
         self.release(false);
     }
@@ -285,14 +293,16 @@ impl Sink {
         if self.want == Want::Log
             && let Some(key) = self.key(device, pair, part.op)
         {
-            self.pairing.complete_part(key, part, time_ns);
+            if !self.pairing.complete_part(key, part, time_ns) && self.follows_requests {
+                self.left_out(UNMATCHED);
+            }
             self.release(false);
         }
     }
 
     /// A request that was pushed with this `pair` and told apart was not served and will be issued again.
     pub(crate) fn requeue(&mut self, device: &[u8], pair: u64, op: Op) {
-        if self.joins_requeued
+        if self.follows_requests
             && let Some(key) = self.key(device, pair, op)
         {
             *self.requeued.entry((key, op)).or_default() += 1;

@@ -5,11 +5,13 @@
 //! else completed (C), else queued (Q); reports say which. In logs, requests are paired with completions of the same
 //! device, sector and operation: of several the one of the same length, then the oldest. A request that completes in
 //! parts is complete with the last one; one that waited again (R) and is issued
-//! again is two events and two requests, unless the caller wants it as one.
+//! again is two events and two requests, unless the caller wants requests followed: then it is one, and its process is the one
+//! that asked for it (Q), not the one that ran when it was issued.
 //!
 //! An archive is read out of order, so one that is compressed is first copied to a temporary file. What was traced of
 //! remapping, merging and plugging is not kept.
 
+mod askers;
 mod cpus;
 mod encode;
 mod event;
@@ -22,6 +24,7 @@ use super::input::Input;
 use super::pairing::Part;
 use super::sink::{Order, Raw, Sink};
 use crate::{Op, Position, SECTOR_BYTES, TraceError};
+use askers::Askers;
 use cpus::{Cpus, Member};
 pub(crate) use encode::BlktraceEncoder;
 use event::Endian;
@@ -38,6 +41,9 @@ pub(crate) struct Blktrace {
     requests: u32,
     records: u64,
     device: (u32, String),
+    askers: Askers,
+    /// Who asked for a flush last: the kernel makes one of several.
+    flusher: Option<u32>,
 }
 
 /// Whether a file that starts so holds events.
@@ -68,12 +74,31 @@ impl Blktrace {
     fn merge(members: &[Member]) -> Result<Self, TraceError> {
         let requests = choose(members);
         let (cpus, device) = (Cpus::open(members)?, (u32::MAX, String::new()));
-        Ok(Self { cpus, files: members.len(), requests, records: 0, device })
+        Ok(Self {
+            cpus,
+            files: members.len(),
+            requests,
+            records: 0,
+            device,
+            askers: Askers::default(),
+            flusher: None,
+        })
     }
 
     fn take(&mut self, event: &Event, sink: &mut Sink) -> Result<(), crate::FieldError> {
         let what = event.what();
         let is_request = what == Some(self.requests);
+        let follows = self.requests == ISSUE && sink.follows_requests();
+        if follows && what == Some(QUEUE) {
+            match event.op() {
+                Some(Op::Flush) => self.flusher = Some(event.pid),
+                Some(_) => {
+                    self.askers.asked(event.sector, u64::from(event.bytes).div_ceil(SECTOR_BYTES), event.pid);
+                }
+                None => {}
+            }
+            return Ok(());
+        }
         if !is_request && what != Some(COMPLETE) && what != Some(REQUEUE) {
             return Ok(());
         }
@@ -98,6 +123,12 @@ impl Blktrace {
             }
             return Ok(());
         }
+        let asker = match op {
+            _ if !follows => None,
+            Op::Flush => self.flusher,
+            _ => self.askers.issued(event.sector, sectors),
+        };
+        let pid = asker.unwrap_or(event.pid);
         let (raw, flags) = if op == Op::Flush {
             (Raw::flush(time_ns), event.flags() & !PREFLUSH)
         } else {
@@ -105,7 +136,7 @@ impl Blktrace {
         };
         sink.push(Raw {
             device,
-            process: self.cpus.names.get(&event.pid).map_or(&[], Vec::as_slice),
+            process: self.cpus.names.get(&pid).map_or(&[], Vec::as_slice),
             flags,
             issue_ns: (self.requests == ISSUE).then_some(time_ns),
             completion_ns: (self.requests == COMPLETE).then_some(time_ns),
