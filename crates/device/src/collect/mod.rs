@@ -15,6 +15,8 @@ mod session;
 mod split;
 mod spool;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod tracefs;
 
 use std::path::PathBuf;
