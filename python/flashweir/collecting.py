@@ -31,8 +31,8 @@ def collect(
 ) -> Section:
     """Collects the requests below the file system of a drive, with their times, until the first of its ends comes.
 
-    Linux, root. The drive is only watched, never opened. Ctrl-C and SIGTERM end the collection in order, and the trace is
-    written; a second one leaves what was collected in the files `OUTPUT.blktrace.N`, which `trace_convert` reads.
+    Linux, root. The drive is only watched, never opened. Ctrl-C and SIGTERM end the collection in order, and the trace
+    is written; a second one leaves what was collected in the files `OUTPUT.blktrace.N`, which `trace_convert` reads.
 
     Args:
         device: a drive or a partition, such as `/dev/nvme0n1`.
@@ -43,8 +43,8 @@ def collect(
         relative: counts sectors from the start of the partition, not of its disk.
         allow_drops: takes a trace with lost events for a result; their number is `lost_events`.
         buffer_kb: the kernel's buffer for each CPU, KiB.
-        progress: gets how far it is, ten times a second: `phase` (`collect` or `write`), `done` (requests), `bytes`, `lost`,
-            `fraction` and `elapsed_s`; returns False to end it.
+        progress: gets how far it is, ten times a second: `phase` (`collect` or `write`), `done` (requests), `bytes`,
+            `lost`, `fraction` and `elapsed_s`; returns False to end it.
 
     Returns:
         The summary; docs/guide/collect.md says what stands in it.
@@ -68,10 +68,11 @@ def collect(
     return summary
 
 
-def collect_all(device: AnyPath, output: AnyPath, *, progress: Progress | None, **settings: Any) -> Section:
+def collect_all(
+    device: AnyPath, output: AnyPath, *, command: Sequence[str], progress: Progress | None, **settings: object
+) -> Section:
     """Collects as `collect` does, and leaves it to the caller to look for losses."""
-    spec = {"device": os.fspath(device), "output": os.fspath(output), **settings}
-    spec["command"] = [os.fspath(word) for word in spec["command"]]
+    spec = {"device": os.fspath(device), "output": os.fspath(output), "command": list(command), **settings}
     with _interruptions() as count:
 
         def tell(text: str) -> bool:
@@ -79,8 +80,8 @@ def collect_all(device: AnyPath, output: AnyPath, *, progress: Progress | None, 
             # Progress may end the collection; what was collected is then written, unless somebody interrupts again.
             wanted = progress is None or progress(state) is not False
             if state["phase"] == "write":
-                return count() < 2
-            return wanted and count() < 1
+                return count() <= 1
+            return wanted and not count()
 
         return Section(json.loads(_native.collect(json.dumps(spec), tell)))
 

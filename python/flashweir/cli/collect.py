@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from flashweir.result import Section
 
+_KIB = 1024
+
 
 def collect(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help="A drive or a partition, such as /dev/nvme0n1.")],
@@ -124,6 +126,6 @@ def _print(summary: "Section", console: "Console") -> None:
 def _size(count: int) -> str:
     """Bytes in the largest unit that leaves a number of one or more."""
     value, units = float(count), ["bytes", "KiB", "MiB", "GiB", "TiB"]
-    while value >= 1024 and len(units) > 1:
-        value, units = value / 1024, units[1:]
+    while value >= _KIB and len(units) > 1:
+        value, units = value / _KIB, units[1:]
     return f"{count:,} bytes" if units[0] == "bytes" else f"{value:,.1f} {units[0]}"
