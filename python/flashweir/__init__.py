@@ -4,6 +4,7 @@
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
 `reproduce` holds measured values against what papers print; `bench` grades drives, real and simulated;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
+`collect` makes a trace of what a running system asks of a drive;
 `characterize` says what a workload is like; `trace_info`, `trace_convert` and `trace_generate` work on traces;
 `presets` and `schema` say what a drive can be. The command `flashweir` does the same.
 """
@@ -19,6 +20,7 @@ from flashweir.result import Result, Section
 if TYPE_CHECKING:
     from flashweir.benchmark import bench
     from flashweir.character import characterize
+    from flashweir.collecting import collect
     from flashweir.policies import compare, judge
     from flashweir.reproduction import reproduce
     from flashweir.sweeps import read_sweep, sweep
@@ -34,6 +36,7 @@ __all__ = [
     "__version__",
     "bench",
     "characterize",
+    "collect",
     "compare",
     "judge",
     "presets",
@@ -61,6 +64,10 @@ def __getattr__(name: str) -> object:
         from flashweir import character
 
         return character.characterize
+    if name == "collect":
+        from flashweir import collecting
+
+        return collecting.collect
     if name in ("compare", "judge"):
         from flashweir import policies
 

@@ -5,6 +5,7 @@
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 pub mod bench;
+pub mod collect;
 mod error;
 mod open;
 pub mod precondition;

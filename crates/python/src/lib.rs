@@ -9,6 +9,7 @@
 mod replay;
 mod bench;
 mod characterize;
+mod collect;
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -285,5 +286,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     replay::register(module)?;
     bench::register(module)?;
     characterize::register(module)?;
+    collect::register(module)?;
     Ok(())
 }

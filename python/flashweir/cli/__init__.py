@@ -13,6 +13,7 @@ import typer
 from flashweir import _native
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
 from flashweir.cli.bench import bench
+from flashweir.cli.collect import collect
 from flashweir.cli.common import Stopped
 from flashweir.cli.compare import compare
 from flashweir.cli.drives import presets, schema
@@ -34,7 +35,8 @@ app = typer.Typer(
     help="Simulates multichannel SSDs under real block traces.",
 )
 app.add_typer(trace_app, name="trace")
-for command in (simulate, sweep, compare, bench, report, reproduce, replay, presets, schema, train_allocator):
+COMMANDS = (simulate, sweep, compare, bench, report, reproduce, collect, replay, presets, schema, train_allocator)
+for command in COMMANDS:
     app.command()(command)
 
 
