@@ -3,6 +3,7 @@
 `simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
 `reproduce` holds measured values against what papers print;
+`diagnose` reads from a log of requests what is wrong with a drive;
 `trace_info`, `trace_convert` and `trace_generate` work on traces; `presets` and `schema` say what a drive can be. The
 command `flashweir` does the same.
 """
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
+from flashweir.diagnosis import diagnose
 from flashweir.parts import LatencyParts
 from flashweir.result import Result, Section
 
@@ -29,6 +31,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "compare",
+    "diagnose",
     "judge",
     "presets",
     "read_sweep",

@@ -10,6 +10,7 @@ __all__ = [
     "Traces",
     "__build__",
     "__version__",
+    "diagnose",
     "plan",
     "presets",
     "refusals",
@@ -57,3 +58,4 @@ def trace_convert(
 def trace_generate(
     spec: str, output: str | os.PathLike[str], options_json: str = "{}", progress: _Progress | None = None
 ) -> str: ...
+def diagnose(path: str | os.PathLike[str], options_json: str = "{}", progress: _Progress | None = None) -> str: ...

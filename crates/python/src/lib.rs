@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over as values")]
 
+mod diagnose;
+
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -278,5 +280,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
+    diagnose::register(module)?;
     Ok(())
 }

@@ -5,6 +5,7 @@
 mod activity;
 mod allocator;
 mod alone;
+mod diagnose;
 mod error;
 mod mix;
 mod plan;
@@ -24,6 +25,7 @@ mod watch;
 mod workload;
 
 pub use allocator::Decide;
+pub use diagnose::diagnose;
 pub use error::{Error, ErrorKind};
 pub use plan::plan;
 pub use progress::{Phase, Progress};

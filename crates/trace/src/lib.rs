@@ -3,6 +3,7 @@
 //! [`Request`] is the one currency of the house. Nothing here knows about drives, wall clocks or threads.
 #![forbid(unsafe_code)]
 
+pub mod diagnose;
 mod error;
 pub mod format;
 pub mod generate;

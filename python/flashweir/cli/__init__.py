@@ -14,6 +14,7 @@ from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError, TraceError
 from flashweir.cli.common import Stopped
 from flashweir.cli.compare import compare
+from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
 from flashweir.cli.report import report
 from flashweir.cli.reproduce import reproduce
@@ -32,7 +33,7 @@ app = typer.Typer(
     help="Simulates multichannel SSDs under real block traces.",
 )
 app.add_typer(trace_app, name="trace")
-for command in (simulate, sweep, compare, report, reproduce, presets, schema, train_allocator):
+for command in (simulate, sweep, compare, report, reproduce, diagnose, presets, schema, train_allocator):
     app.command()(command)
 
 
