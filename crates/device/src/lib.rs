@@ -5,7 +5,12 @@
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 mod error;
+mod open;
+pub mod real;
+pub mod safety;
+pub mod simulated;
 mod target;
 
 pub use error::{Error, ErrorKind};
-pub use target::{Target, Timing};
+pub use open::{OpenOptions, SIMULATED, Stop, open};
+pub use target::{Activity, LATE_NS, Target, Timing};

@@ -433,6 +433,10 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
         self.place_waiting(|_| true)
     }
 
+    fn proceed(&mut self) -> Result<bool, RunError> {
+        self.advance()
+    }
+
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }

@@ -21,6 +21,7 @@ mod fiu;
 mod hfplayer;
 mod info;
 mod input;
+pub mod journal;
 mod kind;
 mod line;
 mod msr;
