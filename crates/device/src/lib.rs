@@ -6,6 +6,7 @@
 
 mod error;
 mod open;
+pub mod probe;
 pub mod real;
 pub mod safety;
 pub mod simulated;

@@ -89,7 +89,7 @@ class Heat(Chart):
 
 @dataclass(frozen=True)
 class Cloud(Chart):
-    """Points in three dimensions, coloured by their third; `x`, `y` and `z` are axes, `points` their values in that order.
+    """Points in three dimensions, coloured by their third; `x`, `y`, `z` are axes, `points` values in that order.
 
     `weights` says how many things each point stands for, by the name `of`. Where the scale of `z` is "log", what is not
     above zero lies on the floor.

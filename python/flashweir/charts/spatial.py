@@ -1,4 +1,4 @@
-"""Points in three dimensions as a picture: matplotlib's axes with depth, under the same title and note as other figures."""
+"""Points in three dimensions as a picture: axes with depth, under the same title and note as other figures."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ _HEIGHT, _LINE = 0.78, 1.25
 
 def lay_out(chart: Cloud, width_in: float, height_in: float | None, dpi: float) -> "Figure":
     """The figure, from where a reader sees all three axes; heights on a log axis have their powers of ten as marks."""
-    from mpl_toolkits.mplot3d import Axes3D
+    from mpl_toolkits.mplot3d import Axes3D  # type: ignore[import-untyped]
 
     sheet = Sheet(chart, width_in, dpi)
     sheet.axes.remove()

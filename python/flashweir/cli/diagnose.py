@@ -32,7 +32,7 @@ def diagnose(
     found = watched(run).to_dict()
     if not found["writes"]:
         raise TraceError(
-            f"{log}: no write in it has a response time: expected a log of requests, or a trace whose format has ends of requests"
+            f"{log}: no write in it has a response time: expected a log of requests, or a trace with completion times"
         )
     if html is not None:
         from flashweir.diagnosis import report

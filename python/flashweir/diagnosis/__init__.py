@@ -1,6 +1,7 @@
 """What a log of requests says of its drive: `diagnose`, its report, and the drives that its detectors are learned from.
 
-`drives` draws simulated drives with known faults, `bench` runs them, `training` makes the detectors, `measure` says how good they are.
+`drives` draws simulated drives with known faults, `bench` runs them, `training` makes the detectors, `measure` says how
+good they are.
 """
 
 import json
@@ -22,8 +23,8 @@ def diagnose(
     """Says which symptoms of bad management a log of requests shows: where, when and how strongly.
 
     The log is one that `flashweir simulate --requests` wrote, or a trace of any format that has response times. Only
-    what it says is looked at, nothing of the drive itself. It should hold the writes of a drive that was empty before, made
-    one after the other without pauses; docs/concepts/diagnosis.md says what else works, and how well.
+    what it says is looked at, nothing of the drive itself. It should hold the writes of a drive that was empty before,
+    made one after the other without pauses; docs/concepts/diagnosis.md says what else works, and how well.
 
     Args:
         log: a file.

@@ -1,7 +1,8 @@
 """Runs drives with and without their faults, and notes what each fault costs and what the log of the drive shows.
 
 A drive is *ill* with a symptom if its fault costs at least 20% of the throughput, or makes the 99th percentile of the
-response times at least 20% longer, against its twin: the same drive and workload with that fault, and nothing else, taken away.
+response times at least 20% longer, against its twin: the same drive and workload with that fault, and nothing else,
+taken away.
 """
 
 import json
@@ -96,7 +97,7 @@ def _cost(ill: "pl.DataFrame", well: "pl.DataFrame") -> tuple[float, float]:
 
 
 def _noisy(log: "pl.DataFrame", drive: Drive) -> "pl.DataFrame":
-    """The log as a real device's jitter would have left it: every response longer by a drawn one, and some per cent longer or shorter.
+    """The log as a real device's jitter would have left it: every response longer by a drawn one, and scaled a bit.
 
     With one request under way at a time each then starts later by what those before it took longer.
     """

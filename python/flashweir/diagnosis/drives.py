@@ -1,8 +1,8 @@
-"""Simulated drives of which it is known what is wrong with them: what diagnosis learns from, and what it is measured on.
+"""Simulated drives of which it is known what is wrong with them: diagnosis learns from some and is measured on others.
 
-A *healthy* drive maps pages, has spare space, collects the emptiest block and absorbs bursts in a buffer. A *fault* changes the
-settings of one of the three, and nothing else. Drives to learn from have hardware drawn from ranges; drives to measure on
-have the hardware of presets, other seeds and other shapes, none of which learning ever sees.
+A *healthy* drive maps pages, has spare space, collects the emptiest block and absorbs bursts in a buffer. A *fault*
+changes the settings of one of the three, and nothing else. Drives to learn from have hardware drawn from ranges; drives
+to measure on have the hardware of presets, other seeds and other shapes, none of which learning ever sees.
 """
 
 import random
@@ -134,7 +134,9 @@ def _workload(dice: random.Random, kind: str, capacity: int) -> str:
     if kind == "sequential":
         return f"sequential:span={span},size={sizes},count={count}"
     if kind == "hotcold":
-        hot = dice.choice(["hot_share=0.05,hot_writes=0.95", "hot_share=0.2,hot_writes=0.8", "hot_share=0.02,hot_writes=0.7"])
+        hot = dice.choice(
+            ["hot_share=0.05,hot_writes=0.95", "hot_share=0.2,hot_writes=0.8", "hot_share=0.02,hot_writes=0.7"]
+        )
         return f"hotcold:{common},{hot},layout={dice.choice(['together', 'scattered'])}"
     if kind == "zipf":
         return f"zipf:{common},theta={dice.choice([0.8, 1.0, 1.2])},layout={dice.choice(['together', 'scattered'])}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from flashweir.charts.model import Axis, Cloud, Heat
 from flashweir.report import page
-from flashweir.report.model import Facts, Figure, Section, Table, Text
+from flashweir.report.model import Facts, Figure, Section, Text
 
 GIB, MIB, KIB = 1 << 30, 1 << 20, 1 << 10
 NAMES = {"mapping": "address mapping", "collection": "garbage collection", "buffer": "write buffer"}
@@ -34,8 +34,8 @@ def cloud(diagnosis: Mapping[str, Any]) -> Cloud:
         list(points),
         picture["writes"],
         "writes here",
-        note="Each point is the slowest for its length of the writes near it. A healthy drive is flat, with few points that "
-        "stand out.",
+        note="Each point is the slowest for its length of the writes near it. A healthy drive is flat, with few points "
+        "that stand out.",
     )
 
 
@@ -68,7 +68,9 @@ def above(diagnosis: Mapping[str, Any]) -> Heat | None:
 
 def sections(diagnosis: Mapping[str, Any]) -> list[Section]:
     """What the report says."""
-    found = [Section("Verdict", [Text(diagnosis["sentence"], alert=diagnosis["verdict"] == "ill"), *_symptoms(diagnosis)])]
+    found = [
+        Section("Verdict", [Text(diagnosis["sentence"], alert=diagnosis["verdict"] == "ill"), *_symptoms(diagnosis)])
+    ]
     if diagnosis["picture"]["request"]:
         seen = above(diagnosis)
         figures = [Figure(cloud(diagnosis)), *([Figure(seen)] if seen else [])]
@@ -111,16 +113,15 @@ def amount(number: float) -> str:
     return f"{number:.0f} B"
 
 
-def _symptoms(diagnosis: Mapping[str, Any]) -> Sequence[Text | Table]:
+def _symptoms(diagnosis: Mapping[str, Any]) -> Sequence[Facts]:
     if not diagnosis["symptoms"]:
         return []
-    rows = []
+    found = []
     for finding in diagnosis["symptoms"]:
         shown = "bad" if finding["shown"] else "good"
-        where = evidence(finding) if finding["shown"] else ("-", "-", "-")
-        rows.append([NAMES[finding["symptom"]], shown, round(finding["probability"], 3), *where, finding["sentence"]])
-    names = ["part of the drive", "verdict", "probability of being bad", "where", "when", "how strongly", "what it means"]
-    return [Table("Symptoms", names, rows, fits=True)]
+        said = [f"{shown} (probability of being bad {finding['probability']:.2f})", finding["sentence"]]
+        found.append((NAMES[finding["symptom"]], [*said, *(evidence(finding) if finding["shown"] else ())]))
+    return [Facts(found)]
 
 
 def _unit(addresses: Sequence[int]) -> tuple[int, str]:

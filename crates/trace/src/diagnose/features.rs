@@ -3,6 +3,7 @@
 
 use super::log::{Log, Write};
 use super::measure::{autocorrelation, evenness, log_ratio, mean, quantile, ratio, sorted, variation};
+use super::reference::copies_per_page;
 use super::usual::{Usual, run_costs};
 
 /// Regions in which written addresses are counted, bytes: about what one collection or merge is about.
@@ -10,6 +11,8 @@ const REGION_BYTES: u64 = 512 * 1024;
 
 /// What takes less needs no flash: a transfer into memory, with the jitter of a host, ns.
 const AT_ONCE_NS: f64 = 100_000.0;
+/// Bytes at the beginning of a log, KiB.
+const FIRST_KIB: [u64; 6] = [32, 64, 128, 256, 512, 1024];
 /// Slices of what was written, in multiples of the addresses.
 const FILLED: [f64; 10] = [0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.2, 1.5, 2.0, 3.0];
 /// The slice before which the addresses were not written once.
@@ -36,6 +39,7 @@ impl Features {
         features.swings(log);
         features.stalls(log, usual, middle);
         features.physics(log, middle);
+        features.absorbing(log, middle);
         features
     }
 
@@ -305,9 +309,32 @@ impl Features {
         self.filling(log, quantum);
     }
 
+    /// What the first bytes cost: a buffer that is idle takes them in at once, and how many tells its size.
+    fn absorbing(&mut self, log: &Log, middle: f64) {
+        let mut slices = [(0.0, 0.0); FIRST_KIB.len()];
+        let mut before = 0;
+        for write in &log.writes {
+            for (slice, kib) in slices.iter_mut().zip(FIRST_KIB) {
+                if before < kib << 10 {
+                    *slice = (slice.0 + write.cost_ns as f64, slice.1 + 1.0);
+                }
+            }
+            before += write.bytes.min(1 << 40);
+            if before >= FIRST_KIB[FIRST_KIB.len() - 1] << 10 {
+                break;
+            }
+        }
+        for ((cost, count), kib) in slices.into_iter().zip(FIRST_KIB) {
+            self.add(format!("first_{kib}k_cost"), log_ratio(ratio(cost, count), middle));
+            self.add(format!("first_{kib}k_us"), log_ratio(ratio(cost, count), 1e3));
+        }
+    }
+
     /// Cost of a byte while more and more is written, in multiples of the range of addresses, which the drive holds at least. Until that
     /// much was written an empty drive needs no collection, whatever comes later; a map that runs out of log space slows down long before.
     fn filling(&mut self, log: &Log, quantum: f64) {
+        let copies = copies_per_page(log).unwrap_or(0.0);
+        self.add("reference_copies", copies);
         let low = log.writes.iter().map(|write| write.lba).min().unwrap_or(0);
         let high = log
             .writes

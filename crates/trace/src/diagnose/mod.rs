@@ -1,4 +1,4 @@
-//! What a request log says of a drive: which symptoms it shows (yang2009, section 4.3), where, when and how strongly.
+//! What a request log says of a drive: which symptoms it shows (Yang 2009, section 4.3), where, when and how strongly.
 //!
 //! Pure: records in, a diagnosis out. Only writes are looked at, since they are what management is for; reads, discards and
 //! flushes only matter for what time was spent on them. Nothing here knows how drives are simulated.
@@ -9,6 +9,7 @@ mod log;
 mod measure;
 mod model;
 mod picture;
+mod reference;
 #[cfg(test)]
 mod tests;
 mod usual;
@@ -67,7 +68,7 @@ pub struct Diagnosis {
     pub distinct_bytes: u64,
     /// Mean number of requests under way.
     pub depth: f64,
-    /// What a byte usually takes on this drive, ns; the quicker quarter of runs of 64 writes takes less.
+    /// What a byte usually takes on this drive, ns: of runs of 64 writes one in twenty takes less.
     pub usual_pbr_ns_per_byte: f64,
     /// What it takes over all.
     pub mean_pbr_ns_per_byte: f64,

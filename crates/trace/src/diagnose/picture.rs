@@ -1,4 +1,4 @@
-//! The picture of yang2009 (figure 6): request number x address x PBR. A bounded number of cells, of each of which the write with the
+//! The picture of Yang (2009, figure 6): request number x address x PBR. A bounded number of cells, of each of which the write with the
 //! largest PBR is kept, so that no anomaly is lost however long the log is.
 
 use serde::Serialize;

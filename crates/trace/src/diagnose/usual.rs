@@ -1,4 +1,4 @@
-//! What a write usually costs on this drive, and which writes cost much more: the anomalies, as yang2009 (section 4.2) calls them.
+//! What a write usually costs on this drive, and which writes cost much more: the anomalies, as Yang (2009, section 4.2) calls them.
 //!
 //! Usual is measured over runs of consecutive writes and not over single ones, because a drive with a buffer takes most
 //! writes in no time and pays for them in a few.
@@ -8,8 +8,9 @@ use super::measure::{quantile, ratio, sorted};
 
 /// Writes of a run: longer than the burst that fills a queue, much shorter than the log.
 const RUN: usize = 64;
-/// Of the runs, the share that is quicker than what counts as usual: a drive that stalls most of the time still shows what it can do.
-const QUIET: f64 = 0.25;
+/// Of the runs, the share that is quicker than what counts as usual. Few, because a drive may stall most of the time, but more than
+/// those in which an empty buffer fills.
+const QUIET: f64 = 0.05;
 /// How many times the usual cost of its length makes a write an anomaly. Programming one flash page while a buffer drains at the speed
 /// of many dies costs up to the number of dies, 8 to 16 on drives of the time; management costs hundreds.
 pub(super) const ANOMALY: f64 = 16.0;

@@ -22,14 +22,19 @@ def cloud(chart: Cloud) -> Json:
         "y": [number(point[1]) for point in chart.points],
         "z": [number(value) for value in heights],
         "customdata": [[number(point[2]), weight] for point, weight in zip(chart.points, chart.weights, strict=True)],
-        "marker": {"size": _POINT, "color": [number(value, 4) for value in coloured], "colorscale": "Viridis", "opacity": 0.85},
+        "marker": {
+            "size": _POINT,
+            "color": [number(value, 4) for value in coloured],
+            "colorscale": "Viridis",
+            "opacity": 0.85,
+        },
         "hovertemplate": (
             f"{text(chart.x.label)}: %{{x:,}}<br>{text(chart.y.label)}: %{{y:{NUMBER}}}<br>"
             f"{text(chart.z.label)}: <b>%{{customdata[0]:{NUMBER}}}</b><br>"
             f"the largest of %{{customdata[1]:,}} {text(chart.of)}<extra></extra>"
         ),
     }
-    scene = {name: _axis(axis) for name, axis in (("xaxis", chart.x), ("yaxis", chart.y), ("zaxis", chart.z))}
+    scene: Json = {name: _axis(axis) for name, axis in (("xaxis", chart.x), ("yaxis", chart.y), ("zaxis", chart.z))}
     scene["camera"] = {"eye": {"x": -1.45, "y": -1.5, "z": 0.75}, "center": {"x": 0, "y": 0, "z": -0.18}}
     scene["aspectratio"] = {"x": 1.35, "y": 1.0, "z": 0.8}
     scene["dragmode"] = "turntable"
@@ -37,4 +42,5 @@ def cloud(chart: Cloud) -> Json:
 
 
 def _axis(axis: Axis) -> Json:
-    return {"title": {"text": text(axis.label)}, "type": "log" if axis.scale == "log" else "linear"}
+    label: Json = {"title": {"text": text(axis.label)}}
+    return {**label, "type": "log", "dtick": 1} if axis.scale == "log" else {**label, "type": "linear"}
