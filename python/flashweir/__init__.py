@@ -5,6 +5,7 @@
 `reproduce` holds measured values against what papers print; `bench` grades drives, real and simulated;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `collect` makes a trace of what a running system asks of a drive;
+`diagnose` reads from a log of requests what is wrong with a drive;
 `characterize` says what a workload is like; `trace_info`, `trace_convert` and `trace_generate` work on traces;
 `presets` and `schema` say what a drive can be. The command `flashweir` does the same.
 """
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
+from flashweir.diagnosis import diagnose
 from flashweir.parts import LatencyParts
 from flashweir.replaying import recover_log, replay
 from flashweir.result import Result, Section
@@ -38,6 +40,7 @@ __all__ = [
     "characterize",
     "collect",
     "compare",
+    "diagnose",
     "judge",
     "presets",
     "read_sweep",

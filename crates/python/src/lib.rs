@@ -6,10 +6,11 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over as values")]
 
-mod replay;
 mod bench;
 mod characterize;
 mod collect;
+mod diagnose;
+mod replay;
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -287,5 +288,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     bench::register(module)?;
     characterize::register(module)?;
     collect::register(module)?;
+    diagnose::register(module)?;
     Ok(())
 }

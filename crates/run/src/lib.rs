@@ -6,6 +6,7 @@ mod activity;
 mod allocator;
 mod alone;
 mod characterize;
+mod diagnose;
 mod error;
 mod mix;
 mod plan;
@@ -26,6 +27,7 @@ mod workload;
 
 pub use allocator::Decide;
 pub use characterize::{CharacterizeSpec, characterize};
+pub use diagnose::diagnose;
 pub use error::{Error, ErrorKind};
 pub use plan::plan;
 pub use progress::{Phase, Progress};

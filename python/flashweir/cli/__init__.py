@@ -16,6 +16,7 @@ from flashweir.cli.bench import bench
 from flashweir.cli.collect import collect
 from flashweir.cli.common import Stopped
 from flashweir.cli.compare import compare
+from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
 from flashweir.cli.replay import replay
 from flashweir.cli.report import report
@@ -35,7 +36,20 @@ app = typer.Typer(
     help="Simulates multichannel SSDs under real block traces.",
 )
 app.add_typer(trace_app, name="trace")
-COMMANDS = (simulate, sweep, compare, bench, report, reproduce, collect, replay, presets, schema, train_allocator)
+COMMANDS = (
+    simulate,
+    sweep,
+    compare,
+    bench,
+    report,
+    reproduce,
+    collect,
+    replay,
+    diagnose,
+    presets,
+    schema,
+    train_allocator,
+)
 for command in COMMANDS:
     app.command()(command)
 
