@@ -4,9 +4,12 @@
 //! whether the drive is real. Nothing here ever writes to a drive that its owner did not name.
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
+pub mod bench;
+pub mod collect;
 mod error;
 mod open;
 pub mod precondition;
+pub mod probe;
 pub mod real;
 pub mod replay;
 pub mod safety;

@@ -5,6 +5,8 @@
 mod activity;
 mod allocator;
 mod alone;
+mod characterize;
+mod diagnose;
 mod error;
 mod mix;
 mod plan;
@@ -24,6 +26,8 @@ mod watch;
 mod workload;
 
 pub use allocator::Decide;
+pub use characterize::{CharacterizeSpec, characterize};
+pub use diagnose::diagnose;
 pub use error::{Error, ErrorKind};
 pub use plan::plan;
 pub use progress::{Phase, Progress};

@@ -12,8 +12,11 @@ import typer
 
 from flashweir import _native
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
+from flashweir.cli.bench import bench
+from flashweir.cli.collect import collect
 from flashweir.cli.common import Stopped
 from flashweir.cli.compare import compare
+from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
 from flashweir.cli.replay import replay
 from flashweir.cli.report import report
@@ -33,7 +36,21 @@ app = typer.Typer(
     help="Simulates multichannel SSDs under real block traces.",
 )
 app.add_typer(trace_app, name="trace")
-for command in (simulate, sweep, compare, report, reproduce, replay, presets, schema, train_allocator):
+COMMANDS = (
+    simulate,
+    sweep,
+    compare,
+    bench,
+    report,
+    reproduce,
+    collect,
+    replay,
+    diagnose,
+    presets,
+    schema,
+    train_allocator,
+)
+for command in COMMANDS:
     app.command()(command)
 
 
