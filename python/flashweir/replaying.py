@@ -5,7 +5,7 @@ import os
 from typing import Any, Literal
 
 from flashweir import _native
-from flashweir.api import Progress, dumped, parsed
+from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
@@ -97,7 +97,7 @@ def replay(
         "columns": columns,
         "skip_bad": skip_bad,
     }
-    return Section(json.loads(_native.replay(dumped(spec), parsed(progress))))
+    return Section(json.loads(_native.replay(as_json(spec), as_native_progress(progress))))
 
 
 def recover_log(log: AnyPath) -> Section:
