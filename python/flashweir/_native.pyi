@@ -18,6 +18,8 @@ __all__ = [
     "plan",
     "presets",
     "refusals",
+    "replay",
+    "replay_recover",
     "schema",
     "simulate",
     "trace_convert",
