@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// The nearest integer to a number that is not negative; beyond the range, its end.
 #[expect(clippy::cast_sign_loss, reason = "callers have checked that it is not negative; a cast saturates")]
-pub(crate) fn round_to_u64(number: f64) -> u64 {
+pub fn round_to_u64(number: f64) -> u64 {
     number.round() as u64
 }
 

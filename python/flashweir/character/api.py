@@ -4,7 +4,7 @@ import json
 import os
 
 from flashweir import _native
-from flashweir.api import Progress, dumped, parsed
+from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
@@ -73,4 +73,4 @@ def characterize(
         "skip_bad": skip_bad,
         "seed": seed,
     }
-    return Section(json.loads(_native.characterize(dumped(spec), parsed(progress))))
+    return Section(json.loads(_native.characterize(as_json(spec), as_native_progress(progress))))

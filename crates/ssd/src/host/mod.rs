@@ -36,6 +36,13 @@ pub enum HostMode {
     Open(open::Config),
 }
 
+impl HostMode {
+    /// Every request at its own time, however many are under way.
+    pub fn unlimited() -> Self {
+        Self::Open(open::Config::default())
+    }
+}
+
 /// When requests reach the drive, and whose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostConfig {

@@ -7,6 +7,7 @@
 
 mod buffered;
 mod host;
+mod overtaken;
 mod unbound;
 
 use std::collections::VecDeque;
@@ -97,7 +98,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             writes_under_way: 0,
             queue_depth: config.host.most_under_way(),
             waiting: Waiting::new(&config.host),
-            unbound: Unbound::new(config.tenants.turns),
+            unbound: Unbound::new(config.tenants.turns, config.tenants.most_slowed_ppm()),
             buffer: (pages > 0)
                 .then(|| WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), queues)),
             ack: config.buffer.ack,
@@ -431,6 +432,10 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
     fn resume(&mut self) -> Result<(), RunError> {
         // Those that now go by their address need no idle die.
         self.place_waiting(|_| true)
+    }
+
+    fn proceed(&mut self) -> Result<bool, RunError> {
+        self.advance()
     }
 
     fn ledger_mut(&mut self) -> &mut Ledger {

@@ -375,6 +375,10 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
         Ok(self.now_ns)
     }
 
+    fn proceed(&mut self) -> Result<bool, RunError> {
+        self.advance()
+    }
+
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }

@@ -78,6 +78,8 @@ trait Drive: Send {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
     fn finish(&mut self) -> Result<(), RunError>;
     fn enter(&mut self, request: &Request) -> Result<u64, RunError>;
+    /// Lets the next thing happen. False if there was nothing.
+    fn proceed(&mut self) -> Result<bool, RunError>;
     fn ledger_mut(&mut self) -> &mut Ledger;
     fn keep_parts(&mut self);
     fn times(&self) -> Times;
@@ -199,6 +201,13 @@ impl Simulation {
     /// Lets everything happen that comes before `next` can enter, which is to be served after that. Returns when it enters, ns.
     pub fn enter(&mut self, next: &Request) -> Result<u64, RunError> {
         self.drive.enter(next)
+    }
+
+    /// Lets the next thing happen without a new request: with open arrivals, a caller that wants to know when requests end calls
+    /// this until [`Simulation::take_completions`] has one. The run does not end by it, and what waits in the write buffer stays
+    /// there. False if nothing was left to happen by itself, as always where times are worked out at once.
+    pub fn proceed(&mut self) -> Result<bool, RunError> {
+        self.drive.proceed()
     }
 
     /// Times of dies and buses so far: of all commands made yet on the busy-until path, of what has run yet on events.

@@ -278,6 +278,10 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
         Ok(self.ledger.arrival_ns(request)?.unwrap_or_else(|| self.window.entry_ns()))
     }
 
+    fn proceed(&mut self) -> Result<bool, RunError> {
+        Ok(false)
+    }
+
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }

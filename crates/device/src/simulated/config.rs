@@ -1,0 +1,57 @@
+//! The configuration of a simulated target, from its name.
+
+use flashweir_run::RunSpec;
+use flashweir_ssd::config::Engine;
+use flashweir_ssd::{Config, HostConfig, HostMode};
+use serde_json::Value;
+
+use crate::Error;
+use crate::open::SIMULATED;
+
+/// `sim:PRESET[,KEY=VALUE...]`, `sim:FILE[,KEY=VALUE...]`; without a name before the settings, over the default drive.
+pub(super) fn parse(name: &str) -> Result<Config, Error> {
+    let text = name.strip_prefix(SIMULATED).unwrap_or(name);
+    let mut run = RunSpec::default();
+    let mut last: Option<(String, String)> = None;
+    for (at, part) in text.split(',').enumerate() {
+        match (part.split_once('='), &mut last) {
+            (None, None) if at == 0 => run.device = (!part.is_empty()).then(|| part.to_owned()),
+            // A comma within a value, as in a list.
+            (None, Some((_, value))) => *value = format!("{value},{part}"),
+            (None, None) => return Err(misspelt(name, part)),
+            (Some((key, value)), _) => {
+                let before = last.replace((key.trim().to_owned(), value.to_owned()));
+                run.overrides.extend(before.map(|(key, value)| (key, Value::String(value))));
+            }
+        }
+    }
+    run.overrides.extend(last.map(|(key, value)| (key, Value::String(value))));
+    if let Some(key) = run.overrides.keys().find(|key| key.starts_with("host.")) {
+        let expected = "a target's host is whoever replays to it; expected a setting of the drive, and --depth or --timing for the host";
+        return Err(Error::Setting { what: format!("{name}: `{key}`"), expected: expected.into() });
+    }
+    Ok(run.config()?)
+}
+
+fn misspelt(name: &str, part: &str) -> Error {
+    let expected = "expected KEY=VALUE after the first comma, such as sim:tlc,capacity=1GiB".into();
+    Error::Setting { what: format!("{name}: {part:?}"), expected }
+}
+
+/// The drive with open arrivals, which the target makes itself.
+pub(super) fn with_own_host(mut config: Config) -> Result<Config, Error> {
+    config.host = HostConfig { mode: HostMode::unlimited(), ..HostConfig::default() };
+    // Busy-until times may be exact for the configuration's own host only: who asks for them gets the same times by events.
+    if config.engine == Engine::Timeline {
+        config.engine = Engine::Auto;
+    }
+    if config.tenants.holds_back() {
+        let expected =
+            "holds requests back until their window is complete; expected another allocator for a target";
+        return Err(Error::Setting {
+            what: "tenants.applies=same or tenants.channels=look-ahead".into(),
+            expected: expected.into(),
+        });
+    }
+    Ok(config)
+}
