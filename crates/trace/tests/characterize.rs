@@ -92,7 +92,8 @@ fn compare(requests: &[Request], gap: usize, small: u64) -> Character {
             Op::Trim | Op::Flush => {}
         }
     }
-    let found = characterized(requests, Settings { gap, small_bytes: small, ..Settings::default() });
+    let settings = Settings { gap, small_bytes: small, macroscopic: true, ..Settings::default() };
+    let found = characterized(requests, settings);
     reads.check(&found.reads);
     writes.check(&found.writes);
     let parts: u64 = found.segments.iter().map(|segment| segment.requests).sum();

@@ -71,18 +71,18 @@ fn at(curve: &[MissRatio], cache_bytes: u64) -> &MissRatio {
 #[test]
 fn a_sample_is_as_far_off_as_it_says() {
     let specs = [
-        "zipf:span=2GiB,size=4KiB,count=400000,theta=0.9,write=0.5",
-        "hotcold:span=1GiB,size=4KiB,count=400000,write=0.7",
-        "zipf:span=4GiB,size=16KiB,count=100000,theta=0.8,seed=5",
+        "zipf:span=1GiB,size=4KiB,count=100000,theta=0.9,write=0.5",
+        "hotcold:span=512MiB,size=4KiB,count=100000,write=0.7",
+        "zipf:span=1GiB,size=16KiB,count=30000,theta=0.8,seed=5",
     ];
     for spec in specs {
         let requests = generated(spec);
         let exact = detail(&requests, Sampling::Blocks(1 << 22)).reuse;
         assert!((exact.followed_share, exact.error) == (1.0, 0.0), "{spec}");
-        for sampling in [Sampling::Blocks(8192), Sampling::Rate(0.05)] {
+        for sampling in [Sampling::Blocks(4096), Sampling::Rate(0.05)] {
             let sampled = detail(&requests, sampling).reuse;
             assert!(
-                sampled.followed_share < 0.2 && sampled.error > 0.0 && sampled.error < 0.2,
+                sampled.followed_share < 0.3 && sampled.error > 0.0 && sampled.error < 0.2,
                 "{spec}: {}",
                 sampled.error
             );
@@ -110,13 +110,13 @@ fn samples_take_constant_memory() {
         characterizer.memory_bytes()
     };
     // Ranges still grow, by 100 bytes a distinct one at most; nothing else does.
-    let (small, large) = (grown(400_000), grown(800_000));
-    assert!(large < small + 400_000 * 100, "{small} bytes, then {large}");
+    let (small, large) = (grown(100_000), grown(200_000));
+    assert!(large < small + 100_000 * 100, "{small} bytes, then {large}");
 }
 
 #[test]
 fn working_sets_of_a_sample_are_near() {
-    let requests = generated("zipf:span=2GiB,size=4KiB,count=300000,rate=10000");
+    let requests = generated("zipf:span=1GiB,size=4KiB,count=100000,rate=10000");
     let exact = detail(&requests, Sampling::Blocks(1 << 22)).working_set;
     let sampled = detail(&requests, Sampling::Blocks(8192)).working_set;
     assert_eq!((exact.by, exact.bytes.len()), ("time", sampled.bytes.len()));
