@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
 
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use flashweir_trace::characterize::{Characterizer, Settings};
@@ -24,12 +25,22 @@ const WORKLOADS: [(&str, &str); 5] = [
     ("misaligned", "random:span=8GiB,size=4KiB,align=512,count=2000000"),
 ];
 
+/// Seconds that this thread has had a processor, where the system says so, else those on the clock: other work then only
+/// shows through the caches.
+fn seconds() -> f64 {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    let on_clock = || BEGUN.get_or_init(Instant::now).elapsed().as_secs_f64();
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanos = told.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
+    nanos.map_or_else(on_clock, |nanos| nanos as f64 / 1e9)
+}
+
 /// The fewest seconds that reading takes, with `settings` for characterizing, and how many requests there are.
 fn best(path: &Path, options: &Options, settings: Option<&Settings>) -> (f64, u64, usize) {
     let (mut fastest, mut count, mut memory) = (f64::INFINITY, 0, 0);
     let mut batch = Vec::with_capacity(1 << 13);
     for _ in 0..RUNS {
-        let start = Instant::now();
+        let start = seconds();
         let mut trace = Trace::open(path, options).expect("a good trace");
         let mut characterizer =
             settings.map(|settings| Characterizer::new(settings.clone()).expect("good settings"));
@@ -43,7 +54,7 @@ fn best(path: &Path, options: &Options, settings: Option<&Settings>) -> (f64, u6
         }
         memory = characterizer.as_ref().map_or(0, Characterizer::memory_bytes);
         let _ = characterizer.map(Characterizer::finish);
-        fastest = fastest.min(start.elapsed().as_secs_f64());
+        fastest = fastest.min(seconds() - start);
         count = trace.report().requests;
     }
     (fastest, count, memory)

@@ -92,7 +92,8 @@ fn compare(requests: &[Request], gap: usize, small: u64) -> Character {
             Op::Trim | Op::Flush => {}
         }
     }
-    let found = characterized(requests, Settings { gap, small_bytes: small, ..Settings::default() });
+    let settings = Settings { gap, small_bytes: small, macroscopic: true, ..Settings::default() };
+    let found = characterized(requests, settings);
     reads.check(&found.reads);
     writes.check(&found.writes);
     let parts: u64 = found.segments.iter().map(|segment| segment.requests).sum();
@@ -156,7 +157,12 @@ fn the_ends_of_the_address_space_are_addresses() {
         write(2, u64::MAX - u64::from(u32::MAX), u32::MAX),
         write(3, u64::MAX - 1, 1),
     ];
-    let found = characterized(&requests, Settings::default());
+    // All of it but one request of 2 TiB, whose blocks would be gone through one by one.
+    assert_eq!(
+        characterized(&[requests[0], requests[3], write(4, 0, 8)], Settings::default()).writes.requests,
+        3
+    );
+    let found = characterized(&requests, Settings { macroscopic: true, ..Settings::default() });
     assert_eq!(found.writes.footprint_bytes, 2 * u64::from(u32::MAX) * 512);
     assert_eq!(found.writes.covered_bytes, 9 * 512);
 }

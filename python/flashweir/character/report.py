@@ -64,7 +64,7 @@ def sections(character: Json, charts: Sequence[Chart]) -> list[Section]:
 def _short(character: Json) -> list[Block]:
     suite = character["suite"]
     name = suite["name"]
-    verdict = f"Suite {name}: it shows {_SUITES[name]}. " if name else ""
+    verdict = f"Suite {name}: what counts is {_SUITES[name]}. " if name else ""
     writes, reads = character["writes"], character["reads"]
     facts: list[tuple[str, str | Sequence[str]]] = [
         ("workload", str(character["workload"])),

@@ -12,6 +12,8 @@ from rich.table import Table
 _KIB = 1024
 # Three digits suffice below.
 _FOUR_DIGITS = 1000
+# Width of what stands beside the names of traces.
+_NUMBERS = 58
 # Smaller shares get a decimal.
 _SMALL = 0.1
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -79,7 +81,7 @@ def print_character(character: Mapping[str, Any], console: Console) -> None:
 def print_table(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
     """Prints a line a trace; those that could not be read come last, with the reason."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("trace", overflow="ellipsis", no_wrap=True, min_width=24)
+    table.add_column("trace", overflow="ellipsis", no_wrap=True, max_width=max(16, console.width - _NUMBERS))
     for name in ("requests", "written", "seq.", "rewr.", "align."):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("suite")

@@ -256,7 +256,7 @@ def _heat(chart: Heat, sheet: Sheet) -> Body:
     )
     axes.set_facecolor("#F2F2F2")
     if len(there) < columns * rows:
-        body.key = ["Empty cells: no run."]
+        body.key = [f"Empty cells: {chart.empty}."]
     body.bar, body.bar_label, body.bar_ticks = mesh, chart.unit, ticks(low, high, log=log)
     if columns * rows <= _MOST_CELL_TEXTS:
         body.after.append(lambda: _cell_texts(sheet, values, mesh))

@@ -333,7 +333,8 @@ def _heat(
         line = values[row // up]
         line[column // across] = (line[column // across] or 0) + count
     unique: Callable[[Sequence[str]], list[str]] = _distinct
-    return Heat(name, title, x, y, unique(kept_columns), unique(kept_rows), values, unit, note=note)
+    labels = unique(kept_columns), unique(kept_rows)
+    return Heat(name, title, x, y, *labels, values, unit, "none", note=note)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -77,7 +77,10 @@ class Bars(Chart):
 
 @dataclass(frozen=True)
 class Heat(Chart):
-    """A matrix of values over two axes: `values[row of y][column of x]`, None where there is none."""
+    """A matrix of values over two axes: `values[row of y][column of x]`.
+
+    A value is None where there is none: `empty` says of what.
+    """
 
     x: Axis
     y: Axis
@@ -85,6 +88,7 @@ class Heat(Chart):
     rows: Sequence[str]
     values: Sequence[Sequence[float | None]]
     unit: str
+    empty: str = "no run"
 
 
 @dataclass(frozen=True)
