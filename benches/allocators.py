@@ -42,6 +42,8 @@ CASES: dict[str, tuple[dict[str, Any], Allocator | None]] = {
     "shared": ({"tenants.channels": "shared"}, None),
     "isolated": ({"tenants.channels": "isolated"}, None),
     "ssdkeeper": ({"tenants.channels": "ssdkeeper"}, None),
+    "learned": ({"tenants.channels": "learned"}, None),
+    "learned, windows of 500": ({"tenants.channels": "learned", "tenants.window_requests": 500}, None),
     "Python, all channels": ({}, everything),
     "Python, all channels, windows of 500": ({"tenants.window_requests": 500}, everything),
     "Python, by writes": ({}, by_writes),

@@ -3,6 +3,9 @@
 `simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
 `reproduce` holds measured values against what papers print; `bench` grades drives, real and simulated;
+`replay` runs a trace on a real drive or a simulated one, and times every request;
+`collect` makes a trace of what a running system asks of a drive;
+`diagnose` reads from a log of requests what is wrong with a drive;
 `characterize` says what a workload is like; `trace_info`, `trace_convert` and `trace_generate` work on traces;
 `presets` and `schema` say what a drive can be. The command `flashweir` does the same.
 """
@@ -11,12 +14,15 @@ from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
+from flashweir.diagnosis import diagnose
 from flashweir.parts import LatencyParts
+from flashweir.replaying import recover_log, replay
 from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
     from flashweir.benchmark import bench
     from flashweir.character import characterize
+    from flashweir.collecting import collect
     from flashweir.policies import compare, judge
     from flashweir.reproduction import reproduce
     from flashweir.sweeps import read_sweep, sweep
@@ -32,11 +38,15 @@ __all__ = [
     "__version__",
     "bench",
     "characterize",
+    "collect",
     "compare",
+    "diagnose",
     "judge",
     "presets",
     "read_sweep",
+    "recover_log",
     "refusals",
+    "replay",
     "reproduce",
     "schema",
     "simulate",
@@ -57,6 +67,10 @@ def __getattr__(name: str) -> object:
         from flashweir import character
 
         return character.characterize
+    if name == "collect":
+        from flashweir import collecting
+
+        return collecting.collect
     if name in ("compare", "judge"):
         from flashweir import policies
 

@@ -2,6 +2,7 @@
 
 use flashweir_ssd::quantity::round_to_u64;
 use flashweir_trace::{LogRecord, Request};
+use serde::Serialize;
 
 use crate::Error;
 
@@ -21,11 +22,28 @@ pub enum Timing {
     },
 }
 
+/// What a host's requests are late by at most to count as in time, ns.
+pub const LATE_NS: u64 = 100_000;
+
+/// What a target noticed besides the records, since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Activity {
+    /// Most requests that were under way at once.
+    pub most_under_way: u32,
+    /// Requests that were issued more than [`LATE_NS`] after they were due though the drive had room for them all that time: the host
+    /// was late.
+    pub late_by_host: u64,
+    /// Requests that were not made of whole blocks of the drive, and were widened to them (TRIMs: narrowed).
+    pub widened: u64,
+    /// Processor time of the thread that issues requests, ns; 0 on simulated drives.
+    pub cpu_ns: u64,
+}
+
 /// A drive that executes requests.
 ///
 /// The clock of a target starts when it is opened and never goes back: all times of its records are ns on it. What one call
 /// leaves on the drive the next one finds there. Addresses are the drive's own.
-pub trait Target {
+pub trait Target: Send {
     /// Its name, for messages and logs.
     fn name(&self) -> String;
 
@@ -49,6 +67,9 @@ pub trait Target {
 
     /// ns on its clock.
     fn now_ns(&self) -> u64;
+
+    /// What it noticed so far.
+    fn activity(&self) -> Activity;
 }
 
 /// When a request of the workload's time `time_ns` is due, ns on the clock of a target, if the call began at `start_ns`.

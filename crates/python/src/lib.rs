@@ -8,6 +8,9 @@
 
 mod bench;
 mod characterize;
+mod collect;
+mod diagnose;
+mod replay;
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -281,7 +284,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
+    replay::register(module)?;
     bench::register(module)?;
     characterize::register(module)?;
+    collect::register(module)?;
+    diagnose::register(module)?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use flashweir_trace::Source;
-use flashweir_trace::characterize::{Characterizer, Settings};
+use flashweir_trace::characterize::{Characterizer, Sampling, Settings};
 use flashweir_trace::format::Gauge;
 use flashweir_trace::quantity::parse_bytes;
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,12 @@ pub struct CharacterizeSpec {
     pub chunk: Option<Value>,
     /// Into how many parts the workload is cut.
     pub segments: Option<usize>,
+    /// Unit of space in which hot and cold data mix.
+    pub unit: Option<Value>,
+    /// How many blocks are followed for reuse distances, or above 0 and up to 1, which share of them.
+    pub sample: Option<f64>,
+    /// Whether only the macroscopic view is taken.
+    pub macroscopic: bool,
 }
 
 impl CharacterizeSpec {
@@ -54,8 +60,24 @@ impl CharacterizeSpec {
             align_bytes: bytes("align", self.align.as_ref(), default.align_bytes)?,
             chunk_bytes: bytes("chunk", self.chunk.as_ref(), default.chunk_bytes)?,
             segments: self.segments.unwrap_or(default.segments),
+            unit_bytes: bytes("unit", self.unit.as_ref(), default.unit_bytes)?,
+            sampling: self.sample.map_or(Ok(default.sampling), sampling)?,
+            macroscopic: self.macroscopic,
         })
     }
+}
+
+/// A share of the blocks, or a number of them.
+fn sampling(given: f64) -> Result<Sampling, Error> {
+    if given > 0.0 && given <= 1.0 {
+        return Ok(Sampling::Rate(given));
+    }
+    if (64.0..=f64::from(1u32 << 26)).contains(&given) && given.fract() == 0.0 {
+        #[expect(clippy::cast_sign_loss, reason = "it is between 64 and 2^26")]
+        return Ok(Sampling::Blocks(given as u32));
+    }
+    let expected = "expected a number of blocks from 64 to 67108864, or a share of them above 0 and up to 1";
+    Err(Error::setting(format!("sample = {given}"), expected))
 }
 
 /// A size as it was given, or the `default` where it was not.
@@ -101,9 +123,7 @@ pub fn characterize(
     while more {
         batch.clear();
         more = source.read(&mut batch, BATCH)?;
-        for request in &batch {
-            characterizer.observe(request);
-        }
+        characterizer.observe_all(&batch);
         tell(&mut reporter, &length, characterizer.requests())?;
     }
     drop(source);

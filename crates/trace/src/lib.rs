@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod characterize;
+pub mod diagnose;
 mod error;
 pub mod format;
 pub mod generate;

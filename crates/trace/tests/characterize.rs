@@ -79,9 +79,7 @@ impl Naive {
 
 fn characterized(requests: &[Request], settings: Settings) -> Character {
     let mut characterizer = Characterizer::new(settings).expect("good settings");
-    for request in requests {
-        characterizer.observe(request);
-    }
+    characterizer.observe_all(requests);
     characterizer.finish()
 }
 

@@ -4,7 +4,7 @@ import json
 import os
 
 from flashweir import _native
-from flashweir.api import Progress, dumped, parsed
+from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
@@ -17,6 +17,9 @@ def characterize(
     align: int | str = "4KiB",
     chunk: int | str = 9_728_000,
     segments: int = 10,
+    unit: int | str = "1MiB",
+    sample: float = 65536,
+    macroscopic: bool = False,
     format: str | None = None,
     columns: str | None = None,
     skip_bad: int = 0,
@@ -35,6 +38,10 @@ def characterize(
         align: what has to divide the start and the end of a request that is aligned.
         chunk: how far apart requests may be and still be near each other: a chunk of 9.28 MiB (Yang 2009, section 6.3).
         segments: into how many parts of equal time the workload is cut.
+        unit: unit of space in which hot and cold data mix: a multiple of 128 KiB.
+        sample: how many 4 KiB blocks are followed at most for reuse distances and working sets, which are exact as long
+            as there are no more (64 to 67108864); or, up to 1, which share of all blocks is followed.
+        macroscopic: leaves out all but the macroscopic view, which takes a fraction of the time.
         format: the trace format, where detection is wrong.
         columns: describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.
         skip_bad: how many unreadable lines to tolerate.
@@ -43,7 +50,8 @@ def characterize(
 
     Returns:
         The fields of docs/reference/characterize.md: `suite.name` and `suite.reason`; `writes` and `reads`, each with
-        `requests`, `bytes`, shares of the bytes such as `sequential_share`, and `sizes`; `segments`.
+        `requests`, `bytes`, shares of the bytes such as `sequential_share`, and `sizes`; `segments`; and unless only
+        the macroscopic view is taken, `microscopic`, `over_time`, `rate`, `working_set` and `reuse`.
 
     Raises:
         ConfigError: a setting that makes no sense.
@@ -57,9 +65,12 @@ def characterize(
         "align": align,
         "chunk": chunk,
         "segments": segments,
+        "unit": unit,
+        "sample": sample,
+        "macroscopic": macroscopic,
         "format": format,
         "columns": columns,
         "skip_bad": skip_bad,
         "seed": seed,
     }
-    return Section(json.loads(_native.characterize(dumped(spec), parsed(progress))))
+    return Section(json.loads(_native.characterize(as_json(spec), as_native_progress(progress))))

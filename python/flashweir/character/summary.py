@@ -1,11 +1,12 @@
 """What the command prints of a workload: one screen of 80 columns."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 _KIB = 1024
@@ -73,3 +74,25 @@ def print_character(character: Mapping[str, Any], console: Console) -> None:
     console.print()
     text = f"suite: {suite['name'] or 'none'}. {suite['reason']}"
     console.print(textwrap.fill(text, max(40, console.width)), highlight=False, markup=False)
+
+
+def print_table(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Prints a line a trace; those that could not be read come last, with the reason."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("trace", overflow="ellipsis", no_wrap=True, min_width=24)
+    for name in ("requests", "written", "seq.", "rewr.", "align."):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("suite")
+    for row in rows:
+        if row["error"] is None:
+            table.add_row(
+                escape(row["trace"]),
+                f"{row['requests']:,}",
+                size(row["written"]),
+                *(percent(row[name]) for name in ("sequential", "rewrites", "aligned")),
+                row["suite"] or "-",
+            )
+    console.print(table)
+    for row in rows:
+        if row["error"] is not None:
+            console.print(f"{row['trace']}: {row['error']}", highlight=False, markup=False, soft_wrap=True)

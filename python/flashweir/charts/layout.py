@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from flashweir.charts.lettering import Tick, families, kept, plain, stride
-from flashweir.charts.model import Chart
+from flashweir.charts.model import Chart, Cloud
 from flashweir.charts.names import apart
 from flashweir.charts.palette import INK, MUTED, PAPER
 
@@ -127,7 +127,11 @@ class Sheet:
 
 def lay_out(chart: Chart, width_in: float, height_in: float | None, dpi: float) -> "Figure":
     """Draws a figure and puts everything in its place."""
+    from flashweir.charts import spatial
     from flashweir.charts.drawing import draw
+
+    if isinstance(chart, Cloud):
+        return spatial.lay_out(chart, width_in, height_in, dpi)
 
     sheet = Sheet(chart, width_in, dpi)
     sheet.axes.tick_params(bottom=True, left=True, top=False, right=False, labelcolor=INK)

@@ -88,6 +88,22 @@ class Heat(Chart):
 
 
 @dataclass(frozen=True)
+class Cloud(Chart):
+    """Points in three dimensions, coloured by their third; `x`, `y`, `z` are axes, `points` values in that order.
+
+    `weights` says how many things each point stands for, by the name `of`. Where the scale of `z` is "log", what is not
+    above zero lies on the floor.
+    """
+
+    x: Axis
+    y: Axis
+    z: Axis
+    points: Sequence[tuple[float, float, float]]
+    weights: Sequence[int]
+    of: str
+
+
+@dataclass(frozen=True)
 class Strips(Chart):
     """What each row did over time: bins between `edges`, how much of each went to a state in `shares[state][row][bin]`.
 

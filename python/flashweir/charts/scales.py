@@ -1,7 +1,7 @@
 """What the page and the files decide alike: which scale a figure has, and where it starts."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from flashweir.charts.model import Plot
 
@@ -42,3 +42,9 @@ def starts_at_zero(values: Iterable[float | None], lows: Iterable[float]) -> boo
     known = [value for value in values if value is not None and math.isfinite(value)]
     least = min([*known, *lows], default=-1.0)
     return least >= 0 and (max(known, default=0.0) == 0 or least < max(known) / 2)
+
+
+def floored(values: Sequence[float]) -> list[float]:
+    """Values for a log axis: what is not above zero becomes half the least that is, so that it lies on the floor."""
+    least = min((value for value in values if value > 0), default=1.0)
+    return [value if value > 0 else least / 2 for value in values]

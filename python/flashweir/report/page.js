@@ -22,12 +22,15 @@
       ticklen: 4, tickfont: { size: 12, color: text }, title, automargin: true, separatethousands: true,
       exponentformat: "SI", minexponent: 6, zerolinewidth: 1,
     };
+    const spatial = { ...axis, showline: false, ticks: "", backgroundcolor: page, automargin: undefined,
+      tickfont: { size: 11, color: text }, title: { font: { size: 12, color: quiet } } };
     const bar = { tickfont: { size: 12, color: text }, outlinewidth: 0, title, separatethousands: true };
     return {
       data: { heatmap: [{ colorbar: bar }] },
       layout: {
         font: { family, size: 13, color: text },
         paper_bgcolor: page, plot_bgcolor: page, xaxis: axis, yaxis: axis,
+        scene: { bgcolor: page, xaxis: spatial, yaxis: spatial, zaxis: spatial },
         legend: { font: { size: 13, color: text }, bgcolor: "rgba(0,0,0,0)" },
         hoverlabel: { bgcolor: raised, bordercolor: line, align: "left", font: { family, size: 13, color: text } },
         modebar: { bgcolor: "rgba(0,0,0,0)", color: quiet, activecolor: text },
@@ -66,6 +69,13 @@
     for (const name of (layout.meta || {}).ticks || []) {
       if (name === "xaxis") thin(layout.xaxis, width - 90, 20);
       else thin(layout.yaxis, layout.height - 110, 15);
+    }
+    if (layout.scene) {
+      // Three dimensions have no axes at their sides. On a narrow page the eye steps back, so that all of it is seen.
+      if (narrow) for (const along of ["x", "y", "z"]) layout.scene.camera.eye[along] *= 1.35;
+      layout.height = Math.min(layout.height, Math.max(360, width));
+      layout.margin = { l: 0, r: 0, t: 30, b: 0 };
+      return { data, layout, title };
     }
     for (const axis of [layout.xaxis, layout.yaxis]) {
       if (!narrow || !axis.ticktext) continue;
@@ -124,9 +134,10 @@
     const own = ["png", "svg"].map((format) => ({ name: format, title: `Save as ${format.toUpperCase()}`,
       icon: format === "svg" ? Plotly.Icons.disk : icon, click: () => save(plot, format) }));
     const zoom = coarse.matches ? ["zoomIn2d", "zoomOut2d", "resetScale2d"] : ["zoom2d", "pan2d", "resetScale2d"];
+    const spatial = ["orbitRotation", "zoom3d", "pan3d", "resetCameraDefault3d"];
     return { displaylogo: false, responsive: false, scrollZoom: false, showAxisDragHandles: false, typesetMath: false,
       showTips: false, doubleClick: "reset", displayModeBar: coarse.matches ? true : "hover",
-      modeBarButtons: [zoom, own] };
+      modeBarButtons: [drawn.get(plot).layout.scene ? spatial : zoom, own] };
   }
 
   // Draws or draws again. How much room legend, names and marks take is known only then: the figure grows by it.

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import __version__
-from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Strips
+from flashweir.charts.model import Axis, Bars, Chart, Cloud, Heat, Plot, Strips
 from flashweir.charts.names import undirected
 from flashweir.charts.palette import STATES
 from flashweir.charts.plotly import figure
@@ -240,7 +240,7 @@ def said(value: float) -> str:
 
 def _figure(name: str, chart: Chart) -> str:
     note = f'\n<p class="note">{_text(chart.note)}</p>' if chart.note else ""
-    wide = ' class="wide"' if isinstance(chart, Strips) else ""
+    wide = ' class="wide"' if isinstance(chart, (Cloud, Strips)) else ""
     return (
         f'<figure id="{name}"{wide} aria-labelledby="{name}-title">\n'
         f'<figcaption><h3 id="{name}-title">{_text(chart.title)}</h3></figcaption>\n'
@@ -267,6 +267,8 @@ def describe(chart: Chart) -> str:
         states = ", ".join(chart.states)
         colours = f"coloured by what takes most time: {states}"
         kind = f"a strip a row over {chart.x.label}, {colours}; {_listed('row', chart.rows)}"
+    elif isinstance(chart, Cloud):
+        kind = f"{len(chart.points)} points in three dimensions: {chart.z.label} over {_axes(chart.x, chart.y)}"
     else:
         kind = ""
     return f"{chart.title}: {kind}."

@@ -14,12 +14,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use flashweir_ssd::precondition::{Preconditioner, Step};
-use flashweir_ssd::{Completion, Config, Options, RunError, Simulation};
+use flashweir_ssd::{Completion, Config, Geometry, Options, RunError, Simulation};
 use flashweir_trace::generate::Spec;
 use flashweir_trace::{LogRecord, Request, SECTOR_BYTES};
 
 use crate::target::scaled;
-use crate::{Error, OpenOptions, Stop, Target, Timing};
+use crate::{Activity, Began, Error, OpenOptions, Stop, Target, Timing};
 
 /// Requests of preconditioning at a time.
 const BATCH: usize = 4096;
@@ -39,6 +39,7 @@ pub struct SimTarget {
     config: Config,
     simulation: Simulation,
     stop: Stop,
+    began: Began,
     most_under_way: u32,
     now_ns: u64,
     /// Requests handed over so far: the number of the next one.
@@ -47,6 +48,7 @@ pub struct SimTarget {
     /// Those that the simulation has worked out, by the end of each.
     ended: BinaryHeap<Reverse<(u64, u64, u64)>>,
     completions: Vec<Completion>,
+    activity: Activity,
 }
 
 impl std::fmt::Debug for SimTarget {
@@ -71,16 +73,24 @@ impl SimTarget {
             config,
             simulation,
             stop: options.stop.clone(),
+            began: options.began.clone(),
             most_under_way: options.most_under_way,
             now_ns: 0,
             taken: 0,
             under_way: BTreeMap::new(),
             ended: BinaryHeap::new(),
             completions: Vec::new(),
+            activity: Activity::default(),
         };
         target.precondition(options.seed)?;
         target.simulation.keep_completions();
         Ok(target)
+    }
+
+    /// The size of the drive that a name says, without making it, bytes.
+    pub fn size_of(name: &str) -> Result<u64, Error> {
+        let geometry = Geometry::new(&config::parse(name)?).map_err(flashweir_run::Error::from)?;
+        Ok(geometry.capacity_sectors() * SECTOR_BYTES)
     }
 
     /// The drive's configuration. Its host is an open one.
@@ -102,12 +112,14 @@ impl SimTarget {
             config: self.config.clone(),
             simulation: self.simulation.snapshot(),
             stop: self.stop.clone(),
+            began: self.began.clone(),
             most_under_way: self.most_under_way,
             now_ns: self.now_ns,
             taken: self.taken,
             under_way: BTreeMap::new(),
             ended: BinaryHeap::new(),
             completions: Vec::new(),
+            activity: Activity::default(),
         }
     }
 
@@ -201,6 +213,7 @@ impl SimTarget {
         let at = Request { time_ns: self.now_ns, stream: 0, ..*request };
         self.under_way.insert(self.taken, Pending { request: *request, due_ns });
         self.taken += 1;
+        self.activity.most_under_way = self.activity.most_under_way.max(self.under_way.len() as u32);
         self.simulation.serve(&[at]).map_err(run_error)?;
         self.collect();
         Ok(())
@@ -213,6 +226,7 @@ impl SimTarget {
         sink: &mut Sink<'_>,
     ) -> Result<(), Error> {
         let start_ns = self.now_ns;
+        self.began.set(start_ns);
         for request in requests {
             self.check_stop("executing requests")?;
             let request = request?;
@@ -276,6 +290,10 @@ impl Target for SimTarget {
 
     fn now_ns(&self) -> u64 {
         self.now_ns
+    }
+
+    fn activity(&self) -> Activity {
+        self.activity
     }
 }
 

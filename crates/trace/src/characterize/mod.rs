@@ -5,24 +5,48 @@
 //! for writes as there, and for reads. docs/reference/characterize.md defines every number. Nothing here knows drives.
 
 mod counts;
+mod details;
+mod distances;
+mod life;
+mod life_report;
+mod map;
+mod powers;
 mod ranges;
+mod rates;
 mod recent;
+mod reuse;
+mod sample;
+mod seek;
 mod segments;
 mod series;
+mod settings;
 mod side;
 mod sizes;
+mod stamps;
 mod suite;
 mod table;
+mod working_set;
 
 pub use counts::Shares;
-pub use segments::{Segment, SegmentSide};
+pub use details::{BothMicroscopic, Detail, Microscopic};
+pub use distances::MissRatio;
+pub use life_report::{Hottest, Life, LifeRow};
+pub use map::AddressMap;
+pub use powers::PowerBin;
+pub use rates::{Rate, RateWindows};
+pub use reuse::{DistanceBin, ReuseDistance, Sampling};
+pub use seek::{SeekBin, SeekDistance, SeekWindow};
+pub use segments::{OverTime, Segment, SegmentSide};
+pub use settings::Settings;
 pub use side::Macroscopic;
 pub use sizes::{CommonSize, SizeBin};
 pub use suite::{Suite, Verdict};
+pub use working_set::WorkingSet;
 
 use serde::Serialize;
 
-use crate::{Op, Request, SECTOR_BYTES, TraceError};
+use crate::{Op, Request, TraceError};
+use details::Details;
 use segments::Stretches;
 use side::Side;
 
@@ -30,50 +54,8 @@ use side::Side;
 const REWRITE: &str = "rewrite";
 const REREAD: &str = "reread";
 
-/// What may be chosen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Settings {
-    /// How many other requests may come between two of a sequential run, K.
-    pub gap: usize,
-    /// Longest request that counts as small, bytes.
-    pub small_bytes: u64,
-    /// What requests are aligned to, bytes.
-    pub align_bytes: u64,
-    /// How far apart requests may be and still be near, bytes.
-    pub chunk_bytes: u64,
-    /// Into how many parts a workload is cut.
-    pub segments: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { gap: 10, small_bytes: 4096, align_bytes: 4096, chunk_bytes: 9_728_000, segments: 10 }
-    }
-}
-
-impl Settings {
-    /// Refuses what makes no sense.
-    pub fn check(&self) -> Result<(), TraceError> {
-        let refuse = |what: &str, found: u64, expected: &str| {
-            Err(TraceError::Spec { what: what.into(), found: found.to_string(), expected: expected.into() })
-        };
-        let sectors = |bytes: u64| bytes > 0 && bytes.is_multiple_of(SECTOR_BYTES);
-        if self.gap > 1000 {
-            return refuse("gap", self.gap as u64, "expected a number of requests from 0 to 1000");
-        }
-        if !(1..=1000).contains(&self.segments) {
-            return refuse("segments", self.segments as u64, "expected a number from 1 to 1000");
-        }
-        for (what, bytes) in
-            [("small", self.small_bytes), ("align", self.align_bytes), ("chunk", self.chunk_bytes)]
-        {
-            if !sectors(bytes) {
-                return refuse(what, bytes, "expected a positive multiple of 512 bytes");
-            }
-        }
-        Ok(())
-    }
-}
+/// Requests that are looked up together.
+const GROUP: usize = 16;
 
 /// What a workload is like.
 #[derive(Clone, Debug, Serialize)]
@@ -96,6 +78,9 @@ pub struct Character {
     pub segments_by: &'static str,
     /// Its parts, one after the other.
     pub segments: Vec<Segment>,
+    /// All that is not macroscopic, if it was looked at.
+    #[serde(flatten)]
+    pub detail: Option<Detail>,
     /// What was chosen.
     pub settings: Settings,
 }
@@ -106,6 +91,7 @@ pub struct Characterizer {
     reads: Side,
     writes: Side,
     stretches: Stretches,
+    details: Option<Details>,
     number: u64,
     start_ns: u64,
     last_ns: u64,
@@ -124,6 +110,7 @@ impl Characterizer {
             reads: Side::new(&settings, REREAD),
             writes: Side::new(&settings, REWRITE),
             stretches: Stretches::new(),
+            details: (!settings.macroscopic).then(|| Details::new(&settings)),
             number: 0,
             start_ns: 0,
             last_ns: 0,
@@ -133,17 +120,38 @@ impl Characterizer {
         })
     }
 
+    /// Looks at the next requests, in order. Faster than one by one: a few are looked up together before they are looked at,
+    /// so that the processor waits for memory once and not once a request.
+    pub fn observe_all(&mut self, requests: &[Request]) {
+        for group in requests.chunks(GROUP) {
+            let looked = group.iter().fold(0, |sum, request| {
+                let side = if request.op == Op::Read { &self.reads } else { &self.writes };
+                sum ^ side.look(request) ^ self.details.as_ref().map_or(0, |details| details.look(request))
+            });
+            std::hint::black_box(looked);
+            for request in group {
+                self.observe(request);
+            }
+        }
+    }
+
     /// Looks at the next request. One whose time goes back counts as simultaneous with the one before.
     pub fn observe(&mut self, request: &Request) {
         if self.number == 0 {
             (self.start_ns, self.last_ns) = (request.time_ns, request.time_ns);
         }
         self.last_ns = self.last_ns.max(request.time_ns);
-        let stretch = self.stretches.at(self.last_ns - self.start_ns, self.number);
+        let (time_ns, number) = (self.last_ns - self.start_ns, self.number);
+        let stretch = self.stretches.at(time_ns, number);
         self.number += 1;
+        // No source makes reads or writes without sectors; a caller that does finds them among all requests, and nowhere else.
+        if request.sectors == 0 && matches!(request.op, Op::Read | Op::Write) {
+            return;
+        }
+        if let Some(details) = &mut self.details {
+            details.observe(request, time_ns, number);
+        }
         let (side, counts) = match request.op {
-            // No source makes requests without sectors; a caller that does loses them and nothing else.
-            Op::Read | Op::Write if request.sectors == 0 => return,
             Op::Read => (&mut self.reads, &mut stretch.reads),
             Op::Write => (&mut self.writes, &mut stretch.writes),
             Op::Trim | Op::Flush => {
@@ -164,7 +172,8 @@ impl Characterizer {
 
     /// Bytes of memory that it takes, but for a constant.
     pub fn memory_bytes(&self) -> usize {
-        self.reads.memory_bytes() + self.writes.memory_bytes()
+        let details = self.details.as_ref().map_or(0, Details::memory_bytes);
+        self.reads.memory_bytes() + self.writes.memory_bytes() + details
     }
 
     /// Sums up.
@@ -181,6 +190,7 @@ impl Characterizer {
             reads: self.reads.finish(&sum.reads),
             segments_by: if stretches.timed { "time" } else { "requests" },
             segments: stretches.segments(self.settings.segments),
+            detail: self.details.map(|details| details.finish(stretches.over_time(), stretches.timed)),
             settings: self.settings,
         }
     }

@@ -38,6 +38,12 @@ impl Ranges {
         self.partial.memory_bytes() + self.whole.len() * 48
     }
 
+    /// Looks up what [`Ranges::insert`] will need soon.
+    #[inline]
+    pub(super) fn look(&self, from: u64) -> u64 {
+        self.partial.look(from / CHUNK, |bits| bits[0])
+    }
+
     /// Adds sectors `from..to`, and says how many of them were in the set before. `from < to`.
     pub(super) fn insert(&mut self, from: u64, to: u64) -> u64 {
         let (first, last) = (from / CHUNK, (to - 1) / CHUNK);
@@ -62,16 +68,20 @@ impl Ranges {
             return high - low + 1;
         }
         let bits = self.partial.entry(chunk);
-        let mut before = 0;
         let (first_word, last_word) = ((low / 64) as usize, (high / 64) as usize);
-        for (at, word) in bits.iter_mut().enumerate().take(last_word + 1).skip(first_word) {
-            let from = if at == first_word { low % 64 } else { 0 };
-            let to = if at == last_word { high % 64 } else { 63 };
-            let mask = (u64::MAX << from) & (u64::MAX >> (63 - to));
-            before += (mask & *word).count_ones();
-            *word |= mask;
-        }
-        if bits.iter().all(|word| *word == u64::MAX) {
+        let (left, right) = (u64::MAX << (low % 64), u64::MAX >> (63 - high % 64));
+        let mut set = |at: usize, mask: u64| {
+            let before = (mask & bits[at]).count_ones();
+            bits[at] |= mask;
+            before
+        };
+        let before = if first_word == last_word {
+            set(first_word, left & right)
+        } else {
+            let middle: u32 = (first_word + 1..last_word).map(|at| set(at, u64::MAX)).sum();
+            set(first_word, left) + middle + set(last_word, right)
+        };
+        if bits[last_word] == u64::MAX && bits.iter().all(|word| *word == u64::MAX) {
             self.partial.remove(chunk);
             self.join(chunk, chunk + 1);
         }

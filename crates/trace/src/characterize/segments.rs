@@ -9,6 +9,8 @@ use super::suite::{self, Verdict};
 
 /// Windows at most; segments begin and end at windows.
 const WINDOWS: usize = 2048;
+/// Stretches of what is told over time, at most.
+const STRETCHES: usize = 128;
 
 /// What is counted of a stretch of a workload.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +94,31 @@ pub struct SegmentSide {
     pub shares: Shares,
 }
 
+/// What was asked for, over time: columns of equal length, a value for each stretch.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct OverTime {
+    /// What stretches are equal in, to a window: `time` or `requests`.
+    pub by: &'static str,
+    /// Where each begins: seconds, or number of the first request.
+    pub from: Vec<f64>,
+    /// Where each ends.
+    pub to: Vec<f64>,
+    /// Reads.
+    pub reads: Vec<u64>,
+    /// Writes.
+    pub writes: Vec<u64>,
+    /// Discards and flushes.
+    pub others: Vec<u64>,
+    /// Bytes read.
+    pub read_bytes: Vec<u64>,
+    /// Bytes written.
+    pub write_bytes: Vec<u64>,
+    /// Share of the written bytes that is sequential.
+    pub sequential_share: Vec<Option<f64>>,
+    /// Share of the written bytes that are rewrites.
+    pub rewrite_share: Vec<Option<f64>>,
+}
+
 impl Stretches {
     pub(super) fn new() -> Self {
         Self {
@@ -154,6 +181,27 @@ impl Finished {
     /// Everything together.
     pub(super) fn sum(&self) -> Stretch {
         self.series.groups(1).pop().map(|(_, _, all)| all).unwrap_or_default()
+    }
+
+    /// What was asked for, over time.
+    pub(super) fn over_time(&self) -> OverTime {
+        let unit = if self.timed { 1e-9 } else { 1.0 };
+        let by = if self.timed { "time" } else { "requests" };
+        let mut told = OverTime { by, ..OverTime::default() };
+        for (from, to, stretch) in self.series.groups(STRETCHES) {
+            let (reads, writes) = (stretch.reads.all(), stretch.writes.all());
+            let shares = stretch.writes.shares(super::REWRITE, false);
+            told.from.push(from as f64 * unit);
+            told.to.push(to as f64 * unit);
+            told.reads.push(reads.requests);
+            told.writes.push(writes.requests);
+            told.others.push(stretch.others);
+            told.read_bytes.push(reads.bytes());
+            told.write_bytes.push(writes.bytes());
+            told.sequential_share.push(shares.sequential);
+            told.rewrite_share.push(shares.again);
+        }
+        told
     }
 
     /// The workload in `parts`.

@@ -4,6 +4,9 @@
 pub(super) trait Join: Default + Clone {
     /// Adds the window that follows.
     fn join(&mut self, later: &Self);
+
+    /// All windows have been doubled, of which this is one.
+    fn doubled(&mut self) {}
 }
 
 /// Values by window. All windows are as wide as each other, a power of two, and the first begins at 0.
@@ -20,6 +23,11 @@ impl<T: Join> Series<T> {
         Self { shift: 0, limit, windows: Vec::new() }
     }
 
+    /// The same, with windows that are `1 << shift` wide from the beginning.
+    pub(super) const fn of_width(limit: usize, shift: u32) -> Self {
+        Self { shift, limit, windows: Vec::new() }
+    }
+
     /// Width of a window.
     pub(super) const fn width(&self) -> u64 {
         1 << self.shift
@@ -28,6 +36,11 @@ impl<T: Join> Series<T> {
     /// The windows so far.
     pub(super) fn windows(&self) -> &[T] {
         &self.windows
+    }
+
+    /// Changes every window in itself.
+    pub(super) fn change(&mut self, change: impl FnMut(&mut T)) {
+        self.windows.iter_mut().for_each(change);
     }
 
     /// The number of the window that `position` lies in, as wide as they are now.
@@ -57,13 +70,14 @@ impl<T: Join> Series<T> {
             if let Some(later) = self.windows.get(2 * pair + 1) {
                 both.join(later);
             }
+            both.doubled();
             self.windows[pair] = both;
         }
         self.windows.truncate(pairs);
     }
 
-    /// The windows in `parts` groups of neighbours, as even as windows allow: where each begins, and what is in it. The last
-    /// value is where the last window ends.
+    /// The windows in `parts` groups of neighbours, as even as windows allow: where each
+    /// begins and ends, and what is in it.
     pub(super) fn groups(&self, parts: usize) -> Vec<(u64, u64, T)> {
         let count = self.windows.len();
         let parts = parts.min(count);

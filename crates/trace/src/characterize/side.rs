@@ -59,6 +59,12 @@ impl Side {
         }
     }
 
+    /// Looks up what a request will need soon.
+    #[inline]
+    pub(super) fn look(&self, request: &Request) -> u64 {
+        self.ranges.look(request.lba)
+    }
+
     /// Looks at a request of this operation: what it is like, and how many of its sectors were touched before.
     #[inline]
     pub(super) fn observe(&mut self, request: &Request) -> (Traits, u64) {

@@ -59,10 +59,17 @@ impl<V: Default> Table<V> {
         at
     }
 
-    #[cfg(test)]
+    #[inline]
     pub(super) fn get_mut(&mut self, key: u64) -> Option<&mut V> {
         let slot = self.index[self.probe(key)].slot;
         if slot == EMPTY { None } else { self.slab.get_mut(slot as usize) }
+    }
+
+    /// Looks `key` up, so that what it needs is in the cache when it is asked for soon: `glance` at the value, if that is it.
+    #[inline]
+    pub(super) fn look(&self, key: u64, glance: impl Fn(&V) -> u64) -> u64 {
+        let entry = self.index[self.home(key)];
+        self.slab.get(entry.slot as usize).map_or(entry.key, glance)
     }
 
     /// The value of `key`, made where there is none.
@@ -118,7 +125,6 @@ impl<V: Default> Table<V> {
     }
 
     /// All keys with their values, by key.
-    #[cfg(test)]
     pub(super) fn sorted(&self) -> Vec<(u64, &V)> {
         let taken = self.index.iter().filter(|entry| entry.slot != EMPTY);
         let mut all: Vec<(u64, &V)> =

@@ -6,6 +6,7 @@ use super::Format;
 use super::blktrace::{self, Blktrace};
 use super::encode::Encoder;
 use super::input::Input;
+use super::journal::JournalDecoder;
 use super::oracle::OracleGeneral;
 use super::parquet::{LogDecoder, LogEncoder};
 use super::sink::{Order, Sink};
@@ -94,13 +95,14 @@ pub(crate) fn decoder(format: Format, path: &Path) -> Result<Option<Box<dyn Reco
         Format::VscsiV2 => Box::new(Fixed { decoder: vscsi::V2, records: 0 }),
         Format::OracleGeneral => Box::new(Fixed { decoder: OracleGeneral, records: 0 }),
         Format::Parquet => Box::new(LogDecoder::open(path)?),
+        Format::Journal => Box::new(JournalDecoder::open(path)?),
         _ => return Ok(None),
     }))
 }
 
 /// Whether the decoder of `format` opens its file, or files, itself.
 pub(crate) const fn opens_itself(format: Format) -> bool {
-    matches!(format, Format::Blktrace | Format::BlktraceTar | Format::Parquet)
+    matches!(format, Format::Blktrace | Format::BlktraceTar | Format::Parquet | Format::Journal)
 }
 
 /// The encoder of `format`, if it is written and binary.
@@ -116,6 +118,7 @@ pub(crate) fn encoder(format: Format) -> Option<Box<dyn Encoder>> {
 pub(crate) fn fits(format: Format, start: &[u8]) -> bool {
     match format {
         Format::Parquet => start.starts_with(b"PAR1"),
+        Format::Journal => JournalDecoder::fits(start),
         Format::Blktrace => blktrace::fits(start),
         Format::BlktraceTar => start.get(257..262) == Some(b"ustar"),
         Format::VscsiV1 => records_fit::<vscsi::V1>(start),

@@ -71,14 +71,17 @@ pub enum Format {
     OracleGeneral,
     /// flashweir's own Parquet.
     Parquet,
+    /// The journal of a log that was not finished.
+    Journal,
     /// Any other table, described by columns.
     Table,
 }
 
 impl Format {
     /// All formats, in the order in which content is tried.
-    pub const ALL: [Format; 30] = [
+    pub const ALL: [Format; 31] = [
         Format::Parquet,
+        Format::Journal,
         Format::Blktrace,
         Format::BlktraceTar,
         Format::FioV2,
@@ -204,6 +207,7 @@ impl Format {
             Format::Hfplayer => ("hfplayer", &[".hfplayer.csv", ".hfplayer"]),
             Format::OracleGeneral => ("oracle-general", &[".oracleGeneral", ".oracleGeneral.bin"]),
             Format::Parquet => ("parquet", &[".parquet"]),
+            Format::Journal => ("journal", &[".parquet.part"]),
             Format::Table => ("table", &[]),
         }
     }
@@ -218,6 +222,7 @@ impl Format {
                 | Format::VscsiV2
                 | Format::OracleGeneral
                 | Format::Parquet
+                | Format::Journal
         )
     }
 
@@ -253,7 +258,8 @@ impl Format {
             | Format::VscsiV1
             | Format::VscsiV2
             | Format::OracleGeneral
-            | Format::Parquet => return None,
+            | Format::Parquet
+            | Format::Journal => return None,
         })
     }
 

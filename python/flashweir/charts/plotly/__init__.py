@@ -3,8 +3,9 @@
 Colours that depend on the page's background (text, grid) are not here: who draws sets them.
 """
 
-from flashweir.charts.model import Bars, Chart, Heat, Plot, Strips
+from flashweir.charts.model import Bars, Chart, Cloud, Heat, Plot, Strips
 from flashweir.charts.plotly.cells import bars, heat, strips
+from flashweir.charts.plotly.clouds import cloud
 from flashweir.charts.plotly.curves import plot
 from flashweir.charts.plotly.texts import Json, text
 
@@ -28,6 +29,8 @@ def figure(chart: Chart) -> Json:
         drawn = heat(chart)
     elif isinstance(chart, Strips):
         drawn = strips(chart)
+    elif isinstance(chart, Cloud):
+        drawn = cloud(chart)
     else:
         raise TypeError(f"no chart: {type(chart).__name__}")
     drawn["layout"]["title"] = {"text": text(chart.title)}

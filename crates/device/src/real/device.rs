@@ -1,0 +1,170 @@
+//! A block device or file, open.
+
+use std::fs::{File, OpenOptions as FileOptions};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use flashweir_trace::SECTOR_BYTES;
+use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags};
+use rustix::io::Errno;
+
+use crate::safety::{self, Kind, Survey};
+use crate::{Error, OpenOptions};
+
+/// Alignment of files where the system does not say which it wants for `O_DIRECT`.
+const FILE_BLOCK_BYTES: u32 = 4096;
+/// `_IO(0x12, 119)` of linux/fs.h.
+const BLKDISCARD: rustix::ioctl::Opcode = rustix::ioctl::opcode::none(0x12, 119);
+
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    pub(super) kind: Kind,
+    pub(super) size_bytes: u64,
+    pub(super) block_bytes: u32,
+    /// What memory has to be aligned to.
+    pub(super) align_bytes: usize,
+    pub(super) writable: bool,
+}
+
+impl Device {
+    /// Looks at the target and opens it; makes it, if it is a file that is not there and has a size.
+    pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<Self, Error> {
+        let survey = safety::survey(path)?;
+        if options.write || options.erase.is_some() {
+            survey.permit(options.erase.as_deref())?;
+        }
+        let refuse = |detail: String| Error::Target { path: path.into(), detail };
+        let size_bytes = match (survey.kind, options.size_bytes) {
+            (Kind::Missing, None) => {
+                return Err(refuse("there is no such file; expected one, or --size to make it".into()));
+            }
+            (Kind::Missing, Some(_)) if !options.write => {
+                return Err(refuse(
+                    "a file made now would have nothing to read; expected one that is there".into(),
+                ));
+            }
+            (Kind::Missing, Some(size)) => size,
+            (Kind::File, Some(size)) if size > survey.size_bytes && options.write => size,
+            (_, Some(size)) if size != survey.size_bytes => {
+                let bytes = survey.size_bytes;
+                return Err(refuse(format!(
+                    "--size {size}: it has {bytes} bytes; expected no --size, which makes files"
+                )));
+            }
+            _ => survey.size_bytes,
+        };
+        let (file, direct) =
+            open_file(&survey, options).map_err(|error| refuse(explain(&error, options.direct)))?;
+        let metadata = file.metadata().map_err(|error| refuse(error.to_string()))?;
+        if survey.kind != Kind::Missing && !survey.is_still(&metadata) {
+            return Err(refuse("it became another device while it was looked at".into()));
+        }
+        let kind = if survey.kind == Kind::Block { Kind::Block } else { Kind::File };
+        if survey.size_bytes < size_bytes {
+            file.set_len(size_bytes).map_err(|error| refuse(error.to_string()))?;
+        }
+        let (block_bytes, align_bytes) = blocks(&file, kind, direct);
+        let whole_bytes = size_bytes / u64::from(block_bytes) * u64::from(block_bytes);
+        if whole_bytes == 0 {
+            return Err(refuse(format!(
+                "it has {size_bytes} bytes; expected at least a block of {block_bytes}"
+            )));
+        }
+        Ok(Self {
+            path: path.into(),
+            file,
+            kind,
+            size_bytes: whole_bytes,
+            block_bytes,
+            align_bytes,
+            writable: options.write,
+        })
+    }
+
+    pub(super) fn fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    pub(super) fn refuse(&self, detail: String) -> Error {
+        Error::Target { path: self.path.clone(), detail }
+    }
+
+    /// Why a request failed.
+    pub(super) fn failed(&self, what: &str, offset: u64, length: u64, error: Errno) -> Error {
+        let (first, end) = (offset / SECTOR_BYTES, (offset + length) / SECTOR_BYTES);
+        let reason = if error == Errno::OPNOTSUPP {
+            "the drive can't do that; expected a trace without it: see --only".into()
+        } else {
+            std::io::Error::from(error).to_string()
+        };
+        let detail = format!("a {what} of sectors {first} to {end} failed: {reason}");
+        Error::Failed { path: self.path.clone(), detail }
+    }
+}
+
+/// Discards part of a device or file. Blocks until it is done.
+pub(super) fn discard(file: &File, kind: Kind, offset: u64, length: u64) -> Result<(), Errno> {
+    if kind == Kind::File {
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        return rustix::fs::fallocate(file.as_fd(), hole, offset, length);
+    }
+    // SAFETY: BLKDISCARD takes a pointer to two u64, first byte and length, and writes nothing.
+    unsafe {
+        let range = rustix::ioctl::Setter::<BLKDISCARD, [u64; 2]>::new([offset, length]);
+        rustix::ioctl::ioctl(file.as_fd(), range)
+    }
+}
+
+/// Opens what was surveyed. Also says whether the page cache is passed by.
+fn open_file(survey: &Survey, options: &OpenOptions) -> std::io::Result<(File, bool)> {
+    let direct = if options.direct { OFlags::DIRECT } else { OFlags::empty() };
+    let mut exclusive =
+        if options.write && survey.kind == Kind::Block { OFlags::EXCL } else { OFlags::empty() };
+    loop {
+        let flags = (direct | exclusive).bits().cast_signed();
+        let mut how = FileOptions::new();
+        how.read(true).write(options.write).create_new(survey.kind == Kind::Missing).custom_flags(flags);
+        match how.open(&survey.path) {
+            // Its owner has named it: other users do not matter.
+            Err(error) if is(&error, Errno::BUSY) && options.erase.is_some() && !exclusive.is_empty() => {
+                exclusive = OFlags::empty();
+            }
+            opened => return opened.map(|file| (file, options.direct)),
+        }
+    }
+}
+
+fn is(error: &std::io::Error, number: Errno) -> bool {
+    error.raw_os_error() == Some(number.raw_os_error())
+}
+
+fn explain(error: &std::io::Error, direct: bool) -> String {
+    if is(error, Errno::INVAL) && direct {
+        return "its file system can't pass the page cache by (O_DIRECT); expected another one, or --buffered".into();
+    }
+    if is(error, Errno::BUSY) {
+        return "it is in use (somebody has opened it exclusively); expected a target that nobody uses"
+            .into();
+    }
+    error.to_string()
+}
+
+/// The smallest unit of addresses and lengths, and the alignment of memory, bytes.
+fn blocks(file: &File, kind: Kind, direct: bool) -> (u32, usize) {
+    if kind == Kind::Block {
+        let block = rustix::fs::ioctl_blksszget(file.as_fd()).unwrap_or(FILE_BLOCK_BYTES);
+        return (block, block as usize);
+    }
+    if !direct {
+        return (SECTOR_BYTES as u32, SECTOR_BYTES as usize);
+    }
+    let wanted = StatxFlags::DIOALIGN;
+    let found = rustix::fs::statx(file.as_fd(), "", AtFlags::EMPTY_PATH, wanted).ok();
+    let known = found.filter(|found| found.stx_mask & wanted.bits() != 0 && found.stx_dio_offset_align > 0);
+    known.map_or((FILE_BLOCK_BYTES, FILE_BLOCK_BYTES as usize), |found| {
+        (found.stx_dio_offset_align.max(SECTOR_BYTES as u32), found.stx_dio_mem_align as usize)
+    })
+}

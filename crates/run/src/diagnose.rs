@@ -1,0 +1,37 @@
+//! Diagnosis of a request log, with progress. What is said is `flashweir_trace::diagnose`'s.
+
+use std::path::Path;
+use std::time::Instant;
+
+use flashweir_trace::diagnose::{self, Log};
+use flashweir_trace::format::Trace;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::progress::{Phase, Progress, Reporter};
+use crate::spec::TraceOptions;
+
+/// Records read at a time.
+const BATCH: usize = 8192;
+
+/// Reads a log and says what it shows, as JSON. `progress` is called about ten times a second, and ends the reading when it returns false.
+pub fn diagnose(
+    path: &Path,
+    options: &TraceOptions,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Value, Error> {
+    let mut reporter = Reporter::new(progress, Instant::now());
+    let mut trace = Trace::open(path, &options.parse()?)?;
+    let mut log = Log::default();
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut more = true;
+    while more {
+        batch.clear();
+        more = trace.read_log(&mut batch, BATCH)?;
+        batch.iter().for_each(|record| log.push(record));
+        let read = trace.report();
+        reporter.report_share(Phase::Trace, read.requests + read.flushes, trace.fraction())?;
+    }
+
+    Ok(json!(diagnose::diagnose(&log)))
+}

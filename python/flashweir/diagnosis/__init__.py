@@ -1,0 +1,46 @@
+"""What a log of requests says of its drive: `diagnose`, its report, and the drives that its detectors are learned from.
+
+`drives` draws simulated drives with known faults, `bench` runs them, `training` makes the detectors, `measure` says how
+good they are.
+"""
+
+import json
+import os
+
+from flashweir import _native
+from flashweir.api import Progress, as_json, as_native_progress
+from flashweir.result import Section
+
+
+def diagnose(
+    log: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    columns: str | None = None,
+    skip_bad: int = 0,
+    progress: Progress | None = None,
+) -> Section:
+    """Says which symptoms of bad management a log of requests shows: where, when and how strongly.
+
+    The log is one that `flashweir simulate --requests` wrote, or a trace of any format that has response times. Only
+    what it says is looked at, nothing of the drive itself. It should hold the writes of a drive that was empty before,
+    made one after the other without pauses; docs/concepts/diagnosis.md says what else works, and how well.
+
+    Args:
+        log: a file.
+        format: the trace format, where detection is wrong.
+        columns: describes any other table, as for `simulate`.
+        skip_bad: how many unreadable lines to tolerate.
+        progress: is that of `trace_info`.
+
+    Returns:
+        `verdict` (healthy, ill or unknown) and `sentence` for everybody; `symptoms`, each with `shown`, `probability`,
+        `sentence` and `evidence`; `picture`, the log as at most 12,288 points of request number, address and PBR
+        (response time by bytes, ns a byte); `features`, what the detectors looked at.
+
+    Raises:
+        TraceError: the log can't be read.
+        FlashweirError: `progress` stopped it.
+    """
+    options = as_json({"format": format, "columns": columns, "skip_bad": skip_bad})
+    return Section(json.loads(_native.diagnose(os.fspath(log), options, as_native_progress(progress))))

@@ -1,0 +1,33 @@
+"""`python -m flashweir.diagnosis learn MODEL.json` makes the detectors; `... measure` says how good they are."""
+
+import sys
+from pathlib import Path
+
+from flashweir.diagnosis import bench, measure, training
+
+LEARN, MEASURE = (1400, 11), (200, 2009)
+"""How many drives, from which seed."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the bench and prints what it found."""
+    task, *rest = arguments or ["measure"]
+    if task == "learn" and len(rest) in (1, 2):
+        count = int(rest[1]) if rest[1:] else LEARN[0]
+        model, found = training.train(list(bench.cases("learn", count, LEARN[1])), 1)
+        training.write(model, Path(rest[0]))
+        print(found)
+        return 0
+    if task == "measure" and len(rest) <= 1:
+        count = int(rest[0]) if rest else MEASURE[0]
+        cases = list(bench.cases("measure", count, MEASURE[1]))
+        print(f"{count} drives, {sum(not case.ill for case in cases)} healthy")
+        for score in measure.scores(cases):
+            print(f"{score.name}: precision {score.precision}, recall {score.recall}")
+        return 0
+    print("error: expected `learn MODEL.json [DRIVES]` or `measure [DRIVES]`", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

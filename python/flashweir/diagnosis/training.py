@@ -1,0 +1,75 @@
+"""Training of the detectors behind `flashweir diagnose`: what the logs of drives with known faults look like, as trees.
+
+Everything is drawn from one seed, so the same seed gives the same model. Drives to "measure" on are not used here.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flashweir._native import ConfigError
+from flashweir.diagnosis.bench import Case
+from flashweir.diagnosis.drives import SYMPTOMS
+from flashweir.training import _tree as tree_lists
+
+ROUNDS = 150
+FOLDS = 5
+
+
+def train(cases: Sequence[Case], seed: int) -> tuple[dict[str, Any], str]:
+    """The model, and how well models of the same kind do on drives left out (five-fold cross-validation).
+
+    Raises:
+        ConfigError: the library is not installed.
+    """
+    try:
+        import lightgbm
+        import numpy as np
+    except ImportError as error:
+        raise ConfigError(f"training needs LightGBM ({error}): pip install 'flashweir[learn]'") from error
+    names = sorted(cases[0].said["features"])
+    rows = np.array([[case.said["features"][name] for name in names] for case in cases])
+    settings = {
+        "objective": "binary",
+        "num_leaves": 6,
+        "learning_rate": 0.06,
+        "min_data_in_leaf": 8,
+        "feature_fraction": 0.3,
+        "bagging_fraction": 0.8,
+        "bagging_freq": 1,
+        "seed": seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": 1,
+        "verbosity": -1,
+    }
+    models, said = [], []
+    for symptom in SYMPTOMS:
+        truth = np.array([symptom in case.ill for case in cases])
+        told = np.zeros(len(cases), dtype=bool)
+        for fold in range(FOLDS):
+            held = np.arange(len(cases)) % FOLDS == fold
+            booster = lightgbm.train(settings, lightgbm.Dataset(rows[~held], truth[~held]), num_boost_round=ROUNDS)
+            told[held] = np.asarray(booster.predict(rows[held])) >= 0.5  # noqa: PLR2004
+        right = int((truth & told).sum())
+        said.append(f"{symptom} {right / max(1, told.sum()):.3f} and {right / max(1, truth.sum()):.3f}")
+        booster = lightgbm.train(settings, lightgbm.Dataset(rows, truth), num_boost_round=ROUNDS)
+        models.append([_rounded(tree_lists(tree)) for tree in booster.dump_model()["tree_info"]])
+    found = f"precision and recall in five-fold cross-validation: {', '.join(said)}"
+    about = f"LightGBM {lightgbm.__version__}, {len(cases)} simulated drives, seed {seed}; {found}"
+    return {"about": about, "inputs": names, "symptoms": models}, found
+
+
+def write(model: Mapping[str, Any], path: Path) -> None:
+    """Writes the model as JSON, under a temporary name first."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(model, separators=(",", ":")) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def _rounded(tree: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+    """A tree whose numbers have seven digits: what is lost is less than what two runs of a drive differ in."""
+    short = [float(f"{number:.7g}") if math.isfinite(number) else 0.0 for number in tree["threshold"]]
+    return {**tree, "threshold": short}

@@ -1,0 +1,136 @@
+"""`flashweir diagnose`: drives whose faults are known, logs that are rubbish, and what is written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SHIPPED_TRACE, flashweir
+
+from flashweir import TraceError, diagnose, simulate
+from flashweir.charts.model import Cloud
+from flashweir.charts.plotly import figure
+from flashweir.diagnosis import bench, drives, measure, report
+
+# An empty drive is written twice over at random, as long as its healthy form needs no copies worth speaking of.
+WORKLOAD = "random:span=96MiB,size=4KiB,count=48000,seed=5"
+HEALTHY = {"capacity": "128MiB", "op_ratio": 0.25, "buffer.bytes": "2MiB", "gc.frontiers": 2}
+FAULTS: dict[str, dict[str, Any]] = {
+    "mapping": {"ftl.kind": "bast", "op_ratio": 0.05, "gc.frontiers": None},
+    "buffer": {"buffer.bytes": 0},
+}
+
+
+def log(folder: Path, fault: dict[str, Any] | None = None) -> Path:
+    settings = {key: value for key, value in {**HEALTHY, **(fault or {})}.items() if value is not None}
+    path = folder / "log.parquet"
+    simulate(WORKLOAD, "mlc-2006", set=settings, requests=path)
+    return path
+
+
+def shown(path: Path) -> set[str]:
+    return {finding["symptom"] for finding in diagnose(path)["symptoms"] if finding["shown"]}
+
+
+def test_a_healthy_drive_is_healthy(tmp_path: Path) -> None:
+    found = diagnose(log(tmp_path))
+    assert found["verdict"] == "healthy"
+    assert "healthy" in found["sentence"]
+
+
+@pytest.mark.parametrize("symptom", FAULTS)
+def test_a_fault_is_found(symptom: str, tmp_path: Path) -> None:
+    assert symptom in shown(log(tmp_path, FAULTS[symptom]))
+
+
+def test_the_command_prints_where_when_and_how_strongly(tmp_path: Path) -> None:
+    path = log(tmp_path, FAULTS["mapping"])
+    run = flashweir("diagnose", str(path))
+    assert run.out.startswith("ill: The drive is bad at")
+    for word in ("where: ", "when: requests ", "how strongly: ", "usual PBR: "):
+        assert word in run.out
+    again = flashweir("diagnose", str(path), "--json", "-").json()
+    assert again["verdict"] == "ill"
+    assert len(again["picture"]["request"]) <= 12_288
+
+
+def test_report_and_picture_are_written(tmp_path: Path) -> None:
+    path = log(tmp_path, FAULTS["buffer"])
+    html, png = tmp_path / "d.html", tmp_path / "d.png"
+    run = flashweir("diagnose", str(path), "--html", str(html), "--png", str(png))
+    assert run.out
+    text = html.read_text(encoding="utf-8")
+    assert "scatter3d" in text
+    assert "write buffer" in text
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_any_trace_with_response_times_will_do() -> None:
+    found = diagnose(SHIPPED_TRACE)
+    assert found["writes"] > 10_000
+    assert found["verdict"] in ("healthy", "ill")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("none.parquet", None, "none.parquet"),
+        ("empty.msr.csv", "", "empty.msr.csv"),
+        ("rubbish.parquet", "PAR1 nothing", "rubbish.parquet"),
+    ],
+)
+def test_bad_input_is_one_line(name: str, content: str | None, says: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    run = flashweir("diagnose", name, cwd=tmp_path, code=2)
+    assert run.err.count("\n") == 1
+    assert run.err.startswith("error: ")
+    assert says in run.err
+
+
+def test_a_trace_without_response_times_is_refused(tmp_path: Path) -> None:
+    run = flashweir("trace", "generate", "random:count=2000", str(tmp_path / "t.parquet"))
+    run = flashweir("diagnose", str(tmp_path / "t.parquet"), code=2)
+    assert "no write in it has a response time" in run.err
+
+
+def test_outputs_that_can_not_be_are_refused(tmp_path: Path) -> None:
+    path = log(tmp_path)
+    for options in (["--html", "no/where.html"], ["--png", "x.pdf"], ["--html", str(path)]):
+        flashweir("diagnose", str(path), *options, cwd=tmp_path, code=2)
+
+
+def test_what_is_no_log_raises(tmp_path: Path) -> None:
+    with pytest.raises(TraceError):
+        diagnose(tmp_path / "nothing")
+
+
+def test_the_picture_of_a_log_of_one_address() -> None:
+    picture = {"request": [0, 1], "address_bytes": [0, 0], "pbr_ns_per_byte": [0.0, 2.0], "writes": [1, 1]}
+    chart = report.cloud({"picture": picture})
+    assert isinstance(chart, Cloud)
+    json.dumps(figure(chart), allow_nan=False)
+    assert report.above({"picture": picture}) is not None
+
+
+def test_a_drive_is_the_same_for_the_same_seed_and_no_other() -> None:
+    assert drives.draw("learn", 3, 1) == drives.draw("learn", 3, 1)
+    assert drives.draw("learn", 3, 1) != drives.draw("measure", 3, 1)
+    assert drives.draw("learn", 3, 1) != drives.draw("learn", 3, 2)
+
+
+def test_wilson() -> None:
+    # Newcombe 1998, table I: 81 of 263 is 0.2553 to 0.3662, 0 of 20 is 0 to 0.1611.
+    assert measure.Share(81, 263).interval == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert measure.Share(0, 20).interval == pytest.approx((0.0, 0.1611), abs=5e-5)
+
+
+def test_a_small_bench_is_mostly_right() -> None:
+    cases = list(bench.cases("learn", 12, 3))
+    right = sum(
+        (symptom in case.ill)
+        == any(finding["symptom"] == symptom and finding["shown"] for finding in case.said["symptoms"])
+        for case in cases
+        for symptom in drives.SYMPTOMS
+    )
+    assert right >= 0.8 * 3 * len(cases)
