@@ -63,6 +63,8 @@ def bench(
             raise ConfigError(f"--suite {name}: expected {', '.join(SUITES)} or all")
     if state not in STATES:
         raise ConfigError(f"--state {state}: expected {', '.join(STATES)}")
+    if scale is not None and not 0 < scale <= 1:
+        raise ConfigError(f"--scale {scale}: expected hundredths from 0.01 to 1")
     settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}
     plan = json.loads(_native.bench_plan(json.dumps({**settings, "scale": scale, "suites": chosen})))
     result: dict[str, Any] = {

@@ -144,8 +144,8 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     opening: list[Block] = [
         Text(
             "A score of 100 is a drive that makes every write in 0.1 ms and 10 ns a byte (100 MB/s), at all times. "
-            "Speed is over all writes, steadiness over the slowest tenth of the stretches of the workload; the score is their "
-            "geometric mean. Larger is better."
+            "Speed is over all writes, steadiness over the slowest tenth of the stretches of the workload; the score "
+            "is their geometric mean. Larger is better."
         ),
         Facts(facts),
     ]

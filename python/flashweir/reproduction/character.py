@@ -12,8 +12,10 @@ _SHARES = ("sequential_share", "rewrite_share", "aligned_share", "small_share")
 
 
 def rows(workloads: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """A row a workload: millions of bytes written, shares of the bytes, the rank of each frequent length by requests
-    (`rank.4096`, 1 is the most frequent), and 1 or 0 for each suite (`suite.gc`); with `error` where it can't be read.
+    """A row a workload, with `error` where it can't be read.
+
+    Columns: millions of bytes written, shares of the bytes, the rank of each frequent length by requests (`rank.4096`,
+    1 is the most frequent), and 1 or 0 for each suite (`suite.gc`).
     """
     for name, spec in workloads.items():
         row: dict[str, Any] = {"workload": name, "seed": 1, "error": None}

@@ -21,7 +21,7 @@ from flashweir.sweeps.spec import SweepSpec, load
 
 
 class Measured:
-    """An experiment whose sweep has run, or whose workloads were characterized: its rows, with their results on demand."""
+    """An experiment whose sweep has run, or whose workloads were characterized: its rows; results on demand."""
 
     def __init__(self, experiment: Experiment, rows: list[dict[str, Any]], axes: list[str], directory: Path) -> None:
         self.experiment, self.rows, self.axes, self._directory = experiment, rows, axes, directory
