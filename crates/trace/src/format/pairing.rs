@@ -10,6 +10,9 @@ const MOST_WAITING: usize = 1 << 16;
 /// Where the like of it is issued again after this time, a record's completion was lost: Linux gives a request up after 30 s.
 const LONGEST_NS: u64 = 30_000_000_000;
 
+/// Requests of one key that are looked through for the one that completed: more are under way only where completions are missing.
+const MOST_LOOKED_AT: usize = 1 << 10;
+
 /// What tells one outstanding request from another: its device, and its sector or sequence number.
 pub(crate) type Key = (usize, u64);
 
@@ -26,8 +29,8 @@ pub(crate) struct Part {
 #[derive(Debug, Default)]
 pub(crate) struct Pairing {
     queue: VecDeque<Held>,
-    /// Place of the newest record that waits for a key, counted from the first record ever queued.
-    waiting: HashMap<Key, u64>,
+    /// Places of the oldest and the newest record that wait for a key, counted from the first record ever queued.
+    waiting: HashMap<Key, (u64, u64)>,
     /// Records that have left the queue.
     left: u64,
 }
@@ -45,8 +48,8 @@ enum State {
         key: Key,
         /// Sectors not completed yet.
         sectors: u32,
-        /// Place of the next older record that waits for the same key.
-        older: Option<u64>,
+        /// Place of the next newer record that waits for the same key.
+        newer: Option<u64>,
     },
 }
 
@@ -54,7 +57,7 @@ impl Pairing {
     /// Queues `record`, which waits for the completion of `key` if there is one. One that waited for it before has lost its own.
     pub(crate) fn push(&mut self, record: LogRecord, key: Option<Key>) {
         if let Some(key) = key {
-            while let Some(earlier) = self.waiting.get(&key).copied() {
+            while let Some((earlier, _)) = self.waiting.get(&key).copied() {
                 self.take(key, earlier, State::Done);
             }
         }
@@ -70,16 +73,15 @@ impl Pairing {
         }
         let place = self.left + self.queue.len() as u64;
         let sectors = record.request.sectors;
-        let state = key.map_or(State::Done, |key| {
-            let older = self.waiting.insert(key, place);
-            State::Waiting { key, sectors, older }
-        });
-        self.queue.push_back(Held { record, state });
+        self.queue.push_back(Held { record, state: State::Done });
+        if let Some(key) = key {
+            self.link(key, place, sectors);
+        }
     }
 
     /// Completes the record that waits for `key`, if there is one.
     pub(crate) fn complete(&mut self, key: Key, time_ns: u64) {
-        if let Some(place) = self.waiting.get(&key).copied()
+        if let Some((place, _)) = self.waiting.get(&key).copied()
             && let Some(record) = self.take(key, place, State::Done)
         {
             record.completion_ns = Some(time_ns);
@@ -97,9 +99,8 @@ impl Pairing {
             return true;
         }
         let rest = (key.0, key.1.saturating_add(part.sectors.into()));
-        let older = self.waiting.get(&rest).copied();
-        self.take(key, place, State::Waiting { key: rest, sectors: waiting - part.sectors, older });
-        self.waiting.insert(rest, place);
+        self.take(key, place, State::Done);
+        self.link(rest, place, waiting - part.sectors);
         true
     }
 
@@ -129,55 +130,70 @@ impl Pairing {
 
     /// Place of a record that has waited for `key` for longer than a request can be under way.
     fn lost(&self, key: Key, now_ns: u64) -> Option<u64> {
-        let mut next = self.waiting.get(&key).copied();
-        while let Some(place) = next {
-            let held = self.at(place)?;
-            if held.record.request.time_ns.saturating_add(LONGEST_NS) < now_ns {
-                return Some(place);
-            }
-            let State::Waiting { older, .. } = held.state else { return None };
-            next = older;
-        }
-        None
+        let (oldest, _) = self.waiting.get(&key).copied()?;
+        (self.at(oldest)?.record.request.time_ns.saturating_add(LONGEST_NS) < now_ns).then_some(oldest)
     }
 
     /// Of those that wait for `key` and ask for the same: one of the same length before a longer one before any, the oldest first.
     /// Its place, and how many sectors of it are not completed yet.
     fn find(&self, key: Key, part: Part) -> Option<(u64, u32)> {
-        let mut next = self.waiting.get(&key).copied();
-        let mut best: Option<(u8, u64, u32)> = None;
-        while let Some(place) = next {
+        let mut next = self.waiting.get(&key).map(|(oldest, _)| *oldest);
+        let mut best: Option<(bool, u64, u32)> = None;
+        for _ in 0..MOST_LOOKED_AT {
+            let Some(place) = next else { break };
             let held = self.at(place)?;
-            let State::Waiting { sectors, older, .. } = held.state else { return None };
-            let fits = if sectors == part.sectors { 2 } else { u8::from(sectors > part.sectors) };
-            if held.record.request.op == part.op && best.is_none_or(|(rank, ..)| fits >= rank) {
-                best = Some((fits, place, sectors));
+            let State::Waiting { sectors, newer, .. } = held.state else { return None };
+            if held.record.request.op == part.op {
+                if sectors == part.sectors {
+                    return Some((place, sectors));
+                }
+                let longer = sectors > part.sectors;
+                if best.is_none_or(|(known, ..)| longer && !known) {
+                    best = Some((longer, place, sectors));
+                }
             }
-            next = older;
+            next = newer;
         }
         best.map(|(_, place, sectors)| (place, sectors))
     }
 
+    /// Has the record at `place` wait for `key`, as the newest that does.
+    fn link(&mut self, key: Key, place: u64, sectors: u32) {
+        let before = self.waiting.get(&key).copied();
+        self.waiting.insert(key, (before.map_or(place, |(oldest, _)| oldest), place));
+        if let Some(held) = before.and_then(|(_, newest)| self.at_mut(newest))
+            && let State::Waiting { newer, .. } = &mut held.state
+        {
+            *newer = Some(place);
+        }
+        if let Some(held) = self.at_mut(place) {
+            held.state = State::Waiting { key, sectors, newer: None };
+        }
+    }
+
     /// Takes the record at `place` out of those that wait for `key`, and puts it into `state`.
     fn take(&mut self, key: Key, place: u64, state: State) -> Option<&mut LogRecord> {
-        let State::Waiting { older, .. } = self.at(place)?.state else { return None };
-        let newest = self.waiting.get(&key).copied()?;
-        if newest == place {
-            match older {
-                Some(older) => self.waiting.insert(key, older),
+        let State::Waiting { newer, .. } = self.at(place)?.state else { return None };
+        let (oldest, newest) = self.waiting.get(&key).copied()?;
+        if oldest == place {
+            match newer {
+                Some(newer) => self.waiting.insert(key, (newer, newest)),
                 None => self.waiting.remove(&key),
             };
         } else {
-            let mut newer = newest;
+            let mut before = oldest;
             loop {
-                let State::Waiting { older: next, .. } = self.at(newer)?.state else { return None };
+                let State::Waiting { newer: next, .. } = self.at(before)?.state else { return None };
                 if next? == place {
                     break;
                 }
-                newer = next?;
+                before = next?;
             }
-            if let State::Waiting { older: link, .. } = &mut self.at_mut(newer)?.state {
-                *link = older;
+            if let State::Waiting { newer: link, .. } = &mut self.at_mut(before)?.state {
+                *link = newer;
+            }
+            if newest == place {
+                self.waiting.insert(key, (oldest, before));
             }
         }
         let held = self.at_mut(place)?;

@@ -87,6 +87,10 @@ impl Blktrace {
 
     fn take(&mut self, event: &Event, sink: &mut Sink) -> Result<(), crate::FieldError> {
         let what = event.what();
+        // What has no queue has no D either; followed are then those that ask.
+        if self.requests == COMPLETE && sink.follows_requests() {
+            self.requests = QUEUE;
+        }
         let is_request = what == Some(self.requests);
         let follows = self.requests == ISSUE && sink.follows_requests();
         if follows && what == Some(QUEUE) {
