@@ -2,10 +2,12 @@
 
 `simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
-`reproduce` holds measured values against what papers print;
+`reproduce` holds measured values against what papers print; `bench` grades drives, real and simulated;
+`replay` runs a trace on a real drive or a simulated one, and times every request;
+`collect` makes a trace of what a running system asks of a drive;
 `diagnose` reads from a log of requests what is wrong with a drive;
-`trace_info`, `trace_convert` and `trace_generate` work on traces; `presets` and `schema` say what a drive can be. The
-command `flashweir` does the same.
+`characterize` says what a workload is like; `trace_info`, `trace_convert` and `trace_generate` work on traces;
+`presets` and `schema` say what a drive can be. The command `flashweir` does the same.
 """
 
 from typing import TYPE_CHECKING
@@ -14,9 +16,13 @@ from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceErr
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
 from flashweir.diagnosis import diagnose
 from flashweir.parts import LatencyParts
+from flashweir.replaying import recover_log, replay
 from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
+    from flashweir.benchmark import bench
+    from flashweir.character import characterize
+    from flashweir.collecting import collect
     from flashweir.policies import compare, judge
     from flashweir.reproduction import reproduce
     from flashweir.sweeps import read_sweep, sweep
@@ -30,12 +36,17 @@ __all__ = [
     "Section",
     "TraceError",
     "__version__",
+    "bench",
+    "characterize",
+    "collect",
     "compare",
     "diagnose",
     "judge",
     "presets",
     "read_sweep",
+    "recover_log",
     "refusals",
+    "replay",
     "reproduce",
     "schema",
     "simulate",
@@ -48,6 +59,18 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What only sweeps need is imported when it is first asked for: a single run starts sooner without it."""
+    if name == "bench":
+        from flashweir import benchmark
+
+        return benchmark.bench
+    if name == "characterize":
+        from flashweir import character
+
+        return character.characterize
+    if name == "collect":
+        from flashweir import collecting
+
+        return collecting.collect
     if name in ("compare", "judge"):
         from flashweir import policies
 

@@ -125,7 +125,7 @@ def simulate(
             "alone": alone,
         }
         native = None if allocator is None else as_native(allocator)
-        text = _native.simulate(_dump(spec), _parsed(progress), None, native)
+        text = _native.simulate(as_json(spec), as_native_progress(progress), None, native)
         result = Result(text, log)
     except BaseException:
         shutil.rmtree(scratch)
@@ -170,7 +170,7 @@ def trace_info(
         FlashweirError: `progress` stopped it.
     """
     options = {"format": format, "columns": columns, "skip_bad": skip_bad}
-    return Section(json.loads(_native.trace_info(os.fspath(path), _dump(options), _parsed(progress))))
+    return Section(json.loads(_native.trace_info(os.fspath(path), as_json(options), as_native_progress(progress))))
 
 
 def trace_convert(
@@ -193,8 +193,10 @@ def trace_convert(
         TraceError: the source can't be read, or the target not written.
         FlashweirError: `progress` stopped it.
     """
-    options = _dump({"to": to, "format": format, "columns": columns, "skip_bad": skip_bad})
-    return Section(json.loads(_native.trace_convert(os.fspath(source), os.fspath(target), options, _parsed(progress))))
+    options = as_json({"to": to, "format": format, "columns": columns, "skip_bad": skip_bad})
+    return Section(
+        json.loads(_native.trace_convert(os.fspath(source), os.fspath(target), options, as_native_progress(progress)))
+    )
 
 
 def trace_generate(spec: str, target: AnyPath, *, to: str | None = None, progress: Progress | None = None) -> Section:
@@ -208,10 +210,13 @@ def trace_generate(spec: str, target: AnyPath, *, to: str | None = None, progres
         TraceError: the spec can't be understood, or the target not written.
         FlashweirError: `progress` stopped it.
     """
-    return Section(json.loads(_native.trace_generate(spec, os.fspath(target), _dump({"to": to}), _parsed(progress))))
+    return Section(
+        json.loads(_native.trace_generate(spec, os.fspath(target), as_json({"to": to}), as_native_progress(progress)))
+    )
 
 
-def _parsed(progress: Progress | None) -> Callable[[str], bool | None] | None:
+def as_native_progress(progress: Progress | None) -> Callable[[str], bool | None] | None:
+    """A progress function as the native module calls it: with JSON text."""
     return None if progress is None else lambda state: progress(json.loads(state))
 
 
@@ -230,11 +235,12 @@ def _device(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> str | 
     if not isinstance(device, Mapping):
         return os.fspath(device)
     file = scratch / "device.json"
-    file.write_text(_dump(device.to_dict() if isinstance(device, Section) else device), encoding="utf-8")
+    file.write_text(as_json(device.to_dict() if isinstance(device, Section) else device), encoding="utf-8")
     return str(file)
 
 
-def _dump(value: object) -> str:
+def as_json(value: object) -> str:
+    """Settings as the native module takes them."""
     try:
         return json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:

@@ -56,6 +56,13 @@ def print_result(result: Mapping[str, Any], console: Console) -> None:
         _print_bars(shares, console)
 
 
+def print_latencies(latencies: Mapping[str, Mapping[str, Any]], console: Console) -> None:
+    """Prints a table of latencies: a row an operation, in a unit that suits them all."""
+    console.print()
+    console.print(_latency_table(latencies))
+    console.print()
+
+
 def print_fields(fields: Mapping[str, Any], console: Console, indent: int = 0) -> None:
     """Prints a JSON object as aligned lines, objects within it indented."""
     width = max((len(key) for key in fields), default=0)

@@ -118,7 +118,10 @@ def raises(_: Features) -> dict[str, Any]:
             {**ALL, "db": {"channels": [0], "placement": "best"}},
             'tenant "db" is given {"channels":[0],"placement":"best"}: ',
         ),
-        ({"tenants": ALL, "turns": "mine"}, '"turns": "mine": expected "tenants" and "turns", "arrival" or "shortest"'),
+        (
+            {"tenants": ALL, "turns": "mine"},
+            '"turns": "mine": expected "tenants" and "turns", "arrival", "shortest" or "shortest-fair"',
+        ),
         ({**ALL, "db": [math.nan]}, "ValueError: Out of range float values are not JSON compliant"),
         (
             {**ALL, "db": (at for at in range(2))},
@@ -285,3 +288,25 @@ def test_numbers_of_allocations_are_metrics(tmp_path: Path) -> None:
     frame = flashweir.sweep(spec, tmp_path / "sweep")
     assert frame["allocation.windows"].to_list() == [1, 1]
     assert frame["allocation.spilled_pages"].null_count() == 0
+
+
+def test_short_writes_overtake_long_ones_and_fair_bounds_what_that_costs_a_tenant() -> None:
+    tenants = {
+        "bulk": "sequential:span=32MiB,size=1MiB,count=100,write=1,rate=50",
+        "web": "random:span=16MiB,offset=32MiB,count=6000,write=1,rate=2500,size=8KiB",
+    }
+
+    def means(**turns: Any) -> dict[str, float]:
+        drive = {**DRIVE, "capacity": "64MiB", "op_ratio": 2.0, "precondition": "empty"}
+        drive = {key: value for key, value in drive.items() if key != "tenants.window_requests"}
+        run = flashweir.simulate(tenants, set={**drive, **{f"tenants.{key}": value for key, value in turns.items()}})
+        return {name: run[f"streams.{name}.latency_us.write.mean"] for name in tenants}
+
+    arrival, shortest, fair = means(), means(turns="shortest"), means(turns="shortest-fair")
+    strict, lax = (means(turns="shortest-fair", most_slowed=share) for share in (0.0, 1.0))
+    assert shortest["web"] < 0.5 * arrival["web"]
+    assert shortest["bulk"] > 1.1 * arrival["bulk"]
+    # What is bounded are pages placed; times follow them nearly.
+    assert fair["bulk"] < 1.07 * arrival["bulk"]
+    assert strict["bulk"] <= fair["bulk"] <= lax["bulk"]
+    assert fair["web"] < arrival["web"]

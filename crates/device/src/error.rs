@@ -16,6 +16,14 @@ pub enum Error {
         /// What is wrong, and what was expected.
         detail: String,
     },
+    /// A request that the drive did not execute.
+    #[error("{}: {detail}", path.display())]
+    Failed {
+        /// The drive.
+        path: PathBuf,
+        /// Which request, and the system's reason.
+        detail: String,
+    },
     /// A setting.
     #[error("{what}: {expected}")]
     Setting {
@@ -33,6 +41,14 @@ pub enum Error {
     /// A simulated drive.
     #[error(transparent)]
     Run(#[from] flashweir_run::Error),
+    /// Something failed when a part was done.
+    #[error("{error}; {kept}")]
+    Partly {
+        /// What failed.
+        error: Box<Error>,
+        /// How much was done and is kept, in words.
+        kept: String,
+    },
     /// The caller asked to stop.
     #[error("stopped while {doing}: {progress}")]
     Cancelled {
@@ -65,7 +81,8 @@ impl Error {
             Error::Target { .. } => ErrorKind::Device,
             Error::Setting { .. } => ErrorKind::Config,
             Error::Trace(_) => ErrorKind::Trace,
-            Error::Output(_) => ErrorKind::Run,
+            Error::Failed { .. } | Error::Output(_) => ErrorKind::Run,
+            Error::Partly { error, .. } => error.kind(),
             Error::Cancelled { .. } => ErrorKind::Cancelled,
             Error::Run(error) => match error.kind() {
                 flashweir_run::ErrorKind::Config => ErrorKind::Config,

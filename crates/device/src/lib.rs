@@ -4,14 +4,18 @@
 //! whether the drive is real. Nothing here ever writes to a drive that its owner did not name.
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
+pub mod bench;
+pub mod collect;
 mod error;
 mod open;
+pub mod precondition;
 pub mod probe;
 pub mod real;
+pub mod replay;
 pub mod safety;
 pub mod simulated;
 mod target;
 
 pub use error::{Error, ErrorKind};
-pub use open::{OpenOptions, SIMULATED, Stop, open};
+pub use open::{Began, OpenOptions, SIMULATED, Stop, open};
 pub use target::{Activity, LATE_NS, Target, Timing};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::real::{Engine, RealTarget};
 use crate::simulated::SimTarget;
@@ -23,6 +23,22 @@ impl Stop {
 
     /// Whether somebody asked.
     pub fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// When a target's last call of `execute` began, for those who hear of its requests before it returns. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Began(Arc<AtomicU64>);
+
+impl Began {
+    /// The call begins.
+    pub(crate) fn set(&self, now_ns: u64) {
+        self.0.store(now_ns, Ordering::Relaxed);
+    }
+
+    /// ns on the target's clock.
+    pub fn ns(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -48,6 +64,8 @@ pub struct OpenOptions {
     pub seed: u64,
     /// Ends [`Target::execute`] early, with what is under way complete and handed over, by [`Error::Cancelled`].
     pub stop: Stop,
+    /// Is told when each call of [`Target::execute`] begins: due times count from there.
+    pub began: Began,
 }
 
 impl Default for OpenOptions {
@@ -61,6 +79,7 @@ impl Default for OpenOptions {
             direct: true,
             seed: 1,
             stop: Stop::default(),
+            began: Began::default(),
         }
     }
 }

@@ -6,7 +6,11 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over as values")]
 
+mod bench;
+mod characterize;
+mod collect;
 mod diagnose;
+mod replay;
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -280,6 +284,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
+    replay::register(module)?;
+    bench::register(module)?;
+    characterize::register(module)?;
+    collect::register(module)?;
     diagnose::register(module)?;
     Ok(())
 }

@@ -150,9 +150,10 @@ fn parse(answer: &str, names: &[String]) -> Result<Allocation, String> {
                 ("tenants", _) => {}
                 ("turns", Some("arrival")) => turns = Some(Turns::Arrival),
                 ("turns", Some("shortest")) => turns = Some(Turns::Shortest),
+                ("turns", Some("shortest-fair")) => turns = Some(Turns::ShortestFair),
                 _ => {
                     return Err(format!(
-                        "{key:?}: {}: expected \"tenants\" and \"turns\", \"arrival\" or \"shortest\"",
+                        "{key:?}: {}: expected \"tenants\" and \"turns\", \"arrival\", \"shortest\" or \"shortest-fair\"",
                         shown(value)
                     ));
                 }
@@ -237,6 +238,7 @@ pub(crate) fn report(
         let window = |window: &flashweir_ssd::Window| {
             let mut shown = describe(&window.features, channels, names);
             shown["allocation"] = show(&window.allocation, names);
+            shown["turns"] = json!(window.allocation.turns);
             if !window.candidates.is_empty() {
                 let cost = |tried: &flashweir_ssd::Tried| {
                     let latency_s = tried.cost_ns as f64 / 1e9;

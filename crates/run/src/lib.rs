@@ -5,6 +5,7 @@
 mod activity;
 mod allocator;
 mod alone;
+mod characterize;
 mod diagnose;
 mod error;
 mod mix;
@@ -25,6 +26,7 @@ mod watch;
 mod workload;
 
 pub use allocator::Decide;
+pub use characterize::{CharacterizeSpec, characterize};
 pub use diagnose::diagnose;
 pub use error::{Error, ErrorKind};
 pub use plan::plan;
@@ -34,6 +36,7 @@ pub use spec::{RunSpec, TraceOptions};
 pub use tenant::WorkloadSpec;
 pub use tools::{presets, refusals, schema, trace_convert, trace_generate, trace_info};
 pub use traces::Traces;
+pub use warmup::{WINDOW_ROUNDS, steady};
 
 /// The version of the engine: part of every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -75,7 +75,7 @@ pub struct TraceOptions {
 
 impl TraceOptions {
     /// The reader's options.
-    pub(crate) fn parse(&self) -> Result<Options, TraceError> {
+    pub fn parse(&self) -> Result<Options, TraceError> {
         Ok(Options {
             format: self.format.as_deref().map(Format::from_name).transpose()?,
             columns: self.columns.as_deref().map(Columns::parse).transpose()?,

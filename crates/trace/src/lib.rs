@@ -1,8 +1,9 @@
-//! Block requests and where they come from: trace formats, workload generators, transforms.
+//! Block requests and where they come from: trace formats, workload generators, transforms; and what they are like.
 //!
 //! [`Request`] is the one currency of the house. Nothing here knows about drives, wall clocks or threads.
 #![forbid(unsafe_code)]
 
+pub mod characterize;
 pub mod diagnose;
 mod error;
 pub mod format;

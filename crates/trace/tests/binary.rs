@@ -108,7 +108,7 @@ fn records(parquet: bool) -> impl Strategy<Value = Vec<LogRecord>> {
             let (gap, lba, sectors, op, flags, response, process) = drawn;
             time_ns += if parquet || number > 0 { gap } else { 0 };
             let op = Op::ALL[op];
-            // Distinct addresses: of two requests to one, only the last is paired.
+            // Distinct addresses: equal requests under way are completed in their order. Flushes all are equal.
             let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba << 8 | number as u64, sectors) };
             let request =
                 Request { time_ns, lba, sectors, stream: if parquet { process.into() } else { 0 }, op };
@@ -116,7 +116,7 @@ fn records(parquet: bool) -> impl Strategy<Value = Vec<LogRecord>> {
             LogRecord {
                 request,
                 due_ns: response.filter(|_| parquet),
-                issue_ns: (!parquet && kept).then_some(time_ns),
+                issue_ns: (!parquet).then_some(time_ns),
                 completion_ns: response.filter(|_| kept).map(|response| time_ns + response),
                 flags: if kept { flags } else { flags & 15 },
                 process: if kept && process > 0 { format!("proc/{process} ü") } else { String::new() },

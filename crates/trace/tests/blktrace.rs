@@ -150,3 +150,106 @@ fn pipes_are_copied_first() {
     assert_eq!(requests.len(), 2);
     writer.wait().expect("ended");
 }
+
+#[test]
+fn completions_find_their_requests_by_sector_operation_and_length() {
+    use flashweir_trace::format::blktrace::{COMPLETE, Event, ISSUE, REQUEUE};
+    use flashweir_trace::format::{Options, Trace};
+    let folder = Folder::new("pairs");
+    let mut bytes = Vec::new();
+    let mut event = |time_ns: u64, what: u32, op: Op, sector: u64, sectors: u32, flags: u32| {
+        let action = Event::action_of(what, op, flags);
+        let device = 7 << 20;
+        Event { time_ns, sector, bytes: sectors * 512, action, device, ..Event::default() }.write(&mut bytes);
+    };
+    // Two reads of one sector under way, and a write of it; the second read completes as well.
+    event(10, ISSUE, Op::Read, 8, 8, 0);
+    event(11, ISSUE, Op::Read, 8, 8, 0);
+    event(12, ISSUE, Op::Write, 8, 8, 1 << 3);
+    event(20, COMPLETE, Op::Write, 8, 8, 1 << 3);
+    event(21, COMPLETE, Op::Read, 8, 8, 0);
+    event(22, COMPLETE, Op::Read, 8, 8, 0);
+    // A write that completes in two parts, a discard, a flush.
+    event(30, ISSUE, Op::Write, 64, 16, 0);
+    event(31, ISSUE, Op::Trim, 128, 2048, 0);
+    event(32, ISSUE, Op::Flush, 0, 0, 1 << 4);
+    event(40, COMPLETE, Op::Write, 64, 8, 0);
+    event(41, COMPLETE, Op::Flush, 0, 0, 1 << 4);
+    event(42, COMPLETE, Op::Write, 72, 8, 0);
+    event(43, COMPLETE, Op::Trim, 128, 2048, 0);
+    // Issued, queued again, grown by a merge, issued again.
+    event(50, ISSUE, Op::Read, 256, 8, 0);
+    event(51, REQUEUE, Op::Read, 256, 8, 0);
+    event(52, ISSUE, Op::Read, 256, 16, 0);
+    event(60, COMPLETE, Op::Read, 256, 16, 0);
+    // Never completed, and completed but never issued.
+    event(70, ISSUE, Op::Read, 512, 8, 0);
+    event(71, COMPLETE, Op::Read, 1024, 8, 0);
+    let path = folder.file("a.blktrace.0", &bytes);
+    assert_eq!(read_log(&path).expect("good").len(), 9, "each issue by itself");
+    let mut trace = Trace::open(&path, &Options::default()).expect("good");
+    trace.follow_requests();
+    let mut log = Vec::new();
+    while trace.read_log(&mut log, 100).expect("good") {}
+    let found: Vec<_> = log
+        .iter()
+        .map(|r| {
+            (
+                r.issue_ns.expect("issued") + 10,
+                r.request.op,
+                r.request.sectors,
+                r.completion_ns.map(|t| t + 10),
+            )
+        })
+        .collect();
+    let expected = [
+        (10, Op::Read, 8, Some(21)),
+        (11, Op::Read, 8, Some(22)),
+        (12, Op::Write, 8, Some(20)),
+        (30, Op::Write, 16, Some(42)),
+        (31, Op::Trim, 2048, Some(43)),
+        (32, Op::Flush, 0, Some(41)),
+        // Made at 50.
+        (52, Op::Read, 16, Some(60)),
+        (70, Op::Read, 8, None),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn whoever_asked_is_named_where_requests_are_followed() {
+    use flashweir_trace::format::blktrace::{Event, ISSUE, QUEUE};
+    use flashweir_trace::format::{Options, Trace};
+    let folder = Folder::new("askers");
+    let mut bytes = Vec::new();
+    Event::write_name(5, 1, b"fio", &mut bytes);
+    Event::write_name(6, 1, b"kworker", &mut bytes);
+    for (time_ns, what, pid) in [(2, QUEUE, 5), (3, ISSUE, 6)] {
+        let action = Event::action_of(what, Op::Trim, 0);
+        Event { time_ns, sector: 8, bytes: 4096, action, pid, ..Event::default() }.write(&mut bytes);
+    }
+    let path = folder.file("a.blktrace.0", &bytes);
+    assert_eq!(read_log(&path).expect("good")[0].process, "kworker");
+    let mut trace = Trace::open(&path, &Options::default()).expect("good");
+    trace.follow_requests();
+    let mut log = Vec::new();
+    while trace.read_log(&mut log, 100).expect("good") {}
+    assert_eq!((log.len(), log[0].process.as_str(), log[0].issue_ns), (1, "fio", Some(0)));
+}
+
+#[test]
+fn fillers_and_names_are_no_requests() {
+    use flashweir_trace::format::blktrace::{Event, HEAD_BYTES, ISSUE};
+    let folder = Folder::new("fillers");
+    let mut bytes = Vec::new();
+    Event::write_filler(1, HEAD_BYTES, &mut bytes);
+    Event::write_name(5, 2, b"a name of more than fifteen bytes", &mut bytes);
+    let action = Event::action_of(ISSUE, Op::Write, 0);
+    Event { time_ns: 3, sector: 1, bytes: 512, action, pid: 5, ..Event::default() }.write(&mut bytes);
+    Event::write_filler(4, 100, &mut bytes);
+    assert_eq!(bytes.len(), HEAD_BYTES + 64 + HEAD_BYTES + 100);
+    assert_eq!(Event::from_bytes(&bytes[112..]).expect("good").pid, 5);
+    assert!(Event::from_bytes(b"no event").is_err());
+    let log = read_log(&folder.file("a.blktrace.0", &bytes)).expect("good");
+    assert_eq!((log.len(), log[0].process.as_str()), (1, "a name of more "));
+}

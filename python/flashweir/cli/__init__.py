@@ -11,11 +11,14 @@ from typing import Annotated, NoReturn
 import typer
 
 from flashweir import _native
-from flashweir._native import ConfigError, FlashweirError, TraceError
+from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
+from flashweir.cli.bench import bench
+from flashweir.cli.collect import collect
 from flashweir.cli.common import Stopped
 from flashweir.cli.compare import compare
 from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
+from flashweir.cli.replay import replay
 from flashweir.cli.report import report
 from flashweir.cli.reproduce import reproduce
 from flashweir.cli.simulate import simulate
@@ -33,7 +36,21 @@ app = typer.Typer(
     help="Simulates multichannel SSDs under real block traces.",
 )
 app.add_typer(trace_app, name="trace")
-for command in (simulate, sweep, compare, report, reproduce, diagnose, presets, schema, train_allocator):
+COMMANDS = (
+    simulate,
+    sweep,
+    compare,
+    bench,
+    report,
+    reproduce,
+    collect,
+    replay,
+    diagnose,
+    presets,
+    schema,
+    train_allocator,
+)
+for command in COMMANDS:
     app.command()(command)
 
 
@@ -61,7 +78,7 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except typer.TyperException as error:
         code = fail(error.format_message(), BAD_INPUT)
-    except (ConfigError, TraceError) as error:
+    except (ConfigError, TraceError, DeviceError) as error:
         code = fail(str(error), BAD_INPUT)
     except FlashweirError as error:
         code = fail(str(error), FAILED)

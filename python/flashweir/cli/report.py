@@ -58,7 +58,7 @@ def write_report(inputs: Sequence[Path], output: Path | None, figures: Path | No
     _check_outputs(inputs, output, figures)
     title, charts, sections = _of_sweep(inputs[0]) if inputs[0].is_dir() else _of_results(inputs)
     if figures is not None:
-        _write_figures(charts, figures, format or "svg", inputs, output)
+        write_figures(charts, figures, format or "svg", inputs, output)
     if output is not None:
         from flashweir.report import page
 
@@ -69,9 +69,15 @@ def write_report(inputs: Sequence[Path], output: Path | None, figures: Path | No
             raise FlashweirError(f"{output}: can't be written: {error.strerror or error}") from error
 
 
-def _write_figures(
+def write_figures(
     charts: "Sequence[Chart]", folder: Path, format: str, inputs: Sequence[Path], output: Path | None
 ) -> None:
+    """Writes each chart into `folder` under its own name, none of them over an input or the report at `output`.
+
+    Raises:
+        ConfigError: one of them would be.
+        FlashweirError: the folder can't be made.
+    """
     from flashweir.charts.matplotlib import write
 
     targets = [folder / f"{chart.name}.{format}" for chart in charts]

@@ -6,10 +6,12 @@ from typing import Annotated
 import typer
 
 from flashweir import api
+from flashweir.cli.characterize import trace_characterize
 from flashweir.cli.common import Columns, Format, Json, SkipBad, check_output, show, watched
 from flashweir.result import Section
 
-trace_app = typer.Typer(rich_markup_mode=None, help="Reads, converts and generates traces.")
+trace_app = typer.Typer(rich_markup_mode=None, help="Reads, converts, characterizes and generates traces.")
+trace_app.command("characterize")(trace_characterize)
 
 
 @trace_app.command("info")

@@ -11,7 +11,7 @@ from flashweir.cli.common import check_output, console
 
 def train_allocator(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="F.json", help="Where to write the model.")],
-    mixes: Annotated[int, typer.Option("--mixes", metavar="N", min=5, help="Mixes to learn from.")] = 100,
+    mixes: Annotated[int, typer.Option("--mixes", metavar="N", min=5, help="Mixes to learn from.")] = 120,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**31 - 1, help="Seed of everything.")] = 1,
     threads: Annotated[
         int, typer.Option("--threads", metavar="N", min=1, help="Mixes simulated at the same time.")

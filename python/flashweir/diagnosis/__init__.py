@@ -8,7 +8,7 @@ import json
 import os
 
 from flashweir import _native
-from flashweir.api import Progress, _dump, _parsed
+from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.result import Section
 
 
@@ -42,5 +42,5 @@ def diagnose(
         TraceError: the log can't be read.
         FlashweirError: `progress` stopped it.
     """
-    options = _dump({"format": format, "columns": columns, "skip_bad": skip_bad})
-    return Section(json.loads(_native.diagnose(os.fspath(log), options, _parsed(progress))))
+    options = as_json({"format": format, "columns": columns, "skip_bad": skip_bad})
+    return Section(json.loads(_native.diagnose(os.fspath(log), options, as_native_progress(progress))))

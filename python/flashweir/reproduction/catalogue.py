@@ -98,7 +98,10 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment: a folder. `traces` is where the recorded traces of its runs are, if it has any."""
+    """One experiment: a folder. `traces` is where the recorded traces of its runs are, if it has any.
+
+    One with workloads that are `characterized`, by name, runs no sweep.
+    """
 
     folder: Path
     title: str
@@ -108,6 +111,7 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     plots: tuple[Drawing, ...] = ()
     traces: Path | None = None
+    characterized: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -202,6 +206,8 @@ def experiment(folder: Path) -> Experiment:
     figures = tuple(str(figure) for figure in fields.take("figures", list, []))
     recorded = fields.text("traces", "")
     traces = folder.resolve() / recorded if recorded else None
+    characterized = Fields(path, fields.take("characterize", dict, {}), "characterize")
+    workloads = {name: characterized.text(name) for name in list(characterized.table)}
     curves = {name: _curve(Fields(path, table, f"curves.{name}")) for name, table in fields.tables("curves")}
     values: list[Value] = []
     for group in fields.listed("values"):
@@ -210,7 +216,7 @@ def experiment(folder: Path) -> Experiment:
     claims = tuple(_claim(one) for one in fields.listed("claims"))
     plots = tuple(_drawing(one) for one in fields.listed("plots"))
     fields.done()
-    found = Experiment(folder, title, figures, curves, tuple(values), claims, plots, traces)
+    found = Experiment(folder, title, figures, curves, tuple(values), claims, plots, traces, workloads)
     _check_names(path, found)
     return found
 

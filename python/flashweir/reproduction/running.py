@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import FlashweirError
+from flashweir.reproduction import character
 from flashweir.reproduction.catalogue import Experiment
 from flashweir.sweeps import runner, store
 from flashweir.sweeps.frame import SweepFrame, read
@@ -20,23 +21,26 @@ from flashweir.sweeps.spec import SweepSpec, load
 
 
 class Measured:
-    """An experiment whose sweep has run: its rows, with their results on demand."""
+    """An experiment whose sweep has run, or whose workloads were characterized: its rows, with their results on demand."""
 
-    def __init__(self, experiment: Experiment, frame: SweepFrame) -> None:
-        self.experiment, self.frame = experiment, frame
-        self.rows: list[dict[str, Any]] = frame.to_dicts()
-        self.axes: list[str] = frame.axes
+    def __init__(self, experiment: Experiment, rows: list[dict[str, Any]], axes: list[str], directory: Path) -> None:
+        self.experiment, self.rows, self.axes, self._directory = experiment, rows, axes, directory
         self._results: dict[store.Place, str] | None = None
+
+    @classmethod
+    def of_sweep(cls, experiment: Experiment, frame: SweepFrame) -> "Measured":
+        """What a sweep has left."""
+        return cls(experiment, frame.to_dicts(), frame.axes, frame.directory or Path())
 
     @property
     def failed(self) -> list[str]:
         """Why runs gave no result."""
-        return [str(error) for error in self.frame["error"].drop_nulls()]
+        return [str(row["error"]) for row in self.rows if row["error"] is not None]
 
     def result_of(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """The whole result of a row; they are read from the directory when the first is asked for."""
         if self._results is None:
-            found = store.rows(self.frame.directory or Path())
+            found = store.rows(self._directory)
             self._results = {store.place_of(one): one["result"] for one in found if one["result"] is not None}
         result: dict[str, Any] = json.loads(self._results.get(store.place_of(row), "{}"))
         return result
@@ -74,9 +78,15 @@ def run(
         FlashweirError: `progress` stopped it, or another process writes to the directory.
     """
     planner = Planner()
-    planned = [_plan(one, directory, planner, quick=quick) for one in experiments]
+    swept = [one for one in experiments if not one.characterized]
+    planned = [_plan(one, directory, planner, quick=quick) for one in swept]
     total = _Total(sum(count_points(one.spec) * len(one.spec.seeds) for one in planned), progress)
     found: list[Measured] = []
+    for experiment in experiments:
+        if experiment.characterized:
+            found.append(Measured(experiment, list(character.rows(experiment.characterized)), [], directory))
+            if done is not None:
+                done(found[-1])
     for place, one in enumerate(planned):
         one.directory.parent.mkdir(parents=True, exist_ok=True)
         state = runner.execute(
@@ -88,7 +98,7 @@ def run(
             progress=total.tell,
         )
         total.add(state)
-        found.append(Measured(one.experiment, read(one.directory)))
+        found.append(Measured.of_sweep(one.experiment, read(one.directory)))
         if done is not None:
             done(found[-1])
     return found

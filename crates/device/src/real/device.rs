@@ -100,7 +100,8 @@ impl Device {
         } else {
             std::io::Error::from(error).to_string()
         };
-        self.refuse(format!("a {what} of sectors {first} to {end} failed: {reason}"))
+        let detail = format!("a {what} of sectors {first} to {end} failed: {reason}");
+        Error::Failed { path: self.path.clone(), detail }
     }
 }
 

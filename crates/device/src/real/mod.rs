@@ -20,7 +20,7 @@ use std::path::Path;
 use flashweir_trace::{LogRecord, Op, Request, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
-use crate::{Activity, Error, OpenOptions, Stop, Target, Timing};
+use crate::{Activity, Began, Error, OpenOptions, Stop, Target, Timing};
 
 use buffers::Content;
 pub(crate) use clock::Clock;
@@ -50,6 +50,7 @@ pub struct RealTarget {
     content: Content,
     clock: Clock,
     stop: Stop,
+    began: Began,
     most_under_way: u32,
     executed: u64,
     activity: Activity,
@@ -69,10 +70,18 @@ impl RealTarget {
             ring: None,
             clock: Clock::start(),
             stop: options.stop.clone(),
+            began: options.began.clone(),
             most_under_way,
             executed: 0,
             activity: Activity::default(),
         })
+    }
+
+    /// A call begins. Returns when, ns.
+    fn begin(&self) -> u64 {
+        let now_ns = self.clock.now_ns();
+        self.began.set(now_ns);
+        now_ns
     }
 
     fn check_stop(&self) -> Result<(), Error> {
@@ -147,7 +156,7 @@ impl Target for RealTarget {
         timing: Timing,
         sink: &mut dyn FnMut(LogRecord) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        clock::wake_promptly();
+        let _prompt = clock::Prompt::begin();
         let before_ns = clock::thread_cpu_ns();
         let executed = match (self.engine, timing) {
             (Engine::Sync, Timing::Closed { depth: 2.. }) => Err(Error::Setting {

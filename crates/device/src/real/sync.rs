@@ -16,7 +16,7 @@ pub(super) fn execute(
     sink: &mut dyn FnMut(LogRecord) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let clock = target.clock;
-    let start_ns = clock.now_ns();
+    let start_ns = target.begin();
     let mut buffer = None;
     let mut last_ns = 0;
     for request in requests {

@@ -155,7 +155,7 @@ impl Call<'_> {
         requests: &mut dyn Iterator<Item = Result<Request, Error>>,
         timing: Timing,
     ) -> Result<(), Error> {
-        let start_ns = self.target.clock.now_ns();
+        let start_ns = self.target.begin();
         for request in requests {
             let request = request?;
             let (offset, length) = self.target.place(&request)?;
@@ -210,7 +210,8 @@ impl Call<'_> {
     }
 
     fn lost(&self, error: Errno) -> Error {
-        self.target.device.refuse(format!("io_uring failed: {}", std::io::Error::from(error)))
+        let detail = format!("io_uring failed: {}", std::io::Error::from(error));
+        Error::Failed { path: self.target.device.path.clone(), detail }
     }
 
     /// Hands a request over, now.

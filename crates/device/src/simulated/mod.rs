@@ -14,12 +14,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use flashweir_ssd::precondition::{Preconditioner, Step};
-use flashweir_ssd::{Completion, Config, Options, RunError, Simulation};
+use flashweir_ssd::{Completion, Config, Geometry, Options, RunError, Simulation};
 use flashweir_trace::generate::Spec;
 use flashweir_trace::{LogRecord, Request, SECTOR_BYTES};
 
 use crate::target::scaled;
-use crate::{Activity, Error, OpenOptions, Stop, Target, Timing};
+use crate::{Activity, Began, Error, OpenOptions, Stop, Target, Timing};
 
 /// Requests of preconditioning at a time.
 const BATCH: usize = 4096;
@@ -39,6 +39,7 @@ pub struct SimTarget {
     config: Config,
     simulation: Simulation,
     stop: Stop,
+    began: Began,
     most_under_way: u32,
     now_ns: u64,
     /// Requests handed over so far: the number of the next one.
@@ -72,6 +73,7 @@ impl SimTarget {
             config,
             simulation,
             stop: options.stop.clone(),
+            began: options.began.clone(),
             most_under_way: options.most_under_way,
             now_ns: 0,
             taken: 0,
@@ -83,6 +85,12 @@ impl SimTarget {
         target.precondition(options.seed)?;
         target.simulation.keep_completions();
         Ok(target)
+    }
+
+    /// The size of the drive that a name says, without making it, bytes.
+    pub fn size_of(name: &str) -> Result<u64, Error> {
+        let geometry = Geometry::new(&config::parse(name)?).map_err(flashweir_run::Error::from)?;
+        Ok(geometry.capacity_sectors() * SECTOR_BYTES)
     }
 
     /// The drive's configuration. Its host is an open one.
@@ -104,6 +112,7 @@ impl SimTarget {
             config: self.config.clone(),
             simulation: self.simulation.snapshot(),
             stop: self.stop.clone(),
+            began: self.began.clone(),
             most_under_way: self.most_under_way,
             now_ns: self.now_ns,
             taken: self.taken,
@@ -217,6 +226,7 @@ impl SimTarget {
         sink: &mut Sink<'_>,
     ) -> Result<(), Error> {
         let start_ns = self.now_ns;
+        self.began.set(start_ns);
         for request in requests {
             self.check_stop("executing requests")?;
             let request = request?;

@@ -7,7 +7,7 @@ const FEWEST_BATCHES: usize = 10;
 /// Batches that MSER-5 leaves at the end whatever they are: those that are close in value by chance would look best.
 const LAST_BATCHES: usize = 5;
 /// Rounds of a measurement window of the steady-state rule.
-const WINDOW_ROUNDS: usize = 5;
+pub const WINDOW_ROUNDS: usize = 5;
 /// The most that the rounds of a steady window may range over, as a share of their mean.
 const RANGE: f64 = 0.20;
 /// The most that the line fitted to them may rise or fall within the window, as a share of their mean.
@@ -45,7 +45,7 @@ pub(super) fn mser5(observations: &[f64]) -> Option<usize> {
 /// How many rounds lie before the first window of 5 that is steady by the rule of the SNIA's Solid State Storage Performance
 /// Test Specification: rates within 20% of their mean from lowest to highest, and on a fitted line within 10%. `None` where
 /// there is none.
-pub(super) fn steady(rates: &[f64]) -> Option<usize> {
+pub fn steady(rates: &[f64]) -> Option<usize> {
     rates.windows(WINDOW_ROUNDS).position(|window| {
         let rounds = WINDOW_ROUNDS as f64;
         let mean = window.iter().sum::<f64>() / rounds;

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::Error;
+pub use methods::{WINDOW_ROUNDS, steady};
 use parts::{Cuts, Parts};
 use windows::Windows;
 

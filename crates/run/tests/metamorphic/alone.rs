@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// What a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 41] = [
+const NEEDS: [(&str, &[Setting]); 42] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
@@ -60,6 +60,10 @@ const NEEDS: [(&str, &[Setting]); 41] = [
     ("tenants.min_channels", &KEEPER),
     ("tenants.applies", &KEEPER),
     ("tenants.turns", &[("alloc.kind", "dynamic"), ("host.queue_depth", "8")]),
+    (
+        "tenants.most_slowed",
+        &[("alloc.kind", "dynamic"), ("host.queue_depth", "8"), ("tenants.turns", "shortest-fair")],
+    ),
     ("tenants.two_groups_up_to", &KEEPER),
     ("tenants.dominant_share", &KEEPER),
     ("tenants.most_groups", &KEEPER),

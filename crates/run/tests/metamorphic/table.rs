@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 54] = [
+const VALUES: [(&str, &[&str]); 55] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -60,6 +60,7 @@ const VALUES: [(&str, &[&str]); 54] = [
     ("tenants.window_time", &["30ms"]),
     ("tenants.level_requests", &["25"]),
     ("tenants.min_channels", &["2"]),
+    ("tenants.most_slowed", &["0", "0.5"]),
     ("tenants.two_groups_up_to", &["20"]),
     ("tenants.dominant_share", &["0.4"]),
     ("tenants.most_groups", &["3"]),

@@ -98,8 +98,10 @@ pub(crate) fn run(setup: Setup, accesses: &[Access]) -> (Vec<u64>, Vec<Given>) {
             model.serve(number, access);
             number += 1;
         }
-        if !setup.same && at + 1 < windows.len() {
-            if window.len() < setup.window_requests {
+        // Of the window that the end of the run cuts short nobody is asked.
+        let full = window.len() == setup.window_requests;
+        if !setup.same && (full || at + 1 < windows.len()) {
+            if !full {
                 // Nobody knows that it has ended before the next request comes.
                 model.pass_to(windows[at + 1][0].time);
             }
@@ -289,27 +291,27 @@ impl Model {
         self.now = time;
     }
 
+    /// Asks all pages that wait, in turn; where one of a group finds no channel, no other of it does.
     fn resume(&mut self) {
-        for group in 0..self.plan.groups.len() {
-            loop {
-                let mut first: Option<usize> = None;
-                for (at, (_, tenant, pages)) in self.waiting.iter().enumerate() {
-                    let mine = self.plan.of[1][*tenant] == group;
-                    let shorter =
-                        |first: usize| self.setup.shortest && pages.len() < self.waiting[first].2.len();
-                    if mine && first.is_none_or(shorter) {
-                        first = Some(at);
-                    }
+        let mut stuck = vec![false; self.plan.groups.len()];
+        loop {
+            let mut first: Option<usize> = None;
+            for (at, (_, tenant, pages)) in self.waiting.iter().enumerate() {
+                let shorter = |first: usize| self.setup.shortest && pages.len() < self.waiting[first].2.len();
+                if !stuck[self.plan.of[1][*tenant]] && first.is_none_or(shorter) {
+                    first = Some(at);
                 }
-                let Some(at) = first else { break };
-                let (number, _, pages) = self.waiting[at].clone();
-                if !self.write(number, group, pages[0]) {
-                    break;
-                }
-                self.waiting[at].2.remove(0);
-                if self.waiting[at].2.is_empty() {
-                    self.waiting.remove(at);
-                }
+            }
+            let Some(at) = first else { break };
+            let (number, tenant, pages) = self.waiting[at].clone();
+            let group = self.plan.of[1][tenant];
+            if !self.write(number, group, pages[0]) {
+                stuck[group] = true;
+                continue;
+            }
+            self.waiting[at].2.remove(0);
+            if self.waiting[at].2.is_empty() {
+                self.waiting.remove(at);
             }
         }
     }

@@ -58,13 +58,14 @@ fn every_time_has_its_range() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn every_refusal_of_the_table_is_reached() {
     const DIRECT: Setting<'_> = ("ftl.kind", "direct");
     const DFTL: Setting<'_> = ("ftl.kind", "dftl");
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
     const DYNAMIC: Setting<'_> = ("alloc.kind", "dynamic");
-    let examples: [&[Setting<'_>]; 74] = [
+    let examples: [&[Setting<'_>]; 76] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -137,6 +138,8 @@ fn every_refusal_of_the_table_is_reached() {
             ("tenants.turns", "shortest"),
             ("host.queue_depth", "2"),
         ],
+        &[("tenants.most_slowed", "2")],
+        &[("tenants.most_slowed", "0.5")],
         &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.depth", "3")],
         &[("tenants.channels", "ssdkeeper"), DYNAMIC, ("tenants.most_groups", "1")],
         &[("tenants.channels", "ssdkeeper"), ("alloc.kind", "hybrid")],

@@ -7,6 +7,7 @@
 
 mod buffered;
 mod host;
+mod overtaken;
 mod unbound;
 
 use std::collections::VecDeque;
@@ -97,7 +98,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             writes_under_way: 0,
             queue_depth: config.host.most_under_way(),
             waiting: Waiting::new(&config.host),
-            unbound: Unbound::new(config.tenants.turns),
+            unbound: Unbound::new(config.tenants.turns, config.tenants.most_slowed_ppm()),
             buffer: (pages > 0)
                 .then(|| WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), queues)),
             ack: config.buffer.ack,

@@ -266,7 +266,7 @@ impl Windows {
     fn ask(&mut self, features: &Features) -> Result<Allocation, RunError> {
         let Some(external) = &mut self.external else {
             if let Some(model) = &self.model {
-                return Ok(model.allocate(features, self.channels, self.hybrid));
+                return Ok(model.allocate(features, self.channels, self.hybrid, self.config.shortest()));
             }
             let kept = self.current.as_ref().filter(|_| self.config.is_external());
             return Ok(kept.cloned().unwrap_or_else(|| self.config.allocate(features, self.channels)));
@@ -324,7 +324,7 @@ impl Windows {
     }
 
     fn candidates(&self, window: &Held) -> Vec<Candidate> {
-        candidates(&window.features, self.channels, self.hybrid)
+        candidates(&window.features, self.channels, self.hybrid, self.config.shortest())
     }
 
     /// The sum of the latencies, ns, of what is under way and of these windows, if the first is served under this allocation

@@ -35,15 +35,21 @@ pub(crate) struct Candidate {
 }
 
 /// The candidates, the same in number and order for every window of a run; all channels for everybody, in the order of arrival,
-/// is the first. `statics`: also with pages placed by address.
-pub(crate) fn candidates(features: &Features, channels: u32, statics: bool) -> Vec<Candidate> {
+/// is the first. `statics`: also with pages placed by address. `shortest`: whose turn it is if not
+/// in the order of arrival.
+pub(crate) fn candidates(
+    features: &Features,
+    channels: u32,
+    statics: bool,
+    shortest: Turns,
+) -> Vec<Candidate> {
     let mut all = Vec::new();
-    for turns in [Turns::Arrival, Turns::Shortest] {
+    for turns in [Turns::Arrival, shortest] {
         for placement in [Placement::Dynamic, Placement::Static].into_iter().take(1 + usize::from(statics)) {
             for mut candidate in divisions(features, channels) {
                 candidate.allocation.turns = Some(turns);
                 candidate.allocation.groups.iter_mut().for_each(|group| group.placement = Some(placement));
-                if turns == Turns::Shortest {
+                if turns != Turns::Arrival {
                     candidate.name += ", shortest first";
                 }
                 if placement == Placement::Static {

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::candidates::{Candidate, candidates, heaviest_writer};
+use super::candidates::{Candidate, Kind, candidates, heaviest_writer};
 use super::{Allocation, Features, Placement, Turns};
 
 /// No settings of its own.
@@ -63,7 +63,7 @@ pub(crate) fn inputs(features: &Features, channels: u32, candidate: &Candidate) 
         ratio(others.0, others.0 + others.1),
         f64::from(candidate.kind as u8),
         f64::from(candidate.apart) / f64::from(channels),
-        f64::from(u8::from(candidate.allocation.turns == Some(Turns::Shortest))),
+        f64::from(u8::from(candidate.allocation.turns != Some(Turns::Arrival))),
         f64::from(u8::from(fixed)),
     ]
 }
@@ -87,6 +87,8 @@ pub struct Model {
     about: String,
     /// Its inputs: those of this version.
     inputs: Vec<String>,
+    /// The error of what it predicts: channels are only divided where that promises more.
+    margin: f64,
     trees: Vec<Tree>,
 }
 
@@ -96,6 +98,9 @@ impl Model {
         let model: Model = serde_json::from_str(text).map_err(|error| format!("no model: {error}"))?;
         if model.inputs != INPUTS {
             return Err("a model with other inputs than this version gives: train it again".into());
+        }
+        if !(model.margin >= 0.0 && model.margin.is_finite()) {
+            return Err(format!("margin {}: expected at least 0", model.margin));
         }
         for (number, tree) in model.trees.iter().enumerate() {
             tree.check().map_err(|wrong| format!("tree {number}: {wrong}"))?;
@@ -118,11 +123,20 @@ impl Model {
         self.trees.iter().map(|tree| tree.value(inputs)).sum()
     }
 
-    /// The cheapest candidate; of equals the first.
-    pub(crate) fn allocate(&self, features: &Features, channels: u32, statics: bool) -> Allocation {
+    /// The cheapest candidate; of equals the first. Channels are divided, or pages placed by address, only if that is cheaper by more than
+    /// the margin than all channels for everybody: where pages were put they stay, so what was wrong for a window costs later ones too.
+    pub(crate) fn allocate(
+        &self,
+        features: &Features,
+        channels: u32,
+        statics: bool,
+        shortest: Turns,
+    ) -> Allocation {
         let mut best: Option<(f64, Allocation)> = None;
-        for candidate in candidates(features, channels, statics) {
-            let cost = self.predict(&inputs(features, channels, &candidate));
+        for candidate in candidates(features, channels, statics, shortest) {
+            let inputs = inputs(features, channels, &candidate);
+            let divides = candidate.kind != Kind::All || inputs[INPUTS.len() - 1] > 0.0;
+            let cost = self.predict(&inputs) + if divides { self.margin } else { 0.0 };
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, candidate.allocation));
             }
@@ -164,7 +178,9 @@ mod tests {
 
     fn model(trees: &str) -> Result<Model, String> {
         let inputs = serde_json::to_string(&INPUTS).expect("texts");
-        Model::parse(&format!("{{\"about\": \"a test\", \"inputs\": {inputs}, \"trees\": [{trees}]}}"))
+        Model::parse(&format!(
+            "{{\"about\": \"a test\", \"inputs\": {inputs}, \"margin\": 0.05, \"trees\": [{trees}]}}"
+        ))
     }
 
     #[test]
@@ -180,10 +196,15 @@ mod tests {
         let turns = r#"{"feature": [14, -1, -1], "threshold": [0.5, 0.0, -0.1], "left": [1, 0, 0], "right": [2, 0, 0]}"#;
         let model = model(&format!("{tree}, {turns}")).expect("a model");
         let features = Features { requests: 10, reads: 4, writes: 6, ..Features::none(2) };
-        let allocation = model.allocate(&features, 8, false);
+        let allocation = model.allocate(&features, 8, false, Turns::Shortest);
         assert_eq!(allocation.groups.len(), 2);
         assert_eq!(allocation.groups[0].channels, [0, 1, 2, 3]);
         assert_eq!(allocation.turns, Some(Turns::Shortest));
+        // What is promised is not worth more than the margin: nothing is divided, and the turns may change all the same.
+        let wary = Model { margin: 0.9, ..model };
+        let allocation = wary.allocate(&features, 8, false, Turns::ShortestFair);
+        assert_eq!(allocation.groups.len(), 1);
+        assert_eq!(allocation.turns, Some(Turns::ShortestFair));
     }
 
     #[test]
@@ -201,7 +222,7 @@ mod tests {
             assert!(error.contains(expected) && !error.contains('\n'), "{error}");
         }
         assert!(
-            Model::parse(r#"{"about": "", "inputs": ["x"], "trees": []}"#)
+            Model::parse(r#"{"about": "", "inputs": ["x"], "margin": 0, "trees": []}"#)
                 .expect_err("old")
                 .contains("train it again")
         );

@@ -95,8 +95,12 @@ pub struct TenantsConfig {
     pub min_channels: u32,
     /// To which window an allocation applies.
     pub applies: Applies,
-    /// Which of the pages that wait gets a channel that becomes idle (`look-ahead` and allocators outside choose themselves).
+    /// Which of the pages that wait gets a channel that becomes idle (`look-ahead`, `learned` and allocators
+    /// outside choose themselves, the first two between `arrival` and `shortest`, or `shortest-fair` if that is set).
     pub turns: Turns,
+    /// For `turns=shortest-fair`: by how much of what its pages would have waited in the order of arrival a tenant's may wait longer.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub most_slowed: f64,
 }
 
 /// Window and levels are those of SSD-keeper (request collector and feature collector).
@@ -110,6 +114,7 @@ impl Default for TenantsConfig {
             min_channels: 1,
             applies: Applies::default(),
             turns: Turns::default(),
+            most_slowed: 0.05,
         }
     }
 }
@@ -118,6 +123,17 @@ impl TenantsConfig {
     /// Whether tenants are told apart at all.
     pub fn are_on(&self) -> bool {
         !matches!(self.channels, ChannelsConfig::All(_))
+    }
+
+    /// Whose turn it is where allocators choose not to serve in the order of arrival.
+    pub(crate) fn shortest(&self) -> Turns {
+        if self.turns == Turns::ShortestFair { Turns::ShortestFair } else { Turns::Shortest }
+    }
+
+    /// `most_slowed`, in millionths.
+    #[expect(clippy::cast_sign_loss, reason = "checked to be 0 to 1")]
+    pub(crate) fn most_slowed_ppm(&self) -> u32 {
+        (self.most_slowed * 1e6).round() as u32
     }
 
     /// Whether `min_channels` means anything.

@@ -119,7 +119,7 @@ proptest! {
         statics in any::<bool>(),
     ) {
         let found = features(3, &tenants);
-        let all = candidates(&found, channels, statics);
+        let all = candidates(&found, channels, statics, Turns::Shortest);
         prop_assert_eq!(all[0].name.as_str(), "all");
         prop_assert_eq!(all[0].allocation.write_channels(), channels);
         for Candidate { name, allocation, .. } in &all {
@@ -131,7 +131,7 @@ proptest! {
         let names: Vec<_> = all.iter().map(|candidate| candidate.name.clone()).collect();
         prop_assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         // The same for every window: what a result lists can be compared over windows.
-        let others = candidates(&features(1, &vec![(1, 1); tenants.len()]), channels, statics);
+        let others = candidates(&features(1, &vec![(1, 1); tenants.len()]), channels, statics, Turns::Shortest);
         prop_assert_eq!(names, others.into_iter().map(|candidate| candidate.name).collect::<Vec<_>>());
     }
 }

@@ -110,11 +110,12 @@ fn a_fork_without_the_allocator_keeps_the_last_allocation() {
 
 #[test]
 fn look_ahead_takes_none_that_costs_more_than_another() {
-    let strategy = (drive(), 1..3u32, 10..40u32, requests());
-    check(6, &strategy, |(drive, depth, window, raw)| {
+    let strategy = (drive(), 1..3u32, 10..40u32, requests(), any::<bool>());
+    check(6, &strategy, |(drive, depth, window, raw, fair)| {
+        let fair = fair && drive.iter().any(|(key, value)| *key == "tenants.turns" && value != "arrival");
         let own: Settings = vec![
             ("tenants.channels", "look-ahead".into()),
-            ("tenants.turns", "arrival".into()),
+            ("tenants.turns", if fair { "shortest-fair" } else { "arrival" }.into()),
             ("tenants.depth", depth.to_string()),
             ("tenants.window_requests", (window * depth * depth).to_string()),
         ];
@@ -125,7 +126,7 @@ fn look_ahead_takes_none_that_costs_more_than_another() {
             let least = window.candidates.iter().map(|tried| tried.cost_ns).min().expect("candidates");
             let first = window.candidates.iter().find(|tried| tried.cost_ns == least).expect("there");
             prop_assert!(window.candidates[0].cost_ns >= first.cost_ns);
-            let shortest = window.allocation.turns == Some(flashweir_ssd::tenants::Turns::Shortest);
+            let shortest = window.allocation.turns != Some(flashweir_ssd::tenants::Turns::Arrival);
             prop_assert_eq!(
                 shortest,
                 first.name.contains("shortest"),

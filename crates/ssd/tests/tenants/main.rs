@@ -29,12 +29,12 @@ fn drive() -> impl Strategy<Value = Settings> {
         prop::sample::select(vec![0, 0, 0, 2, 5]),
         0..6u32,
         prop::sample::select(vec!["empty", "full", "full", "on-read"]),
-        any::<bool>(),
+        prop::sample::select(vec!["arrival", "shortest", "shortest-fair"]),
     );
     (shape, flash, host).prop_map(|(shape, flash, host)| {
         let (channels, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (free_bus, multi, frontiers, read_first) = flash;
-        let (depth, buffer_pages, buffer, precondition, shortest) = host;
+        let (depth, buffer_pages, buffer, precondition, turns) = host;
         let page = sectors * 512;
         let units = u64::from(channels * dies * planes);
         let mut settings = vec![
@@ -69,8 +69,8 @@ fn drive() -> impl Strategy<Value = Settings> {
             if read_first {
                 settings.push(("sched.kind", "read-first".into()));
             }
-            if shortest && depth != 1 {
-                settings.push(("tenants.turns", "shortest".into()));
+            if depth != 1 {
+                settings.push(("tenants.turns", turns.into()));
             }
         }
         settings
@@ -151,7 +151,8 @@ fn restless() -> Allocator {
             groups: (0..count).map(group).collect(),
             reads: of(1).collect(),
             writes: of(2).collect(),
-            turns: [None, Some(Turns::Arrival), Some(Turns::Shortest)][window as usize % 3],
+            turns: [None, Some(Turns::Arrival), Some(Turns::Shortest), Some(Turns::ShortestFair)]
+                [window as usize % 4],
         })
     })
 }

@@ -16,6 +16,7 @@
 
 use super::line::{LineDecoder, Words};
 use super::number::whole;
+use super::pairing::Part;
 use super::sink::{Order, Raw, Sink};
 use crate::{FieldError, Op, TraceError};
 
@@ -74,6 +75,20 @@ impl Default for Blkparse {
     }
 }
 
+/// A flush, told by `event`.
+fn flush<'a>(time_ns: u64, event: &Event<'a>, flags: u32) -> Raw<'a> {
+    let process = event.rest.iter().position(|byte| *byte == b'[').map(|start| &event.rest[start + 1..]);
+    let process = process.and_then(|name| name.strip_suffix(b"]"));
+    Raw {
+        device: event.device,
+        process: process.unwrap_or_default(),
+        flags,
+        issue_ns: (event.action == b"D").then_some(time_ns),
+        pair: Some(Sink::flush_pair(event.rwbs.contains(&b'W'))),
+        ..Raw::flush(time_ns)
+    }
+}
+
 /// One event line, as far as all have the same fields.
 struct Event<'a> {
     device: &'a [u8],
@@ -92,32 +107,28 @@ impl LineDecoder for Blkparse {
         let event = split(line)?;
         let time_ns = self.time(event.stamp_ns, sink)?;
         let &[action] = event.action else { return Ok(()) };
-        if action != self.action {
-            if action == b'C'
-                && let Some((sector, _, _)) = address(event.rest)?
-            {
-                sink.complete(event.device, sector, time_ns);
-            }
+        if action != self.action && !matches!(action, b'C' | b'R') {
             return Ok(());
         }
         let (op, flags) = operation(event.rwbs);
-        match (op, address(event.rest)?) {
-            (Some(Op::Flush), _) => sink.push(Raw { flags, ..Raw::flush(time_ns) }),
-            (Some(op), Some((lba, sectors, process))) if sectors > 0 => sink.push(Raw {
+        let raw = match (op, address(event.rest)?) {
+            (Some(op), Some((lba, sectors, process))) if op != Op::Flush && sectors > 0 => Raw {
                 device: event.device,
                 process,
                 flags,
                 issue_ns: (action == b'D').then_some(time_ns),
-                completion_ns: (action == b'C').then_some(time_ns),
-                pair: (action != b'C').then_some(lba),
+                pair: Some(lba),
                 ..Raw::sectors(time_ns, op, lba, sectors)
-            }),
-            _ if flags & PREFLUSH != 0 => sink.push(Raw { flags, ..Raw::flush(time_ns) }),
+            },
+            (Some(Op::Flush), _) => flush(time_ns, &event, flags),
+            _ if flags & PREFLUSH != 0 => flush(time_ns, &event, flags),
+            _ if action != self.action => return Ok(()),
             _ => {
                 sink.left_out("event that is no read, write, discard or flush");
-                Ok(())
+                return Ok(());
             }
-        }
+        };
+        self.tell(action, raw, sink)
     }
 
     fn looks_ahead(&self) -> bool {
@@ -163,6 +174,23 @@ impl LineDecoder for Blkparse {
 }
 
 impl Blkparse {
+    /// Hands on what happened to a request.
+    fn tell(&self, action: u8, raw: Raw<'_>, sink: &mut Sink) -> Result<(), FieldError> {
+        let pair = raw.pair.unwrap_or_default();
+        if action == self.action {
+            let (completion_ns, pair) =
+                if action == b'C' { (Some(raw.time_ns), None) } else { (None, raw.pair) };
+            return sink.push(Raw { completion_ns, pair, told_apart: true, ..raw });
+        }
+        if action == b'R' {
+            sink.requeue(raw.device, pair, raw.op);
+        } else {
+            let part = Part { op: raw.op, sectors: u32::try_from(raw.sectors).unwrap_or(u32::MAX) };
+            sink.complete_part(raw.device, pair, part, raw.time_ns);
+        }
+        Ok(())
+    }
+
     /// Time of an event, above zero and on one clock for all runs.
     #[inline]
     fn time(&mut self, stamp_ns: u64, sink: &mut Sink) -> Result<u64, FieldError> {

@@ -9,7 +9,7 @@ mod binary;
 mod biotracer;
 mod blkparse;
 mod blkreplay;
-mod blktrace;
+pub mod blktrace;
 mod columns5;
 mod convert;
 mod detect;

@@ -1,15 +1,20 @@
 //! Where decoders put what they find: checks, devices, order, clock and counts, the same for every format.
 
+use std::collections::BTreeMap;
+
 use super::devices::{Devices, Extents, Unplaced};
 pub(crate) use super::order::Order;
 use super::order::{Clock, Sorter, Timed};
-use super::pairing::Pairing;
+use super::pairing::{Key, Pairing, Part};
 use super::report::{self, Report};
 use super::source::Source;
 use crate::{FieldError, LogRecord, Op, Position, Request, SECTOR_BYTES, TraceError};
 
 /// Messages kept of the bad lines that were skipped.
 const KEPT_MESSAGES: usize = 10;
+
+/// What a completion without its request is called in a report.
+pub(crate) const UNMATCHED: &str = "completion of a request that was not seen before";
 
 /// A request as a format has it: times on the format's own clock, the address on its own device.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +43,8 @@ pub(crate) struct Raw<'a> {
     pub(crate) process: &'a [u8],
     /// If a later line completes it: what that line names it by, on the same device.
     pub(crate) pair: Option<u64>,
+    /// Whether that line also says what was asked for and how much of it, so that requests may share a `pair`.
+    pub(crate) told_apart: bool,
 }
 
 impl<'a> Raw<'a> {
@@ -58,6 +65,7 @@ impl<'a> Raw<'a> {
             flags: 0,
             process,
             pair: None,
+            told_apart: false,
         }
     }
 
@@ -113,6 +121,10 @@ pub(crate) struct Sink {
     request_sorter: Option<Sorter<Request>>,
     record_sorter: Option<Sorter<LogRecord>>,
     pairing: Pairing,
+    /// Whether a request that is issued again stays one, of the process that asked for it.
+    follows_requests: bool,
+    /// Requests that will be issued again, and how often.
+    requeued: BTreeMap<(Key, Op), u32>,
 }
 
 impl Sink {
@@ -132,6 +144,8 @@ impl Sink {
             request_sorter: None,
             record_sorter: None,
             pairing: Pairing::default(),
+            follows_requests: false,
+            requeued: BTreeMap::new(),
         }
     }
 
@@ -154,6 +168,16 @@ impl Sink {
     /// Says that the trace's own clock starts with the workload: its times stay as they are.
     pub(crate) fn keep_clock(&mut self) {
         self.clock = Clock::from_zero();
+    }
+
+    /// Says that requests are followed from whoever asks over all times they are issued; before the first record.
+    pub(crate) fn follow_requests(&mut self) {
+        self.follows_requests = true;
+    }
+
+    /// Whether they are followed.
+    pub(crate) const fn follows_requests(&self) -> bool {
+        self.follows_requests
     }
 
     /// Goes on where `before` stopped at its second device: from the start of the trace, knowing the `extents` of all
@@ -185,6 +209,11 @@ impl Sink {
         self.requests.len() + self.records.len()
     }
 
+    /// The `pair` of flushes, which have no sector: the kernel's own and those of others differ by direction.
+    pub(crate) const fn flush_pair(writes: bool) -> u64 {
+        u64::MAX - writes as u64
+    }
+
     /// Takes a request.
     #[inline]
     pub(crate) fn push(&mut self, raw: Raw<'_>) -> Result<(), FieldError> {
@@ -192,7 +221,10 @@ impl Sink {
             return Ok(());
         }
         let sectors = check(&raw)?;
-        let (index, base_lba) = if raw.op == Op::Flush {
+        if !self.requeued.is_empty() && self.is_known(&raw, sectors) {
+            return Ok(());
+        }
+        let (_, base_lba) = if raw.op == Op::Flush {
             (0, 0)
         } else {
             let end = raw.lba + u64::from(sectors);
@@ -213,7 +245,7 @@ impl Sink {
         };
         match self.want {
             Want::Requests => self.push_request(request),
-            Want::Log => self.push_record(request, &raw, index),
+            Want::Log => self.push_record(request, &raw),
             Want::Extents => {}
         }
         Ok(())
@@ -238,7 +270,7 @@ impl Sink {
         }
     }
 
-    fn push_record(&mut self, request: Request, raw: &Raw<'_>, device: usize) {
+    fn push_record(&mut self, request: Request, raw: &Raw<'_>) {
         let record = LogRecord {
             request,
             due_ns: raw.due_ns,
@@ -247,8 +279,56 @@ impl Sink {
             flags: raw.flags,
             process: String::from_utf8_lossy(raw.process).into_owned(),
         };
-        self.pairing.push(record, raw.pair.map(|pair| (device, pair)));
+        let key = raw.pair.and_then(|pair| self.key(raw.device, pair, request.op));
+        if raw.told_apart {
+            self.pairing.push_beside(record, key);
+        } else {
+            self.pairing.push(record, key);
+        }
         self.release(false);
+    }
+
+    /// `part` of a request that was pushed with this `pair` and told apart completed at `time_ns`.
+    pub(crate) fn complete_part(&mut self, device: &[u8], pair: u64, part: Part, time_ns: u64) {
+        if self.want == Want::Log
+            && let Some(key) = self.key(device, pair, part.op)
+        {
+            if !self.pairing.complete_part(key, part, time_ns) && self.follows_requests {
+                self.left_out(UNMATCHED);
+            }
+            self.release(false);
+        }
+    }
+
+    /// A request that was pushed with this `pair` and told apart was not served and will be issued again.
+    pub(crate) fn requeue(&mut self, device: &[u8], pair: u64, op: Op) {
+        if self.follows_requests
+            && let Some(key) = self.key(device, pair, op)
+        {
+            *self.requeued.entry((key, op)).or_default() += 1;
+        }
+    }
+
+    /// Whether this is a request that has been pushed and requeued before; if so, it was issued again.
+    fn is_known(&mut self, raw: &Raw<'_>, sectors: u32) -> bool {
+        let Some(key) = raw.pair.and_then(|pair| self.key(raw.device, pair, raw.op)) else { return false };
+        let Some(times) = self.requeued.get_mut(&(key, raw.op)) else { return false };
+        *times -= 1;
+        if *times == 0 {
+            self.requeued.remove(&(key, raw.op));
+        }
+        let part = Part { op: raw.op, sectors };
+        if self.want == Want::Log && !self.pairing.issue_again(key, part, raw.time_ns) {
+            return false;
+        }
+        self.left_out("event that issues a request once more");
+        true
+    }
+
+    /// What a request of `device` waits for; `None` if the device has had no requests. A flush has no place among the devices.
+    fn key(&self, device: &[u8], pair: u64, op: Op) -> Option<Key> {
+        let index = self.devices.find(device);
+        if op == Op::Flush { Some((index.unwrap_or(usize::MAX), pair)) } else { Some((index?, pair)) }
     }
 
     /// A request pushed earlier with this `pair` on this device completed at `time_ns`.

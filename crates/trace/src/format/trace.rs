@@ -159,6 +159,12 @@ impl Trace {
         more
     }
 
+    /// Takes a request of blktrace that waited again after it was issued (R) as one, issued where it was issued last, and not as one
+    /// a time; names the process that asked for it (Q) and not the one that ran when it was issued. Before the first is read.
+    pub fn follow_requests(&mut self) {
+        self.sink.follow_requests();
+    }
+
     /// What has been read so far, and how.
     pub const fn report(&self) -> &Report {
         &self.sink.report

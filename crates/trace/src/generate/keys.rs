@@ -1,6 +1,7 @@
 //! The vocabulary of specs: kinds, keys with default and unit, and taking a text apart into pairs that are all known.
 //! What the values mean is `spec.rs`'s.
 
+use super::app::App;
 use crate::TraceError;
 
 /// Which addresses a workload takes.
@@ -18,12 +19,34 @@ pub enum Kind {
     FileCopy,
     /// The file system of a desktop in daily use.
     Desktop,
+    /// One application.
+    App(App),
 }
 
 impl Kind {
     /// All kinds, in the order of the documentation.
-    pub const ALL: [Kind; 6] =
-        [Kind::Random, Kind::Sequential, Kind::Zipf, Kind::HotCold, Kind::FileCopy, Kind::Desktop];
+    pub const ALL: [Kind; 20] = [
+        Kind::Random,
+        Kind::Sequential,
+        Kind::Zipf,
+        Kind::HotCold,
+        Kind::FileCopy,
+        Kind::Desktop,
+        Kind::App(App::CopyMp3),
+        Kind::App(App::Pcmark05),
+        Kind::App(App::Browser),
+        Kind::App(App::Email),
+        Kind::App(App::InstallWindows),
+        Kind::App(App::InstallLinux),
+        Kind::App(App::Emule),
+        Kind::App(App::Bittorrent),
+        Kind::App(App::Ext4Install),
+        Kind::App(App::PackageBuild),
+        Kind::App(App::SqliteWal),
+        Kind::App(App::Postgresql),
+        Kind::App(App::Rocksdb),
+        Kind::App(App::VmBoot),
+    ];
 
     /// The name in a spec.
     pub const fn name(self) -> &'static str {
@@ -34,6 +57,7 @@ impl Kind {
             Kind::HotCold => "hotcold",
             Kind::FileCopy => "filecopy",
             Kind::Desktop => "desktop",
+            Kind::App(app) => app.name(),
         }
     }
 
@@ -52,6 +76,7 @@ impl Kind {
             Kind::Desktop => {
                 "writes of a file system on which somebody surfs, writes, develops, plays and downloads"
             }
+            Kind::App(app) => app.help(),
         }
     }
 
@@ -78,10 +103,20 @@ pub struct Key {
 const PLACED: &[Kind] = &[Kind::Zipf, Kind::HotCold];
 const DRAWN: &[Kind] = &[Kind::Random, Kind::Sequential, Kind::Zipf, Kind::HotCold];
 const VOLUMES: &[Kind] = &[Kind::FileCopy, Kind::Desktop];
+const PARTITIONED: &[Kind] = Kind::ALL.split_at(4).1;
+const APPS: &[Kind] = Kind::ALL.split_at(6).1;
+/// All that do not end by themselves.
+const COUNTED: &[Kind] = Kind::ALL.split_at(6).0;
 
 /// Every key of every kind, in the order of a canonical spec.
 pub const KEYS: &[Key] = &[
-    key("span", &Kind::ALL, "size", "16GiB", "length of the address range that requests lie in"),
+    key(
+        "span",
+        &Kind::ALL,
+        "size",
+        "16GiB; what an application needs",
+        "length of the address range that requests lie in",
+    ),
     key("offset", &Kind::ALL, "size", "0B", "where the address range starts"),
     key(
         "size",
@@ -113,9 +148,9 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "partition",
-        VOLUMES,
+        PARTITIONED,
         "size",
-        "31.5KiB; 4MiB for fat",
+        "31.5KiB; 4MiB for fat; 1MiB for ext4-install and those behind it",
         "what lies before the partition; the rest of the span is the volume",
     ),
     key(
@@ -132,7 +167,15 @@ pub const KEYS: &[Key] = &[
         "0.8; 0.5 for desktop",
         "how full the volume is kept, what the file system keeps for itself included",
     ),
-    key("count", &Kind::ALL, "requests", "1000000", "number of requests, flushes included"),
+    key(
+        "scale",
+        APPS,
+        "share",
+        "1.0",
+        "how much of what the application writes, and of the volume, from 0.01 to 1",
+    ),
+    key("phase", APPS, "all or a name", "all", "one phase alone, after those before it: emule:phase=chunks"),
+    key("count", COUNTED, "requests", "1000000", "number of requests, flushes included"),
     key(
         "written",
         VOLUMES,
@@ -205,6 +248,19 @@ const fn key(
     help: &'static str,
 ) -> Key {
     Key { name, kinds, unit, default, help }
+}
+
+impl Key {
+    /// The kinds that have it, by name; `applications` stands for all of those.
+    pub fn owners(&self) -> Vec<&'static str> {
+        let app = |kind: &&Kind| matches!(kind, Kind::App(_));
+        let mut owners: Vec<&str> =
+            self.kinds.iter().filter(|kind| !app(kind)).map(|kind| kind.name()).collect();
+        if self.kinds.iter().any(|kind| app(&kind)) {
+            owners.push("applications");
+        }
+        owners
+    }
 }
 
 impl Kind {
@@ -291,10 +347,7 @@ fn known_key(kind: Kind, name: &str) -> Result<&'static str, TraceError> {
     let elsewhere = KEYS.iter().find(|key| key.name == name);
     let reason = elsewhere.map_or_else(
         || format!("no such key{}", hint(name, kind.keys().map(|key| key.name))),
-        |key| {
-            let owners: Vec<&str> = key.kinds.iter().map(|kind| kind.name()).collect();
-            format!("has no effect in {}, it is a key of {}", kind.name(), owners.join(" and "))
-        },
+        |key| format!("has no effect in {}, it is a key of {}", kind.name(), key.owners().join(" and ")),
     );
     Err(refuse("workload key", name, format!("{reason}; the keys of {} are {}", kind.name(), list(kind))))
 }

@@ -11,10 +11,12 @@
 //!   address and draw none.
 //! - Integers are uniform to the last bit, logarithms and powers are `libm`'s.
 //!
-//! `filecopy` and `desktop` are made of other parts: [`volume`] says which.
+//! `filecopy` and `desktop` are made of other parts: [`volume`] says which. The kinds named after applications are
+//! [`app`]'s.
 //!
 //! A new distribution is one file here, one arm in [`Kind`], and one in `Places` and `Addresses`.
 
+mod app;
 mod arrivals;
 mod desktop;
 mod draw;
@@ -34,6 +36,7 @@ mod volume;
 mod volume_tests;
 mod zipf;
 
+pub use app::App;
 pub use keys::{KEYS, Key, Kind};
 pub use spec::Spec;
 
@@ -62,6 +65,7 @@ enum Addresses {
     Zipf(Zipf),
     HotCold(HotCold),
     Volume(Box<Volume>),
+    App(Box<app::Writer>),
 }
 
 /// A stream of requests. Endless or bounded by the spec's count; cloning one forks the stream where it stands.
@@ -90,6 +94,7 @@ impl Spec {
             Places::Volume(options) if options.written_sectors.is_some() => {
                 self.with_end(None, options.written_sectors)
             }
+            Places::App(_) => self.with_end(None, None),
             _ => self.with_end(Some(self.count), None),
         }
     }
@@ -97,7 +102,11 @@ impl Spec {
     /// The same stream without end: for preconditioning, which stops when the drive is ready. If it is timed, its
     /// clock stops after 584 years.
     pub fn endless(&self) -> Generator {
-        self.with_end(None, None)
+        let mut generator = self.with_end(None, None);
+        if let Addresses::App(writer) = &mut generator.addresses {
+            writer.forever();
+        }
+        generator
     }
 
     /// The workload up to so many requests, or so many sectors written.
@@ -120,6 +129,11 @@ impl Spec {
                 let range = Range { lba: self.offset_sectors, sectors: self.span_sectors };
                 let clock = Clock::new(self.arrivals, seed);
                 Addresses::Volume(Box::new(Volume::new(&options, range, seed, clock, written_sectors)))
+            }
+            Places::App(options) => {
+                let range = Range { lba: self.offset_sectors, sectors: self.span_sectors };
+                let clock = Clock::new(self.arrivals, seed);
+                Addresses::App(Box::new(app::Writer::new(options, range, seed, clock)))
             }
         };
         let frame = Frame {
@@ -145,6 +159,12 @@ impl Generator {
             Addresses::HotCold(places) => self.frame.fill(places, out, count),
             Addresses::Volume(volume) => {
                 if !volume.fill(out, count) {
+                    self.left = Some(0);
+                    return false;
+                }
+            }
+            Addresses::App(writer) => {
+                if !writer.fill(out, count) {
                     self.left = Some(0);
                     return false;
                 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
+    app,
     arrivals::Arrivals,
     hotcold::hot_starts,
     keys::{self, Kind, Pairs, bad_value},
@@ -40,6 +41,8 @@ pub(super) enum Places {
     },
     /// Where a file system puts them; sizes and operations are its own too.
     Volume(Options),
+    /// Where an application puts them; it ends by itself.
+    App(app::Options),
 }
 
 /// A workload to generate: a parsed and checked spec. [`super`] describes the language.
@@ -64,13 +67,21 @@ impl Spec {
     /// [`TraceError::Spec`] names the key, the value and what would be right.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let pairs = Pairs::parse(text)?;
-        let span_sectors = sectors(&pairs, "span", 16 << 30)?;
-        let offset_sectors = sectors(&pairs, "offset", 0)?;
         let places = read_places(&pairs)?;
+        let span = match places {
+            Places::App(options) => options.default_span_sectors() * SECTOR_BYTES,
+            _ => 16 << 30,
+        };
+        let span_sectors = sectors(&pairs, "span", span)?;
+        let offset_sectors = sectors(&pairs, "offset", 0)?;
         let (sizes, written) = match places {
             Places::Volume(options) => (
                 vec![Size { sectors: options.system.limit_sectors(), share: Share::ONE }],
                 options.expected_requests(),
+            ),
+            Places::App(options) => (
+                vec![Size { sectors: app::Options::LONGEST_SECTORS, share: Share::ONE }],
+                Some(options.expected_requests()),
             ),
             _ => (read_sizes(pairs.get("size").unwrap_or("4KiB"))?, None),
         };
@@ -113,6 +124,8 @@ impl Spec {
                 Some(written) => put("written", &bytes(written)),
                 None => put("count", &self.count),
             }
+        } else if let Places::App(options) = self.places {
+            options.print().iter().for_each(|(key, value)| put(key, value));
         } else {
             put("size", &print_sizes(&self.sizes));
             put("align", &bytes(self.align_sectors));
@@ -138,7 +151,7 @@ impl Spec {
             }
         }
         match self.places {
-            Places::Random | Places::Sequential | Places::Volume(_) => {}
+            Places::Random | Places::Sequential | Places::Volume(_) | Places::App(_) => {}
             Places::Zipf { theta, layout } => {
                 put("theta", &theta);
                 put("layout", &layout.name());
@@ -220,6 +233,9 @@ impl Spec {
             return Err(bad_value("size", &bytes(size.sectors.into()), expected));
         }
         if let Places::Volume(options) = self.places {
+            options.check(self.span_sectors)?;
+        }
+        if let Places::App(options) = self.places {
             options.check(self.span_sectors)?;
         }
         if let Places::HotCold { hot_share, .. } = self.places {
@@ -324,6 +340,7 @@ fn read_places(pairs: &Pairs<'_>) -> Result<Places, TraceError> {
     let layout = |default| pairs.read("layout", default, "expected scattered or together", Layout::parse);
     Ok(match pairs.kind {
         Kind::FileCopy | Kind::Desktop => Places::Volume(Options::read(pairs)?),
+        Kind::App(app) => Places::App(app::Options::read(pairs, app)?),
         Kind::Random => Places::Random,
         Kind::Sequential => Places::Sequential,
         Kind::Zipf => {

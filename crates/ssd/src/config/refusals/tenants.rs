@@ -8,7 +8,7 @@ use crate::geometry::Geometry;
 use crate::host::HostMode;
 use crate::tenants::{Applies, ChannelsConfig, TenantsConfig, Turns};
 
-pub(super) const TENANTS: [Refusal; 14] = [
+pub(super) const TENANTS: [Refusal; 16] = [
     Refusal {
         keys: "tenants.channels, alloc.kind=striped",
         reason: "static allocation computes the channel of every page: use alloc.kind=dynamic or hybrid",
@@ -68,18 +68,18 @@ pub(super) const TENANTS: [Refusal; 14] = [
         },
     },
     Refusal {
-        keys: "tenants.turns=shortest, alloc.kind=striped or buffer.bytes",
+        keys: "tenants.turns=shortest or shortest-fair, alloc.kind=striped or buffer.bytes",
         reason: "pages only wait for a channel under dynamic allocation without a buffer: set alloc.kind=dynamic or hybrid, and \
                  leave the buffer out",
         applies: |config| {
-            config.tenants.turns == Turns::Shortest
+            config.tenants.turns != Turns::Arrival
                 && (!config.alloc.binds_late() || config.buffer.bytes.0 > 0)
         },
     },
     Refusal {
-        keys: "tenants.turns=shortest, host.queue_depth=1 or host.slots=1",
+        keys: "tenants.turns=shortest or shortest-fair, host.queue_depth=1 or host.slots=1",
         reason: "with one request at a time there is nothing to choose from: raise the queue depth, or set host.mode=open",
-        applies: |config| config.tenants.turns == Turns::Shortest && config.is_one_at_a_time(),
+        applies: |config| config.tenants.turns != Turns::Arrival && config.is_one_at_a_time(),
     },
     Refusal {
         keys: "tenants.turns=shortest, tenants.channels=look-ahead",
@@ -87,6 +87,20 @@ pub(super) const TENANTS: [Refusal; 14] = [
         applies: |config| {
             config.tenants.turns == Turns::Shortest
                 && matches!(config.tenants.channels, ChannelsConfig::LookAhead(_))
+        },
+    },
+    Refusal {
+        keys: "tenants.most_slowed",
+        reason: "expected 0 to 1",
+        applies: |config| !(0.0..=1.0).contains(&config.tenants.most_slowed),
+    },
+    Refusal {
+        keys: "tenants.most_slowed, tenants.turns",
+        reason: "only turns=shortest-fair, or an allocator that says so, heeds it: set that, or leave it at 0.05",
+        applies: |config| {
+            config.tenants.most_slowed.to_bits() != TenantsConfig::default().most_slowed.to_bits()
+                && config.tenants.turns != Turns::ShortestFair
+                && !config.tenants.is_external()
         },
     },
     Refusal {

@@ -2,10 +2,12 @@
 //! can't be placed no other of it can, so the rest is not asked, however many they are.
 //!
 //! *Run*: the pages of one request in one class, in order. *Rank*: whose turn it is, least first: runs in the order of arrival,
-//! or by the pages that their request still has here, of equals the older one ([`Turns::Shortest`]).
+//! or by the pages that their request still has here, of equals the older one ([`Turns::Shortest`]). With [`Turns::ShortestFair`]
+//! runs of tenants that were overtaken too much come before all others ([`Overtaken`]), in the order of arrival.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::overtaken::Overtaken;
 use crate::core::Part;
 use crate::tenants::Turns;
 
@@ -15,6 +17,8 @@ pub(super) type Rank = (u64, u64);
 #[derive(Clone, Debug)]
 struct Run {
     tag: u32,
+    /// It goes before all that are not.
+    first: bool,
     parts: VecDeque<Part>,
 }
 
@@ -29,11 +33,15 @@ pub(super) struct Unbound {
     last: (u32, BTreeMap<u32, Rank>),
     next_sequence: u64,
     len: usize,
+    /// Where each run is, and what tenants lost; kept for [`Turns::ShortestFair`] only.
+    places: BTreeMap<u64, (u32, Rank)>,
+    overtaken: Overtaken,
 }
 
 impl Unbound {
-    pub(super) fn new(turns: Turns) -> Self {
-        Self { turns, ..Self::default() }
+    /// `most_late_ppm`: see [`Overtaken::new`].
+    pub(super) fn new(turns: Turns, most_late_ppm: u32) -> Self {
+        Self { turns, overtaken: Overtaken::new(most_late_ppm), ..Self::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -56,9 +64,12 @@ impl Unbound {
             self.last.1.get(&class).copied().and_then(|rank| Some((rank.1, self.take(class, rank)?)));
         let (sequence, mut run) = joined.unwrap_or_else(|| {
             self.next_sequence += 1;
-            (self.next_sequence, Run { tag, parts: VecDeque::new() })
+            (self.next_sequence, Run { tag, first: false, parts: VecDeque::new() })
         });
         run.parts.push_back(part);
+        if self.turns == Turns::ShortestFair {
+            self.overtaken.push(part.stream, sequence, self.len as u64 - 1);
+        }
         let rank = self.put(class, sequence, run);
         self.last.1.insert(class, rank);
     }
@@ -74,9 +85,30 @@ impl Unbound {
     pub(super) fn pop(&mut self, rank: Rank) -> Rank {
         let Some(class) = self.fronts.get(&rank).copied() else { return after(rank) };
         let Some(mut run) = self.take(class, rank) else { return after(rank) };
-        run.parts.pop_front();
+        let part = run.parts.pop_front();
         self.len -= 1;
-        if run.parts.is_empty() { after(rank) } else { self.put(class, rank.1, run) }
+        let last = run.parts.is_empty();
+        let next = if last { after(rank) } else { self.put(class, rank.1, run) };
+        if self.turns == Turns::ShortestFair
+            && let Some(part) = part
+        {
+            if last {
+                self.places.remove(&rank.1);
+            }
+            self.overtaken.placed(part.stream, rank.1, last);
+            self.let_first();
+        }
+        next
+    }
+
+    /// Lets runs go first whose tenants were overtaken too much.
+    fn let_first(&mut self) {
+        while let Some(number) = self.overtaken.next_due() {
+            let Some((class, rank)) = self.places.get(&number).copied() else { continue };
+            if let Some(run) = self.take(class, rank) {
+                self.put(class, number, Run { first: true, ..run });
+            }
+        }
     }
 
     fn take(&mut self, class: u32, rank: Rank) -> Option<Run> {
@@ -94,9 +126,13 @@ impl Unbound {
     fn put(&mut self, class: u32, sequence: u64, run: Run) -> Rank {
         let left = match self.turns {
             Turns::Arrival => 0,
-            Turns::Shortest => run.parts.len() as u64,
+            Turns::ShortestFair if run.first => 0,
+            Turns::Shortest | Turns::ShortestFair => run.parts.len() as u64,
         };
         let rank = (left, sequence);
+        if self.turns == Turns::ShortestFair {
+            self.places.insert(sequence, (class, rank));
+        }
         let runs = self.classes.entry(class).or_default();
         if let Some((first, _)) = runs.first_key_value() {
             if rank < *first {
@@ -120,6 +156,8 @@ impl Unbound {
         runs.sort_unstable_by_key(|(sequence, _)| *sequence);
         self.fronts.clear();
         self.last.1.clear();
+        self.places.clear();
+        self.overtaken.clear();
         (self.turns, self.len) = (turns, 0);
         for (_, run) in runs {
             for part in run.parts {
@@ -144,7 +182,7 @@ mod tests {
 
     /// Requests of these pages, each in class `lpn % classes`.
     fn unbound(turns: Turns, classes: u64, requests: &[&[u64]]) -> Unbound {
-        let mut unbound = Unbound::new(turns);
+        let mut unbound = Unbound::new(turns, 100_000);
         for (tag, pages) in (0..).zip(requests) {
             for lpn in *pages {
                 unbound.push((lpn % classes) as u32, tag, part(*lpn));
@@ -188,6 +226,23 @@ mod tests {
         unbound.pop(rank);
         unbound.push(0, 9, part(9));
         assert_eq!(order(&unbound, &[]), [4, 9, 6, 7, 0, 1, 2]);
+    }
+
+    #[test]
+    fn who_was_overtaken_too_much_goes_first() {
+        let long: Vec<u64> = (0..20).collect();
+        let mut unbound = unbound(Turns::ShortestFair, 1, &[&long]);
+        // One page of another tenant after the other: the long request has its turn after 20 pages, and may be late by two.
+        let mut found = Vec::new();
+        for page in 100..160 {
+            unbound.push(0, page, Part { stream: 1, ..part(page.into()) });
+            let (rank, _, part) = unbound.front((0, 0)).expect("something waits");
+            unbound.pop(rank);
+            found.push(part.lpn);
+        }
+        let shorts = found.iter().position(|page| *page < 20).expect("it came to its turn");
+        assert_eq!(shorts, 23, "20, and a tenth of that, and the one that was too many");
+        assert_eq!(found[shorts..shorts + 20], long, "then all of it");
     }
 
     #[test]

@@ -4,14 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::super::encode::Encoder;
-use super::event::{COMPLETE, Event, ISSUE, NAME};
-use crate::{LogRecord, Op, SECTOR_BYTES};
+use super::event::{COMPLETE, Event, ISSUE};
+use crate::{LogRecord, SECTOR_BYTES};
 
 /// The device that the requests are of: sda.
 const DEVICE: u32 = 8 << 20;
-
-/// Bytes of a process name in its event, the last of which is zero.
-const NAME_BYTES: usize = 16;
 
 /// Processes that get a number of their own.
 const MOST_PROCESSES: usize = 1 << 16;
@@ -60,13 +57,7 @@ impl BlktraceEncoder {
         }
         let pid = self.pids.len() as u32 + 1;
         self.pids.insert(name.to_owned(), pid);
-        let (payload, action) = (NAME_BYTES as u16, Event::notification(NAME));
-        self.write(Event { time_ns, action, pid, payload, ..Event::default() }, out);
-        let mut bytes = [0; NAME_BYTES];
-        for (byte, letter) in bytes[..NAME_BYTES - 1].iter_mut().zip(name.bytes()) {
-            *byte = letter;
-        }
-        out.extend(bytes);
+        Event::write_name(pid, time_ns, name.as_bytes(), out);
         pid
     }
 }
@@ -85,9 +76,7 @@ impl Encoder for BlktraceEncoder {
         let pid = self.pid(&record.process, time_ns, out);
         let action = Event::action_of(ISSUE, request.op, record.flags);
         self.write(Event { time_ns, sector, bytes, action, pid, ..Event::default() }, out);
-        if let Some(end_ns) = record.completion_ns
-            && request.op != Op::Flush
-        {
+        if let Some(end_ns) = record.completion_ns {
             let action = Event::action_of(COMPLETE, request.op, record.flags);
             self.completions.push(Reverse((end_ns, self.issued, (sector, bytes, action, pid))));
         }

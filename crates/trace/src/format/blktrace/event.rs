@@ -3,7 +3,7 @@
 use crate::{FieldError, Op};
 
 /// Bytes of an event before its payload.
-pub(super) const HEAD_BYTES: usize = 48;
+pub const HEAD_BYTES: usize = 48;
 
 /// The upper three bytes of the magic; the lowest one is the version.
 const MAGIC: u32 = 0x6561_7400;
@@ -11,18 +11,29 @@ const MAGIC: u32 = 0x6561_7400;
 /// The version read and written, the only one in use since 2006.
 const VERSION: u32 = 7;
 
-// What happened: the low half of the action.
-pub(super) const QUEUE: u32 = 1;
-pub(super) const ISSUE: u32 = 7;
-pub(super) const COMPLETE: u32 = 8;
+// The low half of the action.
+/// What happened: the host made a request.
+pub const QUEUE: u32 = 1;
+/// What happened: a request that had been issued waits again.
+pub const REQUEUE: u32 = 6;
+/// What happened: a request went to the driver.
+pub const ISSUE: u32 = 7;
+/// What happened: a request, or a part of it, completed.
+pub const COMPLETE: u32 = 8;
 /// Of notifications, which count from zero: the name of a process.
 pub(super) const NAME: u32 = 0;
+/// Of notifications: a text from whoever traces.
+const MESSAGE: u32 = 2;
+/// Bytes of a process name in its event, the last of which is zero.
+const NAME_BYTES: usize = 16;
 
 // What it happened to: bits of the high half.
 const WRITE: u32 = 1 << 17;
 const READ: u32 = 1 << 16;
 const FLUSH: u32 = 1 << 18;
 const SYNC: u32 = 1 << 19;
+const QUEUED: u32 = 1 << 20;
+const WAITS_AGAIN: u32 = 1 << 21;
 const TO_DRIVER: u32 = 1 << 22;
 const DONE: u32 = 1 << 23;
 const FILE_SYSTEM: u32 = 1 << 24;
@@ -38,15 +49,23 @@ const FLAGS: [(u32, u32); 5] = [(1, SYNC), (1 << 1, META), (1 << 2, AHEAD), (1 <
 
 /// An event without its payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) sequence: u32,
-    pub(super) time_ns: u64,
-    pub(super) sector: u64,
-    pub(super) bytes: u32,
-    pub(super) action: u32,
-    pub(super) pid: u32,
-    pub(super) device: u32,
-    pub(super) payload: u16,
+pub struct Event {
+    /// Its number; nothing depends on it.
+    pub sequence: u32,
+    /// When, ns on the clock of whoever traced.
+    pub time_ns: u64,
+    /// First sector on its device.
+    pub sector: u64,
+    /// Length.
+    pub bytes: u32,
+    /// What happened in the low half, to which kind of request in the high half.
+    pub action: u32,
+    /// The process, or thread, that ran when it happened.
+    pub pid: u32,
+    /// The device: major number << 20 | minor number.
+    pub device: u32,
+    /// Bytes that follow the event.
+    pub payload: u16,
 }
 
 /// Byte order of a file, found by its magic.
@@ -71,6 +90,14 @@ impl Endian {
 }
 
 impl Event {
+    /// The event at the start of `head`, which has [`HEAD_BYTES`], in the byte order of this machine's files.
+    ///
+    /// # Errors
+    /// What stands there is no event of version 7.
+    pub fn from_bytes(head: &[u8]) -> Result<Self, FieldError> {
+        Self::parse(head, Endian::detect(head).unwrap_or(Endian::Little))
+    }
+
     /// Reads the head of an event, which has [`HEAD_BYTES`].
     pub(super) fn parse(head: &[u8], endian: Endian) -> Result<Self, FieldError> {
         let field = |at: usize| {
@@ -112,7 +139,7 @@ impl Event {
     }
 
     /// Writes the head of an event of CPU 0, little-endian.
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
+    pub fn write(&self, out: &mut Vec<u8>) {
         let words = [MAGIC | VERSION, self.sequence];
         out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         out.extend([self.time_ns, self.sector].iter().flat_map(|word| word.to_le_bytes()));
@@ -120,9 +147,33 @@ impl Event {
         out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
 
+    /// Writes the event that tells the name of process `pid`; of a long name the first 15 bytes.
+    pub fn write_name(pid: u32, time_ns: u64, name: &[u8], out: &mut Vec<u8>) {
+        let (payload, action) = (NAME_BYTES as u16, Self::notification(NAME));
+        Self { time_ns, action, pid, payload, ..Self::default() }.write(out);
+        let mut bytes = [0; NAME_BYTES];
+        for (byte, letter) in bytes[..NAME_BYTES - 1].iter_mut().zip(name) {
+            *byte = *letter;
+        }
+        out.extend(bytes);
+    }
+
+    /// Writes an event that says nothing, `bytes` long with its payload: at least [`HEAD_BYTES`].
+    pub fn write_filler(time_ns: u64, bytes: usize, out: &mut Vec<u8>) {
+        let end = out.len() + bytes.max(HEAD_BYTES);
+        let payload = u16::try_from(bytes.saturating_sub(HEAD_BYTES)).unwrap_or(u16::MAX);
+        Self { time_ns, action: Self::notification(MESSAGE), payload, ..Self::default() }.write(out);
+        out.resize(end, 0);
+    }
+
     /// What happened, if it happened to a request.
-    pub(super) const fn what(&self) -> Option<u32> {
+    pub const fn what(&self) -> Option<u32> {
         if self.action & NOTIFY == 0 { Some(self.action & 0xffff) } else { None }
+    }
+
+    /// Whether data goes to the device; the kernel says it of flushes too.
+    pub(super) const fn writes(&self) -> bool {
+        self.action & WRITE != 0
     }
 
     /// Whether the payload is the name of process `pid`.
@@ -131,7 +182,7 @@ impl Event {
     }
 
     /// What the request asks for; `None` for commands that are no reads, writes, discards or flushes.
-    pub(super) const fn op(&self) -> Option<Op> {
+    pub const fn op(&self) -> Option<Op> {
         let category = self.action;
         if category & PACKET != 0 {
             None
@@ -153,14 +204,19 @@ impl Event {
     }
 
     /// The action of a request: what happened, its operation and its flags.
-    pub(super) fn action_of(what: u32, op: Op, flags: u32) -> u32 {
+    pub fn action_of(what: u32, op: Op, flags: u32) -> u32 {
         let category = match op {
             Op::Read => READ,
             Op::Write => WRITE,
             Op::Trim => WRITE | DISCARD,
             Op::Flush => FLUSH,
         };
-        let stage = if what == COMPLETE { DONE } else { TO_DRIVER };
+        let stage = match what {
+            COMPLETE => DONE,
+            REQUEUE => WAITS_AGAIN,
+            QUEUE => QUEUED,
+            _ => TO_DRIVER,
+        };
         let set = |(bit, category): &(u32, u32)| if flags & bit == 0 { 0 } else { *category };
         let modifiers: u32 = FLAGS.iter().map(set).sum();
         what | category | stage | FILE_SYSTEM | modifiers

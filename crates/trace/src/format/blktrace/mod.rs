@@ -2,12 +2,16 @@
 //! name (`sda` for `sda.blktrace.0`, `sda.blktrace.1`, ...), or a tar archive of such files; either byte order.
 //!
 //! As in blkparse's text, one kind of event is a request: issued to the driver (D) if there is any with a length,
-//! else completed (C), else queued (Q); reports say which. In logs, issued requests are paired with the completion of
-//! the same device and sector.
+//! else completed (C), else queued (Q); reports say which. In logs, requests are paired with completions of the same
+//! device, sector and operation: of several the one of the same length, then the oldest. A request that completes in
+//! parts is complete with the last one; one that waited again (R) and is issued
+//! again is two events and two requests, unless the caller wants requests followed: then it is one, and its process is the one
+//! that asked for it (Q), not the one that ran when it was issued.
 //!
 //! An archive is read out of order, so one that is compressed is first copied to a temporary file. What was traced of
 //! remapping, merging and plugging is not kept.
 
+mod askers;
 mod cpus;
 mod encode;
 mod event;
@@ -17,11 +21,14 @@ use std::path::Path;
 
 use super::binary::RecordDecoder;
 use super::input::Input;
+use super::pairing::Part;
 use super::sink::{Order, Raw, Sink};
 use crate::{Op, Position, SECTOR_BYTES, TraceError};
+use askers::Askers;
 use cpus::{Cpus, Member};
 pub(crate) use encode::BlktraceEncoder;
-use event::{COMPLETE, Endian, Event, ISSUE, QUEUE};
+use event::Endian;
+pub use event::{COMPLETE, Event, HEAD_BYTES, ISSUE, QUEUE, REQUEUE};
 
 /// How far a CPU's events may stand from their place in time: interrupts write theirs into the middle of others.
 const WINDOW: usize = 4096;
@@ -34,6 +41,9 @@ pub(crate) struct Blktrace {
     requests: u32,
     records: u64,
     device: (u32, String),
+    askers: Askers,
+    /// Who asked for a flush last: the kernel makes one of several.
+    flusher: Option<u32>,
 }
 
 /// Whether a file that starts so holds events.
@@ -64,39 +74,75 @@ impl Blktrace {
     fn merge(members: &[Member]) -> Result<Self, TraceError> {
         let requests = choose(members);
         let (cpus, device) = (Cpus::open(members)?, (u32::MAX, String::new()));
-        Ok(Self { cpus, files: members.len(), requests, records: 0, device })
+        Ok(Self {
+            cpus,
+            files: members.len(),
+            requests,
+            records: 0,
+            device,
+            askers: Askers::default(),
+            flusher: None,
+        })
     }
 
     fn take(&mut self, event: &Event, sink: &mut Sink) -> Result<(), crate::FieldError> {
         let what = event.what();
-        if what != Some(self.requests) && what != Some(COMPLETE) {
+        let is_request = what == Some(self.requests);
+        let follows = self.requests == ISSUE && sink.follows_requests();
+        if follows && what == Some(QUEUE) {
+            match event.op() {
+                Some(Op::Flush) => self.flusher = Some(event.pid),
+                Some(_) => {
+                    self.askers.asked(event.sector, u64::from(event.bytes).div_ceil(SECTOR_BYTES), event.pid);
+                }
+                None => {}
+            }
+            return Ok(());
+        }
+        if !is_request && what != Some(COMPLETE) && what != Some(REQUEUE) {
             return Ok(());
         }
         if self.device.0 != event.device {
             self.device = (event.device, format!("{},{}", event.device >> 20, event.device & 0xf_ffff));
         }
         let (time_ns, device) = (event.time_ns, self.device.1.as_bytes());
-        if what != Some(self.requests) {
-            if event.bytes > 0 {
-                sink.complete(device, event.sector, time_ns);
+        let Some(op) = event.op() else {
+            if is_request {
+                sink.left_out("event that is no read, write, discard or flush");
+            }
+            return Ok(());
+        };
+        let pair = if op == Op::Flush { Sink::flush_pair(event.writes()) } else { event.sector };
+        let sectors = u64::from(event.bytes).div_ceil(SECTOR_BYTES);
+        if !is_request {
+            let part = Part { op, sectors: u32::try_from(sectors).unwrap_or(u32::MAX) };
+            if what == Some(REQUEUE) {
+                sink.requeue(device, pair, op);
+            } else {
+                sink.complete_part(device, pair, part, time_ns);
             }
             return Ok(());
         }
-        let Some(op) = event.op() else {
-            sink.left_out("event that is no read, write, discard or flush");
-            return Ok(());
+        let asker = match op {
+            _ if !follows => None,
+            Op::Flush => self.flusher,
+            _ => self.askers.issued(event.sector, sectors),
         };
-        if op == Op::Flush {
-            return sink.push(Raw { flags: event.flags() & !PREFLUSH, ..Raw::flush(time_ns) });
-        }
+        let pid = asker.unwrap_or(event.pid);
+        let (raw, flags) = if op == Op::Flush {
+            (Raw::flush(time_ns), event.flags() & !PREFLUSH)
+        } else {
+            (Raw::sectors(time_ns, op, event.sector, sectors), event.flags())
+        };
         sink.push(Raw {
             device,
-            process: self.cpus.names.get(&event.pid).map_or(&[], Vec::as_slice),
-            flags: event.flags(),
+            process: self.cpus.names.get(&pid).map_or(&[], Vec::as_slice),
+            flags,
             issue_ns: (self.requests == ISSUE).then_some(time_ns),
             completion_ns: (self.requests == COMPLETE).then_some(time_ns),
-            pair: (self.requests != COMPLETE).then_some(event.sector),
-            ..Raw::sectors(time_ns, op, event.sector, u64::from(event.bytes).div_ceil(SECTOR_BYTES))
+            pair: (self.requests != COMPLETE).then_some(pair),
+            told_apart: true,
+            ..raw
         })
     }
 }

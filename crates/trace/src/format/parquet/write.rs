@@ -62,6 +62,11 @@ impl<W: Write + Send> LogWriter<W> {
         if self.rows.len() == GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
+    /// Adds an entry to the file's key-value metadata, for whoever reads it with other tools.
+    pub fn note(&mut self, key: &str, value: String) {
+        self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+    }
+
     /// Writes what is left and the footer, and gives the destination back.
     ///
     /// # Errors

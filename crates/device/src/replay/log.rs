@@ -1,0 +1,116 @@
+//! The log of a replay: a thread takes records, puts them into a journal as they come, and counts. At the end the journal becomes a
+//! Parquet file; if the process is killed, it can be read as it is.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+use flashweir_run::requests::RequestLog;
+use flashweir_trace::format::journal::{JournalReader, JournalWriter};
+use flashweir_trace::{LogRecord, TraceError};
+
+use super::tally::Tally;
+use crate::Error;
+
+/// Between two looks of the thread, which nobody wakes: waking it would cost those who issue requests a system call.
+const NAP: Duration = Duration::from_millis(2);
+/// Records converted at a time.
+const BATCH: usize = 8192;
+
+/// Where the journal of a log is: beside it.
+pub fn journal_of(log: &Path) -> PathBuf {
+    let mut name = log.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    log.with_file_name(name)
+}
+
+/// Takes records; clones go to whoever has them.
+pub(super) type Recorder = Sender<LogRecord>;
+
+/// What the thread gives back: the counts, and whether everything was written.
+pub(super) type Logged = (Tally, Result<(), TraceError>);
+
+/// Starts the journal of `log`, if there is to be one.
+pub(super) fn create(log: Option<&Path>) -> Result<Option<JournalWriter>, Error> {
+    let Some(log) = log else { return Ok(None) };
+    let journal = journal_of(log);
+    if journal.exists() {
+        return Err(Error::Setting {
+            what: format!("log {}", log.display()),
+            expected: format!(
+                "a replay to it was killed: expected --recover {} first, or another name",
+                log.display()
+            ),
+        });
+    }
+    Ok(Some(JournalWriter::create(&journal)?))
+}
+
+/// Starts the thread. It ends when all senders are gone.
+pub(super) fn start<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    journal: Option<JournalWriter>,
+) -> (Recorder, ScopedJoinHandle<'scope, Logged>) {
+    let (give, records) = channel();
+    (give, scope.spawn(move || keep(&records, journal)))
+}
+
+fn keep(records: &Receiver<LogRecord>, mut journal: Option<JournalWriter>) -> Logged {
+    let mut tally = Tally::default();
+    let mut written = Ok(());
+    loop {
+        match records.try_recv() {
+            Ok(record) => {
+                tally.add(&record);
+                if let (Ok(()), Some(journal)) = (&written, &mut journal) {
+                    written = journal.push(&record);
+                }
+            }
+            Err(reason) => {
+                if let (Ok(()), Some(journal)) = (&written, &mut journal) {
+                    written = journal.flush();
+                }
+                if reason == TryRecvError::Disconnected {
+                    return (tally, written);
+                }
+                std::thread::sleep(NAP);
+            }
+        }
+    }
+}
+
+/// Makes a log of its journal, by the time of requests, and removes the journal. Returns how many requests it has.
+pub(super) fn finish(log: &Path) -> Result<u64, Error> {
+    let journal = journal_of(log);
+    let mut reader = JournalReader::open(&journal)?;
+    let mut writer = RequestLog::create(log).map_err(flashweir_run::Error::from)?;
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut more = true;
+    while more {
+        more = reader.read(&mut batch, BATCH)?;
+        for record in batch.drain(..) {
+            writer.push(record).map_err(flashweir_run::Error::from)?;
+        }
+    }
+    writer.finish().map_err(flashweir_run::Error::from)?;
+    std::fs::remove_file(&journal)
+        .map_err(|source| flashweir_trace::output::OutputError { path: journal.clone(), source })?;
+    Ok(reader.records())
+}
+
+/// Makes a log of the journal that a killed replay left, and removes that. `log` is the name of the log, or of its journal. Returns
+/// the log's name and how many requests it has.
+pub fn recover(log: &Path) -> Result<(PathBuf, u64), Error> {
+    let name = log.to_string_lossy();
+    let log = name.strip_suffix(".part").map_or_else(|| log.to_owned(), PathBuf::from);
+    if !journal_of(&log).exists() {
+        let expected = format!(
+            "there is no {}; expected the log of a replay that was killed",
+            journal_of(&log).display()
+        );
+        return Err(Error::Setting { what: format!("recover {}", log.display()), expected });
+    }
+    let requests = finish(&log)?;
+    Ok((log, requests))
+}

@@ -1,0 +1,172 @@
+//! The workload of a replay: opened, looked through before anything is done, and read ahead while it is done.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::Scope;
+
+use flashweir_run::TraceOptions;
+use flashweir_trace::format::Trace;
+use flashweir_trace::generate::Spec;
+use flashweir_trace::transform::{Filter, Limit, Wrap};
+use flashweir_trace::{Op, Request, SECTOR_BYTES, Source, TraceError};
+use serde::Serialize;
+
+use super::spec::ReplaySpec;
+use crate::Error;
+
+/// Requests read at a time.
+const BATCH: usize = 4096;
+/// Batches that wait at most.
+const BATCHES: usize = 16;
+
+type Boxed = Box<dyn Source + Send>;
+
+/// The workload; `capacity_sectors`: fold it into so many.
+pub(super) fn open(spec: &ReplaySpec, capacity_sectors: Option<u64>) -> Result<Boxed, Error> {
+    let mut source: Boxed = if Spec::is_spec(&spec.trace) {
+        Box::new(Spec::parse(&spec.trace)?.generator())
+    } else {
+        let path = Path::new(&spec.trace);
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            let expected = "expected a regular file: a trace is looked through before it is replayed".into();
+            return Err(Error::Setting { what: format!("trace {}", path.display()), expected });
+        }
+        Box::new(Trace::open(path, &options(&spec.trace_options())?)?)
+    };
+    if let Some(ops) = spec.ops()? {
+        source = Box::new(Filter::new(source, ops));
+    }
+    if let Some(limit) = spec.limit {
+        source = Box::new(Limit::new(source, limit));
+    }
+    if let Some(capacity) = capacity_sectors {
+        source = Box::new(Wrap::new(source, capacity));
+    }
+    Ok(source)
+}
+
+fn options(options: &TraceOptions) -> Result<flashweir_trace::format::Options, Error> {
+    Ok(options.parse()?)
+}
+
+/// What a workload is going to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Outline {
+    pub(super) requests: u64,
+    /// By operation: read, write, trim, flush.
+    pub(super) by_op: [u64; 4],
+    pub(super) bytes_by_op: [u64; 4],
+    /// The first sector of all, and one past the last.
+    pub(super) first_sector: u64,
+    pub(super) end_sector: u64,
+    /// From the start of the workload to its last request, ns.
+    pub(super) duration_ns: u64,
+    /// The first request beyond the target, by its number from 1.
+    #[serde(skip)]
+    pub(super) beyond: Option<(u64, Request)>,
+}
+
+impl Outline {
+    /// Looks a workload through. `tell` is told how many requests were read and may end it.
+    pub(super) fn of(
+        source: &mut Boxed,
+        capacity_sectors: u64,
+        tell: &mut dyn FnMut(u64) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let mut outline = Self { first_sector: u64::MAX, ..Self::default() };
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut more = true;
+        while more {
+            batch.clear();
+            more = source.read(&mut batch, BATCH)?;
+            for request in &batch {
+                outline.add(request, capacity_sectors);
+            }
+            tell(outline.requests)?;
+        }
+        outline.first_sector = outline.first_sector.min(outline.end_sector);
+        Ok(outline)
+    }
+
+    fn add(&mut self, request: &Request, capacity_sectors: u64) {
+        self.requests += 1;
+        self.by_op[request.op as usize] += 1;
+        self.bytes_by_op[request.op as usize] += request.bytes();
+        self.duration_ns = self.duration_ns.max(request.time_ns);
+        if request.op == Op::Flush {
+            return;
+        }
+        self.first_sector = self.first_sector.min(request.lba);
+        self.end_sector = self.end_sector.max(request.end());
+        if request.end() > capacity_sectors && self.beyond.is_none() {
+            self.beyond = Some((self.requests, *request));
+        }
+    }
+
+    /// Whether anything on the target changes.
+    pub(super) fn writes(&self) -> bool {
+        self.by_op[Op::Write as usize] + self.by_op[Op::Trim as usize] > 0
+    }
+
+    /// Refuses a workload that goes beyond the target.
+    pub(super) fn check_size(&self, target: &str, size_bytes: u64) -> Result<(), Error> {
+        let Some((number, request)) = self.beyond else { return Ok(()) };
+        Err(Error::Target {
+            path: target.into(),
+            detail: format!(
+                "request {number}, a {} of sectors {} to {}, lies beyond its {} sectors; expected a larger target, or \
+                 --wrap to fold addresses into it",
+                request.op.name(),
+                request.lba,
+                request.end(),
+                size_bytes / SECTOR_BYTES
+            ),
+        })
+    }
+}
+
+/// Requests of a source that a thread of its own reads ahead.
+pub(super) struct Ahead {
+    batches: Receiver<Result<Vec<Request>, TraceError>>,
+    current: std::vec::IntoIter<Request>,
+}
+
+impl Ahead {
+    /// Starts to read. The thread ends with the source, or when nobody takes what it reads any more.
+    pub(super) fn start<'scope>(scope: &'scope Scope<'scope, '_>, mut source: Boxed) -> Self {
+        let (give, batches) = sync_channel(BATCHES);
+        scope.spawn(move || {
+            loop {
+                let mut batch = Vec::with_capacity(BATCH);
+                let more = source.read(&mut batch, BATCH);
+                let ends = !matches!(more, Ok(true));
+                let given = give.send(Ok(batch)).is_ok();
+                if let Err(error) = more {
+                    // If nobody waits for it, it does not matter any more.
+                    let _ = give.send(Err(error));
+                }
+                if ends || !given {
+                    return;
+                }
+            }
+        });
+        Self { batches, current: Vec::new().into_iter() }
+    }
+}
+
+impl Iterator for Ahead {
+    type Item = Result<Request, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(request) = self.current.next() {
+                return Some(Ok(request));
+            }
+            match self.batches.recv() {
+                Ok(Ok(batch)) => self.current = batch.into_iter(),
+                Ok(Err(error)) => return Some(Err(error.into())),
+                Err(_) => return None,
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+"""Runs a benchmark workload by workload; after each, its file is replaced by one that has that too."""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flashweir import _native
+from flashweir._native import ConfigError
+from flashweir.benchmark import scores
+from flashweir.benchmark.comparing import FORMAT, read
+
+SUITES = ("transfer", "buffer", "mapping", "gc", "overall", "linux", "plain")
+STATES = ("empty", "filled", "as-is")
+Progress = Callable[[dict[str, Any]], bool | None]
+
+# What has to be the same for a result to be continued.
+_SAME = ("target", "state", "scale", "seed")
+
+
+def bench(
+    target: str,
+    *,
+    suites: Sequence[str] | None = None,
+    state: str = "empty",
+    scale: float | None = None,
+    seed: int = 1,
+    erase: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    tell: Callable[[str, int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Grades a drive by the writes of known workloads, made one after the other.
+
+    Args:
+        target: `sim:PRESET[,KEY=VALUE...]` or `sim:FILE.toml[,...]` for a simulated drive, else a block device or file,
+            which is overwritten.
+        suites: which of `SUITES`; the first five if not given.
+        state: what the drive is like before each workload: `empty` (TRIM; a simulated drive is new), `filled` (written
+            once) or `as-is`.
+        scale: how much of the workloads and of their volume, hundredths from 0.01 to 1; what the drive has room for if
+            not given.
+        seed: of the workloads.
+        erase: the target's own name once more, where something seems to be on it.
+        output: a file that has the result after each workload.
+        resume: goes on with what is in that file.
+        progress: is called with states of the running workload; returning False stops.
+        tell: is called with the name of each workload before it, its number and how many there are.
+
+    Returns:
+        The result (docs/reference/cli.md).
+
+    Raises:
+        ConfigError: a setting, or there is no room.
+        DeviceError: the drive can't be used.
+        FlashweirError: it failed, or was stopped.
+    """
+    chosen = list(dict.fromkeys(scores.COUNTED if suites is None else suites))
+    for name in chosen:
+        if name not in SUITES:
+            raise ConfigError(f"--suite {name}: expected {', '.join(SUITES)} or all")
+    if state not in STATES:
+        raise ConfigError(f"--state {state}: expected {', '.join(STATES)}")
+    settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}
+    plan = json.loads(_native.bench_plan(json.dumps({**settings, "scale": scale, "suites": chosen})))
+    result: dict[str, Any] = {
+        "format": FORMAT,
+        "version": _native.__version__,
+        "target": target,
+        "size_bytes": plan["size_bytes"],
+        "state": state,
+        "scale": plan["scale"],
+        "seed": seed,
+        "complete": False,
+    }
+    done = _kept(Path(output), result) if resume and output is not None else {}
+    wanted = plan["workloads"]
+    finished = [*(one for one in done.values() if not any(_key(one) == _key(other) for other in wanted))]
+    for number, workload in enumerate(wanted):
+        if _key(workload) not in done:
+            if tell is not None:
+                tell(workload["name"], number + 1, len(wanted))
+            text = _native.bench_run(json.dumps({**settings, "workload": workload}), _listener(progress))
+            done[_key(workload)] = json.loads(text)
+        finished.append(done[_key(workload)])
+        _grade(result, finished, complete=number + 1 == len(wanted))
+        if output is not None:
+            _write(Path(output), result)
+    return result
+
+
+def _key(workload: Mapping[str, Any]) -> tuple[str, str]:
+    return workload["suite"], workload["name"]
+
+
+def _listener(progress: Progress | None) -> Callable[[str], bool | None] | None:
+    if progress is None:
+        return None
+    return lambda state: progress(json.loads(state))
+
+
+def _grade(result: dict[str, Any], workloads: Sequence[dict[str, Any]], *, complete: bool) -> None:
+    result["workloads"] = list(workloads)
+    result["suites"] = scores.of_suites(workloads)
+    result["all"] = scores.of_all(result["suites"])
+    result["complete"] = complete
+
+
+def _kept(path: Path, result: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The workloads of an earlier run, if it was of the same drive and settings; none if there is no file."""
+    if not path.exists():
+        return {}
+    found = read(path)
+    for name in _SAME:
+        if found[name] != result[name]:
+            raise ConfigError(f"--resume {path}: has {name} {found[name]}, expected {result[name]}")
+    return {_key(one): one for one in found["workloads"]}
+
+
+def _write(path: Path, result: Mapping[str, Any]) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,30 @@
+"""Scores of suites, and of all: geometric means, so that no workload counts more because its numbers are larger."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# The suites that the score of all is made of.
+COUNTED = ("transfer", "buffer", "mapping", "gc", "overall")
+GRADES = ("score", "speed", "steadiness")
+
+
+def mean(values: Sequence[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+def of_suites(workloads: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Score, speed and steadiness of each suite with graded workloads, in their order; plain sweeps have none."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for one in workloads:
+        if one["suite"] != "plain":
+            found.setdefault(one["suite"], []).append(one)
+    return {suite: {grade: mean([one[grade] for one in all_]) for grade in GRADES} for suite, all_ in found.items()}
+
+
+def of_all(suites: Mapping[str, Mapping[str, float]]) -> dict[str, float] | None:
+    """The same of the five suites together; None until all are there."""
+    if any(suite not in suites for suite in COUNTED):
+        return None
+    return {grade: mean([suites[suite][grade] for suite in COUNTED]) for grade in GRADES}

@@ -1,0 +1,170 @@
+"""Results of benchmarks as tables, sentences and a page."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flashweir.benchmark.comparing import Row
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flashweir.charts.model import Chart
+    from flashweir.report.model import Section
+
+Result = Mapping[str, Any]
+
+SUITES = {
+    "transfer": "long sequential writes: what the flash and its channels can take",
+    "buffer": "more writes than a write buffer holds, to a few places at a time",
+    "mapping": "small writes scattered over the drive",
+    "gc": "the same places written again and again",
+    "overall": "an operating system is installed: some of everything",
+    "linux": "what Linux systems of today write",
+    "plain": "sequential and random writes, as on data sheets",
+}
+# From these shares of lost time on, management is said to cost something, or much.
+_SOME, _MUCH = 0.1, 0.4
+
+
+def verdict(workload: Mapping[str, Any]) -> str:
+    """What management costs on a workload, for those who know nothing of drives."""
+    lost, steady, speed = workload["time_lost"], workload["steadiness"], workload["speed"]
+    if lost >= _MUCH:
+        share = f"{workload['slow_requests']:.1%}"
+        return f"most of the time goes to a few slow writes ({share} of them): the drive is busy with itself"
+    if lost >= _SOME:
+        return "some writes take far longer than others of their length: the drive tidies up in between"
+    if steady < speed / 3:
+        return "even, but for stretches in which everything is slow"
+    return "even: hardly any time is lost to tidying up"
+
+
+def print_result(result: Result, console: "Console") -> None:
+    """Scores of suites with their workloads."""
+    from rich.table import Table
+
+    table = Table(title=f"{result['target']}, scale {result['scale']}, {result['state']}", title_justify="left")
+    for column in ("", "score", "speed", "steadiness", "MB/s", "time lost"):
+        table.add_column(column, justify="left" if not column else "right")
+    for suite in dict.fromkeys(one["suite"] for one in result["workloads"]):
+        grades = result["suites"].get(suite)
+        if grades is None:
+            table.add_row(f"[bold]{suite}[/bold]")
+        else:
+            cells = (f"[bold]{grades[name]:.3g}[/bold]" for name in ("score", "speed", "steadiness"))
+            table.add_row(f"[bold]{suite}[/bold]", *cells)
+        for one in result["workloads"]:
+            if one["suite"] == suite:
+                numbers = (f"{one[name]:.3g}" for name in ("score", "speed", "steadiness", "mb_s"))
+                table.add_row(f"  {one['name']}", *numbers, f"{one['time_lost']:.0%}")
+    if result["all"] is not None:
+        cells = (f"[bold]{result['all'][name]:.3g}[/bold]" for name in ("score", "speed", "steadiness"))
+        table.add_row("[bold]all suites[/bold]", *cells)
+    console.print(table)
+    for one in result["workloads"]:
+        if one["suite"] != "plain":
+            console.print(f"{one['name']}: {verdict(one)}", highlight=False)
+
+
+def print_comparison(rows: Sequence[Row], labels: Sequence[str], console: "Console") -> None:
+    """Drives side by side: scores, and MB/s of workloads."""
+    from rich.table import Table
+
+    table = Table(title="score (MB/s)", title_justify="left")
+    table.add_column("")
+    for label in labels:
+        table.add_column(label, justify="right", overflow="fold")
+    for row in rows:
+        strong = row.kind != "workload"
+        cells = [_cell(row, at, strong=strong) for at in range(len(labels))]
+        table.add_row(f"[bold]{row.name}[/bold]" if strong else f"  {row.name}", *cells)
+    console.print(table)
+
+
+def _cell(row: Row, at: int, *, strong: bool) -> str:
+    score, mb_s = row.scores[at], row.mb_s[at]
+    if score is None:
+        return "-"
+    text = f"{score:.3g}" if mb_s is None else f"{score:.3g} ({mb_s:.3g})"
+    return f"[bold]{text}[/bold]" if strong or row.best == at else text
+
+
+def charts(results: Sequence[Result], labels: Sequence[str]) -> "list[Chart]":
+    """Scores by suite; plain sweeps; the course of each workload."""
+    from flashweir.charts.from_curves import Measured, lines
+
+    found: list[Chart] = []
+    suites = list(dict.fromkeys(suite for result in results for suite in result["suites"]))
+    both = list(zip(results, labels, strict=True))
+    if suites:
+        curves = [
+            _points(label, [(s, r["suites"][s]["score"]) for s in suites if s in r["suites"]]) for r, label in both
+        ]
+        title = "Score of each suite; 100 is 0.1 ms and 10 ns a byte for every write"
+        found.append(lines("scores", title, ("suite", "score"), curves, style="points", scale="log"))
+    for order in ("sequential", "random"):
+        curves = [_points(label, _sweep(result, order)) for result, label in both]
+        if any(curve.x for curve in curves):
+            title = f"Plain {order} writes"
+            found.append(lines(f"plain-{order}", title, ("size of a write, KiB", "MB/s"), curves))
+    names = dict.fromkeys(
+        (one["suite"], one["name"]) for r in results for one in r["workloads"] if one["suite"] != "plain"
+    )
+    for suite, name in names:
+        curves = []
+        for result, label in both:
+            of = [one for one in result["workloads"] if (one["suite"], one["name"]) == (suite, name)]
+            for one in of:
+                pieces = one["course_mb_s"]
+                step = 100 / max(len(pieces), 1)
+                x = tuple(f"{(at + 0.5) * step:.4g}" for at in range(len(pieces)))
+                curves.append(Measured(label, x, tuple(pieces)))
+        title = f"{name}: MB/s over its course"
+        found.append(lines(f"course-{name}", title, ("written, %", "MB/s"), curves))
+    return found
+
+
+def _points(label: str, points: Sequence[tuple[str, float]]) -> Any:  # noqa: ANN401 - a curve
+    from flashweir.charts.from_curves import Measured
+
+    return Measured(label, tuple(x for x, _ in points), tuple(y for _, y in points))
+
+
+def _sweep(result: Result, order: str) -> list[tuple[str, float]]:
+    of = [one for one in result["workloads"] if one["suite"] == "plain" and one["name"].startswith(f"{order}-")]
+    return [(one["name"].removeprefix(f"{order}-").removesuffix("k"), one["mb_s"]) for one in of]
+
+
+def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Row]) -> "list[Section]":
+    """A page: what was run, scores side by side, what they mean, and figures."""
+    from flashweir.report.model import Block, Facts, Figure, Section, Table, Text
+
+    first = results[0]
+    facts = [("Drives", list(labels)), ("Scale", str(first["scale"])), ("State before each workload", first["state"])]
+    opening: list[Block] = [
+        Text(
+            "A score of 100 is a drive that makes every write in 0.1 ms and 10 ns a byte (100 MB/s), at all times. "
+            "Speed is over all writes, steadiness over the slowest tenth of the stretches of the workload; the score is their "
+            "geometric mean. Larger is better."
+        ),
+        Facts(facts),
+    ]
+    if any(not result["complete"] for result in results):
+        opening.insert(1, Text("Not all of these were run to their end.", alert=True))
+    columns = ["", *(f"{label}: score" for label in labels), *(f"{label}: MB/s" for label in labels)]
+    table = [[f"  {row.name}" if row.kind == "workload" else row.name, *row.scores, *row.mb_s] for row in rows]
+    lost = [
+        [label, one["suite"], one["name"], one["speed"], one["steadiness"], one["time_lost"], verdict(one)]
+        for result, label in zip(results, labels, strict=True)
+        for one in result["workloads"]
+        if one["suite"] != "plain"
+    ]
+    names = ["drive", "suite", "workload", "speed", "steadiness", "share of time lost", "in words"]
+    said = [[name, text] for name, text in SUITES.items()]
+    return [
+        Section("What was run", opening),
+        Section("Scores", [Table("Side by side", columns, table, fits=True)]),
+        Section("What management costs", [Table("Workload by workload", names, lost, fits=True)]),
+        Section("What the suites are", [Table("Suites", ["suite", "what it asks of a drive"], said, fits=True)]),
+        Section("Figures", [Figure(chart) for chart in charts(results, labels)]),
+    ]

@@ -1,0 +1,141 @@
+"""`flashweir bench`: grades drives by the writes of known workloads."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flashweir._native import ConfigError, FlashweirError
+from flashweir.cli.common import Json, Stopped, check_outputs, console, write_json
+from flashweir.progress import bar_on_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def bench(
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="TARGET", help="sim:PRESET[,KEY=VALUE...] or a device; with --compare, results."),
+    ],
+    suite: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--suite", metavar="NAME", help="transfer, buffer, mapping, gc, overall, linux, plain or all; again."
+        ),
+    ] = None,
+    state: Annotated[
+        str, typer.Option("--state", metavar="S", help="Before each workload: empty, filled or as-is.")
+    ] = "empty",
+    scale: Annotated[
+        float | None, typer.Option("--scale", metavar="X", help="0.01 to 1 of the workloads and their volume.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**63, help="Of the workloads.")] = 1,
+    erase: Annotated[
+        str | None, typer.Option("--erase", metavar="TARGET", help="The target's name again: what is on it may go.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Keep the result, after each workload.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in -o FILE.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Set results side by side instead.")] = False,
+    json_to: Json = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a PNG file.")
+    ] = None,
+) -> None:
+    """Grade a drive by the writes of known workloads, or set results side by side."""
+    check_outputs({"-o": output, "--html": html, "--json": json_to}, targets if compare else [])
+    if figures is not None and (not figures.absolute().parent.is_dir() or (figures.exists() and not figures.is_dir())):
+        raise ConfigError(f"--figures {figures}: expected a folder, or the name of one in a folder that is there")
+    if compare:
+        given = {"--suite": suite, "--scale": scale, "--erase": erase, "-o": output, "--resume": resume or None}
+        for option, value in given.items():
+            if value is not None:
+                raise ConfigError(f"{option}: has no effect with --compare")
+        return _compare(targets, json_to, html, figures)
+    if len(targets) > 1:
+        raise ConfigError(f"{targets[1]}: expected one drive, or --compare with results")
+    if resume and output is None:
+        raise ConfigError("--resume: expected the result to go on with, -o FILE")
+    if output is not None and output.exists() and not resume:
+        raise ConfigError(f"-o {output}: is there already; expected --resume, or another name")
+    result = _run(targets[0], suite, state, scale, seed, erase, output, resume)
+    _show([result], targets, json_to, html, figures)
+    return None
+
+
+def _run(
+    target: str,
+    suite: list[str] | None,
+    state: str,
+    scale: float | None,
+    seed: int,
+    erase: str | None,
+    output: Path | None,
+    resume: bool,
+) -> dict[str, Any]:
+    from flashweir.benchmark import SUITES
+    from flashweir.benchmark import bench as run
+
+    suites = None if suite is None else [one for name in suite for one in (SUITES[:5] if name == "all" else (name,))]
+    bar = bar_on_terminal()
+
+    def tell(name: str, number: int, count: int) -> None:
+        print(f"{number} of {count}: {name}", file=sys.stderr)
+
+    try:
+        arguments: dict[str, Any] = {"suites": suites, "state": state, "scale": scale, "seed": seed, "erase": erase}
+        arguments |= {"output": output, "resume": resume, "tell": tell if sys.stderr.isatty() else None}
+        if bar is None:
+            return run(target, **arguments)
+        with bar:
+            return run(target, **arguments, progress=bar.update)
+    except KeyboardInterrupt as interrupt:
+        kept = f"; what was done is in {output}, and --resume goes on" if output is not None else ""
+        raise Stopped(f"{interrupt}{kept}") from interrupt
+
+
+def _compare(paths: "Sequence[str]", json_to: str | None, html: Path | None, figures: Path | None) -> None:
+    from flashweir.benchmark import read
+
+    if len(paths) < 2:  # noqa: PLR2004 - a pair
+        raise ConfigError(f"--compare {paths[0]}: expected at least two results")
+    _show([read(path) for path in paths], paths, json_to, html, figures)
+
+
+def _show(
+    results: "Sequence[dict[str, Any]]",
+    names: "Sequence[str]",
+    json_to: str | None,
+    html: Path | None,
+    figures: Path | None,
+) -> None:
+    from dataclasses import asdict
+
+    from flashweir.benchmark import showing
+    from flashweir.benchmark.comparing import compare, labels
+
+    called, rows = labels(results, names), compare(results)
+    if json_to is not None:
+        alone = results[0] if len(results) == 1 else {"drives": called, "rows": [asdict(row) for row in rows]}
+        write_json(alone, json_to)
+    elif len(results) == 1:
+        showing.print_result(results[0], console())
+    else:
+        showing.print_comparison(rows, called, console())
+    if html is not None:
+        from flashweir.report import page
+
+        try:
+            page.write(html, f"Benchmark of {', '.join(called)}", showing.sections(results, called, rows))
+        except OSError as error:
+            raise FlashweirError(f"{html}: can't be written: {error.strerror or error}") from error
+    if figures is not None:
+        from flashweir.charts.matplotlib import write
+
+        figures.mkdir(exist_ok=True)
+        for chart in showing.charts(results, called):
+            write(chart, figures / f"{chart.name}.png")

@@ -1,0 +1,152 @@
+"""`flashweir trace characterize`: says what workloads are like."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flashweir import api
+from flashweir._native import ConfigError, FlashweirError, TraceError
+from flashweir.cli.common import Columns, Format, Json, SkipBad, check_outputs, console, watched, write_json
+from flashweir.result import Section
+
+if TYPE_CHECKING:
+    from flashweir.character.kept import Row
+
+Gap = Annotated[
+    int,
+    typer.Option("--gap", metavar="K", min=0, help="Other requests that may come between two of a sequential run."),
+]
+Small = Annotated[str, typer.Option("--small", metavar="SIZE", help="The longest request that counts as small.")]
+Segments = Annotated[
+    int, typer.Option("--segments", metavar="N", min=1, help="Parts of equal time that are looked at one by one.")
+]
+Unit = Annotated[str, typer.Option("--unit", metavar="SIZE", help="Unit of space in which hot and cold data mix.")]
+Sample = Annotated[
+    float, typer.Option("--sample", metavar="N|SHARE", help="Blocks that are followed for reuse, or a share of them.")
+]
+Macroscopic = Annotated[bool, typer.Option("--macroscopic", help="Leave out all but counts and shares: faster.")]
+Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")]
+Figures = Annotated[Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file.")]
+FigureFormat = Annotated[
+    str | None, typer.Option("--figure-format", metavar="png|svg", help="Of --figures; png if not given.")
+]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Of a folder: lines of JSON; else DIR.jsonl")
+]
+On = Annotated[str, typer.Option("--on", metavar="WHERE", help="Of a folder: local, or a Dask scheduler's address.")]
+Match = Annotated[str, typer.Option("--match", metavar="PATTERN", help="Of a folder: which files.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", metavar="N", min=1, max=4096, help="Of a folder: traces at a time.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Of a folder: go on with what the output holds.")]
+
+
+def trace_characterize(
+    trace: Annotated[str, typer.Argument(metavar="TRACE|DIR", help="A trace, a generator, mix:FILE, or a folder.")],
+    gap: Gap = 10,
+    small: Small = "4KiB",
+    segments: Segments = 10,
+    unit: Unit = "1MiB",
+    sample: Sample = 65536,
+    macroscopic: Macroscopic = False,
+    html: Html = None,
+    figures: Figures = None,
+    figure_format: FigureFormat = None,
+    json_to: Json = None,
+    format: Format = None,
+    columns: Columns = None,
+    skip_bad: SkipBad = 0,
+    output: Output = None,
+    match: Match = "*",
+    on: On = "local",
+    threads: Threads = None,
+    resume: Resume = False,
+) -> None:
+    """Say what a workload is like, and which suite it belongs to; or every trace of a folder."""
+    settings: dict[str, Any] = {
+        "gap": gap,
+        "small": small,
+        "segments": segments,
+        "unit": unit,
+        "sample": sample,
+        "macroscopic": macroscopic,
+        "format": format,
+        "columns": columns,
+        "skip_bad": skip_bad,
+    }
+    if figure_format not in (None, "png", "svg"):
+        raise ConfigError(f"--figure-format {figure_format}: expected png or svg")
+    if figure_format is not None and figures is None:
+        raise ConfigError("--figure-format goes with --figures DIR")
+    of_folder = {"-o": output, "--match": match != "*", "--on": on != "local", "--threads": threads, "--resume": resume}
+    if Path(trace).is_dir():
+        if figures is not None:
+            raise ConfigError(f"--figures {figures}: expected one trace: {trace} is a folder")
+        lines = output or Path(f"{Path(trace).resolve().name}.jsonl")
+        check_outputs({"--html": html, "--json": json_to, "-o": lines}, [])
+        _folder(trace, lines, html, json_to, match=match, on=on, threads=threads, resume=resume, **settings)
+        return
+    for option, given in of_folder.items():
+        if given:
+            raise ConfigError(f"{option}: expected a folder of traces: {trace} is none")
+    check_outputs({"--html": html, "--json": json_to}, [trace])
+    _one(trace, html, figures, figure_format or "png", json_to, settings)
+
+
+def _one(
+    trace: str, html: str | None, figures: Path | None, format: str, json_to: str | None, settings: dict[str, Any]
+) -> None:
+    def run(progress: api.Progress | None) -> Section:
+        from flashweir.character import characterize
+
+        return characterize(trace, progress=progress, **settings)
+
+    found = watched(run).to_dict()
+    if html is not None or figures is not None:
+        from flashweir.character import report
+        from flashweir.charts import from_character
+        from flashweir.cli.report import write_figures
+
+        charts = from_character.figures(found)
+        if figures is not None:
+            write_figures(charts, figures, format, [Path(trace)], None if html is None else Path(html))
+        if html is not None:
+            _write_page(html, report.title_of(found), report.sections(found, charts))
+    if json_to is not None:
+        write_json(found, json_to)
+        return
+    from flashweir.character.summary import print_character
+
+    print_character(found, console())
+
+
+def _folder(folder: str, output: Path, html: str | None, json_to: str | None, **options: Any) -> None:  # noqa: ANN401
+    from flashweir.character.summary import print_table
+    from flashweir.character.volumes import characterize_all, row_of
+
+    def run(progress: api.Progress | None) -> "list[Row]":
+        return characterize_all(folder, output, progress=progress, **options)
+
+    rows = watched(run)
+    if html is not None:
+        from flashweir.character import report
+
+        _write_page(html, f"What the traces in {Path(folder).name or folder} are like", report.table_sections(rows))
+    if json_to is not None:
+        write_json([row_of(row) for row in rows], json_to)
+    else:
+        print_table([row_of(row) for row in rows], console())
+    failed = [row["error"] for row in rows if row["error"]]
+    if failed:
+        raise TraceError(f"{output}: {len(failed)} of {len(rows)} traces can't be read, the first: {failed[0]}")
+
+
+def _write_page(path: str, title: str, sections: Any) -> None:  # noqa: ANN401 - a report's sections
+    from flashweir.report import page
+
+    try:
+        page.write(path, title, sections)
+    except OSError as error:
+        # It would name the temporary file.
+        raise FlashweirError(f"{path}: can't be written: {error.strerror or error}") from error

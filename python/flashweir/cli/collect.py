@@ -1,0 +1,131 @@
+"""`flashweir collect`: the requests that a running system makes of a drive, as a trace."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from flashweir._native import ConfigError
+from flashweir.cli.common import Json, check_outputs, console, write_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flashweir.result import Section
+
+_KIB = 1024
+
+
+def collect(
+    device: Annotated[str, typer.Argument(metavar="DEVICE", help="A drive or a partition, such as /dev/nvme0n1.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="The trace; its suffix says the format: .parquet.")
+    ],
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- CMD ...]", help="Collect until this command has ended.")
+    ] = None,
+    shell: Annotated[
+        str | None, typer.Option("--command", metavar="TEXT", help="The same, for the shell to run.")
+    ] = None,
+    duration: Annotated[
+        float | None, typer.Option("--duration", metavar="S", help="Collect for so many seconds; else until Ctrl-C.")
+    ] = None,
+    method: Annotated[
+        Literal["auto", "tracefs", "bpftrace", "blktrace"],
+        typer.Option("--method", help="How; auto is the first of the others that works."),
+    ] = "auto",
+    relative: Annotated[
+        bool, typer.Option("--relative", help="Count sectors from the start of the partition, not of its disk.")
+    ] = False,
+    allow_drops: Annotated[
+        bool, typer.Option("--allow-drops", help="Take a trace with lost events; their number is recorded.")
+    ] = False,
+    buffer_kb: Annotated[
+        int | None, typer.Option("--buffer-kb", metavar="KIB", help="The kernel's buffer for each CPU.")
+    ] = None,
+    json_to: Json = None,
+) -> None:
+    """Collect the requests that this system makes of a drive, below the file system."""
+    from flashweir.collecting import collect_all, refuse_losses
+
+    check_outputs({"-o": output, "--json": json_to}, [])
+    if command and shell is not None:
+        raise ConfigError("--command: there is a command behind -- already; expected one of them")
+    words = ["/bin/sh", "-c", shell] if shell is not None else list(command or [])
+    line = _Line()
+    try:
+        summary = collect_all(
+            device,
+            output,
+            duration_s=duration,
+            command=words,
+            method=method,
+            relative=relative,
+            buffer_kb=buffer_kb,
+            progress=line.update,
+        )
+    finally:
+        line.clear()
+    if json_to is not None:
+        write_json(summary.to_dict(), json_to)
+    if json_to != "-":
+        _print(summary, console())
+    refuse_losses(summary, allow_drops)
+
+
+class _Line:
+    """One line on standard error, where that is a terminal: how far it is."""
+
+    def __init__(self) -> None:
+        self._shown = False
+
+    def update(self, state: dict[str, Any]) -> bool:
+        if sys.stderr.isatty():
+            self._shown = True
+            if state["phase"] == "write":
+                text = f"writing {100 * (state['fraction'] or 0):.0f}%"
+            else:
+                lost = f", {state['lost']:,} events LOST" if state["lost"] else ""
+                text = f"{state['elapsed_s']:.0f} s, {state['done']:,} requests{lost}; Ctrl-C ends it"
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        return True
+
+    def clear(self) -> None:
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _print(summary: "Section", console: "Console") -> None:
+    """The summary on a few lines."""
+    where = f"{summary['device']} from {summary['sectors_count_from']} start"
+    if summary["first_sector"]:
+        where += f" (the partition starts at sector {summary['first_sector']:,})"
+    ended = {
+        "duration": "its time was over",
+        "command": f"the command ended ({summary['command_status']})",
+        "stop": "it was told to stop",
+        "failure": "it failed",
+    }
+    rows = [
+        ("collected", f"{where} by {summary['method']}: {summary['method_because']}"),
+        ("requests", f"{summary['requests']:,} and {summary['flushes']:,} flushes"),
+        ("reads", f"{summary['reads']:,}, {_size(summary['read_bytes'])}"),
+        ("writes", f"{summary['writes']:,}, {_size(summary['written_bytes'])}"),
+        ("discards", f"{summary['trims']:,}, {_size(summary['trimmed_bytes'])}"),
+        ("duration", f"{summary['duration_s']:.3f} s from first to last request; {ended[summary['ended_by']]}"),
+        ("in flight", f"{summary['in_flight']:,} at the end"),
+        ("lost", f"{summary['lost_events']:,} events"),
+        ("written to", f"{summary['output']} ({summary['format']})"),
+        *[("note", note) for note in summary["notes"]],
+    ]
+    for name, text in rows:
+        console.print(f"{name:<10}  {text}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _size(count: int) -> str:
+    """Bytes in the largest unit that leaves a number of one or more."""
+    value, units = float(count), ["bytes", "KiB", "MiB", "GiB", "TiB"]
+    while value >= _KIB and len(units) > 1:
+        value, units = value / _KIB, units[1:]
+    return f"{count:,} bytes" if units[0] == "bytes" else f"{value:,.1f} {units[0]}"

@@ -1,0 +1,113 @@
+"""Replays of workloads to real and simulated drives."""
+
+import json
+import os
+from typing import Any, Literal
+
+from flashweir import _native
+from flashweir.api import Progress, as_json, as_native_progress
+from flashweir.result import Section
+from flashweir.tenants import AnyPath
+
+
+def replay(
+    trace: AnyPath,
+    target: AnyPath,
+    *,
+    timing: Literal["original", "asap", "closed"] = "original",
+    scale: float = 1.0,
+    depth: int | None = None,
+    engine: Literal["io_uring", "sync"] = "io_uring",
+    buffered: bool = False,
+    only: str | None = None,
+    limit: int | None = None,
+    wrap: bool = False,
+    seed: int = 1,
+    erase: AnyPath | None = None,
+    size: int | str | None = None,
+    precondition: Literal["none", "snia", "random"] = "none",
+    until_steady: bool = False,
+    log: AnyPath | None = None,
+    dry_run: bool = False,
+    format: str | None = None,
+    columns: str | None = None,
+    skip_bad: int = 0,
+    progress: Progress | None = None,
+) -> Section:
+    """Replays a workload to a block device, a file or a simulated drive, with every request timed.
+
+    Due times are absolute: a request that is late does not make the next one late. Ctrl-C stops a replay, and the log
+    has what was done.
+
+    Args:
+        trace: a trace file, or a generator spec such as `"random:rate=1000,count=10000"`.
+        target: a block device, a file, or `"sim:PRESET[,KEY=VALUE...]"`.
+        timing: `"original"`, at the trace's times; `"asap"`, as fast as the target takes requests; `"closed"`, with
+            `depth` of them under way.
+        scale: factor on the trace's times: 0.5 is twice as fast.
+        depth: most requests under way: 256 at original times (on simulated drives any number), 64 with `"asap"`, 1 with
+            `"closed"`.
+        engine: how real drives are asked: `"io_uring"`, or `"sync"`, one system call after the other.
+        buffered: leaves the page cache in the way, where a file system can't do without it.
+        only: only these operations, such as `"read,write"`.
+        limit: only so many requests.
+        wrap: folds addresses beyond the target into it, instead of refusing them.
+        seed: of what is written, of preconditioning, and of a simulated drive.
+        erase: the name of the target once more: it may be written though something is on it.
+        size: of a file that is made, bytes or text such as `"1GiB"`.
+        precondition: what is written before: `"snia"`, twice the capacity in order; `"random"`, all of it once in
+            random order.
+        until_steady: repeats it in rounds until the rate is steady, 25 at most.
+        log: where every request is written, as Parquet.
+        dry_run: says what would be done, and does nothing.
+        format: the trace format, where detection is wrong.
+        columns: describes any other table, as in `trace_info`.
+        skip_bad: how many unreadable lines to tolerate.
+        progress: that of `simulate`, with the phases "trace", "precondition" (`done` in bytes) and "run".
+
+    Returns:
+        Counts, rates, latencies and lateness; docs/reference/result.md, "Replays", has the fields.
+
+    Raises:
+        ConfigError: a setting that makes no replay.
+        TraceError: the trace can't be read.
+        DeviceError: the target can't be used, or may not be written.
+        FlashweirError: the target failed, or `progress` stopped it; the log has what was done.
+        KeyboardInterrupt: Ctrl-C; its message says what was done and where it is.
+    """
+    spec: dict[str, Any] = {
+        "trace": os.fspath(trace),
+        "target": os.fspath(target),
+        "timing": timing,
+        "scale": scale,
+        "depth": depth,
+        "engine": engine,
+        "buffered": buffered,
+        "only": only,
+        "limit": limit,
+        "wrap": wrap,
+        "seed": seed,
+        "erase": erase and os.fspath(erase),
+        "size": size,
+        "precondition": precondition,
+        "until_steady": until_steady,
+        "log": log and os.fspath(log),
+        "dry_run": dry_run,
+        "format": format,
+        "columns": columns,
+        "skip_bad": skip_bad,
+    }
+    return Section(json.loads(_native.replay(as_json(spec), as_native_progress(progress))))
+
+
+def recover_log(log: AnyPath) -> Section:
+    """Makes a log of what a killed replay left: `log`, or `log` with `.part` behind it.
+
+    Returns:
+        `log`, its name, and `requests`, how many it has.
+
+    Raises:
+        ConfigError: there is nothing to recover.
+        TraceError: what is there is no journal of a log.
+    """
+    return Section(json.loads(_native.replay_recover(os.fspath(log))))
