@@ -28,7 +28,9 @@ pub fn diagnose(
     while more {
         batch.clear();
         more = trace.read_log(&mut batch, BATCH)?;
-        batch.iter().for_each(|record| log.push(record));
+        for record in &batch {
+            log.push(record);
+        }
         let read = trace.report();
         reporter.report_share(Phase::Trace, read.requests + read.flushes, trace.fraction())?;
     }

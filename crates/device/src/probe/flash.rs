@@ -44,7 +44,7 @@ pub(super) fn flash(asked: &mut Asked<'_>, page: u64, layout: &Layout) -> Result
     let each = layout.same_die.len() as u64;
     let count = (asked.size_bytes() / page / layout.period * each).max(2);
     let pages = Pages { layout, count };
-    let mut took = |asked: &mut Asked<'_>, number: u64| -> Result<f64, Error> {
+    let took = |asked: &mut Asked<'_>, number: u64| -> Result<f64, Error> {
         asked.rest(REST_NS)?;
         let written = asked.one(write(pages.of(number) * page, page))?;
         let seen = asked.one(read(pages.of(number + count / 2) * page, page))?;

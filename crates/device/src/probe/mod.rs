@@ -3,6 +3,8 @@
 //!
 //! All of the drive is written. What can't be told apart from outside is not guessed: each answer says how sure it is.
 
+#![expect(clippy::cast_sign_loss, reason = "counts: none is negative")]
+
 mod ask;
 mod flash;
 mod layout;
@@ -69,11 +71,11 @@ pub fn probe(target: &mut dyn Target, seed: u64) -> Result<Probed, Error> {
         "a read behind a write, less what is not the program",
     );
     say("timing.bus", json!(transfer / page as f64), split, "pairs of reads on one channel");
-    let seen = if flash.erases > 2 { 0.9 } else { 0.0 };
+    let sure = if flash.erases > 2 { 0.9 } else { 0.0 };
     say(
         "timing.erase",
         flash.erase_ns.map_or(json!("1500us"), ns),
-        seen,
+        sure,
         "what writes in order over a full die wait for at times",
     );
     say(
@@ -106,7 +108,7 @@ impl Probed {
             text.push_str(&line(answer.key, answer));
         }
         for group in ["timing", "buffer"] {
-            text.push_str(&format!("\n[{group}]\n"));
+            text.extend(["\n[", group, "]\n"]);
             for answer in &grouped {
                 if let Some((_, key)) = answer.key.split_once('.').filter(|(name, _)| *name == group) {
                     text.push_str(&line(key, answer));

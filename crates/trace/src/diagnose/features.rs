@@ -200,7 +200,7 @@ impl Features {
         let (mut costs, mut gaps, mut regions) = (Vec::new(), Vec::new(), Vec::new());
         let (mut first_writes, mut sequential, mut lost, mut early_lost) = (0.0, 0.0, 0.0, 0.0);
         let (mut bytes, mut last, mut first_at) = (0u64, 0u64, None);
-        for write in log.writes.iter() {
+        for write in &log.writes {
             if usual.is_anomaly(write) {
                 let cost = usual.lost_ns(write);
                 lost += cost;
@@ -360,8 +360,8 @@ impl Features {
             let least = (1..costs.len()).filter(seen).map(|at| costs[at]).fold(f64::MAX, f64::min);
             let least = if least < f64::MAX { least.max(quantum / 1000.0) } else { costs[0] };
             self.add(format!("{name}_least_to_quantum"), log_ratio(least, quantum));
-            for at in 0..costs.len() {
-                let value = if seen(&at) { log_ratio(costs[at], least) } else { -9.0 };
+            for (at, cost) in costs.iter().enumerate() {
+                let value = if seen(&at) { log_ratio(*cost, least) } else { -9.0 };
                 self.add(format!("{name}_filled_{at}"), value);
             }
             let part = |from: usize, to: usize| {

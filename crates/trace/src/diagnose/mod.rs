@@ -2,6 +2,8 @@
 //!
 //! Pure: records in, a diagnosis out. Only writes are looked at, since they are what management is for; reads, discards and
 //! flushes only matter for what time was spent on them. Nothing here knows how drives are simulated.
+#![expect(clippy::cast_sign_loss, reason = "shares and quantiles of what was counted: none is negative")]
+#![expect(clippy::similar_names, reason = "`last` and `lost`, `long` and `log` are what they are called")]
 
 mod evidence;
 mod features;
