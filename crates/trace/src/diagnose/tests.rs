@@ -133,7 +133,7 @@ proptest! {
 
     #[test]
     fn a_slower_clock_changes_no_ratio(factor in 2u64..50) {
-        let one = |number: u64| (number * 7919 % 100_000, if number.is_multiple_of(50) { 4_000_000 } else { 50_000 });
+        let one = |number: u64| (number * 7919 % 100_000, if number.is_multiple_of(50) { 16_000_000 } else { 200_000 });
         let quick = diagnose(&log(3000, one));
         let slow = diagnose(&log(3000, |number| (one(number).0, one(number).1 * factor)));
         for (name, value) in &quick.features {
