@@ -251,7 +251,7 @@ def test_a_killed_collector_leaves_the_kernel_as_it_was_and_a_trace_that_can_be_
     tracefs: Path, loop: Path, tmp_path: Path
 ) -> None:
     before = settings(tracefs, loop)
-    load = "rw=randread bs=4k size=32M iodepth=8 time_based runtime=60 norandommap"
+    load = "rw=randread bs=4k size=32M iodepth=8 time_based runtime=60 norandommap thread"
     reader = subprocess.Popen(fio(loop, tmp_path, load))
     try:
         for turn in range(4):
