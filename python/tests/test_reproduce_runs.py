@@ -12,6 +12,7 @@ from flashweir import ConfigError
 from flashweir.charts import from_curves, palette
 from flashweir.charts.from_curves import Measured
 from flashweir.reproduction import Reproduction, catalogue, curves, showing, verdicts
+from flashweir.reproduction import fields as fields_of
 from flashweir.reproduction.curves import Combination, Curve, Mean, Pick
 from flashweir.sweeps.derived import Expression
 
@@ -132,7 +133,7 @@ def test_levels_are_dashed_lines_in_the_colour_of_their_curve() -> None:
 def test_wrong_quantiles_are_one_line(tmp_path: Path, table: dict[str, Any], message: str) -> None:
     fields = {"name": "v@1", "where": "table 1", "unit": "us", "of": "a", "published": 1.0, **table}
     with pytest.raises(ConfigError) as caught:
-        catalogue._value(catalogue._Fields(tmp_path, fields, "values[0].rows[0]"))
+        catalogue._value(fields_of.Fields(tmp_path, fields, "values[0].rows[0]"))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -147,4 +148,4 @@ def test_wrong_quantiles_are_one_line(tmp_path: Path, table: dict[str, Any], mes
 )
 def test_wrong_levels_and_bands_are_one_line(tmp_path: Path, table: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        catalogue._drawing(catalogue._Fields(tmp_path, {"name": "f", "title": "F", "curves": ["a"], **table}, "plots"))
+        catalogue._drawing(fields_of.Fields(tmp_path, {"name": "f", "title": "F", "curves": ["a"], **table}, "plots"))
