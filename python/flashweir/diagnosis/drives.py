@@ -15,8 +15,8 @@ from flashweir import api
 KIB, MIB = 1 << 10, 1 << 20
 SYMPTOMS = ("mapping", "collection", "buffer")
 Purpose = Literal["learn", "measure"]
-# Presets to measure on, by their place in the list, for names of papers have no place here: all but one whose erases take
-# no time, and two of single chips.
+# Presets to measure on, by their place in the list, for names of papers have no place here: all but one whose erases
+# take no time, and two of single chips.
 _LEFT_OUT = {7, 9, 11}
 _PRESETS = tuple(preset["name"] for number, preset in enumerate(api.presets()) if number not in _LEFT_OUT)
 # Workloads to learn from have spans and sizes of their own, and so have those to measure on.
