@@ -1,6 +1,7 @@
 """Allocators of channels in Python: asked once a window who gets which channels (docs/guide/allocators.md)."""
 
 import importlib.util
+import inspect
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -59,7 +60,9 @@ def load(place: str) -> Allocator:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # `sys.exit` among them: it would end the command without a word
         why = " ".join(f"{type(error).__name__}: {error}".split())
         raise ConfigError(f"allocator {place!r}: {file} does not run: {why}") from error
     found = getattr(module, name, None)
@@ -75,7 +78,16 @@ def as_native(allocator: Allocator | str) -> Callable[[str], str]:
     decide = load(allocator) if isinstance(allocator, str) else allocator
 
     def ask(features: str) -> str:
-        return json.dumps(decide(json.loads(features)), default=_plain, allow_nan=False)
+        try:
+            answer = decide(json.loads(features))
+        except (Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # `sys.exit` among them: it would end the command without a word
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        if inspect.iscoroutine(answer):
+            answer.close()
+            raise TypeError("an async function: expected one that returns channels")
+        return json.dumps(answer, default=_plain, allow_nan=False)
 
     return ask
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import flashweir as flashweir_command
 from conftest import refused
 from rich.console import Console
 
@@ -147,12 +148,11 @@ def test_an_allocator_that_raises_is_the_cause() -> None:
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-def test_what_ends_a_program_is_not_swallowed(kind: type[BaseException]) -> None:
+def test_ctrl_c_is_not_swallowed() -> None:
     def leave(_: Features) -> dict[str, Any]:
-        raise kind
+        raise KeyboardInterrupt
 
-    with pytest.raises(kind):
+    with pytest.raises(KeyboardInterrupt):
         run(leave)
 
 
@@ -310,3 +310,48 @@ def test_short_writes_overtake_long_ones_and_fair_bounds_what_that_costs_a_tenan
     assert fair["bulk"] < 1.07 * arrival["bulk"]
     assert strict["bulk"] <= fair["bulk"] <= lax["bulk"]
     assert fair["web"] < arrival["web"]
+
+
+def test_an_allocator_that_exits_or_is_async_is_a_failed_run(tmp_path: Path) -> None:
+    def leaves(_: Features) -> dict[str, Any]:
+        sys.exit(0)
+
+    async def later(_: Features) -> dict[str, Any]:
+        return ALL
+
+    with pytest.raises(FlashweirError, match="SystemExit"):
+        run(leaves)
+    with pytest.raises(FlashweirError, match="async"):
+        run(later)
+    (tmp_path / "own.py").write_text("import sys\nsys.exit(0)\n")
+    with pytest.raises(ConfigError, match="does not run: SystemExit"):
+        run(f"{tmp_path / 'own.py'}:f")
+
+
+def test_the_order_of_channels_means_nothing() -> None:
+    asked: list[int] = []
+
+    def turned(_: Features) -> dict[str, Any]:
+        asked.append(0)
+        order = [0, 1, 2, 3] if len(asked) % 2 else [3, 1, 0, 2]
+        return {"web": order, "db": order}
+
+    assert run(turned)["allocation"]["changes"] <= 1
+
+
+def test_a_mix_with_an_allocator_has_its_json(tmp_path: Path) -> None:
+    (tmp_path / "mix.toml").write_text("\n".join(f'[tenants.{name}]\nworkload = "{TENANTS[name]}"' for name in TENANTS))
+    (tmp_path / "own.py").write_text("def f(features):\n    return {name: [0, 1] for name in features['tenants']}\n")
+    out = tmp_path / "r.json"
+    assert (
+        flashweir_command(
+            "simulate",
+            f"mix:{tmp_path / 'mix.toml'}",
+            *SETTINGS,
+            f"--allocator={tmp_path / 'own.py'}:f",
+            "--windows",
+            f"--json={out}",
+        ).out
+        == ""
+    )
+    assert json.loads(out.read_text())["allocation"]["windows"] == 6

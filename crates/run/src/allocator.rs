@@ -192,12 +192,15 @@ fn parse(answer: &str, names: &[String]) -> Result<Allocation, String> {
     Ok(allocation)
 }
 
+/// Channels are a set: in whichever order they were given, it is the same one.
 fn group(share: Share) -> Option<Group> {
-    match share {
-        Share::Channels(channels) => Some(Group { channels, placement: None }),
-        Share::Placed(Placed { channels, placement }) => Some(Group { channels, placement }),
-        Share::Apart(_) => None,
-    }
+    let (mut channels, placement) = match share {
+        Share::Channels(channels) => (channels, None),
+        Share::Placed(Placed { channels, placement }) => (channels, placement),
+        Share::Apart(_) => return None,
+    };
+    channels.sort_unstable();
+    Some(Group { channels, placement })
 }
 
 fn shown(value: &Value) -> String {

@@ -85,7 +85,8 @@ def simulate(
     overrides: dict[str, Any] = dict(pair(text, "--set", "KEY=VALUE") for text in settings or [])
     inputs = [device, workload and workload.removeprefix(MIX), *(streams or [])]
     if workload and workload.startswith(MIX) and json_to is not None:
-        inputs += _traces(workload, device, overrides)
+        implied = {"tenants.channels": "external"} if allocator else {}
+        inputs += _traces(workload, device, {**implied, **overrides})
     check_outputs(outputs, inputs)
 
     def run(progress: api.Progress | None) -> Result:

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// A run that waits: the pages placed when its turn ends, and how many those are from when it came.
 #[derive(Clone, Copy, Debug)]
-struct Turn {
+pub(super) struct Turn {
     end: u64,
     wait: u64,
 }
@@ -70,6 +70,11 @@ impl Overtaken {
                 tenant.book(turn, self.placed);
             }
         }
+        self.age();
+    }
+
+    /// Runs whose turn is over are due.
+    pub(super) fn age(&mut self) {
         for tenant in &mut self.tenants {
             while let Some(first) = tenant.early.first_entry()
                 && first.get().end < self.placed
@@ -96,12 +101,21 @@ impl Overtaken {
         None
     }
 
-    /// Forgets what waits, which will come again.
-    pub(super) fn clear(&mut self) {
+    /// Takes what waits out, because it comes again under other numbers; see [`Overtaken::put_back`]. Returns the turns by number.
+    pub(super) fn take_out(&mut self) -> BTreeMap<u64, Turn> {
+        let mut turns = BTreeMap::new();
         for tenant in &mut self.tenants {
-            tenant.early.clear();
-            tenant.due.clear();
-            (tenant.due_wait, tenant.due_end) = (0, 0);
+            turns.append(&mut tenant.early);
+            turns.append(&mut tenant.due);
+            (tenant.due_wait, tenant.due_end, tenant.told) = (0, 0, 0);
+        }
+        turns
+    }
+
+    /// A run that has come again as `number` keeps the turn that it had.
+    pub(super) fn put_back(&mut self, tenant: u16, number: u64, turn: Turn) {
+        if let Some(tenant) = self.tenants.get_mut(usize::from(tenant)) {
+            tenant.early.insert(number, turn);
         }
     }
 }

@@ -157,13 +157,20 @@ impl Unbound {
         self.fronts.clear();
         self.last.1.clear();
         self.places.clear();
-        self.overtaken.clear();
+        let waited = self.overtaken.take_out();
         (self.turns, self.len) = (turns, 0);
-        for (_, run) in runs {
+        for (number, run) in runs {
+            let (first, stream) = (self.next_sequence + 1, run.parts.front().map_or(0, |part| part.stream));
             for part in run.parts {
                 self.push(class_of(&part), run.tag, part);
             }
+            // What it has lost so far is not forgotten.
+            if let (Turns::ShortestFair, Some(turn)) = (turns, waited.get(&number)) {
+                (first..=self.next_sequence).for_each(|again| self.overtaken.put_back(stream, again, *turn));
+            }
         }
+        self.overtaken.age();
+        self.let_first();
     }
 }
 
@@ -243,6 +250,22 @@ mod tests {
         let shorts = found.iter().position(|page| *page < 20).expect("it came to its turn");
         assert_eq!(shorts, 23, "20, and a tenth of that, and the one that was too many");
         assert_eq!(found[shorts..shorts + 20], long, "then all of it");
+    }
+
+    #[test]
+    fn a_new_allocation_does_not_forget_who_was_overtaken() {
+        let long: Vec<u64> = (0..20).collect();
+        let mut unbound = unbound(Turns::ShortestFair, 1, &[&long]);
+        let mut found = Vec::new();
+        for page in 100..160 {
+            unbound.push(0, page, Part { stream: 1, ..part(page.into()) });
+            unbound.sort_again(Turns::ShortestFair, |_| 0);
+            let (rank, _, part) = unbound.front((0, 0)).expect("something waits");
+            unbound.pop(rank);
+            found.push(part.lpn);
+        }
+        let shorts = found.iter().position(|page| *page < 20).expect("it came to its turn");
+        assert!((22..=25).contains(&shorts), "20, a tenth of that, and about one: {shorts}");
     }
 
     #[test]
