@@ -155,3 +155,12 @@ def test_options_are_those_of_the_engine() -> None:
         flashweir._native.plan(json.dumps({"workloads": [{"spec": "random", "nonsense": 1}]}))
     listed = str(found.value)
     assert all(f"`{option}`" in listed for option in OPTIONS)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "\x1b[31mred"])
+def test_names_that_a_table_can_not_show_are_refused(name: str) -> None:
+    with pytest.raises(flashweir.ConfigError, match="workload name") as caught:
+        flashweir.simulate(
+            {name: "random:span=1MiB,count=5", "b": "random:span=1MiB,count=5"}, set={"capacity": "16MiB"}
+        )
+    assert str(caught.value).isprintable()

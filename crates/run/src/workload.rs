@@ -79,6 +79,12 @@ impl<'a> Workloads<'a> {
         let mut names = BTreeSet::new();
         for (stream, workload) in (0u64..).zip(&run.workloads) {
             let name = name_of(workload, stream, run.workloads.len());
+            if workload.name.as_deref().is_some_and(|name| name.trim().is_empty())
+                || name.chars().any(char::is_control)
+            {
+                let expected = "expected some characters, and none that control a terminal";
+                return Err(Error::setting(format!("workload name {name:?}"), expected));
+            }
             if !names.insert(name.clone()) {
                 let expected = "expected a name of its own for each workload";
                 return Err(Error::setting(format!("workload name {name:?}"), expected));
