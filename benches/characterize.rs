@@ -4,7 +4,7 @@
 //! `cargo bench -p flashweir-trace --bench characterize [-- FILE...]`. Each generated workload is written as an `ssdsim` file
 //! and read from the page cache; a figure is the best of several runs. `M req/s alone` is what characterizing takes
 //! without the reading. A file named instead is measured as it is, compressed or not.
-#![allow(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
 
 use std::path::Path;
 use std::sync::OnceLock;

@@ -151,7 +151,7 @@ def train(mixes: int, seed: int, *, threads: int = 1, told: Told | None = None) 
         "about": about,
         "inputs": _inputs(),
         "margin": margin,
-        "trees": [_tree(tree) for tree in booster.dump_model()["tree_info"]],
+        "trees": [tree_lists(tree) for tree in booster.dump_model()["tree_info"]],
     }
     return Learned(model, picked / len(held), best / len(held), len(held))
 
@@ -175,7 +175,7 @@ def _inputs() -> list[str]:
     return names
 
 
-def _tree(info: Mapping[str, Any]) -> dict[str, Sequence[float]]:
+def tree_lists(info: Mapping[str, Any]) -> dict[str, Sequence[float]]:
     """A tree as four lists, each node before its children."""
     feature: list[int] = []
     threshold: list[float] = []

@@ -13,6 +13,7 @@ pub mod quantity;
 mod request;
 mod source;
 pub mod transform;
+pub mod trees;
 
 pub use error::{FieldError, Position, TraceError};
 pub use request::{LogRecord, Op, Request, SECTOR_BYTES};

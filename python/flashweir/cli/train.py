@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from flashweir import training
 from flashweir.cli.common import check_output, console
 
 
@@ -18,6 +17,8 @@ def train_allocator(
     ] = 2,
 ) -> None:
     """Learn from look-ahead over generated mixes which tenants get which channels (needs flashweir[learn])."""
+    from flashweir import training
+
     check_output("--output", output)
     learned = training.train(mixes, seed, threads=threads)
     training.write(learned, output)

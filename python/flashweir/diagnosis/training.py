@@ -12,7 +12,7 @@ from typing import Any
 from flashweir._native import ConfigError
 from flashweir.diagnosis.bench import Case
 from flashweir.diagnosis.drives import SYMPTOMS
-from flashweir.training import _tree as tree_lists
+from flashweir.training import tree_lists
 
 ROUNDS = 150
 FOLDS = 5

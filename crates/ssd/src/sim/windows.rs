@@ -235,17 +235,14 @@ impl Windows {
 
     /// Windows that must be known before the first of them is served.
     fn depth(&self) -> usize {
-        match &self.config.channels {
-            ChannelsConfig::LookAhead(own) => own.depth as usize,
-            _ => 1,
-        }
+        self.config.looks_ahead().unwrap_or(1)
     }
 
     /// Serves the oldest window that was held back.
     fn release(&mut self, drive: &mut dyn Drive) -> Result<(), RunError> {
         let mut costs = Vec::new();
         let Some(front) = self.held.front() else { return Ok(()) };
-        let allocation = if matches!(self.config.channels, ChannelsConfig::LookAhead(_)) {
+        let allocation = if self.config.looks_ahead().is_some() {
             let (allocation, tried) = self.best(drive)?;
             costs = tried;
             allocation

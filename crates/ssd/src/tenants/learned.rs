@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use flashweir_trace::trees::Tree;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,17 +69,6 @@ pub(crate) fn inputs(features: &Features, channels: u32, candidate: &Candidate) 
     ]
 }
 
-/// A tree: node `i` asks whether input `feature[i]` is at most `threshold[i]`, and goes on at `left[i]` if so, else at
-/// `right[i]`; a node whose `feature` is negative is a leaf, and `threshold[i]` its value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Tree {
-    feature: Vec<i32>,
-    threshold: Vec<f64>,
-    left: Vec<u32>,
-    right: Vec<u32>,
-}
-
 /// A learned model: the sum of its trees is the logarithm of a candidate's cost over that of the first one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,7 +93,7 @@ impl Model {
             return Err(format!("margin {}: expected at least 0", model.margin));
         }
         for (number, tree) in model.trees.iter().enumerate() {
-            tree.check().map_err(|wrong| format!("tree {number}: {wrong}"))?;
+            tree.check(INPUTS.len()).map_err(|wrong| format!("tree {number}: {wrong}"))?;
         }
         Ok(model)
     }
@@ -142,33 +132,6 @@ impl Model {
             }
         }
         best.map_or_else(|| Allocation::everything(features.tenants.len(), channels), |(_, best)| best)
-    }
-}
-
-impl Tree {
-    /// Children come after their parents, so following them ends.
-    fn check(&self) -> Result<(), String> {
-        let nodes = self.feature.len();
-        if nodes == 0 || [self.threshold.len(), self.left.len(), self.right.len()] != [nodes; 3] {
-            return Err("expected as many thresholds and children as features, at least one".into());
-        }
-        for (node, feature) in self.feature.iter().enumerate() {
-            let Ok(feature) = usize::try_from(*feature) else { continue };
-            let children = [self.left[node], self.right[node]].map(|child| child as usize);
-            if feature >= INPUTS.len() || children.iter().any(|child| *child <= node || *child >= nodes) {
-                return Err(format!("node {node} asks for no input, or its children do not come after it"));
-            }
-        }
-        Ok(())
-    }
-
-    fn value(&self, inputs: &[f64]) -> f64 {
-        let mut node = 0;
-        while let Ok(feature) = usize::try_from(self.feature[node]) {
-            let below = inputs[feature] <= self.threshold[node];
-            node = if below { self.left[node] } else { self.right[node] } as usize;
-        }
-        self.threshold[node]
     }
 }
 

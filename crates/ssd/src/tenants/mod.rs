@@ -146,9 +146,17 @@ impl TenantsConfig {
         matches!(self.channels, ChannelsConfig::External(_))
     }
 
+    /// How many windows ahead candidates are tried, if they are.
+    pub(crate) fn looks_ahead(&self) -> Option<usize> {
+        match &self.channels {
+            ChannelsConfig::LookAhead(own) => Some(own.depth as usize),
+            _ => None,
+        }
+    }
+
     /// Whether requests are held back until their window is complete.
     pub fn holds_back(&self) -> bool {
-        self.applies == Applies::Same || matches!(self.channels, ChannelsConfig::LookAhead(_))
+        self.applies == Applies::Same || self.looks_ahead().is_some()
     }
 
     /// Most tenants that so many channels are enough for; `None`: any number.

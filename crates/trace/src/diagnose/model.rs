@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use crate::trees::Tree;
+
 /// A symptom (Yang 2009, section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -19,17 +21,6 @@ pub enum Symptom {
 
 /// All of them, in the order of the models.
 pub(super) const SYMPTOMS: [Symptom; 3] = [Symptom::Mapping, Symptom::Collection, Symptom::Buffer];
-
-/// A tree: node `i` asks whether input `feature[i]` is at most `threshold[i]`, and goes on at `left[i]` if so, else at
-/// `right[i]`; a node whose `feature` is negative is a leaf, and `threshold[i]` its value.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Tree {
-    feature: Vec<i32>,
-    threshold: Vec<f64>,
-    left: Vec<u32>,
-    right: Vec<u32>,
-}
 
 /// The trees of all symptoms.
 #[derive(Clone, Debug, Deserialize)]
@@ -78,33 +69,6 @@ impl Model {
             *probability = 1.0 / (1.0 + libm::exp(-odds));
         }
         found
-    }
-}
-
-impl Tree {
-    /// Children come after their parents, so following them ends.
-    fn check(&self, inputs: usize) -> Result<(), String> {
-        let nodes = self.feature.len();
-        if nodes == 0 || [self.threshold.len(), self.left.len(), self.right.len()] != [nodes; 3] {
-            return Err("expected as many thresholds and children as features, at least one".into());
-        }
-        for (node, feature) in self.feature.iter().enumerate() {
-            let Ok(feature) = usize::try_from(*feature) else { continue };
-            let children = [self.left[node], self.right[node]].map(|child| child as usize);
-            if feature >= inputs || children.iter().any(|child| *child <= node || *child >= nodes) {
-                return Err(format!("node {node} asks for no input, or its children do not come after it"));
-            }
-        }
-        Ok(())
-    }
-
-    fn value(&self, inputs: &[f64]) -> f64 {
-        let mut node = 0;
-        while let Ok(feature) = usize::try_from(self.feature[node]) {
-            let below = inputs[feature] <= self.threshold[node];
-            node = if below { self.left[node] } else { self.right[node] } as usize;
-        }
-        self.threshold[node]
     }
 }
 

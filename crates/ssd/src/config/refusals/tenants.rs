@@ -84,10 +84,7 @@ pub(super) const TENANTS: [Refusal; 16] = [
     Refusal {
         keys: "tenants.turns=shortest, tenants.channels=look-ahead",
         reason: "it tries both orders for each window: leave it at arrival",
-        applies: |config| {
-            config.tenants.turns == Turns::Shortest
-                && matches!(config.tenants.channels, ChannelsConfig::LookAhead(_))
-        },
+        applies: |config| config.tenants.turns == Turns::Shortest && config.tenants.looks_ahead().is_some(),
     },
     Refusal {
         keys: "tenants.most_slowed",
@@ -106,7 +103,7 @@ pub(super) const TENANTS: [Refusal; 16] = [
     Refusal {
         keys: "tenants.depth",
         reason: "expected 1 window, or 2",
-        applies: |config| matches!(&config.tenants.channels, ChannelsConfig::LookAhead(own) if !(1..=2).contains(&own.depth)),
+        applies: |config| config.tenants.looks_ahead().is_some_and(|depth| !(1..=2).contains(&depth)),
     },
     Refusal {
         keys: "tenants.dominant_share, tenants.most_groups",
