@@ -11,6 +11,7 @@ mod untimed;
 use flashweir_trace::{Op, Request};
 
 use crate::alloc::{Alloc, AllocView, Home};
+use crate::buffer::{PageShape, Place};
 use crate::config::{Config, Precondition};
 use crate::content::{Content, Stage};
 use crate::divisor::Divisor;
@@ -202,6 +203,22 @@ impl<C: Content> Core<C> {
                 ..part
             })
         })
+    }
+
+    /// What a write buffer has to know of the pages.
+    pub(crate) fn page_shape(&self) -> PageShape {
+        PageShape {
+            flash_page_sectors: self.flash_page_sectors(),
+            pages_per_block: self.geometry.pages_per_block,
+        }
+    }
+
+    /// The queue of a page in the write buffer, and its place there.
+    #[inline]
+    pub(crate) fn queue_of(&self, part: &Part) -> (u32, Place) {
+        let (queue, number) = self.alloc.queue_of(part.stream, part.lpn);
+        let pages = u64::from(self.geometry.pages_per_block);
+        (queue, Place { block: number / pages, page: (number % pages) as u32 })
     }
 
     /// Sectors of a page of flash.

@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// What a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 42] = [
+const NEEDS: [(&str, &[Setting]); 43] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
@@ -31,6 +31,7 @@ const NEEDS: [(&str, &[Setting]); 42] = [
     ("ftl.associativity", &[("ftl.kind", "kast")]),
     ("planes_bound", &[("planes", "2")]),
     ("buffer.coalesce", &[("buffer.bytes", "64KiB")]),
+    ("buffer.replacement", &[("buffer.bytes", "64KiB")]),
     ("buffer.order", &[("buffer.bytes", "64KiB"), ("clock", "lock-step")]),
     (
         "gc.merged_percent",

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 55] = [
+const VALUES: [(&str, &[&str]); 56] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -47,6 +47,7 @@ const VALUES: [(&str, &[&str]); 55] = [
     ("sched.bus_reads_first", &["false"]),
     ("sched.window", &["1"]),
     ("buffer.coalesce", &["false"]),
+    ("buffer.replacement", &["lru", "block-lru", "fab"]),
     ("buffer.bytes", &["16KiB", "64KiB"]),
     ("host.queue_depth", &["4"]),
     ("host.time_scale", &["0.5"]),

@@ -65,7 +65,7 @@ fn every_refusal_of_the_table_is_reached() {
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
     const DYNAMIC: Setting<'_> = ("alloc.kind", "dynamic");
-    let examples: [&[Setting<'_>]; 76] = [
+    let examples: [&[Setting<'_>]; 79] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -114,6 +114,9 @@ fn every_refusal_of_the_table_is_reached() {
         &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
         &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
         &[("planes_bound", "true")],
+        &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
+        &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
+        &[("buffer.replacement", "block-lru")],
         &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
         &[("buffer.coalesce", "false"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
         &[("buffer.coalesce", "false")],

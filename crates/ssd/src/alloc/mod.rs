@@ -116,13 +116,16 @@ impl Alloc {
         }
     }
 
-    /// The queue of a page: that of its unit if it is known, else of its tenant.
+    /// The queue of a page, that of its unit if it is known, else of its tenant; and its number among the pages of the queue.
     #[inline]
-    pub(crate) fn queue_of(&self, stream: u16, lpn: u64) -> u32 {
+    pub(crate) fn queue_of(&self, stream: u16, lpn: u64) -> (u32, u64) {
         match self {
-            Alloc::Striped(striped) => striped.home(lpn).unit,
-            Alloc::Dynamic(_) => 0,
-            Alloc::InSets(_) => stream.into(),
+            Alloc::Striped(striped) => {
+                let Home { unit, key } = striped.home(lpn);
+                (unit, key.into())
+            }
+            Alloc::Dynamic(_) => (0, lpn),
+            Alloc::InSets(_) => (stream.into(), lpn),
         }
     }
 

@@ -1,14 +1,16 @@
 //! The write buffer: pages that the drive has taken but not yet programmed.
 //!
-//! One implementation besides none: [`WriteBuffer`], a shared FIFO. It holds state and answers questions;
+//! One implementation besides none: [`WriteBuffer`], pages shared by all units, with a replacement policy. It holds state and answers questions;
 //! when pages enter and leave, and what a request waits for, is the run loop's.
 
-mod fifo;
+mod pages;
+mod waiting;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use fifo::{Incoming, WriteBuffer};
+pub(crate) use pages::{Incoming, PageShape, WriteBuffer};
+pub(crate) use waiting::{Place, Replacement};
 
 use crate::quantity::Bytes;
 
@@ -44,12 +46,20 @@ pub struct BufferConfig {
     pub ack: Ack,
     /// In what order pages may leave it.
     pub order: Order,
+    /// Which of the pages that wait for a unit leaves next.
+    pub replacement: Replacement,
     /// Whether a write to a page that waits in the buffer joins it, or takes an entry of its own.
     pub coalesce: bool,
 }
 
 impl Default for BufferConfig {
     fn default() -> Self {
-        Self { bytes: Bytes(0), ack: Ack::Buffer, order: Order::Any, coalesce: true }
+        Self {
+            bytes: Bytes(0),
+            ack: Ack::Buffer,
+            order: Order::Any,
+            replacement: Replacement::Fifo,
+            coalesce: true,
+        }
     }
 }

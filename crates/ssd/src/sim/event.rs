@@ -99,8 +99,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             queue_depth: config.host.most_under_way(),
             waiting: Waiting::new(&config.host),
             unbound: Unbound::new(config.tenants.turns, config.tenants.most_slowed_ppm()),
-            buffer: (pages > 0)
-                .then(|| WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), queues)),
+            buffer: (pages > 0).then(|| WriteBuffer::new(&config.buffer, pages, core.page_shape(), queues)),
             ack: config.buffer.ack,
             stalled: VecDeque::new(),
             full_since_ns: None,

@@ -137,7 +137,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             under_way: 0,
             queue_depth: config.host.most_under_way(),
             waiting: Waiting::new(&config.host),
-            buffer: WriteBuffer::new(&config.buffer, capacity, core.flash_page_sectors(), units),
+            buffer: WriteBuffer::new(&config.buffer, capacity, core.page_shape(), units),
             buffered,
             ack: if buffered { config.buffer.ack } else { Ack::Flash },
             stalled: VecDeque::new(),

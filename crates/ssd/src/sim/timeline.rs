@@ -49,7 +49,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         };
         let pages = config.buffer_pages();
         let buffer = (pages > 0).then(|| Buffered {
-            buffer: WriteBuffer::new(&config.buffer, pages, core.flash_page_sectors(), core.geometry.units()),
+            buffer: WriteBuffer::new(&config.buffer, pages, core.page_shape(), core.geometry.units()),
             ack: config.buffer.ack,
             under_way: BinaryHeap::new(),
         });
@@ -157,8 +157,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     /// Takes a page into the buffer at `now` or when there is room. Returns when, ns.
     fn admit(&mut self, now: u64, request: u64, part: Part) -> Result<u64, RunError> {
         let mut now = now;
-        let queue = self.core.alloc.queue_of(part.stream, part.lpn);
-        let incoming = Incoming::new(&part, queue, request);
+        let incoming = Incoming::new(&part, self.core.queue_of(&part), request);
         loop {
             self.release(now);
             let Some(Buffered { buffer, .. }) = &mut self.buffer else { return Ok(now) };
@@ -196,7 +195,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         }
     }
 
-    /// Sends the oldest page of every unit that can take one. Returns when the next page leaves the buffer, ns.
+    /// Sends the next page of every unit that can take one. Returns when the next page leaves the buffer, ns.
     fn pump(&mut self, now: u64) -> Result<Option<u64>, RunError> {
         let Some(Buffered { buffer, under_way, .. }) = &mut self.buffer else { return Ok(None) };
         let page_sectors = self.core.page_sectors.get() as u32;
@@ -235,8 +234,16 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     }
 
     fn barrier(&mut self, now: u64) -> Result<u64, RunError> {
+        self.set_barrier(u64::MAX);
         let now = self.drain(now)?;
+        self.set_barrier(0);
         Ok(now.max(self.written_ns))
+    }
+
+    fn set_barrier(&mut self, sequence: u64) {
+        if let Some(Buffered { buffer, .. }) = &mut self.buffer {
+            buffer.set_barrier(sequence);
+        }
     }
 
     fn trim(&mut self, now: u64, request: &Request) -> Result<u64, RunError> {

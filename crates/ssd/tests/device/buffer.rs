@@ -166,3 +166,27 @@ fn planes_of_a_die_leave_the_buffer_in_one_command() {
     assert_eq!(outcome.commands.len(), 2);
     assert_eq!(outcome.completions()[2], 2 * WRITE + READ + TRANSFER);
 }
+
+/// Blocks of four pages in a buffer of three: pages 0 and 1 of block 0, page 4 of block 1, page 1 again; one more, for which
+/// another has to leave, and at last those by which it shows which one did.
+#[test]
+fn the_replacement_says_which_page_leaves() {
+    let joined = |replacement, pages: &[u64]| {
+        let settings = [
+            ("buffer.bytes", "12KiB"),
+            ("host.mode", "closed"),
+            ("pages_per_block", "4"),
+            ("buffer.replacement", replacement),
+        ];
+        let writes: Vec<_> = [0, 1, 4, 1, 8].iter().chain(pages).map(|page| write(0, *page)).collect();
+        run_both(&settings, &writes).counters.coalesced - 1
+    };
+    assert_eq!(joined("fifo", &[0]), 0, "page 0 came first");
+    assert_eq!(joined("fifo", &[1, 4]), 2);
+    assert_eq!(joined("lru", &[0]), 0, "page 0 rests longest");
+    assert_eq!(joined("lru", &[1, 4]), 2);
+    assert_eq!(joined("block-lru", &[4]), 0, "block 1 rests longest");
+    assert_eq!(joined("block-lru", &[0, 1]), 2);
+    assert_eq!(joined("fab", &[0]), 0, "of block 0 most waits");
+    assert_eq!(joined("fab", &[1, 4]), 2);
+}

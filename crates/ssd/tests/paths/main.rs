@@ -45,6 +45,9 @@ const OPEN: [&[(&str, &str)]; 8] = [
     &[("host.slots", "2"), ("host.arbitration", "fair")],
 ];
 
+/// Which page leaves the buffer next.
+const REPLACEMENTS: [&str; 5] = ["fifo", "fifo", "lru", "block-lru", "fab"];
+
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 20..80u32);
@@ -59,8 +62,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let host = (
         any::<bool>(),
         prop::sample::select(vec![1, 1, 2, 7]),
-        0..5u64,
-        any::<bool>(),
+        prop::sample::select(vec![0u64, 1, 2, 3, 4, 9]),
+        (any::<bool>(), prop::sample::select(REPLACEMENTS.to_vec())),
         prop::sample::select(SCHEDULERS.to_vec()),
         prop::sample::select(vec!["striped", "striped", "dynamic"]),
         prop::sample::select(vec!["empty", "full"]),
@@ -73,7 +76,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
-        let (open, depth, buffer_pages, ack_flash, sched, alloc, precondition, slots) = host;
+        let (open, depth, buffer_pages, (ack_flash, replacement), sched, alloc, precondition, slots) = host;
         let (chips, dies) = if solo { (1, 1) } else { (chips, dies) };
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
         let page = sectors * 512;
@@ -120,6 +123,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         }
         if buffer_pages > 0 && ack_flash {
             settings.push(("buffer.ack", "flash".into()));
+        } else if buffer_pages > 0 {
+            settings.push(("buffer.replacement", replacement.into()));
         }
         if open {
             settings.push(("host.mode", "open".into()));

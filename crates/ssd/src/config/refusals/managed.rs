@@ -1,7 +1,7 @@
 //! Combinations that make no sense where channels are managed: by a planner, by a common clock, or by being bound.
 
 use super::Refusal;
-use crate::buffer::{Ack, Order};
+use crate::buffer::{Ack, Order, Replacement};
 use crate::config::{Clock, Config, Engine, Units};
 use crate::ftl::FtlConfig;
 use crate::gc::{GcConfig, PlannerConfig};
@@ -11,7 +11,7 @@ fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
     planner(&config.gc.planner)
 }
 
-pub(super) const MANAGED: [Refusal; 29] = [
+pub(super) const MANAGED: [Refusal; 32] = [
     Refusal {
         keys: "gc.planner=super-data-block or cycle-stealing, clock=async",
         reason: "what others do while one collects is counted in common cycles: set clock=lock-step, or gc.planner=cycle-filling",
@@ -163,6 +163,26 @@ pub(super) const MANAGED: [Refusal; 29] = [
         keys: "planes_bound=true, planes=1",
         reason: "a die of one plane has nothing to bind: set planes",
         applies: |config| config.planes_bound && config.planes == 1,
+    },
+    Refusal {
+        keys: "buffer.replacement, buffer.order=in-order",
+        reason: "in order the oldest page leaves first: leave buffer.replacement out",
+        applies: |config| {
+            config.buffer.replacement != Replacement::Fifo && config.buffer.order == Order::InOrder
+        },
+    },
+    Refusal {
+        keys: "buffer.replacement, buffer.ack=flash, host.queue_depth=1 or host.slots=1",
+        reason: "each write is on flash before the next comes, so there is nothing to choose from: leave buffer.replacement out",
+        applies: |config| {
+            let one_at_a_time = config.is_one_at_a_time();
+            config.buffer.replacement != Replacement::Fifo && config.buffer.ack == Ack::Flash && one_at_a_time
+        },
+    },
+    Refusal {
+        keys: "buffer.replacement, buffer.bytes=0",
+        reason: "without a buffer nothing waits that could be chosen: set buffer.bytes",
+        applies: |config| config.buffer.replacement != Replacement::Fifo && config.buffer.bytes.0 == 0,
     },
     Refusal {
         keys: "buffer.coalesce=false, buffer.order=in-order",

@@ -19,6 +19,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             if op == Op::Flush {
                 let sequence = self.buffer.as_ref().map_or(0, WriteBuffer::next_sequence);
                 self.barriers.push(Barrier { tag, writes_left: 0, sequence });
+                self.set_barrier();
             } else if !self.admit(tag, &request)? {
                 if P::ON {
                     self.full_since_ns.get_or_insert(self.events.now_ns);
@@ -53,8 +54,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         let (admitted, number) =
             self.slots[tag as usize].as_ref().map_or((0, 0), |slot| (slot.admitted, slot.number));
         for part in self.core.entries(request).skip(admitted as usize) {
-            let queue = self.core.alloc.queue_of(part.stream, part.lpn);
-            let incoming = Incoming::new(&part, queue, number);
+            let incoming = Incoming::new(&part, self.core.queue_of(&part), number);
             let Some(buffer) = &mut self.buffer else { return Ok(true) };
             let joined = buffer.join(&incoming);
             let entered = joined.map(|slot| (slot, None)).or_else(|| buffer.insert(&incoming));
@@ -88,7 +88,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
         Ok(true)
     }
 
-    /// Sends the oldest page of every unit that can take one.
+    /// Sends the next page of every unit that can take one.
     fn pump(&mut self) -> Result<(), RunError> {
         let now = self.events.now_ns;
         let page_sectors = self.core.page_sectors.get() as u32;
@@ -186,8 +186,17 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
             .map(|barrier| barrier.tag)
             .collect();
         self.barriers.retain(|barrier| !done.contains(&barrier.tag));
+        self.set_barrier();
         for tag in done {
             self.settle(tag, 1);
+        }
+    }
+
+    /// Tells the buffer what flushes wait for.
+    fn set_barrier(&mut self) {
+        let sequence = self.barriers.last().map_or(0, |barrier| barrier.sequence);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.set_barrier(sequence);
         }
     }
 }

@@ -27,7 +27,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             // Forward collection is decided about with all others that have nothing to write.
             return Ok(false);
         }
-        let oldest = self.buffer.oldest(own.unit);
+        let oldest = self.buffer.next(own.unit);
         if own.last == Step::Erase && !oldest.is_some_and(|slot| self.must_collect(slot)) {
             self.stations[station as usize].own = None;
             self.mandatory -= 1;
@@ -89,7 +89,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
     /// A step of a collection is charged to the tenant of the page that the unit has to write next; ahead of that, to that of
     /// the request that waits for room in the buffer, or did when collection ahead began.
     fn charge(&mut self, unit: u32) {
-        let oldest = self.buffer.oldest(unit).map(|slot| self.buffer.entry(slot).stream);
+        let oldest = self.buffer.next(unit).map(|slot| self.buffer.entry(slot).stream);
         let stalled = || self.slots[*self.stalled.front()? as usize].as_ref().map(|slot| slot.request.stream);
         self.collects_for = oldest.or_else(stalled).unwrap_or(self.collects_for);
         self.core.serve_tenant(self.collects_for);
@@ -131,7 +131,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
                 return Ok(());
             }
             let is_erased = matches!(last, Some((Step::Erase, _)));
-            let oldest = self.buffer.oldest(unit);
+            let oldest = self.buffer.next(unit);
             if !is_erased || oldest.is_some_and(|slot| self.must_collect(slot)) {
                 return self.step_together();
             }

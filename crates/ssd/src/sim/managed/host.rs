@@ -145,7 +145,9 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
             let Some(slot) = &self.slots[tag as usize] else { break };
             let (op, request) = (slot.request.op, slot.request);
             if op == Op::Flush {
-                self.barriers.push(Barrier { tag, sequence: self.buffer.next_sequence() });
+                let sequence = self.buffer.next_sequence();
+                self.barriers.push(Barrier { tag, sequence });
+                self.buffer.set_barrier(sequence);
             } else if !self.admit(tag, &request) {
                 self.full_since_ns.get_or_insert(self.now_ns);
                 break;
@@ -167,8 +169,8 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         let (admitted, number) =
             self.slots[tag as usize].as_ref().map_or((0, 0), |slot| (slot.admitted, slot.number));
         for part in self.core.entries(request).skip(admitted as usize) {
-            let queue = self.core.alloc.queue_of(part.stream, part.lpn);
-            let incoming = Incoming::new(&part, queue, number);
+            let incoming = Incoming::new(&part, self.core.queue_of(&part), number);
+            let queue = incoming.queue;
             let joined = if self.buffered { self.buffer.join(&incoming) } else { self.join_own(&incoming) };
             let entered = joined.map(|slot| (slot, None)).or_else(|| self.buffer.insert(&incoming));
             let Some((slot, older)) = entered else { return false };
@@ -227,6 +229,7 @@ impl<P: Probe, C: Content> ManagedDrive<P, C> {
         let (waiting, done): (Vec<_>, Vec<_>) =
             self.barriers.iter().partition(|barrier| buffer.holds_older_than(barrier.sequence));
         self.barriers = waiting;
+        self.buffer.set_barrier(self.barriers.last().map_or(0, |barrier| barrier.sequence));
         for barrier in done {
             self.settle(barrier.tag, 1);
         }

@@ -1,13 +1,14 @@
-//! A shared FIFO of pages. A write to a page that waits joins it, if the configuration lets it; a page leaves when its
-//! program is done. Each unit has at most one page of the buffer under way (under dynamic allocation there is one queue
+//! The shared pages of the buffer. A write to a page that waits joins it, if the configuration lets it; a page leaves when its
+//! program is done, in the order of `waiting.rs`. Each unit has at most one page of the buffer under way (under dynamic allocation there is one queue
 //! for all units).
 //!
 //! An *entry* is a page of a unit; it takes as much room as it holds pages of flash, which is one unless channels or
 //! planes are bound. So bound pages wait on their own but leave together.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::waiting::{Place, Waiter, Waiting};
 use super::{BufferConfig, Order};
 
 use crate::core::Part;
@@ -62,6 +63,7 @@ pub(crate) struct Entry {
     /// Being programmed: nothing may join it any more.
     pub(crate) in_flight: bool,
     queue: u32,
+    place: Place,
     /// Pages of flash that it holds.
     pages: u32,
     /// An older entry of the same page, and its order of entry, if that one waited when this one came.
@@ -89,6 +91,8 @@ pub(crate) struct Incoming {
     pub(crate) end: u32,
     /// The queue of its unit.
     pub(crate) queue: u32,
+    /// Its place there.
+    pub(crate) place: Place,
     /// Number of the request.
     pub(crate) request: u64,
     /// Its tenant.
@@ -97,13 +101,22 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// A part of a request, for the queue of its unit.
-    pub(crate) fn new(part: &Part, queue: u32, request: u64) -> Self {
+    pub(crate) fn new(part: &Part, (queue, place): (u32, Place), request: u64) -> Self {
         let Part { lpn, first, end, stream } = *part;
-        Self { lpn, first, end, queue, request, stream }
+        Self { lpn, first, end, queue, place, request, stream }
     }
 }
 
-/// The shared FIFO.
+/// What the buffer has to know of the drive's pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageShape {
+    /// Sectors of a page of flash.
+    pub(crate) flash_page_sectors: u32,
+    /// Pages of a logical block of a unit.
+    pub(crate) pages_per_block: u32,
+}
+
+/// The shared pages.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
     capacity: u64,
@@ -115,8 +128,10 @@ pub(crate) struct WriteBuffer {
     free: Vec<u32>,
     /// The youngest entry of each page.
     by_lpn: BTreeMap<u64, u32>,
-    /// Waiting entries, oldest first; a queue a unit, or one.
-    queues: Vec<VecDeque<u32>>,
+    /// Waiting entries; a queue a unit, or one.
+    queues: Vec<Waiting>,
+    /// Entries before this number leave in the order in which they came, because a flush waits for them.
+    barrier: u64,
     /// Whether a queue's unit has an entry under way.
     under_way: Vec<bool>,
     /// All entries by order of entry.
@@ -125,18 +140,19 @@ pub(crate) struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    /// A buffer of `capacity` pages of flash, of `flash_page_sectors` each, over `queues` queues.
-    pub(crate) fn new(config: &BufferConfig, capacity: u64, flash_page_sectors: u32, queues: u32) -> Self {
+    /// A buffer of `capacity` pages of flash over `queues` queues.
+    pub(crate) fn new(config: &BufferConfig, capacity: u64, pages: PageShape, queues: u32) -> Self {
         Self {
             capacity,
             used: 0,
             coalesce: config.coalesce,
             in_order: config.order == Order::InOrder,
-            flash_page_sectors,
+            flash_page_sectors: pages.flash_page_sectors,
             entries: Vec::new(),
             free: Vec::new(),
             by_lpn: BTreeMap::new(),
-            queues: vec![VecDeque::new(); queues as usize],
+            queues: vec![Waiting::new(config.replacement, pages.pages_per_block); queues as usize],
+            barrier: 0,
             under_way: vec![false; queues as usize],
             live: BTreeMap::new(),
             next_sequence: 0,
@@ -180,6 +196,7 @@ impl WriteBuffer {
         }
         entry.mask.insert(incoming.first, incoming.end);
         entry.own.insert(incoming.first, incoming.end);
+        self.queues[entry.queue as usize].touch(entry.place);
         Some(slot)
     }
 
@@ -189,7 +206,7 @@ impl WriteBuffer {
         if self.used >= self.capacity {
             return None;
         }
-        let Incoming { lpn, first, end, queue, request, stream } = *incoming;
+        let Incoming { lpn, first, end, queue, place, request, stream } = *incoming;
         let mut mask = SectorMask::range(first, end);
         let older = self.by_lpn.get(&lpn).copied().filter(|older| !self.entries[*older as usize].in_flight);
         let mut queue = queue;
@@ -205,6 +222,7 @@ impl WriteBuffer {
             own: SectorMask::range(first, end),
             sequence: self.next_sequence,
             queue,
+            place,
             request,
             stream,
             pages: 1,
@@ -220,15 +238,20 @@ impl WriteBuffer {
         };
         self.used += 1;
         self.live.insert(self.next_sequence, slot);
-        self.next_sequence += 1;
         self.by_lpn.insert(lpn, slot);
-        self.queues[queue as usize].push_back(slot);
+        self.queues[queue as usize].push(Waiter { slot, sequence: self.next_sequence, place });
+        self.next_sequence += 1;
         Some((slot, older))
     }
 
-    /// The oldest waiting entry of a queue.
-    pub(crate) fn oldest(&self, queue: u32) -> Option<u32> {
-        self.queues[queue as usize].front().copied()
+    /// A flush waits for all entries before this number; 0: none does.
+    pub(crate) fn set_barrier(&mut self, sequence: u64) {
+        self.barrier = sequence;
+    }
+
+    /// The waiting entry of a queue that leaves next.
+    pub(crate) fn next(&self, queue: u32) -> Option<u32> {
+        self.queues[queue as usize].next(self.barrier)
     }
 
     /// Entries of a queue that wait.
@@ -236,12 +259,12 @@ impl WriteBuffer {
         self.queues[queue as usize].len() as u32
     }
 
-    /// The entries that one flush over these queues takes: of each queue the oldest one; in order, as many as a walk from the
+    /// The entries that one flush over these queues takes: of each queue the one that leaves next; in order, as many as a walk from the
     /// oldest entry of all on meets before one of a newer request than the first that has to wait.
     pub(crate) fn flush_set(&self, queues: Range<u32>, into: &mut Vec<(u32, u32)>) {
         into.clear();
         if !self.in_order {
-            into.extend(queues.filter_map(|queue| Some((queue, self.oldest(queue)?))));
+            into.extend(queues.filter_map(|queue| Some((queue, self.next(queue)?))));
             return;
         }
         let mut held = None;
@@ -258,15 +281,15 @@ impl WriteBuffer {
         }
     }
 
-    /// Queues whose unit could take a page now, with their oldest entry.
+    /// Queues whose unit could take a page now, with the entry that leaves next.
     pub(crate) fn ready(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let free = self.queues.iter().enumerate().filter(|(queue, _)| !self.under_way[*queue]);
-        free.filter_map(|(queue, waiting)| waiting.front().map(|slot| (queue as u32, *slot)))
+        free.filter_map(|(queue, waiting)| waiting.next(self.barrier).map(|slot| (queue as u32, slot)))
     }
 
-    /// The oldest entry of a queue starts. `exclusive`: nothing else of that queue may until it is done.
+    /// The entry of a queue that leaves next starts. `exclusive`: nothing else of that queue may until it is done.
     pub(crate) fn start(&mut self, queue: u32, exclusive: bool) {
-        if let Some(slot) = self.queues[queue as usize].pop_front() {
+        if let Some(slot) = self.queues[queue as usize].take(self.barrier) {
             self.entries[slot as usize].in_flight = true;
             self.under_way[queue as usize] = exclusive;
         }
@@ -289,12 +312,12 @@ impl WriteBuffer {
     /// slot; to be called until there is none. One under way stays until it is done.
     pub(crate) fn forget(&mut self, lpn: u64) -> Option<(u32, Entry)> {
         let slot = self.by_lpn.remove(&lpn)?;
-        if self.entries[slot as usize].in_flight {
+        let Entry { in_flight, queue, sequence, place, .. } = self.entries[slot as usize];
+        if in_flight {
             return None;
         }
-        let queue = &mut self.queues[self.entries[slot as usize].queue as usize];
-        queue.retain(|waiting| *waiting != slot);
-        let under_way = self.under_way[self.entries[slot as usize].queue as usize];
+        self.queues[queue as usize].remove(Waiter { slot, sequence, place });
+        let under_way = self.under_way[queue as usize];
         let entry = self.finish(slot);
         self.under_way[entry.queue as usize] = under_way;
         let is_there = |(older, sequence): &(u32, u64)| self.live.get(sequence) == Some(older);
@@ -314,13 +337,15 @@ impl WriteBuffer {
 mod tests {
     use super::*;
 
+    const PAGES: PageShape = PageShape { flash_page_sectors: 8, pages_per_block: 64 };
+
     fn page(lpn: u64, first: u32, end: u32, queue: u32, request: u64) -> Incoming {
-        Incoming { lpn, first, end, queue, request, stream: 0 }
+        Incoming { lpn, first, end, queue, place: Place::default(), request, stream: 0 }
     }
 
     #[test]
     fn coalesces_until_under_way_and_frees_its_place() {
-        let mut buffer = WriteBuffer::new(&BufferConfig::default(), 2, 8, 2);
+        let mut buffer = WriteBuffer::new(&BufferConfig::default(), 2, PAGES, 2);
         let (first, _) = buffer.insert(&page(10, 0, 4, 0, 0)).expect("room");
         assert_eq!(buffer.join(&page(10, 4, 8, 0, 1)), Some(first));
         assert!(buffer.entry(first).mask.covers(0, 8));
@@ -343,7 +368,7 @@ mod tests {
     #[test]
     fn without_coalescing_a_page_waits_twice_and_is_forgotten_twice() {
         let config = BufferConfig { coalesce: false, ..BufferConfig::default() };
-        let mut buffer = WriteBuffer::new(&config, 4, 8, 1);
+        let mut buffer = WriteBuffer::new(&config, 4, PAGES, 1);
         let (first, _) = buffer.insert(&page(10, 0, 4, 0, 0)).expect("room");
         assert_eq!(buffer.join(&page(10, 2, 6, 0, 1)), None);
         let (second, older) = buffer.insert(&page(10, 2, 6, 0, 1)).expect("room");
@@ -356,7 +381,7 @@ mod tests {
 
     #[test]
     fn bound_pages_take_room_one_by_one_and_leave_together() {
-        let mut buffer = WriteBuffer::new(&BufferConfig::default(), 3, 8, 1);
+        let mut buffer = WriteBuffer::new(&BufferConfig::default(), 3, PAGES, 1);
         let (first, _) = buffer.insert(&page(0, 4, 8, 0, 0)).expect("room");
         assert_eq!(buffer.join(&page(0, 8, 12, 0, 0)), Some(first), "the next page of the same super page");
         assert_eq!(buffer.join(&page(0, 10, 16, 0, 1)), Some(first), "again, without more room");
@@ -371,7 +396,7 @@ mod tests {
     #[test]
     fn a_bound_page_that_an_older_entry_has_too_takes_room_again() {
         let config = BufferConfig { order: Order::InOrder, ..BufferConfig::default() };
-        let mut buffer = WriteBuffer::new(&config, 4, 8, 1);
+        let mut buffer = WriteBuffer::new(&config, 4, PAGES, 1);
         let (first, _) = buffer.insert(&page(0, 0, 8, 0, 0)).expect("room");
         assert_eq!(buffer.join(&page(0, 8, 16, 0, 0)), Some(first));
         let (second, older) = buffer.insert(&page(0, 0, 8, 0, 1)).expect("room");
@@ -385,7 +410,8 @@ mod tests {
     #[test]
     fn a_flush_takes_a_page_of_every_unit_but_in_order_not_ahead_of_an_older_request() {
         let filled = |order| {
-            let mut buffer = WriteBuffer::new(&BufferConfig { order, ..BufferConfig::default() }, 8, 8, 4);
+            let mut buffer =
+                WriteBuffer::new(&BufferConfig { order, ..BufferConfig::default() }, 8, PAGES, 4);
             for (request, channels) in (0u64..).zip([[1, 2], [0, 1], [0, 3], [2, 3]]) {
                 for channel in channels {
                     let lpn = request * 4 + u64::from(channel);
