@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from flashweir.charts.model import Chart
-    from flashweir.report.model import Section
+    from flashweir.report.model import Content, Section
 
 Result = Mapping[str, Any]
 
@@ -137,7 +137,7 @@ def _sweep(result: Result, order: str) -> list[tuple[str, float]]:
 
 def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Row]) -> "list[Section]":
     """A page: what was run, scores side by side, what they mean, and figures."""
-    from flashweir.report.model import Block, Facts, Figure, Section, Table, Text
+    from flashweir.report.model import Block, Cell, Facts, Figure, Section, Table, Text
 
     first = results[0]
     facts = [("Drives", list(labels)), ("Scale", str(first["scale"])), ("State before each workload", first["state"])]
@@ -151,15 +151,27 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     ]
     if any(not result["complete"] for result in results):
         opening.insert(1, Text("Not all of these were run to their end.", alert=True))
-    columns = ["", *(f"{label}: score" for label in labels), *(f"{label}: MB/s" for label in labels)]
-    table = [[f"  {row.name}" if row.kind == "workload" else row.name, *row.scores, *row.mb_s] for row in rows]
+    alone = len(results) == 1
+    columns = ["", *(_head(label, name, alone=alone) for name in ("score", "MB/s") for label in labels)]
+    table = [
+        ["\u2003" + row.name if row.kind == "workload" else row.name, *map(_number, (*row.scores, *row.mb_s))]
+        for row in rows
+    ]
     lost = [
-        [label, one["suite"], one["name"], one["speed"], one["steadiness"], one["time_lost"], verdict(one)]
+        [
+            *([] if alone else [label]),
+            one["suite"],
+            one["name"],
+            _number(one["speed"]),
+            _number(one["steadiness"]),
+            Cell(f"{one['time_lost']:.1%}", one["time_lost"]),
+            verdict(one),
+        ]
         for result, label in zip(results, labels, strict=True)
         for one in result["workloads"]
         if one["suite"] != "plain"
     ]
-    names = ["drive", "suite", "workload", "speed", "steadiness", "share of time lost", "in words"]
+    names = [*([] if alone else ["drive"]), "suite", "workload", "speed", "steadiness", "time lost", "in words"]
     said = [[name, text] for name, text in SUITES.items()]
     return [
         Section("What was run", opening),
@@ -168,3 +180,14 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
         Section("What the suites are", [Table("Suites", ["suite", "what it asks of a drive"], said, fits=True)]),
         Section("Figures", [Figure(chart) for chart in charts(results, labels)]),
     ]
+
+
+def _head(label: str, name: str, *, alone: bool) -> str:
+    return name if alone else f"{label}: {name}"
+
+
+def _number(value: float | None) -> "Content":
+    """Three significant digits: a drive repeats its score within some per cent."""
+    from flashweir.report.model import Cell
+
+    return None if value is None else Cell(f"{value:,.3g}", value)
