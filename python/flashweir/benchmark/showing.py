@@ -24,6 +24,13 @@ SUITES = {
 }
 # From these shares of lost time on, management is said to cost something, or much.
 _SOME, _MUCH = 0.1, 0.4
+# Characters from which on a drive's name is long.
+_LONG = 16
+
+
+def title(labels: Sequence[str]) -> str:
+    """What a page of these drives is called."""
+    return f"Benchmark of {labels[0]}" if len(labels) == 1 else f"Benchmark of {len(labels)} drives"
 
 
 def verdict(workload: Mapping[str, Any]) -> str:
@@ -139,8 +146,12 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     """A page: what was run, scores side by side, what they mean, and figures."""
     from flashweir.report.model import Block, Cell, Facts, Figure, Section, Table, Text
 
-    first = results[0]
-    facts = [("Drives", list(labels)), ("Scale", str(first["scale"])), ("State before each workload", first["state"])]
+    first, drives = results[0], list(labels)
+    if len(drives) > 1 and max(map(len, drives)) > _LONG:
+        # Heads of columns and legends have no room for these.
+        labels = [f"drive {number}" for number in range(1, len(drives) + 1)]
+        drives = [f"{label}: {drive}" for label, drive in zip(labels, drives, strict=True)]
+    facts = [("Drives", drives), ("Scale", str(first["scale"])), ("State before each workload", first["state"])]
     opening: list[Block] = [
         Text(
             "A score of 100 is a drive that makes every write in 0.1 ms and 10 ns a byte (100 MB/s), at all times. "

@@ -130,7 +130,7 @@ def _show(
         from flashweir.report import page
 
         try:
-            page.write(html, f"Benchmark of {', '.join(called)}", showing.sections(results, called, rows))
+            page.write(html, showing.title(called), showing.sections(results, called, rows))
         except OSError as error:
             raise FlashweirError(f"{html}: can't be written: {error.strerror or error}") from error
     if figures is not None:
