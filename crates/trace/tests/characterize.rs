@@ -194,6 +194,15 @@ fn the_textbook_case_of_each_suite_is_recognised() {
     let suite = |requests: &[Request]| compare(requests, 10, 4096).suite;
     let long: Vec<Request> = (0..500).map(|n| write(n, 63 + n * 128, 128)).collect();
     assert_eq!(suite(&long).name, Some(Suite::Transfer));
+    assert!(
+        suite(&long)
+            .reason
+            .starts_with("Data comes one piece after the other (100% of it) and in long pieces (100%")
+    );
+    // The same pieces in any order.
+    let pieces: Vec<Request> = (0..500).map(|n| write(n, 63 + n * 7919 % 503 * 200_000, 128)).collect();
+    assert_eq!(suite(&pieces).name, Some(Suite::Transfer));
+    assert!(suite(&pieces).reason.starts_with("Data comes in long pieces (100% of it), and"));
     let again: Vec<Request> = (0..2000).map(|n| write(n, n * 7919 % 500 * 8, 8)).collect();
     assert_eq!(suite(&again).name, Some(Suite::Gc));
     // Three chunks filled at once, each out of order.

@@ -68,12 +68,18 @@ pub(super) fn verdict(writes: &Counts) -> Verdict {
         (Suite::Gc, reason)
     } else if rewrites < LITTLE && local + scattered <= MAJORITY && (sequential > MAJORITY || long > MAJORITY)
     {
+        let (after, of_64k) = (percent(sequential), percent(long));
+        let how = match (sequential > MAJORITY, long > MAJORITY) {
+            (true, true) => {
+                format!("one piece after the other ({after} of it) and in long pieces ({of_64k} of it)")
+            }
+            (true, false) => format!("one piece after the other ({after} of it)"),
+            (false, _) => format!("in long pieces ({of_64k} of it)"),
+        };
+        let little = percent(rewrites);
         let reason = format!(
-            "Data comes one piece after the other ({} of it) and in long pieces ({} of it), and little of it ({}) is \
-             ever replaced, so the speed at which the drive takes data in decides.",
-            percent(sequential),
-            percent(long),
-            percent(rewrites)
+            "Data comes {how}, and little of it ({little}) is ever replaced, so the speed at which the drive takes data \
+             in decides."
         );
         (Suite::Transfer, reason)
     } else if rewrites < LITTLE && local > MAJORITY {
