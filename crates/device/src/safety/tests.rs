@@ -119,10 +119,17 @@ fn what_is_no_drive_is_refused() {
 
 #[test]
 fn what_the_system_stands_on_is_refused_whatever_is_typed() {
-    let findings = vec![Finding { what: "is mounted at /".into(), fatal: true }];
+    let findings = vec![Finding { what: "is mounted at /".into(), weight: Weight::Needed }];
     let path = PathBuf::from("/dev/x");
-    let survey =
-        Survey { resolved: path.clone(), path, kind: Kind::Block, size_bytes: 1, device: 0, findings };
+    let survey = Survey {
+        resolved: path.clone(),
+        path,
+        kind: Kind::Block,
+        size_bytes: 1,
+        device: 0,
+        discards: true,
+        findings,
+    };
     let message = survey.permit(Some("/dev/x")).expect_err("refused").to_string();
     assert!(message.contains("the running system needs it"), "{message}");
 }
