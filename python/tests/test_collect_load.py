@@ -7,10 +7,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from block_devices import tool
+from block_devices import mounted, tool
 from test_collect import asked, debugfs, fio, logged, loop, rows, settings, tracefs
 
-from flashweir import ConfigError, FlashweirError, collect
+from flashweir import ConfigError, FlashweirError, collect, trace_convert
 
 # Fixtures.
 __all__ = ["debugfs", "loop", "tracefs"]
@@ -33,6 +33,23 @@ def test_nothing_is_lost_with_a_hundred_under_way(tracefs: Path, loop: Path, tmp
     assert asked(found) == logged(tmp_path)
     assert (summary["lost_events"], summary["in_flight"], summary["issued_before"]) == (0, 0, 0)
     assert summary["trims"] == 256
+    assert settings(tracefs, loop) == before
+
+
+def test_a_full_disk_ends_it_and_what_came_before_can_be_read(tracefs: Path, loop: Path, tmp_path: Path) -> None:
+    before = settings(tracefs, loop)
+    with mounted(tmp_path / "small", "tmpfs", "size=300k") as small:
+        trace = small / "trace.parquet"
+        with pytest.raises(FlashweirError) as failure:
+            collect(loop, trace, command=["dd", f"if={loop}", "of=/dev/null", "bs=512", "count=30000", "iflag=direct"])
+        said = str(failure.value)
+        assert said.startswith(f"{loop}: collecting ended early, {trace}.blktrace.* has what came before, and ")
+        assert f"`flashweir trace convert {trace}.blktrace OUT` reads it" in said
+        assert "No space left on device" in said
+        assert not isinstance(failure.value, ConfigError)
+        assert not trace.exists()
+        assert trace_convert(f"{trace}.blktrace", tmp_path / "left.parquet")["requests"] > 1000
+    assert {row["process"] for row in rows(tmp_path / "left.parquet")} == {"dd"}
     assert settings(tracefs, loop) == before
 
 

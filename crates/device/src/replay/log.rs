@@ -85,14 +85,6 @@ fn keep(records: &Receiver<LogRecord>, mut journal: Option<JournalWriter>, stop:
     }
 }
 
-/// A log that can't be written is no fault of the trace.
-pub(super) fn unwritable(error: TraceError) -> Error {
-    match error {
-        TraceError::Io { path, source } => OutputError { path, source }.into(),
-        other => other.into(),
-    }
-}
-
 /// Makes a log of its journal, by the time of requests, and removes the journal. Returns how many requests it has.
 pub(super) fn finish(log: &Path) -> Result<u64, Error> {
     let journal = journal_of(log);

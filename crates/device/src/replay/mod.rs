@@ -136,7 +136,7 @@ fn run(
     });
     let (tally, written) = logged;
     // A log that can't be written has ended the rest.
-    let failure = written.err().map(log::unwritable).or(outcome.err());
+    let failure = written.err().map(Error::of_output).or(outcome.err());
     let now = target.activity();
     let activity = Activity {
         late_by_host: now.late_by_host - before.late_by_host,
