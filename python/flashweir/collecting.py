@@ -1,6 +1,7 @@
 """Collection: the block requests that a running system makes of a drive, as a trace."""
 
 import json
+import math
 import os
 import signal
 import threading
@@ -10,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from flashweir import _native
-from flashweir._native import FlashweirError
+from flashweir._native import ConfigError, FlashweirError
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
@@ -72,6 +73,9 @@ def collect_all(
     device: AnyPath, output: AnyPath, *, command: Sequence[str], progress: Progress | None, **settings: object
 ) -> Section:
     """Collects as `collect` does, and leaves it to the caller to look for losses."""
+    duration_s = settings.get("duration_s")
+    if isinstance(duration_s, float) and not math.isfinite(duration_s):
+        raise ConfigError(f"duration {duration_s}: expected seconds above 0")
     spec = {"device": os.fspath(device), "output": os.fspath(output), "command": list(command), **settings}
     with _interruptions() as count:
 

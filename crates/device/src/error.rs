@@ -75,6 +75,14 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// Of writing what comes out: where that fails, no trace is at fault.
+    pub(crate) fn of_output(error: TraceError) -> Self {
+        match error {
+            TraceError::Io { path, source } => OutputError { path, source }.into(),
+            other => other.into(),
+        }
+    }
+
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -51,6 +51,8 @@ pub struct OpenOptions {
     pub write: bool,
     /// The target's own name, typed once more by its owner: what is on it may be destroyed.
     pub erase: Option<String>,
+    /// Whether this process has written what is on it: then that is no reason to refuse, and whoever uses it still is.
+    pub ours: bool,
     /// Size of a file that is not there yet and is to be made, bytes.
     pub size_bytes: Option<u64>,
     /// How real drives are asked.
@@ -73,6 +75,7 @@ impl Default for OpenOptions {
         Self {
             write: false,
             erase: None,
+            ours: false,
             size_bytes: None,
             engine: Engine::default(),
             most_under_way: 256,

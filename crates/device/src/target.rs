@@ -33,10 +33,21 @@ pub struct Activity {
     /// Requests that were issued more than [`LATE_NS`] after they were due though the drive had room for them all that time: the host
     /// was late.
     pub late_by_host: u64,
+    /// Requests that were issued so late because as many as may be were under way when they were due: the drive was late.
+    pub late_by_drive: u64,
     /// Requests that were not made of whole blocks of the drive, and were widened to them (TRIMs: narrowed).
     pub widened: u64,
     /// Processor time of the thread that issues requests, ns; 0 on simulated drives.
     pub cpu_ns: u64,
+}
+
+impl Activity {
+    /// Counts a request that was due and is issued now; `had_room`: whether another one could have been under way all that time.
+    pub(crate) fn count_late(&mut self, due_ns: Option<u64>, issue_ns: u64, had_room: bool) {
+        if due_ns.is_some_and(|due_ns| issue_ns > due_ns.saturating_add(LATE_NS)) {
+            *if had_room { &mut self.late_by_host } else { &mut self.late_by_drive } += 1;
+        }
+    }
 }
 
 /// A drive that executes requests.

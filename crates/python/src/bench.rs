@@ -22,6 +22,8 @@ struct Settings {
     #[serde(default)]
     erase: Option<String>,
     #[serde(default)]
+    ours: bool,
+    #[serde(default)]
     suites: Vec<Suite>,
     #[serde(default)]
     workload: Option<Workload>,
@@ -29,12 +31,14 @@ struct Settings {
 
 impl Settings {
     fn options(&self, write: bool) -> OpenOptions {
-        OpenOptions { write, erase: self.erase.clone(), seed: self.seed, ..OpenOptions::default() }
+        let Self { ours, seed, .. } = *self;
+        OpenOptions { write, erase: self.erase.clone(), ours, seed, ..OpenOptions::default() }
     }
 
     /// The workloads of the suites at the scale that the drive has room for.
     fn plan(&self) -> Result<Value, Error> {
         let target = open(&self.target, &self.options(false))?;
+        bench::check_state(&self.target, self.state)?;
         let hundredths = bench::scale(self.scale, &self.target, target.size_bytes())?;
         let workloads: Vec<Workload> =
             self.suites.iter().flat_map(|suite| suite.workloads(hundredths, self.seed)).collect();

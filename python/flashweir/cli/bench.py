@@ -94,7 +94,10 @@ def _run(
         with bar:
             return run(target, **arguments, progress=bar.update)
     except KeyboardInterrupt as interrupt:
-        kept = f"; what was done is in {output}, and --resume goes on" if output is not None else ""
+        kept = ""
+        if output is not None:
+            finished = f"what was finished is in {output}" if output.exists() else "no workload is finished"
+            kept = f"; {finished}, and --resume goes on"
         raise Stopped(f"{interrupt}{kept}") from interrupt
 
 

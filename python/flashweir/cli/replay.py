@@ -1,5 +1,6 @@
 """`flashweir replay`: a trace on a real drive, or a simulated one."""
 
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -122,6 +123,8 @@ def replay(
 
 def _scale(scale: float | None, speed: float | None) -> float:
     if speed is None:
+        if scale is not None and not 0 <= scale < math.inf:
+            raise ConfigError(f"--scale {scale}: expected a factor on the trace's times that is not negative")
         return 1.0 if scale is None else scale
     if scale is not None:
         raise ConfigError("--scale and --speed are the same: expected one of them")

@@ -9,6 +9,7 @@ mod suites;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use flashweir_run::{Phase, Progress};
@@ -68,9 +69,24 @@ pub fn run(
     workload: &Workload,
     tell: &mut Tell<'_>,
 ) -> Result<Outcome, Error> {
+    check_state(name, state)?;
     let mut target = open(name, options)?;
     prepare(target.as_mut(), state, tell)?;
     run_on(target.as_mut(), workload, tell)
+}
+
+/// Refuses a state that a drive can't be brought into.
+///
+/// # Errors
+/// [`Error::Target`] if it is to forget everything and knows no TRIM, or is not there.
+pub fn check_state(name: &str, state: State) -> Result<(), Error> {
+    let path = Path::new(name);
+    if state == State::Empty && !name.starts_with(crate::SIMULATED) && !crate::safety::survey(path)?.discards
+    {
+        let detail = "it knows no TRIM, so it can't be emptied; expected --state filled or as-is".into();
+        return Err(Error::Target { path: path.into(), detail });
+    }
+    Ok(())
 }
 
 /// Runs a workload on a drive that is ready.

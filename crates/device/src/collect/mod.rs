@@ -168,15 +168,39 @@ pub fn collect(spec: &Spec, tell: &mut dyn FnMut(&State) -> bool) -> Result<Valu
         (&drive, spec.relative),
         &|tally| about.notes(tally),
         &mut |fraction| tell(&State { fraction, elapsed_s: began.elapsed().as_secs_f64(), ..last.clone() }),
-    )?;
-    spool.remove();
-    let summary = about.summary(&tally);
-    match end.failure {
-        None => Ok(summary),
-        Some(error) => Err(Error::Setting {
-            what: format!("collecting from {}", drive.path.display()),
-            expected: format!("ended early, {} has what came before: {error}", spec.output.display()),
-        }),
+    );
+    let summary = tally.as_ref().ok().map(|tally| about.summary(tally));
+    conclude(spec, &drive, &spool, (summary, tally.err(), end.failure))
+}
+
+/// What comes out: the summary, or why there is none or not of all, and where what was collected is.
+fn conclude(
+    spec: &Spec,
+    drive: &Drive,
+    spool: &Spool,
+    (summary, unwritten, failure): (Option<Value>, Option<Error>, Option<Error>),
+) -> Result<Value, Error> {
+    let early = |error: Error, kept: String| {
+        let detail = format!("collecting ended early, {kept}: {error}");
+        Error::Failed { path: drive.path.clone(), detail }
+    };
+    let (base, output) = (spool.base().display(), spec.output.display());
+    match (unwritten, failure) {
+        (Some(error @ Error::Cancelled { .. }), _) => Err(error),
+        (Some(error), failure) => {
+            let error = if let Error::Trace(error) = error { Error::of_output(error) } else { error };
+            let kept =
+                format!("{base}.* has what came before, and `flashweir trace convert {base} OUT` reads it");
+            Err(early(failure.unwrap_or(error), kept))
+        }
+        (None, Some(error)) => {
+            spool.remove();
+            Err(early(error, format!("{output} has what came before")))
+        }
+        (None, None) => {
+            spool.remove();
+            Ok(summary.unwrap_or_default())
+        }
     }
 }
 

@@ -93,13 +93,9 @@ impl Program {
         let began = Instant::now();
         while !(ready.load(Ordering::Acquire) || method == Method::Blktrace && drive.is_traced()) {
             if !program.is_running() || began.elapsed() > STARTS_WITHIN {
-                let (ended, said) = program.end();
+                let said = program.end().1;
                 spool.remove();
-                let detail = ended.failure.map(|error| error.to_string()).unwrap_or_default();
-                return Err(Unusable::Missing(format!(
-                    "{name} does not work here: {} {detail}",
-                    said.trim()
-                )));
+                return Err(not_working(name, &said));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -108,7 +104,7 @@ impl Program {
         if !program.is_running() {
             let said = program.end().1;
             spool.remove();
-            return Err(Unusable::Missing(format!("{name} does not work here: {}", said.trim())));
+            return Err(not_working(name, &said));
         }
         Ok(program)
     }
@@ -160,6 +156,12 @@ impl Program {
         }
         (ended, said)
     }
+}
+
+fn not_working(name: &str, said: &str) -> Unusable {
+    let said = said.trim();
+    let said = if said.is_empty() { "it does not begin, and says nothing" } else { said };
+    Unusable::Missing(format!("{name} does not work here: {said}"))
 }
 
 fn stopped(method: Method, said: &str) -> Error {

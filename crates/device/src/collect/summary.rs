@@ -117,6 +117,10 @@ impl About<'_> {
             remarks.push(
                 "the kernel skips some events for bpftrace without a word: requests without completion, and completions without request, count as lost".to_owned(),
             );
+            remarks.push(
+                "processes are those that handed requests to the drive, which may be workers of the kernel"
+                    .to_owned(),
+            );
         }
         if self.own_mount {
             remarks.push("tracefs was mounted for this collection only".to_owned());

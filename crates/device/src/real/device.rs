@@ -33,13 +33,14 @@ impl Device {
     /// Looks at the target and opens it; makes it, if it is a file that is not there and has a size.
     pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<Self, Error> {
         let survey = safety::survey(path)?;
+        let survey = if options.ours { survey.of_its_writer() } else { survey };
         if options.write || options.erase.is_some() {
             survey.permit(options.erase.as_deref())?;
         }
         let refuse = |detail: String| Error::Target { path: path.into(), detail };
         let size_bytes = match (survey.kind, options.size_bytes) {
             (Kind::Missing, None) => {
-                return Err(refuse("there is no such file; expected one, or --size to make it".into()));
+                return Err(refuse("there is no such file; expected one that is there".into()));
             }
             (Kind::Missing, Some(_)) if !options.write => {
                 return Err(refuse(
@@ -96,7 +97,7 @@ impl Device {
     pub(super) fn failed(&self, what: &str, offset: u64, length: u64, error: Errno) -> Error {
         let (first, end) = (offset / SECTOR_BYTES, (offset + length) / SECTOR_BYTES);
         let reason = if error == Errno::OPNOTSUPP {
-            "the drive can't do that; expected a trace without it: see --only".into()
+            "the drive can't do that; expected one that can, or only other requests".into()
         } else {
             std::io::Error::from(error).to_string()
         };

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use super::buffers::{Buffer, MOST_BYTES};
 use super::device::discard;
 use super::{RealTarget, record};
-use crate::target::{LATE_NS, scaled};
+use crate::target::scaled;
 use crate::{Error, Timing};
 
 pub(super) fn execute(
@@ -38,9 +38,8 @@ pub(super) fn execute(
         }
         let issue_ns = clock.now_ns();
         target.activity.most_under_way = 1;
-        if due_ns.is_some_and(|due_ns| issue_ns > due_ns + LATE_NS && last_ns <= due_ns) {
-            target.activity.late_by_host += 1;
-        }
+        let had_room = due_ns.is_some_and(|due_ns| last_ns <= due_ns);
+        target.activity.count_late(due_ns, issue_ns, had_room);
         let done = perform(target, &request, offset, length, &mut buffer);
         let completion_ns = clock.now_ns();
         last_ns = completion_ns;

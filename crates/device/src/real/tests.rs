@@ -248,7 +248,7 @@ fn settings_that_no_drive_takes_are_refused() {
     assert!(error(sync, closed(2)).contains("engine io_uring"));
     let none = OpenOptions { write: true, ..OpenOptions::default() };
     std::fs::remove_file(name).expect("removed");
-    assert!(error(none, closed(1)).contains("--size"));
+    assert!(error(none, closed(1)).contains("expected one that is there"));
     let size = OpenOptions { size_bytes: Some(100), ..writable() };
     assert!(error(size, closed(1)).contains("at least a block"));
 }

@@ -14,7 +14,7 @@ use super::clock::NAP_NS;
 use super::trimmer::Trimmer;
 use super::{RealTarget, check_depth, record};
 use crate::safety::Kind;
-use crate::target::{LATE_NS, scaled};
+use crate::target::scaled;
 use crate::{Error, Timing};
 
 /// User data of the event by which threads that discard make themselves heard.
@@ -228,12 +228,8 @@ impl Call<'_> {
         self.ring.under_way += 1;
         let activity = &mut self.target.activity;
         activity.most_under_way = activity.most_under_way.max(self.ring.under_way);
-        if let Some(due_ns) = due_ns
-            && issue_ns > due_ns + LATE_NS
-            && self.full_ns.is_none_or(|full_ns| full_ns < due_ns)
-        {
-            activity.late_by_host += 1;
-        }
+        let had_room = self.full_ns.is_none_or(|full_ns| due_ns.is_some_and(|due_ns| full_ns < due_ns));
+        activity.count_late(due_ns, issue_ns, had_room);
         self.start(tag, &flight).map_err(|error| self.lost(error))
     }
 

@@ -39,6 +39,17 @@ pub(super) fn capacity(spec: &ReplaySpec) -> Result<Capacity, Error> {
     Ok(Capacity { size_bytes, survey: Some(survey) })
 }
 
+/// Refuses TRIMs for a drive that knows none, before anything else is done to it.
+pub(super) fn check_trims(spec: &ReplaySpec, capacity: &Capacity, outline: &Outline) -> Result<(), Error> {
+    let trims = outline.by_op[Op::Trim as usize];
+    if trims == 0 || capacity.survey.as_ref().is_none_or(|survey| survey.discards) {
+        return Ok(());
+    }
+    let detail =
+        format!("it knows no TRIM, and {trims} come; expected another drive, or --only read,write,flush");
+    Err(Error::Target { path: spec.target.clone().into(), detail })
+}
+
 /// Looks the workload through.
 pub(super) fn outline(spec: &ReplaySpec, size_bytes: u64, tell: &mut Tell<'_>) -> Result<Outline, Error> {
     let capacity_sectors = size_bytes / SECTOR_BYTES;
@@ -49,13 +60,16 @@ pub(super) fn outline(spec: &ReplaySpec, size_bytes: u64, tell: &mut Tell<'_>) -
 
 /// Says what would be done, and what would be refused.
 pub(super) fn run(spec: &ReplaySpec, tell: &mut Tell<'_>) -> Result<Value, Error> {
-    let Capacity { size_bytes, survey } = capacity(spec)?;
-    let outline = outline(spec, size_bytes, tell)?;
+    let capacity = capacity(spec)?;
+    let outline = outline(spec, capacity.size_bytes, tell)?;
+    let trims = check_trims(spec, &capacity, &outline);
+    let Capacity { size_bytes, survey } = capacity;
     let writes = outline.writes() || spec.precondition != Method::None;
     let mut refused = None;
     if let Some(survey) = survey.as_ref().filter(|_| writes || spec.erase.is_some()) {
         refused = survey.permit(spec.erase.as_deref()).err();
     }
+    refused = refused.or(trims.err());
     if !spec.wrap {
         refused = refused.or(outline.check_size(&spec.target, size_bytes).err());
     }

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use flashweir_run::requests::RequestLog;
 use flashweir_trace::format::journal::{JournalReader, JournalWriter};
+use flashweir_trace::output::OutputError;
 use flashweir_trace::{LogRecord, TraceError};
 
 use super::tally::Tally;
-use crate::Error;
+use crate::{Error, Stop};
 
 /// Between two looks of the thread, which nobody wakes: waking it would cost those who issue requests a system call.
 const NAP: Duration = Duration::from_millis(2);
@@ -47,16 +48,17 @@ pub(super) fn create(log: Option<&Path>) -> Result<Option<JournalWriter>, Error>
     Ok(Some(JournalWriter::create(&journal)?))
 }
 
-/// Starts the thread. It ends when all senders are gone.
+/// Starts the thread. It ends when all senders are gone, and asks for a stop when it can't write.
 pub(super) fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     journal: Option<JournalWriter>,
+    stop: &'scope Stop,
 ) -> (Recorder, ScopedJoinHandle<'scope, Logged>) {
     let (give, records) = channel();
-    (give, scope.spawn(move || keep(&records, journal)))
+    (give, scope.spawn(move || keep(&records, journal, stop)))
 }
 
-fn keep(records: &Receiver<LogRecord>, mut journal: Option<JournalWriter>) -> Logged {
+fn keep(records: &Receiver<LogRecord>, mut journal: Option<JournalWriter>, stop: &Stop) -> Logged {
     let mut tally = Tally::default();
     let mut written = Ok(());
     loop {
@@ -77,6 +79,9 @@ fn keep(records: &Receiver<LogRecord>, mut journal: Option<JournalWriter>) -> Lo
                 std::thread::sleep(NAP);
             }
         }
+        if written.is_err() {
+            stop.ask();
+        }
     }
 }
 
@@ -94,8 +99,7 @@ pub(super) fn finish(log: &Path) -> Result<u64, Error> {
         }
     }
     writer.finish().map_err(flashweir_run::Error::from)?;
-    std::fs::remove_file(&journal)
-        .map_err(|source| flashweir_trace::output::OutputError { path: journal.clone(), source })?;
+    std::fs::remove_file(&journal).map_err(|source| OutputError { path: journal.clone(), source })?;
     Ok(reader.records())
 }
 

@@ -24,6 +24,7 @@ pub use spec::{Pace, ReplaySpec};
 
 use crate::precondition::{Meter, Method, Preconditioned, Preconditioning};
 use crate::real::Engine;
+use crate::safety::Kind;
 use crate::{Activity, Began, Error, Stop, Target, Timing, open};
 use log::Logged;
 use source::{Ahead, Outline};
@@ -32,7 +33,7 @@ use tally::Tally;
 
 /// Requests under way while a target is preconditioned.
 const PRECONDITION_DEPTH: u32 = 32;
-/// The share of requests that may be late though the drive had room before the processor is called the limit.
+/// The share of requests that may be late before it is said whether the processor or the drive was the limit.
 const LATE_SHARE: f64 = 0.01;
 /// The share of its time that the issuing thread may compute in a closed loop before the processor is called the limit.
 const BUSY_SHARE: f64 = 0.9;
@@ -52,8 +53,19 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
     if !spec.wrap {
         outline.check_size(&spec.target, capacity.size_bytes)?;
     }
+    dry::check_trims(spec, &capacity, &outline)?;
     let writes = outline.writes() || spec.precondition != Method::None;
     let mut target = open(&spec.target, &spec.open_options(writes, &stop, &began)?)?;
+    let whole_bytes = target.size_bytes();
+    if !spec.wrap && outline.end_sector > whole_bytes / SECTOR_BYTES {
+        // What lies behind the last whole block of a drive can't be asked for.
+        let refused = dry::outline(spec, whole_bytes, &mut tell)?.check_size(&spec.target, whole_bytes);
+        if refused.is_err() && capacity.survey.is_some_and(|survey| survey.kind == Kind::Missing) {
+            // Made a moment ago, for nothing.
+            let _ = std::fs::remove_file(&spec.target);
+        }
+        refused?;
+    }
     let journal = log::create(spec.log.as_deref())?;
     let replayed = run(spec, target.as_mut(), &outline, journal, (&stop, &began), &mut tell);
     let (done, failure) = match replayed {
@@ -66,9 +78,14 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
             return Err(error);
         }
     };
-    let kept = spec.log.as_deref().map(log::finish).transpose()?;
+    let (log, counts) = (spec.log.as_deref(), (done.tally.requests(), outline.requests));
+    let kept = match log.map(log::finish).transpose() {
+        Ok(kept) => kept,
+        // The journal is still there.
+        Err(error) => return Err(unfinished(failure.unwrap_or(error), log, counts)),
+    };
     if let Some(error) = failure {
-        return Err(partly(error, spec.log.as_deref(), done.tally.requests(), outline.requests));
+        return Err(partly(error, log, counts));
     }
     debug_assert!(kept.is_none_or(|kept| kept == done.tally.requests()));
     Ok(result(spec, target.as_ref(), &outline, &done))
@@ -98,7 +115,7 @@ fn run(
     let timing = spec.timing();
     let (logged, outcome): (Logged, Result<(), Error>) = std::thread::scope(|scope| {
         let mut requests = Ahead::start(scope, workload);
-        let (recorder, writer) = log::start(scope, journal);
+        let (recorder, writer) = log::start(scope, journal, stop);
         let executed = &executed;
         let target = &mut *target;
         let work = move || {
@@ -118,10 +135,12 @@ fn run(
         (logged, outcome)
     });
     let (tally, written) = logged;
-    let failure = outcome.err().or(written.err().map(Error::from));
+    // A log that can't be written has ended the rest.
+    let failure = written.err().map(Error::of_output).or(outcome.err());
     let now = target.activity();
     let activity = Activity {
         late_by_host: now.late_by_host - before.late_by_host,
+        late_by_drive: now.late_by_drive - before.late_by_drive,
         widened: now.widened - before.widened,
         cpu_ns: now.cpu_ns - before.cpu_ns,
         ..now
@@ -171,7 +190,7 @@ fn precondition(
 }
 
 /// An error that came after a part was done: says where that is.
-fn partly(error: Error, log: Option<&Path>, done: u64, of: u64) -> Error {
+fn partly(error: Error, log: Option<&Path>, (done, of): (u64, u64)) -> Error {
     let kept = match log {
         Some(log) => format!("{done} of {of} requests are done, and {} has them", log.display()),
         None => format!("{done} of {of} requests are done; with a log they would be kept"),
@@ -180,6 +199,17 @@ fn partly(error: Error, log: Option<&Path>, done: u64, of: u64) -> Error {
         Error::Cancelled { .. } => Error::Cancelled { doing: "replaying".into(), progress: kept },
         other => Error::Partly { error: Box::new(other), kept },
     }
+}
+
+/// An error that leaves a journal instead of a log.
+fn unfinished(error: Error, log: Option<&Path>, (done, of): (u64, u64)) -> Error {
+    let Some(log) = log else { return error };
+    let (journal, log) = (journal_of(log), log.display());
+    let kept = format!(
+        "{done} of {of} requests are done, and what was logged is in {}: --recover {log}",
+        journal.display()
+    );
+    Error::Partly { error: Box::new(error), kept }
 }
 
 fn result(spec: &ReplaySpec, target: &dyn Target, outline: &Outline, done: &Done) -> Value {
@@ -213,6 +243,7 @@ fn result(spec: &ReplaySpec, target: &dyn Target, outline: &Outline, done: &Done
     let late = &done.activity;
     value["most_under_way"] = json!(late.most_under_way);
     value["late_by_host"] = json!(late.late_by_host);
+    value["late_by_drive"] = json!(late.late_by_drive);
     value["widened"] = json!(late.widened);
     value["log"] = json!(spec.log);
     value["warnings"] = json!(warnings(spec, outline, done));
@@ -222,11 +253,16 @@ fn result(spec: &ReplaySpec, target: &dyn Target, outline: &Outline, done: &Done
 /// What whoever reads the figures has to know.
 fn warnings(spec: &ReplaySpec, outline: &Outline, done: &Done) -> Vec<String> {
     let mut all = Vec::new();
-    let Activity { late_by_host, widened, cpu_ns, .. } = done.activity;
-    if late_by_host as f64 > LATE_SHARE * done.tally.requests() as f64 {
+    let Activity { late_by_host, late_by_drive, widened, cpu_ns, .. } = done.activity;
+    if (late_by_host + late_by_drive) as f64 > LATE_SHARE * done.tally.requests() as f64 {
+        let limit = if late_by_host >= late_by_drive {
+            "the processor and not the drive"
+        } else {
+            "the drive and not the processor"
+        };
         all.push(format!(
-            "the processor and not the drive was the limit: {late_by_host} requests were issued over 0.1 ms late though the \
-             drive had room for them"
+            "{limit} was the limit: {late_by_host} requests were issued over 0.1 ms late though the drive had room for them, \
+             and {late_by_drive} because it had none"
         ));
     }
     let busy = cpu_ns as f64 / 1e9 > BUSY_SHARE * done.tally.elapsed_s();

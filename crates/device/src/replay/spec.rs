@@ -197,6 +197,7 @@ impl ReplaySpec {
         Ok(OpenOptions {
             write,
             erase: self.erase.clone(),
+            ours: false,
             size_bytes: self.size_bytes()?,
             engine: self.engine,
             most_under_way: self.depth.unwrap_or(under_way),

@@ -121,6 +121,19 @@ fn closed_loops_scales_and_choices_act() {
 }
 
 #[test]
+fn what_was_too_slow_is_said() {
+    let rig = Rig::new(600);
+    let sim = ReplaySpec { log: None, ..rig.spec("sim:slc-2006,capacity=4MiB") };
+    let done = go(&ReplaySpec { depth: Some(1), ..sim.clone() }).expect("replayed");
+    assert_eq!(done["late_by_host"], 0);
+    assert!(done["late_by_drive"].as_u64().is_some_and(|late| late > 300), "{done}");
+    let said = done["warnings"][0].as_str().expect("a warning");
+    assert!(said.starts_with("the drive and not the processor was the limit: 0 requests"), "{said}");
+    let done = go(&ReplaySpec { scale: 1000.0, ..sim }).expect("replayed");
+    assert_eq!((&done["late_by_drive"], &done["warnings"]), (&json!(0), &json!([])));
+}
+
+#[test]
 fn requests_beyond_the_target_are_refused_before_anything_is_written_or_folded() {
     let rig = Rig::with(|number| ("Write", number << 20), 8);
     let spec = rig.spec("file");

@@ -34,13 +34,24 @@ pub enum Kind {
     Missing,
 }
 
+/// What a reason not to write weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// There is something on the target. Who has written that may write more.
+    Content,
+    /// Somebody uses it. Its owner may know better.
+    Use,
+    /// The system needs it: nobody may.
+    Needed,
+}
+
 /// A reason not to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What was found, as the end of a sentence about the target: "is mounted at /mnt".
     pub what: String,
-    /// Whether it stays a reason when the owner names the target.
-    pub fatal: bool,
+    /// How much it weighs.
+    pub weight: Weight,
 }
 
 /// What is known of a target before it is opened for writing.
@@ -56,6 +67,8 @@ pub struct Survey {
     pub size_bytes: u64,
     /// Device number of a block device, else that of the file system.
     pub device: u64,
+    /// Whether it takes TRIMs, as far as the system knows.
+    pub discards: bool,
     /// Reasons not to write.
     pub findings: Vec<Finding>,
 }
@@ -79,8 +92,15 @@ pub fn survey(path: &Path) -> Result<Survey, Error> {
     } else {
         return Err(refuse("this is neither a block device nor a file; expected one of them, or sim:PRESET"));
     };
-    let mut survey =
-        Survey { path: path.into(), resolved, kind, size_bytes: 0, device, findings: Vec::new() };
+    let mut survey = Survey {
+        path: path.into(),
+        resolved,
+        kind,
+        size_bytes: 0,
+        device,
+        discards: kind == Kind::File || system::discards(device),
+        findings: Vec::new(),
+    };
     let file = File::open(path).map_err(|error| refuse(&error.to_string()))?;
     survey.size_bytes = size_of(&file).map_err(|error| refuse(&error.to_string()))?;
     let system = System::read();
@@ -89,18 +109,29 @@ pub fn survey(path: &Path) -> Result<Survey, Error> {
         if survey.findings.is_empty() {
             survey.findings.extend(opened_exclusively(path));
         }
-        let found = signatures(&file, survey.size_bytes).map_err(|error| refuse(&error.to_string()))?;
+        // A part of a block at the end can't be read.
+        let block = rustix::fs::ioctl_blksszget(&file).map_or(1, |bytes| u64::from(bytes.max(1)));
+        let found = signatures(&file, survey.size_bytes / block * block)
+            .map_err(|error| refuse(&error.to_string()))?;
         survey.findings.extend(found.into_iter().map(|name| holds(&name)));
     } else {
         system.look_at_file(&metadata, &survey.resolved, &mut survey.findings);
         if has_content(&file, &metadata) {
-            survey.findings.push(Finding { what: "is a file that is not empty".into(), fatal: false });
+            survey
+                .findings
+                .push(Finding { what: "is a file that is not empty".into(), weight: Weight::Content });
         }
     }
     Ok(survey)
 }
 
 impl Survey {
+    /// Without what is on the target: whoever asks has written that.
+    pub(crate) fn of_its_writer(mut self) -> Self {
+        self.findings.retain(|finding| finding.weight != Weight::Content);
+        self
+    }
+
     /// Refuses to write if there is a reason to and the owner did not type the target's name, or typed another one.
     pub fn permit(&self, erase: Option<&str>) -> Result<(), Error> {
         let refuse = |detail: String| Err(Error::Target { path: self.path.clone(), detail });
@@ -113,7 +144,7 @@ impl Survey {
                 ));
             }
         }
-        let heaviest = self.findings.iter().find(|finding| finding.fatal);
+        let heaviest = self.findings.iter().find(|finding| finding.weight == Weight::Needed);
         if let Some(finding) = heaviest {
             return refuse(format!(
                 "it {}: the running system needs it; expected another target",
@@ -150,6 +181,7 @@ fn missing(path: &Path) -> Result<Survey, Error> {
             kind: Kind::Missing,
             size_bytes: 0,
             device: 0,
+            discards: true,
             findings: Vec::new(),
         }),
         Some(_) => Err(Error::Target { path: path.into(), detail: "there is no such device".into() }),
@@ -158,7 +190,7 @@ fn missing(path: &Path) -> Result<Survey, Error> {
 }
 
 fn holds(name: &str) -> Finding {
-    Finding { what: format!("holds {name}"), fatal: false }
+    Finding { what: format!("holds {name}"), weight: Weight::Content }
 }
 
 /// The size of a file or device, bytes.
@@ -171,7 +203,10 @@ fn opened_exclusively(path: &Path) -> Option<Finding> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
     let busy = rustix::fs::open(path, flags, Mode::empty()).is_err_and(|error| error == Errno::BUSY);
-    busy.then(|| Finding { what: "is in use (somebody has opened it exclusively)".into(), fatal: false })
+    busy.then(|| Finding {
+        what: "is in use (somebody has opened it exclusively)".into(),
+        weight: Weight::Use,
+    })
 }
 
 /// Whether a file has data, and not only a size.

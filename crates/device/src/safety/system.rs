@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::Finding;
+use super::{Finding, Weight};
 
 /// Mount points without which the machine does not go on.
 const NEEDED: [&str; 8] = ["/", "/usr", "/etc", "/var", "/home", "/root", "/boot", "/boot/efi"];
@@ -42,7 +42,10 @@ impl System {
         let partitions = own.partitions();
         if !partitions.is_empty() {
             let names: Vec<&str> = partitions.iter().map(|block| block.name.as_str()).collect();
-            findings.push(Finding { what: format!("has partitions ({})", names.join(", ")), fatal: false });
+            findings.push(Finding {
+                what: format!("has partitions ({})", names.join(", ")),
+                weight: Weight::Use,
+            });
         }
         for block in &partitions {
             self.look_at(block, &format!("has a partition, {}, that ", block.name), findings);
@@ -53,12 +56,12 @@ impl System {
         if let Some(backing) = own.backing() {
             for other in loops_of(&backing).into_iter().filter(|other| *other != own.name) {
                 let what = format!("shares its file {} with /dev/{other}", backing.display());
-                findings.push(Finding { what, fatal: false });
+                findings.push(Finding { what, weight: Weight::Use });
             }
             if self.swaps.iter().any(|swap| is_same(swap, &backing)) {
                 findings.push(Finding {
                     what: format!("stands on {}, active swap", backing.display()),
-                    fatal: true,
+                    weight: Weight::Needed,
                 });
             }
         }
@@ -72,19 +75,20 @@ impl System {
             }
         }
         if !points.is_empty() {
-            let fatal = points.iter().any(|point| NEEDED.contains(point));
-            findings.push(Finding { what: format!("{prefix}is mounted at {}", points.join(", ")), fatal });
+            let needed = points.iter().any(|point| NEEDED.contains(point));
+            let weight = if needed { Weight::Needed } else { Weight::Use };
+            findings.push(Finding { what: format!("{prefix}is mounted at {}", points.join(", ")), weight });
         }
         let rdev =
             |path: &Path| std::fs::metadata(path).ok().filter(|meta| meta.file_type().is_block_device());
         if self.swaps.iter().any(|swap| rdev(swap).is_some_and(|meta| meta.rdev() == block.device)) {
-            findings.push(Finding { what: format!("{prefix}is active swap"), fatal: true });
+            findings.push(Finding { what: format!("{prefix}is active swap"), weight: Weight::Needed });
         }
         let holders = block.holders();
         if !holders.is_empty() {
             let what =
                 format!("{prefix}is in use by {} (a volume, an array or encryption)", holders.join(", "));
-            findings.push(Finding { what, fatal: false });
+            findings.push(Finding { what, weight: Weight::Use });
             for holder in holders.iter().filter_map(|name| Block::named(name)) {
                 self.look_at(&holder, &format!("{prefix}is under {}, which ", holder.name), findings);
             }
@@ -98,10 +102,10 @@ impl System {
                 .is_ok_and(|other| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino()))
         };
         if self.swaps.iter().any(is_it) {
-            findings.push(Finding { what: "is active swap".into(), fatal: true });
+            findings.push(Finding { what: "is active swap".into(), weight: Weight::Needed });
         }
         for name in loops_of(resolved) {
-            findings.push(Finding { what: format!("is in use by /dev/{name}"), fatal: false });
+            findings.push(Finding { what: format!("is in use by /dev/{name}"), weight: Weight::Use });
         }
     }
 }
@@ -169,6 +173,13 @@ impl Block {
         let text = std::fs::read_to_string(self.folder.join("loop/backing_file")).ok()?;
         Some(PathBuf::from(text.trim_end_matches('\n').trim_end_matches(" (deleted)")))
     }
+}
+
+/// Whether a block device takes TRIMs; where the kernel does not say, it may.
+pub(super) fn discards(device: u64) -> bool {
+    let Some(block) = Block::of(device) else { return true };
+    let folder = block.disk().map_or(block.folder, |disk| disk.folder);
+    std::fs::read_to_string(folder.join("queue/discard_max_bytes")).map_or(true, |most| most.trim() != "0")
 }
 
 /// Loop devices on a file.

@@ -119,12 +119,43 @@ fn what_is_no_drive_is_refused() {
 
 #[test]
 fn what_the_system_stands_on_is_refused_whatever_is_typed() {
-    let findings = vec![Finding { what: "is mounted at /".into(), fatal: true }];
+    let findings = vec![Finding { what: "is mounted at /".into(), weight: Weight::Needed }];
     let path = PathBuf::from("/dev/x");
-    let survey =
-        Survey { resolved: path.clone(), path, kind: Kind::Block, size_bytes: 1, device: 0, findings };
+    let survey = Survey {
+        resolved: path.clone(),
+        path,
+        kind: Kind::Block,
+        size_bytes: 1,
+        device: 0,
+        discards: true,
+        findings,
+    };
     let message = survey.permit(Some("/dev/x")).expect_err("refused").to_string();
     assert!(message.contains("the running system needs it"), "{message}");
+}
+
+#[test]
+fn content_is_no_reason_for_who_has_written_it_and_users_are() {
+    let finding = |what: &str, weight| Finding { what: what.into(), weight };
+    let survey = |findings| {
+        let path = PathBuf::from("/dev/x");
+        let resolved = path.clone();
+        Survey { path, resolved, kind: Kind::Block, size_bytes: 1, device: 0, discards: true, findings }
+    };
+    let content = finding("holds swap space", Weight::Content);
+    assert!(survey(vec![content.clone()]).permit(None).is_err());
+    assert!(survey(vec![content.clone()]).of_its_writer().permit(None).is_ok());
+    let both = vec![content, finding("is mounted at /mnt", Weight::Use)];
+    let said = survey(both).of_its_writer().permit(None).expect_err("in use").to_string();
+    assert!(said.contains("is mounted at /mnt") && !said.contains("swap"), "{said}");
+}
+
+#[test]
+fn a_part_of_a_block_at_the_end_is_not_read() {
+    let Some(device) = Loop::new(16 * MIB + 512) else { return };
+    if run("losetup", &["--sector-size", "4096", device.name()]) {
+        assert!(survey(&device.device).expect("seen").findings.is_empty());
+    }
 }
 
 #[test]

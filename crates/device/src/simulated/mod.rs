@@ -214,6 +214,7 @@ impl SimTarget {
         self.under_way.insert(self.taken, Pending { request: *request, due_ns });
         self.taken += 1;
         self.activity.most_under_way = self.activity.most_under_way.max(self.under_way.len() as u32);
+        self.activity.count_late(due_ns, self.now_ns, false);
         self.simulation.serve(&[at]).map_err(run_error)?;
         self.collect();
         Ok(())
