@@ -4,6 +4,9 @@ use super::evidence::Evidence;
 use super::model::Symptom;
 use super::{Finding, LEAST_WRITES};
 
+/// Waiting times that differ by less do not swing.
+const SWINGS: f64 = 1.5;
+
 /// What a symptom means.
 pub(super) fn of(symptom: Symptom, shown: bool, evidence: &Evidence) -> String {
     let times = times(evidence.times_usual);
@@ -19,10 +22,16 @@ pub(super) fn of(symptom: Symptom, shown: bool, evidence: &Evidence) -> String {
              other data out of the way to get some back: {lost} of the time is lost so at its worst."
         ),
         (Symptom::Collection, false) => "The drive gets room back without making writes wait much.".into(),
-        (Symptom::Buffer, true) => format!(
-            "The drive does not take writes in and put them away later as it should: writes wait for the flash itself, and how long \
-             swings by a factor of about {times}."
-        ),
+        (Symptom::Buffer, true) => {
+            let wait = if evidence.times_usual < SWINGS {
+                "nearly all of them alike".to_owned()
+            } else {
+                format!("and how long swings by a factor of about {times}")
+            };
+            format!(
+                "The drive does not take writes in and put them away later as it should: writes wait for the flash itself, {wait}."
+            )
+        }
         (Symptom::Buffer, false) => "Short bursts of writes are taken in at once, as they should be.".into(),
     }
 }
