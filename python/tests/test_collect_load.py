@@ -1,5 +1,6 @@
 """`flashweir collect` under load, by whoever may not, and by the methods that are there."""
 
+import json
 import os
 import subprocess
 import sys
@@ -111,3 +112,33 @@ def test_a_program_that_does_not_work_is_told_in_a_line(
         collect(loop, tmp_path / "trace.parquet", duration_s=1, method=method)
     assert str(refusal.value) == f"method {method}: it can't be used here: {method} does not work here: it can not"
     assert list(tmp_path.glob("trace*")) == []
+
+
+def test_the_next_method_is_taken_where_one_is_missing(tracefs: Path, loop: Path, tmp_path: Path) -> None:
+    if tracefs.is_relative_to("/sys"):
+        pytest.skip("tracefs is mounted, so the first method works")
+    program = tmp_path / "bpftrace"
+    # Two requests, the second without an end.
+    lines = ["ready", "D 0 1000 8 16 R 7 some one", "C 0 3000 8 16 R 0 -", "D 1 4000 64 8 WS 8 other"]
+    program.write_text("#!/bin/sh\n" + "\n".join(f"echo '{line}'" for line in lines) + "\nexec sleep 60\n")
+    program.chmod(0o755)
+    trace, summary = tmp_path / "trace.parquet", tmp_path / "summary.json"
+    # Who may not mount gets no tracefs.
+    words = [tool("setpriv"), "--bounding-set=-sys_admin", "--inh-caps=-sys_admin", sys.executable, "-m", "flashweir"]
+    words += ["collect", str(loop), "-o", str(trace), "--duration", "1", "--json", str(summary)]
+    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(words, check=False, capture_output=True, text=True, env=path)
+    found = json.loads(summary.read_text())
+    assert found["method"] == "bpftrace"
+    assert found["method_because"].startswith("tracefs: tracefs is not mounted at /sys/kernel/tracing and can't be: ")
+    assert [(row["op"], row["lba"], row["process"]) for row in rows(trace)] == [
+        ("read", 8, "some one"),
+        ("write", 64, "other"),
+    ]
+    # What lacks its end counts as lost.
+    assert (found["lost_events"], done.returncode) == (1, 1)
+    path["PATH"] = str(tmp_path / "nothing")
+    none = subprocess.run([*words[:-2], "--json", "-"], check=False, capture_output=True, text=True, env=path)
+    assert none.returncode == 2
+    assert none.stderr.startswith("error: method auto: no method works here: tracefs: tracefs is not mounted")
+    assert none.stderr.endswith("bpftrace: bpftrace is not installed; blktrace: blktrace is not installed\n")

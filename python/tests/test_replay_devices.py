@@ -169,6 +169,8 @@ def test_what_lies_behind_the_last_whole_block_is_refused_before_anything_is_don
         assert there.stat().st_blocks == 0
         with loop_on(there, "--sector-size", "4096") as device:
             assert beyond in refused("replay", spec, device)
+            told = flashweir("replay", spec, device, "--dry-run", "--json", "-").json()
+            assert beyond in told["refused"]
         assert there.stat().st_blocks == 0
 
 

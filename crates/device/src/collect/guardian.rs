@@ -124,6 +124,8 @@ impl Guardian {
 
 impl Drop for Guardian {
     fn drop(&mut self) {
+        // Something failed, and is told of: nobody was killed.
+        let _ = self.say("D");
         self.pipe = None;
         let _ = self.child.wait();
     }
@@ -161,6 +163,7 @@ mod tests {
         let mut guardian = Guardian::start(None).unwrap();
         guardian.restore(&dir.path().join("file"), "back").unwrap();
         guardian.settle().unwrap();
+        guardian.pipe = None;
         drop(guardian);
         assert_eq!(std::fs::read_to_string(dir.path().join("file")).unwrap(), "back\n");
     }

@@ -63,7 +63,7 @@ pub struct Survey {
     pub resolved: PathBuf,
     /// What it is.
     pub kind: Kind,
-    /// Its size, bytes.
+    /// Its size, bytes; of a block device, that of its whole blocks.
     pub size_bytes: u64,
     /// Device number of a block device, else that of the file system.
     pub device: u64,
@@ -109,10 +109,10 @@ pub fn survey(path: &Path) -> Result<Survey, Error> {
         if survey.findings.is_empty() {
             survey.findings.extend(opened_exclusively(path));
         }
-        // A part of a block at the end can't be read.
+        // A part of a block at the end can't be read or written.
         let block = rustix::fs::ioctl_blksszget(&file).map_or(1, |bytes| u64::from(bytes.max(1)));
-        let found = signatures(&file, survey.size_bytes / block * block)
-            .map_err(|error| refuse(&error.to_string()))?;
+        survey.size_bytes = survey.size_bytes / block * block;
+        let found = signatures(&file, survey.size_bytes).map_err(|error| refuse(&error.to_string()))?;
         survey.findings.extend(found.into_iter().map(|name| holds(&name)));
     } else {
         system.look_at_file(&metadata, &survey.resolved, &mut survey.findings);
