@@ -70,6 +70,8 @@ def draw(purpose: Purpose, number: int, seed: int) -> Drive:
         "buffer.bytes": min(int(buffer * MIB), capacity // 16) // shape["page"] * shape["page"],
         **timing,
         **dice.choice(_PLACING),
+        # Many drives that are probed were used before.
+        "precondition": dice.choice(["empty", "empty", "full", "steady"]),
     }
     return Drive(number, device, settings)
 

@@ -116,6 +116,21 @@ impl<'a> Asked<'a> {
         Ok(responses.first().copied().unwrap_or(0.0))
     }
 
+    /// A read that is made right behind writes; its response time, ns.
+    pub(super) fn read_behind(&mut self, requests: &[Request]) -> Result<f64, Error> {
+        let (mut response, teller) = (0.0, &mut self.teller);
+        let mut stream = requests.iter().map(|request| Ok(*request));
+        let timing = Timing::Closed { depth: requests.len() as u32 };
+        self.target.execute(&mut stream, timing, &mut |record| {
+            if record.request.op == Op::Read {
+                let (issue, end) = (record.issue_ns.unwrap_or(0), record.completion_ns.unwrap_or(0));
+                response = end.saturating_sub(issue) as f64;
+            }
+            teller.count()
+        })?;
+        Ok(response)
+    }
+
     /// Two requests at the same time; how long until both have ended, ns.
     pub(super) fn both(&mut self, pair: [Request; 2]) -> Result<f64, Error> {
         Ok(self.run(&pair, 2)?.1)

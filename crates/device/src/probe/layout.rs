@@ -14,8 +14,9 @@ const REPEATS: usize = 7;
 /// Noise below which a question is asked once, and share of a time by which two times are alike without noise.
 const QUIET: f64 = 0.002;
 const ALIKE: f64 = 0.003;
-/// Times that a page is written again to see whether it moves.
-const REWRITES: u64 = 5;
+/// Times that a page is written again for each die, and after which one that has stayed will.
+const ROUNDS: u64 = 3;
+const STAYS: u64 = 5;
 
 /// How two pages share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +119,8 @@ pub(super) fn layout(asked: &mut Asked<'_>, page: u64) -> Result<Layout, Error> 
     }
     let mut layout = of_pairs(&pairs.alone, &together, pairs.alike, noise);
     if layout.dies > 1 && layout.regular {
-        layout.placing = placing(asked, &pairs, &layout)?;
+        let (placing, channels) = placing(asked, &pairs, &layout)?;
+        (layout.placing, layout.channels) = (placing, channels);
     }
     Ok(layout)
 }
@@ -168,28 +170,44 @@ fn of_pairs(alone: &[f64], together: &[f64], alike: f64, noise: f64) -> Layout {
     }
 }
 
-/// Writes page 0 again a few times and looks whether it leaves its die, and its channel.
-fn placing(asked: &mut Asked<'_>, pairs: &Pairs, layout: &Layout) -> Result<Placing, Error> {
+/// Writes a page again and again, and looks which dies it visits: where its address says, there is one; on a fixed channel, those of
+/// that channel. Returns the channels that follow from that.
+fn placing(asked: &mut Asked<'_>, pairs: &Pairs, layout: &Layout) -> Result<(Placing, u64), Error> {
     let period = layout.shared.len() as u64;
-    let (mut left_die, mut places) = (0, Vec::new());
-    for round in 0..REWRITES {
-        let page = period + round * period;
-        if (page + period) >= pairs.alone.len() as u64 {
-            break;
-        }
-        let partner = page + period;
-        let write = write(page * pairs.page, pairs.page);
-        // An uneven number of writes, so that turns do not come round to the same die.
-        asked.through(&vec![write; 1 + round as usize])?;
-        left_die += u64::from(!pairs.is_one_die(asked, page, partner)?);
-        let waits = pairs.both(asked, page, partner)? > pairs.alone(asked, partner)? * (1.0 + pairs.alike);
-        places.push(waits);
+    let (written, fixed) = (period, (Placing::Fixed, layout.channels));
+    if written >= layout.window {
+        return Ok(fixed);
     }
-    Ok(if left_die == 0 {
-        Placing::Fixed
-    } else if layout.transfer_ns.is_some() && places.iter().all(|waits| *waits) {
-        Placing::FixedChannel
-    } else {
-        Placing::Free
-    })
+    // A page of each die that stays where it is.
+    let mut marks: Vec<u64> = Vec::new();
+    for page in 0..period {
+        let mut is_new = true;
+        for mark in &marks {
+            is_new = is_new && !pairs.is_one_die(asked, page, *mark)?;
+        }
+        if is_new {
+            marks.push(page);
+        }
+    }
+    let mut visited = vec![false; marks.len()];
+    for round in 0..ROUNDS * layout.dies {
+        asked.through(&[write(written * pairs.page, pairs.page)])?;
+        for (mark, visited) in marks.iter().zip(&mut visited) {
+            if !*visited && pairs.is_one_die(asked, written, *mark)? {
+                *visited = true;
+            }
+        }
+        let dies = visited.iter().filter(|visited| **visited).count();
+        if round + 1 == STAYS && dies == 1 {
+            return Ok(fixed);
+        }
+    }
+    let dies = visited.iter().filter(|visited| **visited).count().max(1) as u64;
+    if dies == 1 {
+        return Ok(fixed);
+    }
+    if dies < layout.dies && layout.dies.is_multiple_of(dies) {
+        return Ok((Placing::FixedChannel, layout.dies / dies));
+    }
+    Ok((Placing::Free, layout.channels))
 }

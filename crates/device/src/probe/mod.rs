@@ -11,6 +11,7 @@ mod fold;
 mod layout;
 mod order;
 mod page;
+mod passing;
 mod spare;
 #[cfg(test)]
 mod tests;
@@ -119,20 +120,29 @@ pub fn ask_all(
     }
     let layout = layout::layout(&mut asked, page.bytes)?;
     asked.fill_from(layout.window * page.bytes)?;
-    let spare = spare::spare(&mut asked, page.bytes, &layout)?;
+    let spare = spare::spare(&mut asked, page.bytes, &layout, page.forgets)?;
     let write_ns = spare.write_ns.iter().copied().fold(f64::INFINITY, f64::min);
     let buffer = buffer::buffer_bytes(&mut asked, page.bytes, write_ns)?;
+    let passing = buffer == Some(0)
+        && layout.placing == Placing::Fixed
+        && passing::reads_pass(&mut asked, page.bytes, &layout, write_ns)?;
     let (requests, written_bytes) = (asked.requests(), asked.written_bytes);
     Ok(Probed {
         target: name,
         requests,
         written_bytes,
-        answers: answers(capacity, page, &layout, &spare, buffer),
+        answers: answers(capacity, page, &layout, &spare, (buffer, passing)),
     })
 }
 
 /// What all of it says about the keys of a device.
-fn answers(capacity: u64, page: Page, layout: &Layout, spare: &Spare, buffer: Option<u64>) -> Vec<Answer> {
+fn answers(
+    capacity: u64,
+    page: Page,
+    layout: &Layout,
+    spare: &Spare,
+    (buffer, passing): (Option<u64>, bool),
+) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut say = |key, value, sure, how| answers.push(Answer { key, value, sure, how });
     let steady = if layout.noise < 0.05 { 1.0 } else { 0.5 };
@@ -152,13 +162,24 @@ fn answers(capacity: u64, page: Page, layout: &Layout, spare: &Spare, buffer: Op
     let known = spare.planes.map_or(0.0, |_| steady);
     let how = spare.missing.unwrap_or("collections that come together on a die");
     say("planes", json!(spare.planes.unwrap_or(1)), known, how);
-    match layout.placing {
+    let turns = layout.placing == Placing::Fixed && spare.turns;
+    let placing = match layout.placing {
+        Placing::Fixed if turns && layout.dies > 1 => Placing::FixedChannel,
+        Placing::Fixed if turns => Placing::Free,
+        placing => placing,
+    };
+    match placing {
         Placing::Fixed if shape.order != "CDPW" => {
             say("alloc.order", json!(shape.order), split * 0.7, "which pages share dies and channels");
         }
         Placing::Fixed => {}
         placing => {
-            say("alloc.kind", json!("dynamic"), seen, "a page that is written again lies on another die");
+            let how = if turns {
+                "a page that is written again lies on another plane"
+            } else {
+                "a page that is written again lies on another die"
+            };
+            say("alloc.kind", json!("dynamic"), seen, how);
             if placing == Placing::FixedChannel && layout.channels > 1 {
                 say("alloc.mode", json!(1), split, "but on the same channel");
             }
@@ -198,6 +219,14 @@ fn answers(capacity: u64, page: Page, layout: &Layout, spare: &Spare, buffer: Op
     say("op_ratio", json!(ratio), known, how);
     if spare.two_frontiers {
         say("gc.frontiers", json!(2), known * 0.8, "blocks are as long as the distance of collections");
+    }
+    if passing && !turns {
+        say(
+            "sched.kind",
+            json!("read-first"),
+            steady * 0.7,
+            "a read behind several writes to its die waits for one",
+        );
     }
     let (known, how) = match buffer {
         Some(_) => (steady * 0.9, "writes that an idle drive takes in at once"),

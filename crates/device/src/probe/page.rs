@@ -23,6 +23,8 @@ pub(super) struct Page {
     pub(super) bytes: u64,
     pub(super) sure: f64,
     pub(super) how: &'static str,
+    /// Whether reads of what was discarded are answered at once.
+    pub(super) forgets: bool,
 }
 
 /// Page size of a drive. `discarded`: nothing is on it, and it knows that.
@@ -31,6 +33,7 @@ pub(super) fn page(asked: &mut Asked<'_>, discarded: bool) -> Result<Page, Error
         return Ok(Page {
             bytes,
             sure: 1.0,
+            forgets: true,
             how: "what else a drive without data has once a block is written",
         });
     }
@@ -39,9 +42,9 @@ pub(super) fn page(asked: &mut Asked<'_>, discarded: bool) -> Result<Page, Error
     let (rewrites, reads) = (by_rewrites(asked, span)?, by_reads(asked, span)?);
     let how = "writes of less than a page wait for a read; reads of more than a page cost two";
     Ok(match rewrites {
-        Some(bytes) if bytes == reads => Page { bytes, sure: 0.9, how },
-        Some(bytes) => Page { bytes, sure: 0.4, how },
-        None => Page { bytes: reads, sure: 0.3, how },
+        Some(bytes) if bytes == reads => Page { bytes, sure: 0.9, how, forgets: false },
+        Some(bytes) => Page { bytes, sure: 0.4, how, forgets: false },
+        None => Page { bytes: reads, sure: 0.3, how, forgets: false },
     })
 }
 

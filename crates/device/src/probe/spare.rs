@@ -2,14 +2,14 @@
 //!
 //! Pages of one die, or of a drive that puts them anywhere all of its pages, are written one by one and each is timed. Every second
 //! group of them is written over first: what is collected then is half valid, so the first collection that moves pages shows when the
-//! spare space is used up, and from one to the next half a block is written. Then all are written over in order: what is collected
-//! is not valid at all, and what remains of its time is the erase.
+//! spare space is used up, and from one to the next half a block is written. Then nothing else than a few blocks is
+//! written over in order: what is collected is not valid at all, and what remains of its time is the erase.
 
 use std::time::Duration;
 
 use flashweir_ssd::quantity::round_to_u64;
 
-use super::ask::{Asked, median, quantile, read, write};
+use super::ask::{Asked, mean, median, quantile, read, write};
 use super::fold::{self, Fold};
 use super::layout::{Layout, Placing};
 use crate::Error;
@@ -21,10 +21,19 @@ const FIRST: usize = 64;
 const BATCH: u64 = 64;
 /// Factor on the usual time above which a write waited for a collection.
 const SPIKE: f64 = 1.25;
+/// Likewise for an erase, where nothing else is waited for.
+const ERASE: f64 = 1.1;
+/// Share of the time that moving pages must take for which a collection waits at least.
+const MOVES: f64 = 0.7;
+/// Of collections on a drive that was used: the shortest wait for an erase, if they are so much shorter than others; those that wait so
+/// much longer move pages.
+const ERASES: f64 = 0.5;
+const MORE: f64 = 1.3;
 /// Collections of each plane after which enough is known.
 const COLLECTIONS: usize = 6;
-/// Blocks of each plane that are written in order.
+/// Blocks of each plane that are written in order, and those that are written over and over before where nothing can be discarded.
 const BLOCKS: u64 = 6;
+const OVER: u64 = 4;
 /// Most writes, and most time on a real drive, of each of the two parts.
 const MOST_WRITES: u64 = 600_000;
 const MOST_TIME: Duration = Duration::from_secs(90);
@@ -51,6 +60,8 @@ pub(super) struct Spare {
     pub(super) op_ratio: Option<f64>,
     /// Whether moved pages have a block of their own.
     pub(super) two_frontiers: bool,
+    /// Whether pages of a die go to its planes in turn, and not by their address.
+    pub(super) turns: bool,
     /// Why something is missing.
     pub(super) missing: Option<&'static str>,
 }
@@ -72,8 +83,13 @@ impl Pages<'_> {
     }
 }
 
-/// Looks at the spare space of a drive whose first `written` pages are written.
-pub(super) fn spare(asked: &mut Asked<'_>, page: u64, layout: &Layout) -> Result<Spare, Error> {
+/// Looks at the spare space of a drive that is full. `forgets`: what it is told to discard is nowhere any more.
+pub(super) fn spare(
+    asked: &mut Asked<'_>,
+    page: u64,
+    layout: &Layout,
+    forgets: bool,
+) -> Result<Spare, Error> {
     let total = asked.size_bytes() / page;
     let (same_die, everywhere) = (layout.same_die(), [0]);
     let on_one_die = layout.placing == Placing::Fixed && layout.regular;
@@ -85,14 +101,20 @@ pub(super) fn spare(asked: &mut Asked<'_>, page: u64, layout: &Layout) -> Result
         Pages { page, period: 1, places: &everywhere, count: total, dies: layout.dies }
     };
     let mut found = Spare::default();
-    let Some(halves) = halves(asked, &pages, &mut found)? else { return Ok(found) };
-    in_order(asked, &pages, &halves, layout, &mut found)?;
+    let Some(mut halves) = halves(asked, &pages, &mut found)? else { return Ok(found) };
+    if forgets {
+        asked.discard()?;
+    }
+    in_order(asked, &pages, &mut halves, layout, forgets, &mut found)?;
     let units = pages.dies * halves.planes;
     found.planes = Some(halves.planes);
+    if forgets && on_one_die && halves.planes > 1 {
+        turns(asked, &pages, halves.planes, &mut found)?;
+    }
     let of_unit = pages.count as f64 / units as f64;
     if let Some(block) = found.block_pages {
         // Blocks are whole: what fills them all but for what is valid was spare, and a few pages may have lain idle.
-        let blocks = ((halves.before + of_unit) / block as f64 - 0.02).ceil();
+        let blocks = ((halves.before(units) + of_unit) / block as f64 - 0.02).ceil();
         let most = (blocks * block as f64 - of_unit) / of_unit;
         let middle = ((blocks - 0.5) * block as f64 - of_unit) / of_unit;
         found.op_ratio = Some(if middle > 0.0 { middle } else { most.max(0.0) });
@@ -103,9 +125,19 @@ pub(super) fn spare(asked: &mut Asked<'_>, page: u64, layout: &Layout) -> Result
 /// What writing every second group over showed.
 struct Halves {
     planes: u64,
-    /// Writes of a plane before the first collection that moved pages, and from one collection to the next.
-    before: f64,
+    /// Numbers of the writes that waited for pages to be moved.
+    moved: Vec<usize>,
+    /// Writes from one collection to the next, of all planes or of one: each gets as many of the writes as of the collections.
     distance: f64,
+}
+
+impl Halves {
+    /// Writes of a plane before the first collection that moved pages: the most of all planes.
+    fn before(&self, units: u64) -> f64 {
+        let units = units as usize;
+        let first = |unit: usize| self.moved.iter().find(|number| *number % units == unit);
+        (0..units).filter_map(first).map(|number| number / units).max().unwrap_or(0) as f64
+    }
 }
 
 /// Whether there is no more time.
@@ -119,44 +151,66 @@ fn halves(asked: &mut Asked<'_>, pages: &Pages<'_>, found: &mut Spare) -> Result
     let number = |step: u64| step / group * 2 * group + step % group;
     let enough = COLLECTIONS * 2 * pages.dies as usize;
     let started = asked.elapsed();
-    let (mut times, mut usual, mut spikes) = (Vec::new(), 0.0, Vec::new());
-    while (times.len() as u64) < half.min(MOST_WRITES) && !is_late(asked, started) {
-        let first = times.len() as u64;
+    // The first times, what is usual of them and what it is at most; later writes only if they waited.
+    let (mut times, mut usual, mut most, mut late) = (Vec::new(), 0.0, 0.0, Vec::new());
+    let (mut first, mut seen) = (0, None);
+    while first < half.min(MOST_WRITES) && !is_late(asked, started) {
         let writes: Vec<_> =
             (first..half.min(first + BATCH)).map(|step| write(pages.at(number(step)), pages.page)).collect();
-        times.extend(asked.through(&writes)?);
-        if usual == 0.0 && (times.len() >= FIRST || times.len() as u64 >= half) {
-            usual = quantile(&times, 0.9);
+        let took = asked.through(&writes)?;
+        if times.len() < FIRST {
+            times.extend_from_slice(&took);
+            most = quantile(&times, 0.9);
+            usual = mean(&times.iter().copied().filter(|time| *time <= most).collect::<Vec<_>>());
             found.write_ns = vec![median(&times)];
         }
-        spikes = moving(&times, usual);
-        // Of each plane that a die may have.
-        if spikes.len() >= 4 * enough || spikes.len() >= enough && planes(&spikes, pages.dies).is_some() {
-            break;
+        let waited = (first..).zip(&took).filter(|(_, time)| **time > most * SPIKE);
+        let before = late.len();
+        late.extend(waited.map(|(number, time)| (number as usize, time - usual)));
+        first += took.len() as u64;
+        if late.len() > before {
+            seen = steady(&late, pages.dies, found.write_ns[0].min(usual));
+            if late.len() >= 16 * enough || late.len() >= enough && seen.is_some() {
+                break;
+            }
         }
     }
-    let Some((planes, distance)) = planes(&spikes, pages.dies) else {
-        found.missing = Some(if spikes.is_empty() {
+    if seen.is_none() {
+        found.missing = Some(if late.is_empty() {
             "no write waited for a collection"
         } else {
             "collections did not come at regular distances"
         });
-        return Ok(None);
-    };
-    let units = (planes * pages.dies) as usize;
-    let before = spikes.get(units - 1).map_or(0, |last| last / units) as f64;
-    Ok(Some(Halves { planes, before, distance }))
+    }
+    Ok(seen)
+}
+
+/// What regular collections that move pages say; `late` are writes that waited, and how long.
+fn steady(late: &[(usize, f64)], dies: u64, write_ns: f64) -> Option<Halves> {
+    let moving = moving(late);
+    let spikes: Vec<usize> = moving.iter().map(|(number, _)| *number).collect();
+    let (planes, distance) = planes(&spikes, dies)?;
+    let waits: Vec<f64> = moving.iter().map(|(_, wait)| *wait).collect();
+    // As many pages are moved as are written in between; if not, that were erases of what was not valid before.
+    if median(&waits) < MOVES * distance * write_ns {
+        return None;
+    }
+    // What waited like the shortest waited for an erase, if others waited longer.
+    let shortest = late.iter().map(|(_, wait)| *wait).fold(f64::INFINITY, f64::min);
+    let erases = shortest < median(&waits) * ERASES;
+    let limit = if erases { shortest * MORE } else { 0.0 };
+    let moved = late.iter().filter(|(_, wait)| *wait > limit).map(|(number, _)| *number).collect();
+    Some(Halves { planes, moved, distance })
 }
 
 /// Writes that waited for pages to be moved. Where some waited much less than others, these waited for an erase only.
-fn moving(times: &[f64], usual: f64) -> Vec<usize> {
-    let late: Vec<usize> = (0..times.len()).filter(|at| times[*at] > usual * SPIKE).collect();
-    let mut sorted: Vec<f64> = late.iter().map(|at| times[*at] - usual).collect();
+fn moving(late: &[(usize, f64)]) -> Vec<(usize, f64)> {
+    let mut sorted: Vec<f64> = late.iter().map(|(_, wait)| *wait).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     let widest =
         sorted.windows(2).max_by(|left, right| (left[1] / left[0]).total_cmp(&(right[1] / right[0])));
     let limit = widest.filter(|pair| pair[1] > pair[0] * 1.5).map_or(0.0, |pair| pair[1]);
-    late.into_iter().filter(|at| times[*at] - usual >= limit).collect()
+    late.iter().copied().filter(|(_, wait)| *wait >= limit).collect()
 }
 
 /// Planes of a die, and writes to a plane from one collection to the next: with so many planes, each collection comes at the same
@@ -175,32 +229,42 @@ fn planes(spikes: &[usize], dies: u64) -> Option<(u64, f64)> {
     })
 }
 
-/// Writes all pages over in order, twice: the second time, each collection is an erase.
+/// Writes pages in order, so that each collection is an erase and no more. `empty`: nothing else is on the drive.
 fn in_order(
     asked: &mut Asked<'_>,
     pages: &Pages<'_>,
-    halves: &Halves,
+    halves: &mut Halves,
     layout: &Layout,
+    empty: bool,
     found: &mut Spare,
 ) -> Result<(), Error> {
     let units = pages.dies * halves.planes;
     // Half a block, or all of one if moved pages have blocks of their own.
-    let most_block = 2.2 * halves.distance;
-    let counted = (round_to_u64(most_block * units as f64) * BLOCKS).min(MOST_WRITES);
+    let block = round_to_u64(2.2 * halves.distance) * units;
+    let counted = (block * BLOCKS).min(pages.count / units * units).min(MOST_WRITES);
+    // What is not valid gathers where the same pages are written over and over: until there is nothing else to collect.
+    let over = (block * OVER).min(pages.count / 4 / units * units).max(units);
+    let spare = round_to_u64(halves.before(units)) * units;
+    let before = if empty { 0 } else { (3 * spare).div_ceil(over) * over + 2 * over };
+    let number = |step: u64| if empty { step } else { step % over };
+    let (first, end) = (before, (before + counted).min(MOST_WRITES));
     let started = asked.elapsed();
-    let mut times = Vec::new();
-    let mut at = 0;
-    while at < pages.count + counted && !is_late(asked, started) {
-        let writes: Vec<_> = (at..(at + BATCH).min(pages.count + counted))
-            .map(|number| write(pages.at(number), pages.page))
-            .collect();
-        at += writes.len() as u64;
+    let (mut times, mut at) = (Vec::new(), 0);
+    while at < end && !is_late(asked, started) {
+        let writes: Vec<_> =
+            (at..(at + BATCH).min(end)).map(|step| write(pages.at(number(step)), pages.page)).collect();
         let took = asked.through(&writes)?;
-        if at > pages.count {
-            times.extend(took);
-        }
+        let skipped = first.saturating_sub(at).min(took.len() as u64);
+        times.extend_from_slice(&took[skipped as usize..]);
+        at += took.len() as u64;
     }
-    let first = at - times.len() as u64;
+    let most = quantile(&times, 0.9) * ERASE;
+    let erases: Vec<usize> = (0..times.len()).filter(|at| times[*at] > most).collect();
+    if let Some((planes, _)) = planes(&erases, pages.dies) {
+        // Nothing else happens here, so this is more certain than what came between moves.
+        halves.planes = planes;
+    }
+    let units = pages.dies * halves.planes;
     let of_unit: Vec<f64> = times.iter().copied().step_by(units as usize).collect();
     let tolerance = layout.noise.max(0.005) * 3.0;
     let fold = fold::fold(&of_unit, halves.distance, tolerance);
@@ -213,16 +277,28 @@ fn in_order(
         found.missing = Some("no write waited for an erase");
     }
     found.two_frontiers = fold.as_ref().is_some_and(|fold| (fold.period as f64) < 1.3 * halves.distance);
-    read_times(asked, pages, units, first, of_unit.len() as u64, fold.as_ref(), tolerance, found)
+    let place = |step: u64| pages.at(number(first + step * units));
+    read_times(asked, pages.page, &place, of_unit.len() as u64, fold.as_ref(), tolerance, found)
+}
+
+/// Writes pages of one plane only. If erases come in pairs all the same, they went to other planes as well.
+fn turns(asked: &mut Asked<'_>, pages: &Pages<'_>, planes: u64, found: &mut Spare) -> Result<(), Error> {
+    let (Some(block), Some(erase)) = (found.block_pages, found.erase_ns) else { return Ok(()) };
+    let count = (block * planes * BLOCKS).min(pages.count / planes);
+    let writes: Vec<_> = (0..count).map(|step| write(pages.at(step * planes), pages.page)).collect();
+    let times = asked.through(&writes)?;
+    let limit = found.write_ns.iter().copied().fold(0.0, f64::max) + erase / 2.0;
+    let erases: Vec<usize> = (0..times.len()).filter(|at| times[*at] > limit).collect();
+    let near = erases.windows(2).filter(|pair| ((pair[1] - pair[0]) as u64) < block / 2).count();
+    found.turns = near * 3 > erases.len();
+    Ok(())
 }
 
 /// Times of reads of pages of one plane that were just written, from the beginning of a block on.
-#[expect(clippy::too_many_arguments, reason = "where pages lie is known by all of them")]
 fn read_times(
     asked: &mut Asked<'_>,
-    pages: &Pages<'_>,
-    units: u64,
-    first: u64,
+    page: u64,
+    place: &dyn Fn(u64) -> u64,
     written: u64,
     fold: Option<&Fold>,
     tolerance: f64,
@@ -236,9 +312,9 @@ fn read_times(
     let count = READS.min(block).min(written.saturating_sub(start));
     let mut times = Vec::new();
     for step in 0..count {
-        let page = pages.at(first + (start + step) * units);
+        let from = place(start + step);
         let repeats = if tolerance > 0.02 { 5 } else { 1 };
-        let of_one = (0..repeats).map(|_| asked.one(read(page, pages.page)));
+        let of_one = (0..repeats).map(|_| asked.one(read(from, page)));
         times.push(median(&of_one.collect::<Result<Vec<_>, _>>()?));
     }
     found.read_ns = fold::types(&times, tolerance);
