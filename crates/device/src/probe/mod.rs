@@ -24,6 +24,7 @@ use crate::{Error, OpenOptions, SIMULATED, Target, open};
 use ask::Asked;
 use layout::{Layout, Placing};
 use page::Page;
+use passing::Waiting;
 use spare::Spare;
 
 /// Smallest drive on which there is room for questions, bytes.
@@ -123,15 +124,18 @@ pub fn ask_all(
     let spare = spare::spare(&mut asked, page.bytes, &layout, page.forgets)?;
     let write_ns = spare.write_ns.iter().copied().fold(f64::INFINITY, f64::min);
     let buffer = buffer::buffer_bytes(&mut asked, page.bytes, write_ns)?;
-    let passing = buffer == Some(0)
-        && layout.placing == Placing::Fixed
-        && passing::reads_pass(&mut asked, page.bytes, &layout, write_ns)?;
+    let waiting = if let (Placing::Fixed, Some(buffer)) = (layout.placing, buffer) {
+        let erases = (spare.block_pages.unwrap_or(1), spare.erase_ns.unwrap_or(0.0));
+        passing::waiting(&mut asked, page.bytes, &layout, write_ns, erases, buffer)?
+    } else {
+        Waiting::InOrder
+    };
     let (requests, written_bytes) = (asked.requests(), asked.written_bytes);
     Ok(Probed {
         target: name,
         requests,
         written_bytes,
-        answers: answers(capacity, page, &layout, &spare, (buffer, passing)),
+        answers: answers(capacity, page, &layout, &spare, (buffer, waiting)),
     })
 }
 
@@ -141,7 +145,7 @@ fn answers(
     page: Page,
     layout: &Layout,
     spare: &Spare,
-    (buffer, passing): (Option<u64>, bool),
+    (buffer, waiting): (Option<u64>, Waiting),
 ) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut say = |key, value, sure, how| answers.push(Answer { key, value, sure, how });
@@ -162,7 +166,8 @@ fn answers(
     let known = spare.planes.map_or(0.0, |_| steady);
     let how = spare.missing.unwrap_or("collections that come together on a die");
     say("planes", json!(spare.planes.unwrap_or(1)), known, how);
-    let turns = layout.placing == Placing::Fixed && spare.turns;
+    let unplaced = waiting == Waiting::Unplaced && layout.dies > 1;
+    let turns = layout.placing == Placing::Fixed && (spare.turns || unplaced);
     let placing = match layout.placing {
         Placing::Fixed if turns && layout.dies > 1 => Placing::FixedChannel,
         Placing::Fixed if turns => Placing::Free,
@@ -174,7 +179,9 @@ fn answers(
         }
         Placing::Fixed => {}
         placing => {
-            let how = if turns {
+            let how = if unplaced {
+                "writes wait before their place is known"
+            } else if turns {
                 "a page that is written again lies on another plane"
             } else {
                 "a page that is written again lies on another die"
@@ -220,7 +227,7 @@ fn answers(
     if spare.two_frontiers {
         say("gc.frontiers", json!(2), known * 0.8, "blocks are as long as the distance of collections");
     }
-    if passing && !turns {
+    if waiting != Waiting::InOrder && !turns {
         say(
             "sched.kind",
             json!("read-first"),

@@ -37,6 +37,8 @@ const OVER: u64 = 4;
 /// Most writes, and most time on a real drive, of each of the two parts.
 const MOST_WRITES: u64 = 600_000;
 const MOST_TIME: Duration = Duration::from_secs(90);
+/// Planes whose blocks are looked at.
+const UNITS: usize = 32;
 /// Planes of a die that are thought of.
 const PLANES: [u64; 4] = [1, 2, 4, 8];
 /// Factor within which distances of collections are the same, of so many of them.
@@ -265,9 +267,8 @@ fn in_order(
         halves.planes = planes;
     }
     let units = pages.dies * halves.planes;
-    let of_unit: Vec<f64> = times.iter().copied().step_by(units as usize).collect();
     let tolerance = layout.noise.max(0.005) * 3.0;
-    let fold = fold::fold(&of_unit, halves.distance, tolerance);
+    let (unit, fold) = blocks(&times, units as usize, halves.distance, tolerance);
     let guess = round_to_u64(2.0 * halves.distance);
     found.block_pages = Some(fold.as_ref().map_or(guess, |fold| fold.period));
     if let Some(Fold { erase, times, .. }) = &fold {
@@ -277,8 +278,24 @@ fn in_order(
         found.missing = Some("no write waited for an erase");
     }
     found.two_frontiers = fold.as_ref().is_some_and(|fold| (fold.period as f64) < 1.3 * halves.distance);
-    let place = |step: u64| pages.at(number(first + step * units));
-    read_times(asked, pages.page, &place, of_unit.len() as u64, fold.as_ref(), tolerance, found)
+    let place = |step: u64| pages.at(number(first + unit as u64 + step * units));
+    read_times(asked, pages.page, &place, times.len() as u64 / units, fold.as_ref(), tolerance, found)
+}
+
+/// The blocks that most planes have, with the number of a plane that has them.
+fn blocks(times: &[f64], units: usize, distance: f64, tolerance: f64) -> (usize, Option<Fold>) {
+    let of_unit = |unit: usize| times.iter().copied().skip(unit).step_by(units).collect::<Vec<_>>();
+    let asked = (0..units).step_by(units.div_ceil(UNITS));
+    let found: Vec<(usize, Fold)> =
+        asked.filter_map(|unit| Some((unit, fold::fold(&of_unit(unit), distance, tolerance)?))).collect();
+    let alike = |fold: &Fold| {
+        found
+            .iter()
+            .filter(|(_, other)| (other.period, other.erase > 0.0) == (fold.period, fold.erase > 0.0))
+            .count()
+    };
+    let most = found.iter().max_by_key(|(unit, fold)| (fold.erase > 0.0, alike(fold), units - unit));
+    most.map_or((0, None), |(unit, fold)| (*unit, Some(fold.clone())))
 }
 
 /// Writes pages of one plane only. If erases come in pairs all the same, they went to other planes as well.
