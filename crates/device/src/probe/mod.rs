@@ -126,7 +126,7 @@ pub fn ask_all(
     let buffer = buffer::buffer_bytes(&mut asked, page.bytes, write_ns)?;
     let waiting = if let (Placing::Fixed, Some(buffer)) = (layout.placing, buffer) {
         let erases = (spare.block_pages.unwrap_or(1), spare.erase_ns.unwrap_or(0.0));
-        passing::waiting(&mut asked, page.bytes, &layout, write_ns, erases, buffer)?
+        passing::waiting(&mut asked, page.bytes, &layout, &spare.write_ns, erases, buffer)?
     } else {
         Waiting::InOrder
     };

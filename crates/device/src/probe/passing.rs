@@ -1,7 +1,7 @@
 //! How writes and reads wait for one another: whether reads pass writes to the same die, and whether writes wait for a die in the drive
 //! or before it. On drives whose channels have one die each that is all by which free placing shows.
 
-use super::ask::{Asked, median, read, write};
+use super::ask::{Asked, mean, median, read, write};
 use super::layout::{Layout, Shared};
 use crate::Error;
 
@@ -30,7 +30,7 @@ pub(super) fn waiting(
     asked: &mut Asked<'_>,
     page: u64,
     layout: &Layout,
-    write_ns: f64,
+    write_ns: &[f64],
     (block, erase_ns): (u64, f64),
     buffer: u64,
 ) -> Result<Waiting, Error> {
@@ -40,8 +40,9 @@ pub(super) fn waiting(
         return Ok(Waiting::InOrder);
     }
     if buffer > 0 {
-        let room = buffer / page >= 2 * BUFFERED;
-        let in_line = room && waits_in_line(asked, page, layout, write_ns)?;
+        // Where channels have several dies, pages that move were seen to.
+        let room = buffer / page >= 2 * BUFFERED && layout.dies == layout.channels;
+        let in_line = room && waits_in_line(asked, page, layout)?;
         return Ok(if in_line { Waiting::Unplaced } else { Waiting::InOrder });
     }
     asked.through(&[write(0, page)])?;
@@ -55,29 +56,33 @@ pub(super) fn waiting(
         Ok(median(&waits))
     };
     // Between one write and all of them.
-    if behind(WRITES)? > write_ns * (1 + WRITES) as f64 / 2.0 {
+    if behind(WRITES)? > mean(write_ns) * (1 + WRITES) as f64 / 2.0 {
         return Ok(Waiting::InOrder);
     }
     let blocks = (BLOCKS * block).min(MOST);
-    Ok(if behind(blocks)? < 2.0 * write_ns + erase_ns { Waiting::Unplaced } else { Waiting::ReadsPass })
+    let longest = write_ns.iter().copied().fold(0.0, f64::max);
+    Ok(if behind(blocks)? < 2.0 * longest + erase_ns { Waiting::Unplaced } else { Waiting::ReadsPass })
 }
 
 /// Buffers pages of one die, then pages of another one: whether the latter leave behind the former, and not beside them.
-fn waits_in_line(asked: &mut Asked<'_>, page: u64, layout: &Layout, write_ns: f64) -> Result<bool, Error> {
+fn waits_in_line(asked: &mut Asked<'_>, page: u64, layout: &Layout) -> Result<bool, Error> {
     let period = layout.shared.len() as u64;
     let Some(other) = layout.shared.iter().position(|shared| *shared != Shared::Die) else {
         return Ok(false);
     };
-    let mut times = Vec::new();
-    for _ in 0..ATTEMPTS {
-        asked.flush()?;
-        for first in [0, other as u64] {
-            let writes: Vec<_> =
-                (0..BUFFERED).map(|number| write((first + number * period) * page, page)).collect();
-            asked.run(&writes, 1)?;
+    let mut emptied = |firsts: &[u64]| -> Result<f64, Error> {
+        let mut times = Vec::new();
+        for _ in 0..ATTEMPTS {
+            asked.flush()?;
+            for first in firsts {
+                let pages = (0..BUFFERED).map(|number| (first + number * period) * page);
+                asked.run(&pages.map(|from| write(from, page)).collect::<Vec<_>>(), 1)?;
+            }
+            times.push(asked.flush()?);
         }
-        times.push(asked.flush()?);
-    }
-    // Between the time of one die and that of both.
-    Ok(median(&times) > write_ns * BUFFERED as f64 * 1.5)
+        Ok(mean(&times))
+    };
+    let (one, two) = (emptied(&[0])?, emptied(&[0, other as u64])?);
+    // Between the time of one die and that of both, one after the other.
+    Ok(two > one * 1.5)
 }
