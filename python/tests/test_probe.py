@@ -1,5 +1,6 @@
-"""`flashweir probe`: what it finds on simulated drives and writes, what it refuses, and what an end before the end leaves."""
+"""`flashweir probe`: what it finds and writes, what it refuses, what an end before the end leaves."""
 
+import os
 import shutil
 import signal
 import tomllib
@@ -83,7 +84,7 @@ def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
     image = tmp_path / "disk.img"
     image.write_bytes(bytes(4 << 20))
     image.chmod(0o444)
-    if __import__("os").geteuid() == 0:
+    if os.geteuid() == 0:
         pytest.skip("root may write it")
     refused = flashweir("probe", str(image), "--erase", str(image), "-o", str(tmp_path / "drive.toml"), code=2)
     assert str(image) in refused.err

@@ -13,7 +13,9 @@ _SURE = 0.5
 
 
 def probe(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="A block device, a file, or sim:PRESET[,KEY=VALUE...].")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A block device, a file, or sim:PRESET[,KEY=VALUE...].")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="F.toml", help="The device file to write.")],
     erase: Annotated[
         str | None, typer.Option("--erase", metavar="TARGET", help="The target's name again: what is on it is lost.")

@@ -11,9 +11,7 @@ from flashweir.tenants import AnyPath
 __all__ = ["probe"]
 
 
-def probe(
-    target: AnyPath, *, erase: AnyPath | None = None, seed: int = 1, progress: Progress | None = None
-) -> Section:
+def probe(target: AnyPath, *, erase: AnyPath | None = None, seed: int = 1, progress: Progress | None = None) -> Section:
     """Asks a drive for its pages, channels, dies, planes, blocks, times, spare space and write buffer.
 
     All of the drive is written, and what it held is lost. Only requests and their times are used (docs/guide/probe.md).

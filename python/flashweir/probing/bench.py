@@ -1,12 +1,12 @@
-"""Probes drives of which everything is known, and holds what was found against what they are: key by key, and by
-simulating the probed device file under workloads that the probe knows nothing of.
+"""Probes drives of which everything is known, and holds what was found against what they are.
+
+That is done key by key, and by simulating the probed device file under workloads that the probe knows nothing of.
 
 Some keys can't be known of some drives, because no request shows them: a die alone on its channel does not show how its
 reads split into array and transfer, for instance. A row says of how many drives a key can be known.
 """
 
 import tempfile
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.probing import probe
 from flashweir.probing.drives import Drive, Purpose, draw
 from flashweir.quantity import number_of
+from flashweir.result import Result
 
 KEYS, WORKLOADS = 0.10, 0.15
 """Errors within which a key and a workload count as right."""
@@ -38,9 +39,13 @@ class Held:
 
 HELD = (
     Held("random write", f"random:span={{span}},size=4KiB,count={_COUNT}", "steady", {"host.queue_depth": 8}),
-    Held("sequential write", f"sequential:span={{span}},size=64KiB,count={_COUNT // 4}", "full", {"host.queue_depth": 4}),
+    Held(
+        "sequential write", f"sequential:span={{span}},size=64KiB,count={_COUNT // 4}", "full", {"host.queue_depth": 4}
+    ),
     Held("random read", f"random:span={{span}},size=8KiB,write=0,count={_COUNT}", "full", {"host.queue_depth": 16}),
-    Held("mixed", f"random:span={{span}},size=4KiB|32KiB:0.3,write=0.4,count={_COUNT}", "steady", {"host.queue_depth": 4}),
+    Held(
+        "mixed", f"random:span={{span}},size=4KiB|32KiB:0.3,write=0.4,count={_COUNT}", "steady", {"host.queue_depth": 4}
+    ),
     Held("hot and cold", f"hotcold:span={{span}},size=8KiB,count={_COUNT}", "steady", {"host.queue_depth": 8}),
     Held(
         "bursts",
@@ -53,8 +58,11 @@ HELD = (
 
 @dataclass(frozen=True)
 class Case:
-    """A drive and what probing it came to: true and found value of each key that can be known, and of each workload the
-    largest error of its throughput and mean latencies, as a share."""
+    """A drive and what probing it came to.
+
+    `keys` has true and found values, `unseen` those that no request shows on this drive, `workloads` the largest error
+    of throughput and mean latencies under each, as a share.
+    """
 
     drive: Drive
     keys: Mapping[str, tuple[float, float]]
@@ -106,7 +114,7 @@ def _number(value: object) -> float:
     return number_of(value) or 0.0
 
 
-def _mean_us(times: Any) -> float:
+def _mean_us(times: object) -> float:
     listed = times if isinstance(times, (list, tuple)) else [times]
     return fmean(_number(time) / 1e3 for time in listed)
 
@@ -153,7 +161,7 @@ def _keys(
     return {key: (truth[key], found[key]) for key in truth}, frozenset(unseen)
 
 
-def _error(held: Held, drive: Drive, truth: Any, file: Path) -> float:
+def _error(held: Held, drive: Drive, truth: Result, file: Path) -> float:
     """The largest error of throughput and mean latencies of the file against the drive."""
     span = int(truth.geometry["capacity_bytes"] * 0.9) // 65536 * 65536
     # Two bursts of 64 pages that all dies take a while for, with rest in between.

@@ -223,7 +223,7 @@ fn a_drive_that_fails_in_the_middle_is_an_error() {
             self.0.activity()
         }
     }
-    for after in [3, 100, 2500] {
+    for after in [3, 100, 1500] {
         let target = open("sim:slc-2006,capacity=24MiB,channels=2", &OpenOptions::default()).expect("opened");
         let error = ask_all(&mut Failing(target, after), 1, &mut |_| true).expect_err("failed").to_string();
         assert_eq!(error, "drive: it has gone");
