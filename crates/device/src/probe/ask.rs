@@ -33,17 +33,17 @@ pub(super) struct Asked<'a> {
 struct Teller<'a> {
     call: &'a mut dyn FnMut(&Progress) -> bool,
     started: Instant,
-    last: Instant,
+    last: Option<Instant>,
     requests: u64,
 }
 
 impl Teller<'_> {
     fn count(&mut self) -> Result<(), Error> {
         self.requests += 1;
-        if !self.requests.is_multiple_of(LOOK) || self.last.elapsed() < TELL_EVERY {
+        if !self.requests.is_multiple_of(LOOK) || self.last.is_some_and(|last| last.elapsed() < TELL_EVERY) {
             return Ok(());
         }
-        self.last = Instant::now();
+        self.last = Some(Instant::now());
         let (done, elapsed_s) = (self.requests, self.started.elapsed().as_secs_f64());
         let state =
             Progress { phase: Phase::Run, tenant: None, done, total: None, fraction: None, elapsed_s };
@@ -64,7 +64,7 @@ impl<'a> Asked<'a> {
     ) -> Self {
         let now = Instant::now();
         let real = !target.name().starts_with(SIMULATED);
-        let teller = Teller { call, started: now, last: now, requests: 0 };
+        let teller = Teller { call, started: now, last: None, requests: 0 };
         Self { target, teller, dice: seed ^ 0x9E37_79B9_7F4A_7C15, written_bytes: 0, real }
     }
 

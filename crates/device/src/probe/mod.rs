@@ -149,7 +149,11 @@ fn answers(
 ) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut say = |key, value, sure, how| answers.push(Answer { key, value, sure, how });
-    let steady = if layout.noise < 0.05 { 1.0 } else { 0.5 };
+    let steady = match layout.noise {
+        noise if noise < layout::QUIET => 1.0,
+        noise if noise < 0.1 => 0.8,
+        _ => 0.5,
+    };
     let seen = if layout.regular { steady } else { 0.2 };
     let apart = layout.transfer_ns.is_some();
     let split = if apart { seen } else { seen * 0.3 };

@@ -11,7 +11,7 @@ use flashweir_ssd::quantity::round_to_u64;
 
 use super::ask::{Asked, mean, median, quantile, read, write};
 use super::fold::{self, Fold};
-use super::layout::{Layout, Placing};
+use super::layout::{Layout, Placing, QUIET};
 use crate::Error;
 
 /// Pages of a plane that are written one behind the other in a group.
@@ -103,7 +103,7 @@ pub(super) fn spare(
         Pages { page, period: 1, places: &everywhere, count: total, dies: layout.dies }
     };
     let mut found = Spare::default();
-    let Some(mut halves) = halves(asked, &pages, &mut found)? else { return Ok(found) };
+    let Some(mut halves) = halves(asked, &pages, layout.noise, &mut found)? else { return Ok(found) };
     if forgets {
         asked.discard()?;
     }
@@ -147,7 +147,12 @@ fn is_late(asked: &Asked<'_>, started: Duration) -> bool {
     asked.real && asked.elapsed().saturating_sub(started) > MOST_TIME
 }
 
-fn halves(asked: &mut Asked<'_>, pages: &Pages<'_>, found: &mut Spare) -> Result<Option<Halves>, Error> {
+fn halves(
+    asked: &mut Asked<'_>,
+    pages: &Pages<'_>,
+    noise: f64,
+    found: &mut Spare,
+) -> Result<Option<Halves>, Error> {
     let group = GROUP * pages.dies;
     let half = pages.count / (2 * group) * group;
     let number = |step: u64| step / group * 2 * group + step % group;
@@ -171,7 +176,7 @@ fn halves(asked: &mut Asked<'_>, pages: &Pages<'_>, found: &mut Spare) -> Result
         late.extend(waited.map(|(number, time)| (number as usize, time - usual)));
         first += took.len() as u64;
         if late.len() > before {
-            seen = steady(&late, pages.dies, found.write_ns[0].min(usual));
+            seen = steady(&late, pages.dies, found.write_ns[0].min(usual), noise);
             if late.len() >= 16 * enough || late.len() >= enough && seen.is_some() {
                 break;
             }
@@ -188,7 +193,7 @@ fn halves(asked: &mut Asked<'_>, pages: &Pages<'_>, found: &mut Spare) -> Result
 }
 
 /// What regular collections that move pages say; `late` are writes that waited, and how long.
-fn steady(late: &[(usize, f64)], dies: u64, write_ns: f64) -> Option<Halves> {
+fn steady(late: &[(usize, f64)], dies: u64, write_ns: f64, noise: f64) -> Option<Halves> {
     let moving = moving(late);
     let spikes: Vec<usize> = moving.iter().map(|(number, _)| *number).collect();
     let (planes, distance) = planes(&spikes, dies)?;
@@ -200,7 +205,12 @@ fn steady(late: &[(usize, f64)], dies: u64, write_ns: f64) -> Option<Halves> {
     // What waited like the shortest waited for an erase, if others waited longer.
     let shortest = late.iter().map(|(_, wait)| *wait).fold(f64::INFINITY, f64::min);
     let erases = shortest < median(&waits) * ERASES;
-    let limit = if erases { shortest * MORE } else { 0.0 };
+    // With noise, what waited a little waited for nothing that is known.
+    let limit = match erases {
+        _ if noise >= QUIET => median(&waits) * ERASES / 2.0,
+        true => shortest * MORE,
+        false => 0.0,
+    };
     let moved = late.iter().filter(|(_, wait)| *wait > limit).map(|(number, _)| *number).collect();
     Some(Halves { planes, moved, distance })
 }
