@@ -98,3 +98,7 @@ docs:
 # Precision and recall of the detectors of `flashweir diagnose` on 200 held-out simulated drives (minutes)
 diagnosis drives="200":
     python -m flashweir.diagnosis measure {{ drives }}
+
+# How well `flashweir probe` finds out held-out simulated drives: keys, and workloads on their device files (minutes)
+probe drives="60":
+    python -m flashweir.probing measure {{ drives }}

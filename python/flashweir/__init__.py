@@ -3,6 +3,7 @@
 `simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
 `read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
 `reproduce` holds measured values against what papers print; `bench` grades drives, real and simulated;
+`probe` asks a drive what it is made of, and makes a device file of it;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `collect` makes a trace of what a running system asks of a drive;
 `diagnose` reads from a log of requests what is wrong with a drive;
@@ -16,6 +17,7 @@ from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceErr
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
 from flashweir.diagnosis import diagnose
 from flashweir.parts import LatencyParts
+from flashweir.probing import probe
 from flashweir.replaying import recover_log, replay
 from flashweir.result import Result, Section
 
@@ -43,6 +45,7 @@ __all__ = [
     "diagnose",
     "judge",
     "presets",
+    "probe",
     "read_sweep",
     "recover_log",
     "refusals",

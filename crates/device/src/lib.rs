@@ -9,6 +9,7 @@ pub mod collect;
 mod error;
 mod open;
 pub mod precondition;
+pub mod probe;
 pub mod real;
 pub mod replay;
 pub mod safety;

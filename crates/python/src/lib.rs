@@ -10,6 +10,7 @@ mod bench;
 mod characterize;
 mod collect;
 mod diagnose;
+mod probe;
 mod replay;
 
 use std::cell::RefCell;
@@ -284,6 +285,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
+    probe::register(module)?;
     replay::register(module)?;
     bench::register(module)?;
     characterize::register(module)?;

@@ -18,6 +18,7 @@ from flashweir.cli.common import Stopped
 from flashweir.cli.compare import compare
 from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
+from flashweir.cli.probe import probe
 from flashweir.cli.replay import replay
 from flashweir.cli.report import report
 from flashweir.cli.reproduce import reproduce
@@ -45,6 +46,7 @@ COMMANDS = (
     reproduce,
     collect,
     replay,
+    probe,
     diagnose,
     presets,
     schema,

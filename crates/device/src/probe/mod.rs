@@ -1,0 +1,248 @@
+//! What a drive is made of, from outside: questions by which its pages, dies, channels, times, spare space and buffer show, in the ways
+//! of uFLIP (Bouganim et al. 2009) and SSDcheck (Kim et al. 2018), of pairs of reads, and of writes that make collections show.
+//!
+//! The drive is written all over. Only requests and their times are used. What can't be told apart from outside is not guessed:
+//! each answer says how sure it is, and what was not seen stays as it is by default.
+
+mod ask;
+mod buffer;
+mod file;
+mod fold;
+mod layout;
+mod order;
+mod page;
+mod passing;
+mod spare;
+#[cfg(test)]
+mod tests;
+
+use flashweir_run::Progress;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{Error, OpenOptions, SIMULATED, Target, open};
+use ask::Asked;
+use layout::{Layout, Placing};
+use page::Page;
+use passing::Waiting;
+use spare::Spare;
+
+/// Smallest drive on which there is room for questions, bytes.
+const SMALLEST: u64 = 2 << 20;
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The key of a device file.
+    pub key: &'static str,
+    /// Its value: a number, or text with its unit.
+    pub value: Value,
+    /// How sure it is, from 0 (a default, nothing was seen) to 1.
+    pub sure: f64,
+    /// How it was found, or why it was not.
+    pub how: &'static str,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Probed {
+    /// The target's name.
+    pub target: String,
+    /// Requests that were made.
+    pub requests: u64,
+    /// Bytes that were written.
+    pub written_bytes: u64,
+    /// What it is made of.
+    pub answers: Vec<Answer>,
+}
+
+/// Which drive, and how.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeSpec {
+    /// `sim:...`, or the path of a block device or file.
+    pub target: String,
+    /// The target's own name, typed once more: what is on it is destroyed. Real drives need it, whatever is on them.
+    #[serde(default)]
+    pub erase: Option<String>,
+    /// Of the random addresses.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// Opens a drive and asks it. What was found as JSON, with the device file as `device_file`.
+///
+/// # Errors
+/// The drive can't be used or is too small, a real one is not named once more, it fails, or `tell` said no.
+pub fn probe(spec: &ProbeSpec, tell: &mut dyn FnMut(&Progress) -> bool) -> Result<Value, Error> {
+    let refuse = |detail: String| Error::Target { path: spec.target.clone().into(), detail };
+    if !spec.target.starts_with(SIMULATED) {
+        if spec.erase.is_none() {
+            return Err(refuse(format!(
+                "probing destroys all that a drive holds; expected --erase {}, its name once more",
+                spec.target
+            )));
+        }
+        // A probe makes no file: what it would find is the file system.
+        if !std::path::Path::new(&spec.target).exists() {
+            return Err(refuse("there is no such device or file; expected one, or sim:PRESET".into()));
+        }
+    }
+    let options =
+        OpenOptions { write: true, erase: spec.erase.clone(), seed: spec.seed, ..OpenOptions::default() };
+    let mut target = open(&spec.target, &options)?;
+    let found = ask_all(target.as_mut(), spec.seed, tell)?;
+    let mut value = json!(found);
+    value["device_file"] = json!(found.device_file());
+    Ok(value)
+}
+
+/// Asks a drive, which is written all over. `tell` is called about ten times a second, and ends it when it returns false.
+///
+/// # Errors
+/// The drive is too small or fails, or `tell` said no.
+pub fn ask_all(
+    target: &mut dyn Target,
+    seed: u64,
+    tell: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Probed, Error> {
+    let (name, capacity) = (target.name(), target.size_bytes());
+    if capacity < SMALLEST {
+        let detail = format!(
+            "it has {capacity} bytes; expected at least {SMALLEST}, so that there is room for questions"
+        );
+        return Err(Error::Target { path: name.into(), detail });
+    }
+    let mut asked = Asked::new(target, seed, tell);
+    let discarded = asked.discard()?;
+    let page = page::page(&mut asked, discarded)?;
+    if discarded && page.sure < 1.0 {
+        asked.discard()?;
+    }
+    let layout = layout::layout(&mut asked, page.bytes)?;
+    asked.fill_from(layout.window * page.bytes)?;
+    let spare = spare::spare(&mut asked, page.bytes, &layout, page.forgets)?;
+    let write_ns = spare.write_ns.iter().copied().fold(f64::INFINITY, f64::min);
+    let buffer = buffer::buffer_bytes(&mut asked, page.bytes, write_ns)?;
+    let waiting = if let (Placing::Fixed, Some(buffer)) = (layout.placing, buffer) {
+        let erases = (spare.block_pages.unwrap_or(1), spare.erase_ns.unwrap_or(0.0));
+        passing::waiting(&mut asked, page.bytes, &layout, &spare.write_ns, erases, buffer)?
+    } else {
+        Waiting::InOrder
+    };
+    let (requests, written_bytes) = (asked.requests(), asked.written_bytes);
+    Ok(Probed {
+        target: name,
+        requests,
+        written_bytes,
+        answers: answers(capacity, page, &layout, &spare, (buffer, waiting)),
+    })
+}
+
+/// What all of it says about the keys of a device.
+fn answers(
+    capacity: u64,
+    page: Page,
+    layout: &Layout,
+    spare: &Spare,
+    (buffer, waiting): (Option<u64>, Waiting),
+) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    let mut say = |key, value, sure, how| answers.push(Answer { key, value, sure, how });
+    let steady = match layout.noise {
+        noise if noise < layout::QUIET => 1.0,
+        noise if noise < 0.1 => 0.8,
+        _ => 0.5,
+    };
+    let seen = if layout.regular { steady } else { 0.2 };
+    let apart = layout.transfer_ns.is_some();
+    let split = if apart { seen } else { seen * 0.3 };
+    say("capacity", json!(capacity), 1.0, "the target's size");
+    say("page", json!(page.bytes), page.sure, page.how);
+    let how =
+        if apart { "pairs of reads that wait for one bus" } else { "no two dies are seen to share a bus" };
+    say("channels", json!(layout.channels), split, how);
+    let shape = order::shape(layout, spare.planes.unwrap_or(1));
+    if shape.chips > 1 {
+        say("chips", json!(shape.chips), split * 0.7, "the order in which pages share dies");
+    }
+    say("dies", json!(shape.dies), split, "pairs of reads that wait for one die");
+    let known = spare.planes.map_or(0.0, |_| steady);
+    let how = spare.missing.unwrap_or("collections that come together on a die");
+    say("planes", json!(spare.planes.unwrap_or(1)), known, how);
+    let unplaced = waiting == Waiting::Unplaced && layout.dies > 1;
+    let turns = layout.placing == Placing::Fixed && (spare.turns || unplaced);
+    let placing = match layout.placing {
+        Placing::Fixed if turns && layout.dies > 1 => Placing::FixedChannel,
+        Placing::Fixed if turns => Placing::Free,
+        placing => placing,
+    };
+    match placing {
+        Placing::Fixed if shape.order != "CDPW" => {
+            say("alloc.order", json!(shape.order), split * 0.7, "which pages share dies and channels");
+        }
+        Placing::Fixed => {}
+        placing => {
+            let how = if unplaced {
+                "writes wait before their place is known"
+            } else if turns {
+                "a page that is written again lies on another plane"
+            } else {
+                "a page that is written again lies on another die"
+            };
+            say("alloc.kind", json!("dynamic"), seen, how);
+            if placing == Placing::FixedChannel && layout.channels > 1 {
+                say("alloc.mode", json!(1), split, "but on the same channel");
+            }
+        }
+    }
+    let transfer = layout.transfer_ns.unwrap_or(0.0);
+    let ns = |time: f64| format!("{}ns", (time - transfer).max(0.0).round());
+    let list = |times: &[f64], otherwise: f64| match times {
+        [] => json!(ns(otherwise)),
+        [one] => json!(ns(*one)),
+        several => json!(several.iter().map(|time| ns(*time)).collect::<Vec<_>>()),
+    };
+    let (read, write) = if apart {
+        ("a page read alone, less its transfer", "a page written through, less its transfer")
+    } else {
+        ("a page read alone, with its transfer", "a page written through, with its transfer")
+    };
+    say("timing.read", list(&spare.read_ns, layout.read_ns), steady * if apart { 1.0 } else { 0.6 }, read);
+    say("timing.program", list(&spare.write_ns, 0.0), steady * if apart { 1.0 } else { 0.6 }, write);
+    let bus = (transfer / page.bytes as f64 * 1e3).round() / 1e3;
+    let how = if apart {
+        "pairs of reads on one channel"
+    } else {
+        "not told apart from reads and programs: it is part of them"
+    };
+    say("timing.bus", json!(bus), split, how);
+    let known = if spare.erase_ns.is_some() { steady } else { 0.0 };
+    let how = spare.missing.unwrap_or("what writes in order wait for, once a block");
+    let erase = spare.erase_ns.unwrap_or(0.0);
+    say("timing.erase", json!(format!("{}ns", erase.round())), known, how);
+    let how = spare.missing.unwrap_or("writes from one erase to the next");
+    let known = if spare.block_pages.is_some() { steady } else { 0.0 };
+    say("pages_per_block", json!(spare.block_pages.unwrap_or(128)), known, how);
+    let how = spare.missing.unwrap_or("writes over a full drive before pages have to be moved");
+    let known = if spare.op_ratio.is_some() { steady } else { 0.0 };
+    let ratio = (spare.op_ratio.unwrap_or(0.1) * 1e6).round() / 1e6;
+    say("op_ratio", json!(ratio), known, how);
+    if spare.two_frontiers {
+        say("gc.frontiers", json!(2), known * 0.8, "blocks are as long as the distance of collections");
+    }
+    if waiting != Waiting::InOrder && !turns {
+        say(
+            "sched.kind",
+            json!("read-first"),
+            steady * 0.7,
+            "a read behind several writes to its die waits for one",
+        );
+    }
+    let (known, how) = match buffer {
+        Some(_) => (steady * 0.9, "writes that an idle drive takes in at once"),
+        None => (0.0, "no write had to wait"),
+    };
+    say("buffer.bytes", json!(buffer.unwrap_or(0)), known, how);
+    answers
+}

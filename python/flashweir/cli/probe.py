@@ -1,0 +1,50 @@
+"""`flashweir probe`: a drive in, its device file out."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flashweir import api, probing
+from flashweir.cli.common import Json, check_outputs, console, watched, write_json, write_text
+from flashweir.result import Section
+
+_SURE = 0.5
+
+
+def probe(
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A block device, a file, or sim:PRESET[,KEY=VALUE...].")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="F.toml", help="The device file to write.")],
+    erase: Annotated[
+        str | None, typer.Option("--erase", metavar="TARGET", help="The target's name again: what is on it is lost.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Of random addresses.")] = 1,
+    json_to: Json = None,
+) -> None:
+    """Ask a drive what it is made of, and write a device file that simulate takes. All of the drive is written."""
+    check_outputs({"--output": output, "--json": json_to}, [target])
+
+    def run(progress: api.Progress | None) -> Section:
+        return probing.probe(target, erase=erase, seed=seed, progress=progress)
+
+    found = watched(run).to_dict()
+    write_text(found["device_file"], str(output))
+    if json_to is not None:
+        write_json(found, json_to)
+        return
+    from rich.table import Table
+
+    table = Table("key", "value", "sure", "how", box=None, pad_edge=False)
+    for answer in found["answers"]:
+        value = answer["value"]
+        shown = ", ".join(value) if isinstance(value, list) else str(value)
+        table.add_row(answer["key"], shown, f"{answer['sure']:.1f}", answer["how"])
+    out = console()
+    out.print(table, highlight=False, markup=False)
+    guesses = [answer["key"] for answer in found["answers"] if answer["sure"] < _SURE]
+    if guesses:
+        out.print(f"not sure of  {', '.join(guesses)}", highlight=False, markup=False, soft_wrap=True)
+    written = f"{found['requests']:,} requests, {found['written_bytes'] / 1e6:,.0f} MB written"
+    out.print(f"{written}; the device is in {output}", highlight=False, markup=False, soft_wrap=True)
