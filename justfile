@@ -95,10 +95,14 @@ power-cuts cuts="10000":
 docs:
     cargo doc --workspace --no-deps
 
-# Precision and recall of the detectors of `flashweir diagnose` on 200 held-out simulated drives (minutes)
-diagnosis drives="200":
+# Precision and recall of the detectors of `flashweir diagnose` on 210 held-out simulated drives (minutes)
+diagnosis drives="210":
     python -m flashweir.diagnosis measure {{ drives }}
 
 # How well `flashweir probe` finds out held-out simulated drives: keys, and workloads on their device files (minutes)
 probe drives="60":
     python -m flashweir.probing measure {{ drives }}
+
+# Learns the detectors that ship again, from 1240 simulated drives, to MODEL (half an hour of two cores)
+diagnosis-learn model="symptoms.json":
+    python -m flashweir.diagnosis learn {{ model }}

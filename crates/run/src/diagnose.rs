@@ -14,15 +14,17 @@ use crate::spec::TraceOptions;
 /// Records read at a time.
 const BATCH: usize = 8192;
 
-/// Reads a log and says what it shows, as JSON. `progress` is called about ten times a second, and ends the reading when it returns false.
+/// Reads a log and says what it shows, as JSON; `capacity_bytes` is what the drive holds, if that is known. `progress` is called about ten times a second, and ends the reading when it returns false.
 pub fn diagnose(
     path: &Path,
     options: &TraceOptions,
+    capacity_bytes: Option<u64>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Value, Error> {
     let mut reporter = Reporter::new(progress, Instant::now());
     let mut trace = Trace::open(path, &options.parse()?)?;
     let mut log = Log::default();
+    log.capacity_bytes = capacity_bytes;
     let mut batch = Vec::with_capacity(BATCH);
     let mut more = true;
     while more {

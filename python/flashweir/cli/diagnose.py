@@ -17,6 +17,9 @@ def diagnose(
     html: Annotated[Path | None, typer.Option("--html", metavar="F.html", help="Write a report.")] = None,
     png: Annotated[Path | None, typer.Option("--png", metavar="F.png", help="Write the picture.")] = None,
     json_to: Json = None,
+    capacity: Annotated[
+        str | None, typer.Option("--capacity", metavar="SIZE", help="What the drive holds, such as 120GB.")
+    ] = None,
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
@@ -27,7 +30,7 @@ def diagnose(
         raise ConfigError(f"--png {png}: a picture is written as .png or .svg, expected a name that ends so")
 
     def run(progress: api.Progress | None) -> Section:
-        return diagnosed(log, format=format, columns=columns, skip_bad=skip_bad, progress=progress)
+        return diagnosed(log, capacity=capacity, format=format, columns=columns, skip_bad=skip_bad, progress=progress)
 
     found = watched(run).to_dict()
     if not found["writes"]:

@@ -9,12 +9,14 @@ import os
 
 from flashweir import _native
 from flashweir.api import Progress, as_json, as_native_progress
+from flashweir.quantity import kind_of, number_of, unit_of
 from flashweir.result import Section
 
 
 def diagnose(
     log: str | os.PathLike[str],
     *,
+    capacity: int | str | None = None,
     format: str | None = None,
     columns: str | None = None,
     skip_bad: int = 0,
@@ -28,6 +30,8 @@ def diagnose(
 
     Args:
         log: a file.
+        capacity: what the drive holds for its owner, in bytes or as text (`"120GB"`). Without it the addresses that were
+            written count as all of it.
         format: the trace format, where detection is wrong.
         columns: describes any other table, as for `simulate`.
         skip_bad: how many unreadable lines to tolerate.
@@ -40,7 +44,20 @@ def diagnose(
 
     Raises:
         TraceError: the log can't be read.
+        ConfigError: `capacity` is no size.
         FlashweirError: `progress` stopped it.
     """
+    held = None if capacity is None else _size(capacity)
     options = as_json({"format": format, "columns": columns, "skip_bad": skip_bad})
-    return Section(json.loads(_native.diagnose(os.fspath(log), options, as_native_progress(progress))))
+    return Section(json.loads(_native.diagnose(os.fspath(log), options, as_native_progress(progress), held)))
+
+
+def _size(capacity: int | str) -> int:
+    number = number_of(capacity)
+    if (
+        number is None
+        or not 1 <= number < 1 << 63
+        or (isinstance(capacity, str) and kind_of(unit_of(capacity)) != "size")
+    ):
+        raise _native.ConfigError(f"capacity {capacity}: expected a size such as 120GB")
+    return int(number)

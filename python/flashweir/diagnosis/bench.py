@@ -29,12 +29,16 @@ COSTS = 0.2
 
 @dataclass(frozen=True)
 class Case:
-    """A drive, the symptoms that it is ill with, what each fault costs, and what diagnosis says of its log."""
+    """A drive, the symptoms that it is ill with, what each fault costs, and what diagnosis says of its log.
+
+    `said` is what is said if the drive's capacity is told, `alone` what the log alone says.
+    """
 
     drive: Drive
     ill: frozenset[str]
     costs: Mapping[str, tuple[float, float]]
     said: Mapping[str, Any]
+    alone: Mapping[str, Any]
 
 
 @cache
@@ -80,9 +84,10 @@ def case(drive: Drive) -> Case | None:
             return None
         noisy = Path(folder) / "log.msr.csv"
         _write(_noisy(shown, drive), noisy)
-        said = json.loads(_native.diagnose(str(noisy), "{}"))
+        said = json.loads(_native.diagnose(str(noisy), capacity_bytes=drive.settings["capacity"]))
+        alone = json.loads(_native.diagnose(str(noisy)))
     ill = frozenset(symptom for symptom in SYMPTOMS if max(costs.get(symptom, (0.0, 0.0))) >= COSTS)
-    return Case(drive, ill, costs, said)
+    return Case(drive, ill, costs, said, alone)
 
 
 def _cost(ill: "pl.DataFrame", well: "pl.DataFrame") -> tuple[float, float]:

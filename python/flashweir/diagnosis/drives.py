@@ -30,7 +30,8 @@ _ILLS: tuple[tuple[str, ...], ...] = (
     ("mapping", "buffer"),
     ("collection", "buffer"),
 )
-_WEIGHTS = (5, 5, 7, 4, 2, 2)
+_WEIGHTS: dict[Purpose, tuple[int, ...]] = {"learn": (4, 6, 10, 4, 3, 5), "measure": (5, 5, 7, 4, 2, 2)}
+"""How often. Collection is learned from more, for few of its faults cost much."""
 
 
 @dataclass(frozen=True)
@@ -67,26 +68,33 @@ def draw(purpose: Purpose, number: int, seed: int) -> Drive:
     settings["buffer.bytes"] = dice.choice([1, 2, 4]) * MIB
     settings["gc.victim"] = dice.choice(["greedy", "greedy", "cost-benefit"])
     settings["gc.frontiers"] = dice.choice([1, 2])
-    faults = {symptom: _fault(dice, symptom) for symptom in dice.choices(_ILLS, _WEIGHTS)[0]}
+    faults = {symptom: _fault(dice, symptom) for symptom in dice.choices(_ILLS, _WEIGHTS[purpose])[0]}
     if faults.get("mapping", {}).get("ftl.kind") == "dftl":
         settings["gc.frontiers"] = None
-    noise = dice.choice([0.0, 0.1, 0.3])
+    noise = dice.choice([0.0, 0.1, 0.3] if purpose == "measure" else [0.0, 0.1, 0.3, 0.5])
     return Drive(number, _workload(dice, kind, capacity), device, settings, faults, noise, dice.randrange(1 << 30))
 
 
 def _hardware(dice: random.Random) -> dict[str, Any]:
-    """Flash and channels out of ranges that span single-level cells of 2006 and cells of three bits."""
-    program_us = round(10 ** dice.uniform(2.2, 3.3))
+    """Flash and channels out of ranges that span cells of one bit (2006) and of three, whose pages differ."""
+    program_us, read_us = 10 ** dice.uniform(2.1, 3.3), 10 ** dice.uniform(1.2, 2.3)
+    steps = dice.choice([(1.0,), (1.0,), (1.0,), (1.0, dice.uniform(1.5, 4.0)), _three(dice)])
     return {
-        "channels": dice.choice([2, 4, 6, 8, 12, 16]),
-        "dies": dice.choice([1, 1, 2]),
-        "page": dice.choice([2, 4, 4, 8]) * KIB,
-        "pages_per_block": dice.choice([64, 128, 256]),
-        "timing.read": f"{round(10 ** dice.uniform(1.3, 2.0))}us",
-        "timing.program": f"{program_us}us",
-        "timing.erase": f"{dice.choice([1500, 2000, 3000, 4000])}us",
-        "timing.bus": round(10 ** dice.uniform(0.0, 1.4), 2),
+        "channels": dice.choice([2, 4, 6, 7, 9, 12, 16]),
+        "dies": dice.choice([1, 1, 1, 2, 2, 4, 8]),
+        "planes": dice.choice([1, 1, 1, 2, 4]),
+        "page": dice.choice([2, 4, 4, 8, 16]) * KIB,
+        "pages_per_block": dice.choice([64, 96, 128, 192, 256]),
+        "timing.read": [f"{round(read_us * step**0.4)}us" for step in steps],
+        "timing.program": [f"{round(program_us * step)}us" for step in steps],
+        "timing.erase": f"{dice.choice([1200, 1500, 2000, 3000, 4000])}us",
+        "timing.bus": dice.choice([0.0, round(10 ** dice.uniform(0.0, 1.5), 2)]),
+        "timing.command": f"{dice.choice([0, 0, 10, 30, 60, 120])}us",
     }
+
+
+def _three(dice: random.Random) -> tuple[float, float, float]:
+    return 1.0, dice.uniform(1.5, 3.0), dice.uniform(3.0, 8.0)
 
 
 def _preset(dice: random.Random) -> tuple[str, dict[str, Any]]:

@@ -47,10 +47,15 @@ class Score:
     recall: Share
 
 
-def scores(cases: Iterable[Case]) -> list[Score]:
-    """The three symptoms, then health: no symptom shown, and none there."""
+def scores(cases: Iterable[Case], alone: bool = False) -> list[Score]:
+    """The three symptoms, then health: no symptom shown, and none there. `alone`: what is said without a capacity."""
     told = [
-        (case.ill, frozenset(finding["symptom"] for finding in case.said["symptoms"] if finding["shown"]))
+        (
+            case.ill,
+            frozenset(
+                finding["symptom"] for finding in (case.alone if alone else case.said)["symptoms"] if finding["shown"]
+            ),
+        )
         for case in cases
     ]
     found = [_score(name, [(name in ill, name in shown) for ill, shown in told]) for name in SYMPTOMS]

@@ -3,7 +3,7 @@
 
 use super::log::{Log, Write};
 use super::measure::{autocorrelation, evenness, log_ratio, mean, quantile, ratio, sorted, variation};
-use super::reference::copies_per_page;
+use super::synthesis;
 use super::usual::{Usual, run_costs};
 
 /// Regions in which written addresses are counted, bytes: about what one collection or merge is about.
@@ -40,10 +40,11 @@ impl Features {
         features.stalls(log, usual, middle);
         features.physics(log, middle);
         features.absorbing(log, middle);
+        synthesis::add(&mut features, log);
         features
     }
 
-    fn add(&mut self, name: impl Into<String>, value: f64) {
+    pub(super) fn add(&mut self, name: impl Into<String>, value: f64) {
         self.names.push(name.into());
         self.values.push(if value.is_finite() { value } else { 0.0 });
     }
@@ -333,8 +334,6 @@ impl Features {
     /// Cost of a byte while more and more is written, in multiples of the range of addresses, which the drive holds at least. Until that
     /// much was written an empty drive needs no collection, whatever comes later; a map that runs out of log space slows down long before.
     fn filling(&mut self, log: &Log, quantum: f64) {
-        let copies = copies_per_page(log).unwrap_or(0.0);
-        self.add("reference_copies", copies);
         let low = log.writes.iter().map(|write| write.lba).min().unwrap_or(0);
         let high = log
             .writes

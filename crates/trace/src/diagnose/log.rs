@@ -36,6 +36,8 @@ pub(super) struct Write {
 /// The log, compact: 64 bytes a write, and 4 for each 4 KiB of the addresses that were written.
 #[derive(Debug, Default)]
 pub struct Log {
+    /// What the drive holds as its owner knows it, bytes; `None` if nobody said.
+    pub capacity_bytes: Option<u64>,
     pub(super) writes: Vec<Write>,
     pub(super) requests: u64,
     /// Requests without an issue or a completion time, which are left out.

@@ -5,6 +5,7 @@
 #![expect(clippy::cast_sign_loss, reason = "shares and quantiles of what was counted: none is negative")]
 #![expect(clippy::similar_names, reason = "`last` and `lost`, `long` and `log` are what they are called")]
 
+mod blocks;
 mod evidence;
 mod features;
 mod log;
@@ -12,6 +13,7 @@ mod measure;
 mod model;
 mod picture;
 mod reference;
+mod synthesis;
 #[cfg(test)]
 mod tests;
 mod usual;
