@@ -90,6 +90,12 @@ def test_only_root_may(loop: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"error: collecting from {loop}: {said}\n")
 
 
+@pytest.mark.parametrize("duration", [float("nan"), float("inf"), -1.0])
+def test_durations_are_numbers(loop: Path, tmp_path: Path, duration: float) -> None:
+    with pytest.raises(ConfigError, match=r"duration.*: expected seconds above 0$"):
+        collect(loop, tmp_path / "trace.parquet", duration_s=duration)
+
+
 @pytest.mark.parametrize("method", ["bpftrace", "blktrace"])
 def test_a_program_that_is_not_installed_is_named(
     loop: Path, tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch

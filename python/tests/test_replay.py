@@ -115,6 +115,8 @@ def test_targets_with_something_on_them_are_refused_unless_named(tmp_path: Path)
         (["TRACE", f"{SIM},host.mode=open"], "--depth or --timing"),
         (["TRACE", SIM, "--timing", "now"], "expected one of original, asap, closed"),
         (["TRACE", SIM, "--speed", "0"], "a factor above 0"),
+        (["TRACE", SIM, "--scale", "nan"], "--scale nan: expected a factor on the trace's times"),
+        (["TRACE", SIM, "--scale", "inf"], "--scale inf: expected a factor on the trace's times"),
         (["TRACE", SIM, "--speed", "2", "--scale", "2"], "are the same"),
         (["TRACE", SIM, "--scale", "2", "--timing", "asap"], "timing original"),
         (["TRACE", SIM, "--engine", "sync", "--depth", "2"], "io_uring"),
