@@ -122,7 +122,7 @@ pub fn ask_all(
     let layout = layout::layout(&mut asked, page.bytes)?;
     asked.fill_from(layout.window * page.bytes)?;
     let spare = spare::spare(&mut asked, page.bytes, &layout, page.forgets)?;
-    let write_ns = spare.write_ns.iter().copied().fold(f64::INFINITY, f64::min);
+    let write_ns = spare.write_ns.iter().copied().reduce(f64::min).unwrap_or(layout.write_ns);
     let buffer = buffer::buffer_bytes(&mut asked, page.bytes, write_ns)?;
     let waiting = if let (Placing::Fixed, Some(buffer)) = (layout.placing, buffer) {
         let erases = (spare.block_pages.unwrap_or(1), spare.erase_ns.unwrap_or(0.0));
@@ -209,7 +209,12 @@ fn answers(
         ("a page read alone, with its transfer", "a page written through, with its transfer")
     };
     say("timing.read", list(&spare.read_ns, layout.read_ns), steady * if apart { 1.0 } else { 0.6 }, read);
-    say("timing.program", list(&spare.write_ns, 0.0), steady * if apart { 1.0 } else { 0.6 }, write);
+    say(
+        "timing.program",
+        list(&spare.write_ns, layout.write_ns),
+        steady * if apart { 1.0 } else { 0.6 },
+        write,
+    );
     let bus = (transfer / page.bytes as f64 * 1e3).round() / 1e3;
     let how = if apart {
         "pairs of reads on one channel"
