@@ -54,6 +54,8 @@ pub(super) struct Layout {
     pub(super) transfer_ns: Option<f64>,
     /// Response time of a page read alone, ns.
     pub(super) read_ns: f64,
+    /// Time until a page is on flash, ns.
+    pub(super) write_ns: f64,
     /// Whether pages stay.
     pub(super) placing: Placing,
     /// Spread of the response times of one read, as a share.
@@ -104,7 +106,7 @@ impl Pairs {
 pub(super) fn layout(asked: &mut Asked<'_>, page: u64) -> Result<Layout, Error> {
     let window = WINDOW.min(asked.size_bytes() / page / 2);
     let writes: Vec<_> = (0..window).map(|at| write(at * page, page)).collect();
-    asked.through(&writes)?;
+    let write_ns = median(&asked.through(&writes)?);
     let of_one = (0..NOISE_READS).map(|_| asked.one(read(0, page))).collect::<Result<Vec<_>, _>>()?;
     let spread = quantile(&of_one, 0.9) - quantile(&of_one, 0.1);
     let noise = spread / median(&of_one).max(1.0);
@@ -120,6 +122,7 @@ pub(super) fn layout(asked: &mut Asked<'_>, page: u64) -> Result<Layout, Error> 
         together.push(pairs.both(asked, 0, at)?);
     }
     let mut layout = of_pairs(&pairs.alone, &together, pairs.alike, noise);
+    layout.write_ns = write_ns;
     if layout.dies > 1 && layout.regular {
         let (placing, channels) = placing(asked, &pairs, &layout)?;
         (layout.placing, layout.channels) = (placing, channels);
@@ -173,6 +176,7 @@ fn of_pairs(alone: &[f64], together: &[f64], alike: f64, noise: f64) -> Layout {
         channels,
         transfer_ns: (!seen.is_empty()).then(|| median(&seen)),
         read_ns: mean(alone),
+        write_ns: 0.0,
         placing: Placing::Fixed,
         noise,
         window: window as u64,

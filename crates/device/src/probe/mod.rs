@@ -122,7 +122,7 @@ pub fn ask_all(
     let layout = layout::layout(&mut asked, page.bytes)?;
     asked.fill_from(layout.window * page.bytes)?;
     let spare = spare::spare(&mut asked, page.bytes, &layout, page.forgets)?;
-    let write_ns = spare.write_ns.iter().copied().fold(f64::INFINITY, f64::min);
+    let write_ns = spare.write_ns.iter().copied().reduce(f64::min).unwrap_or(layout.write_ns);
     let buffer = buffer::buffer_bytes(&mut asked, page.bytes, write_ns)?;
     let waiting = if let (Placing::Fixed, Some(buffer)) = (layout.placing, buffer) {
         let erases = (spare.block_pages.unwrap_or(1), spare.erase_ns.unwrap_or(0.0));
@@ -139,6 +139,15 @@ pub fn ask_all(
     })
 }
 
+/// How sure of anything the noise lets one be.
+fn steadiness(layout: &Layout) -> f64 {
+    match layout.noise {
+        noise if noise < layout::QUIET => 1.0,
+        noise if noise < 0.1 => 0.8,
+        _ => 0.5,
+    }
+}
+
 /// What all of it says about the keys of a device.
 fn answers(
     capacity: u64,
@@ -149,11 +158,7 @@ fn answers(
 ) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut say = |key, value, sure, how| answers.push(Answer { key, value, sure, how });
-    let steady = match layout.noise {
-        noise if noise < layout::QUIET => 1.0,
-        noise if noise < 0.1 => 0.8,
-        _ => 0.5,
-    };
+    let steady = steadiness(layout);
     let seen = if layout.regular { steady } else { 0.2 };
     let apart = layout.transfer_ns.is_some();
     let split = if apart { seen } else { seen * 0.3 };
@@ -196,6 +201,17 @@ fn answers(
             }
         }
     }
+    answers.extend(of_flash(page, layout, spare, buffer, waiting != Waiting::InOrder && !turns));
+    answers
+}
+
+/// What is said of times, blocks, spare space and the buffer. `passing`: reads pass writes.
+fn of_flash(page: Page, layout: &Layout, spare: &Spare, buffer: Option<u64>, passing: bool) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    let mut say = |key, value, sure, how| answers.push(Answer { key, value, sure, how });
+    let steady = steadiness(layout);
+    let apart = layout.transfer_ns.is_some();
+    let split = if layout.regular { steady } else { 0.2 } * if apart { 1.0 } else { 0.3 };
     let transfer = layout.transfer_ns.unwrap_or(0.0);
     let ns = |time: f64| format!("{}ns", (time - transfer).max(0.0).round());
     let list = |times: &[f64], otherwise: f64| match times {
@@ -209,7 +225,12 @@ fn answers(
         ("a page read alone, with its transfer", "a page written through, with its transfer")
     };
     say("timing.read", list(&spare.read_ns, layout.read_ns), steady * if apart { 1.0 } else { 0.6 }, read);
-    say("timing.program", list(&spare.write_ns, 0.0), steady * if apart { 1.0 } else { 0.6 }, write);
+    say(
+        "timing.program",
+        list(&spare.write_ns, layout.write_ns),
+        steady * if apart { 1.0 } else { 0.6 },
+        write,
+    );
     let bus = (transfer / page.bytes as f64 * 1e3).round() / 1e3;
     let how = if apart {
         "pairs of reads on one channel"
@@ -231,7 +252,7 @@ fn answers(
     if spare.two_frontiers {
         say("gc.frontiers", json!(2), known * 0.8, "blocks are as long as the distance of collections");
     }
-    if waiting != Waiting::InOrder && !turns {
+    if passing {
         say(
             "sched.kind",
             json!("read-first"),

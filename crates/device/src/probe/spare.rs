@@ -36,7 +36,7 @@ const BLOCKS: u64 = 6;
 const OVER: u64 = 4;
 /// Most writes, and most time on a real drive, of each of the two parts.
 const MOST_WRITES: u64 = 600_000;
-const MOST_TIME: Duration = Duration::from_secs(90);
+const MOST_TIME: Duration = Duration::from_secs(60);
 /// Planes whose blocks are looked at.
 const UNITS: usize = 32;
 /// Planes of a die that are thought of.
