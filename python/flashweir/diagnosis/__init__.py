@@ -30,8 +30,8 @@ def diagnose(
 
     Args:
         log: a file.
-        capacity: what the drive holds for its owner, in bytes or as text (`"120GB"`). Without it the addresses that were
-            written count as all of it.
+        capacity: what the drive holds for its owner, in bytes or as text (`"120GB"`). Without it the addresses that
+            were written count as all of it.
         format: the trace format, where detection is wrong.
         columns: describes any other table, as for `simulate`.
         skip_bad: how many unreadable lines to tolerate.
