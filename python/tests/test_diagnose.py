@@ -1,6 +1,7 @@
 """`flashweir diagnose`: drives whose faults are known, logs that are rubbish, and what is written."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,22 @@ def test_a_capacity_that_is_no_size_is_refused(tmp_path: Path) -> None:
     for capacity in ("much", "0B", "3ms", "-1GiB"):
         run = flashweir("diagnose", str(SHIPPED_TRACE), f"--capacity={capacity}", cwd=tmp_path, code=2)
         assert run.err.startswith(f"error: capacity {capacity}: expected a size")
+
+
+@pytest.mark.parametrize("drive", ["MTRON", "Samsung", "OCZ", "Transcend SLC"])
+def test_four_drives_of_the_paper_are_told_apart_by_their_buffers(drive: str, tmp_path: Path) -> None:
+    # Two have one (experiments/05-yang2009). No drive or workload like these was learned from.
+    folder = Path(__file__).parents[2] / "experiments" / "05-yang2009"
+    settings = tomllib.loads((folder / "drives.toml").read_text(encoding="utf-8"))
+    tenth = tomllib.loads((folder / "tenth.toml").read_text(encoding="utf-8"))["axes"]["drive"].get(drive, {})
+    chosen = flat(settings["set"]) | flat(settings["axes"]["drive"][drive]) | flat(tenth)
+    path = tmp_path / "log.parquet"
+    simulate("install-linux:scale=0.1", set=chosen, requests=path, wrap=True)
+    assert ("buffer" in shown(path)) == ("buffer.bytes" not in chosen)
+
+
+def flat(table: dict[str, Any], before: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= flat(value, f"{before}{key}.") if isinstance(value, dict) else {before + key: value}
+    return found

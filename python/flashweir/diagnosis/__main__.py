@@ -26,6 +26,10 @@ def main(arguments: list[str]) -> int:
             print("the log alone:" if alone else "the log and what the drive holds:")
             for score in measure.scores(cases, alone):
                 print(f"  {score.name}: precision {score.precision}, recall {score.recall}")
+        slight = [case for case in cases if any(fault not in case.ill for fault in case.drive.faults)]
+        print(f"without the {len(slight)} drives that have a fault which costs less than it has to:")
+        for score in measure.scores([case for case in cases if case not in slight], alone=False):
+            print(f"  {score.name}: precision {score.precision}, recall {score.recall}")
         return 0
     print("error: expected `learn MODEL.json [DRIVES]` or `measure [DRIVES]`", file=sys.stderr)
     return 2

@@ -1,7 +1,7 @@
 """Training of the detectors behind `flashweir diagnose`: what the logs of drives with known faults look like, as trees.
 
-Everything is drawn from one seed, so the same seed gives the same model. Drives to "measure" on are not used here. The
-log of every third drive is learned from twice: with what the drive holds and without.
+Everything is drawn from one seed, so the same seed gives the same model. Drives to "measure" on are not used here.
+The log of every third drive is learned from twice: with what the drive holds and without.
 """
 
 import json
