@@ -47,9 +47,10 @@ lint-python:
     mypy
     MYPYPATH=python stubtest flashweir._native
 
-# The Python tests: command line, API, presets, documents, tidiness
+# The Python tests: command line, API, presets, documents, tidiness; those that set the kernel's one tracer by themselves
 test-python *args:
-    pytest {{ args }}
+    pytest -n auto --dist loadfile -m "not alone" {{ args }}
+    pytest -m alone {{ args }} || [ $? -eq 5 ]
 
 # Rewrites what the formatters want otherwise
 fmt:

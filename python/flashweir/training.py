@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flashweir import api
+from flashweir import api, whole
 from flashweir._native import ConfigError
 
 MIB = 1 << 20
@@ -158,9 +158,7 @@ def train(mixes: int, seed: int, *, threads: int = 1, told: Told | None = None) 
 
 def write(learned: Learned, path: Path) -> None:
     """Writes the model as JSON, under a temporary name first."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(learned.model) + "\n", encoding="utf-8")
-    part.replace(path)
+    whole.write(path, json.dumps(learned.model) + "\n")
 
 
 def _costs(window: Mapping[str, Any]) -> list[float]:

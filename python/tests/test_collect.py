@@ -23,6 +23,8 @@ import pytest
 
 from flashweir import ConfigError, DeviceError, FlashweirError, collect, trace_convert
 
+pytestmark = pytest.mark.alone
+
 MIB = 1 << 20
 SETTINGS = ("current_tracer", "buffer_size_kb", "trace_clock", "tracing_on", "trace_options")
 

@@ -33,7 +33,13 @@ def test_a_policy_is_words_and_settings(text: str, settings: dict[str, object]) 
     ("given", "message"),
     [
         ("gredy", "policy gredy: 'gredy' is no choice of any key; did you mean greedy?"),
-        ("fifo", "policy fifo: 'fifo' is a value of several keys: expected gc.victim=fifo or buffer.replacement=fifo or sched.kind=fifo"),
+        (
+            "fifo",
+            (
+                "policy fifo: 'fifo' is a value of several keys: expected gc.victim=fifo or buffer.replacement=fifo or "
+                "sched.kind=fifo"
+            ),
+        ),
         ("greedy+cost-benefit", "sets gc.victim twice, to greedy and cost-benefit"),
         ("greedy:gc.choces=3", "policy greedy:gc.choces=3: gc.choces: no key of a drive; did you mean gc.choices?"),
         ("greedy:gc.choices=", "expected a value after it"),

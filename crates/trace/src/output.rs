@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Bytes that are collected before they go to the operating system.
@@ -21,7 +22,8 @@ pub struct OutputError {
 /// A file under construction. [`PartFile::finish`] gives it its name; dropped before, it leaves nothing behind.
 ///
 /// A path that leads to something else than a file (a pipe, a terminal, `/dev/null`) is written as it goes: such a thing
-/// must not be replaced by a file. A link is followed: the file behind it is replaced, not the link.
+/// must not be replaced by a file. A block device is refused: what is on a drive is not lost by the name of an output. A link is followed: the
+/// file behind it is replaced, not the link.
 #[derive(Debug)]
 pub struct PartFile {
     /// As the caller named it, for messages.
@@ -36,7 +38,12 @@ impl PartFile {
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         let failed = |source| OutputError { path: path.to_owned(), source };
         let open = |file| BufWriter::with_capacity(BUFFER_BYTES, file);
-        if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        let there = std::fs::metadata(path);
+        if there.as_ref().is_ok_and(|there| there.file_type().is_block_device()) {
+            let reason = "this is a block device, not a file";
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, reason)));
+        }
+        if there.is_ok_and(|there| !there.is_file() && !there.is_dir()) {
             let file = File::options().write(true).open(path).map_err(failed)?;
             return Ok(Self { path: path.to_owned(), part: None, file: Some(open(file)) });
         }
@@ -72,8 +79,11 @@ impl PartFile {
     }
 }
 
-/// Whether two paths lead to the same file, be it there or not.
+/// Whether two paths lead to the same file, be it there or not; two names of one file (hard links) do.
 pub fn same_file(left: &Path, right: &Path) -> bool {
+    if let (Ok(left), Ok(right)) = (std::fs::metadata(left), std::fs::metadata(right)) {
+        return (left.dev(), left.ino()) == (right.dev(), right.ino());
+    }
     let place = |path: &Path| {
         std::fs::canonicalize(path).ok().or_else(|| {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -136,6 +146,9 @@ mod tests {
         assert!(same_file(&file, &other), "also before it is there");
         std::fs::write(&file, "").unwrap();
         assert!(same_file(&file, &other) && !same_file(&file, &dir.path().join("else")));
+        let linked = dir.path().join("linked");
+        std::fs::hard_link(&file, &linked).unwrap();
+        assert!(same_file(&file, &linked));
     }
 
     #[test]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flashweir import _native
+from flashweir import _native, whole
 from flashweir._native import ConfigError
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
@@ -126,9 +126,4 @@ def _kept(path: Path, result: Mapping[str, Any]) -> dict[tuple[str, str], dict[s
 
 
 def _write(path: Path, result: Mapping[str, Any]) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    whole.write(path, json.dumps(result, indent=1) + "\n")

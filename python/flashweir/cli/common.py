@@ -1,7 +1,6 @@
 """What the commands share: options, checks of outputs, JSON out, Ctrl-C."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from flashweir import api
+from flashweir import api, whole
 from flashweir._native import ConfigError
 from flashweir.progress import bar_on_terminal
 from flashweir.result import Section
+from flashweir.whole import same_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,31 +44,39 @@ def check_output(option: str, target: str | Path | None) -> None:
     path = Path(target)
     if path.is_dir():
         raise ConfigError(f"{option} {path}: that is a folder")
+    if path.is_block_device():
+        raise ConfigError(f"{option} {path}: that is a block device; expected a file")
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{option} {path}: there is no folder {path.parent}")
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Sequence[str | None]) -> None:
     """Refuses outputs that can't be written, or that would replace one another or what the run reads."""
-    taken = {Path(text.partition("=")[2] or text).resolve(): text for text in inputs if text}
+    taken = [file for text in inputs if text for file in _files(text)]
     for option, target in outputs.items():
         check_output(option, target)
         if target is None or str(target) == "-":
             if target is not None and option != "--json":
                 raise ConfigError(f"{option} -: expected the name of a file; only --json goes to standard output")
             continue
-        place = Path(target).resolve()
-        if place in taken and (place.is_file() or not place.exists()):
-            raise ConfigError(
-                f"{option} {target}: expected a file of its own: {taken[place]} is read or written already"
-            )
-        taken[place] = str(target)
+        place = Path(target)
+        other = next((other for other in taken if same_file(other, place)), None)
+        if other is not None and (place.is_file() or not place.exists()):
+            raise ConfigError(f"{option} {target}: expected a file of its own: {other} is read or written already")
+        taken.append(place)
+
+
+def _files(text: str) -> list[Path]:
+    """What an argument may name: a file, that of NAME=FILE, or that of sim:FILE,KEY=VALUE."""
+    if text.startswith("sim:"):
+        return [Path(text.removeprefix("sim:").partition(",")[0])]
+    return [Path(name) for name in (text, text.partition("=")[2]) if name]
 
 
 def write_json(value: object, target: str) -> None:
     """Writes JSON to standard output (`-`), or to a file that appears when it is complete.
 
-    What is no file (a pipe, `/dev/null`) is written as it is, and a link is followed.
+    What is no file (a pipe, `/dev/null`) is written as it is, a link is followed, and a block device is refused.
     """
     write_text(json.dumps(value, indent=2) + "\n", target)
 
@@ -78,17 +86,7 @@ def write_text(text: str, target: str) -> None:
     if target == "-":
         sys.stdout.write(text)
         return
-    path = Path(target).resolve()
-    if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-        return
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    whole.write(target, text)
 
 
 def show(fields: Section, json_to: str | None) -> None:

@@ -1,5 +1,6 @@
 """`flashweir probe`: a drive in, its device file out."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -29,8 +30,16 @@ def probe(
     def run(progress: api.Progress | None) -> Section:
         return probing.probe(target, erase=erase, seed=seed, progress=progress)
 
+    # A drive is not written all over for an answer that can't be kept.
+    if not output.exists():
+        write_text("", str(output))
+        output.unlink()
     found = watched(run).to_dict()
-    write_text(found["device_file"], str(output))
+    try:
+        write_text(found["device_file"], str(output))
+    except OSError:
+        sys.stdout.write(found["device_file"])
+        raise
     if json_to is not None:
         write_json(found, json_to)
         return

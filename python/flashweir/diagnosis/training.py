@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from flashweir import whole
 from flashweir._native import ConfigError
 from flashweir.diagnosis.bench import Case
 from flashweir.diagnosis.drives import SYMPTOMS
@@ -72,9 +73,7 @@ def train(cases: Sequence[Case], seed: int) -> tuple[dict[str, Any], str]:
 
 def write(model: Mapping[str, Any], path: Path) -> None:
     """Writes the model as JSON, under a temporary name first."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(model, separators=(",", ":")) + "\n", encoding="utf-8")
-    part.replace(path)
+    whole.write(path, json.dumps(model, separators=(",", ":")) + "\n")
 
 
 def _rounded(tree: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:

@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
+from flashweir import whole
 from flashweir._native import __version__
 from flashweir.charts.model import Axis, Bars, Chart, Cloud, Heat, Plot, Strips
 from flashweir.charts.names import undirected
@@ -46,17 +46,7 @@ def write(path: str | os.PathLike[str], title: str, sections: Sequence[Section])
     Raises:
         OSError: the file can't be written.
     """
-    target, text = Path(path).resolve(), render(title, sections)
-    if target.exists() and not target.is_file():
-        # A pipe or /dev/null has no other name to write under first.
-        target.write_text(text, encoding="utf-8", newline="\n")
-        return
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    whole.write(path, render(title, sections))
 
 
 def render(title: str, sections: Sequence[Section]) -> str:

@@ -133,12 +133,13 @@ impl ReplaySpec {
                 "a precondition, snia or random, to be repeated until it is steady",
             );
         }
-        for (name, output) in [("log", self.log.as_deref())] {
-            let Some(output) = output else { continue };
-            for other in [&self.trace, &self.target] {
-                if same_file(std::path::Path::new(other), output) {
+        if let Some(log) = &self.log {
+            let drive =
+                self.target.strip_prefix(crate::SIMULATED).map(|text| text.split(',').next().unwrap_or(text));
+            for other in [self.trace.as_str(), drive.unwrap_or(&self.target)] {
+                if same_file(std::path::Path::new(other), log) {
                     let expected = format!("a file of its own: {other} is read or written already");
-                    return refuse(&format!("{name} {}", output.display()), &expected);
+                    return refuse(&format!("log {}", log.display()), &expected);
                 }
             }
         }
