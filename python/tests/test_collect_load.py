@@ -11,9 +11,9 @@ import pytest
 from block_devices import mounted, tool
 from test_collect import asked, debugfs, fio, logged, loop, rows, settings, tracefs
 
-pytestmark = pytest.mark.alone
-
 from flashweir import ConfigError, FlashweirError, collect, trace_convert
+
+pytestmark = pytest.mark.alone
 
 # Fixtures.
 __all__ = ["debugfs", "loop", "tracefs"]
