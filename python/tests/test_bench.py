@@ -148,3 +148,176 @@ def test_other_files_are_no_results(text: str, tmp_path: Path) -> None:
     file.write_text(text)
     with pytest.raises(ConfigError, match="flashweir bench"):
         comparing.read(file)
+
+
+TOML = 'page = "2KiB"\npages_per_block = 64\ncapacity = "200MB"\nop_ratio = {spare}\n'
+
+
+def test_going_on_is_refused_for_another_drive_version_or_workload(tmp_path: Path, both: tuple[Path, Path]) -> None:
+    """What `--resume` keeps was measured on the same drive, by the same program, with the same writes."""
+    drive, file = tmp_path / "drive.toml", tmp_path / "result.json"
+    drive.write_text(TOML.format(spare=0.25))
+    command = ("bench", f"sim:{drive}", "--scale", "0.01", "-o", str(file), "--suite")
+    flashweir(*command, "buffer")
+    before = file.read_text()
+    assert len(json.loads(before)["device_file_sha256"]) == 64
+    drive.write_text(TOML.format(spare=0.26))
+    assert "has device_file_sha256" in refused(*command, "gc", "--resume")
+    assert file.read_text() == before
+    drive.write_text(TOML.format(spare=0.25))
+    flashweir(*command, "gc", "--resume")
+    assert list(json.loads(file.read_text())["suites"]) == ["buffer", "gc"]
+
+    whole = json.loads(both[1].read_text())
+    assert "device_file_sha256" not in whole
+    for change, message in (
+        ({"version": "0.0.1"}, "has version 0.0.1, expected"),
+        ({"size_bytes": 1 << 30}, "has size_bytes 1073741824, expected"),
+        ({"seed": 2}, "has seed 2, expected 1"),
+        ({"workloads.1.spec": "bittorrent:scale=0.02,seed=1"}, "bittorrent has spec bittorrent:scale=0.02"),
+        ({"workloads.2.setup": None}, "emule has setup None, expected emule:scale"),
+        ({"workloads.3.name": "no-such"}, "no-such has spec install-linux:scale=0.01,seed=1, expected none"),
+        ({"workloads.3.score": float("nan")}, "workloads[3].score: NaN, expected a number"),
+    ):
+        file.write_text(json.dumps(changed(whole, change)))
+        message_is = refused("bench", WORSE, "--scale", "0.01", "-o", str(file), "--resume")
+        assert message in message_is
+
+
+def test_a_drive_whose_file_changes_under_way_is_not_mixed(tmp_path: Path) -> None:
+    drive, file = tmp_path / "drive.toml", tmp_path / "result.json"
+    drive.write_text(TOML.format(spare=0.25))
+
+    def tell(name: str, _number: int, _count: int) -> None:
+        if name == "bittorrent":
+            drive.write_text(TOML.format(spare=0.26))
+
+    with pytest.raises(ConfigError, match="changed during bittorrent"):
+        bench(f"sim:{drive}", scale=0.01, suites=["transfer"], output=file, tell=tell)
+    assert [one["name"] for one in comparing.read(file)["workloads"]] == ["copy-mp3"]
+
+
+def changed(result: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """A copy with other values; a key is a path such as `workloads.1.score`."""
+    copy: dict[str, Any] = json.loads(json.dumps(result))
+    for path, value in changes.items():
+        *outer, last = path.split(".")
+        at: Any = copy
+        for name in outer:
+            at = at[int(name)] if isinstance(at, list) else at[name]
+        at[last] = value
+    return copy
+
+
+BAD_VALUES: list[tuple[str, Any, str]] = [
+    ("all", {}, "all.score: is missing"),
+    ("all", 5, "all: 5, expected an object or null"),
+    ("all", None, "all: expected grades"),
+    ("suites", [], "suites: a list, expected an object"),
+    ("suites.mapping", {}, "suites.mapping.score: is missing"),
+    ("suites.mapping", None, "suites.mapping: null, expected an object"),
+    ("suites.mapping.score", 1e3, "suites.mapping.score: 1000.0, expected"),
+    ("suites.other", {}, "suites: expected transfer, buffer"),
+    ("workloads", [], "workloads: a list, expected a list that is not empty"),
+    ("workloads", {}, "workloads: an object, expected a list"),
+    ("workloads", [5], "workloads[0]: 5, expected an object"),
+    ("workloads.0.course_mb_s", ["x"], "course_mb_s: a list, expected a list of MB/s"),
+    ("workloads.0.course_mb_s", [float("inf")], "course_mb_s: a list, expected a list of MB/s"),
+    ("workloads.0.course_mb_s", [10**4000], "course_mb_s: a list, expected a list of MB/s"),
+    ("workloads.0.score", 10**4000, "workloads[0].score: 1000"),
+    ("workloads.0.score", float("nan"), "workloads[0].score: NaN, expected a number from"),
+    ("workloads.0.score", float("inf"), "workloads[0].score: Infinity, expected"),
+    ("workloads.0.score", -5, "workloads[0].score: -5, expected"),
+    ("workloads.0.score", True, "workloads[0].score: true, expected"),
+    ("workloads.0.score", "5", 'workloads[0].score: "5", expected'),
+    ("workloads.0.score", 5000, "workloads[0].score: 5000, expected"),
+    ("workloads.0.time_lost", 1.5, "workloads[0].time_lost: 1.5, expected a number from 0 to 1"),
+    ("workloads.0.requests", 1.5, "workloads[0].requests: 1.5, expected a whole number"),
+    ("workloads.0.response_us", 5, "workloads[0].response_us: 5, expected an object"),
+    ("workloads.0.response_us", {}, "workloads[0].response_us.mean: is missing"),
+    ("workloads.0.suite", "fast", 'workloads[0].suite: "fast", expected one of transfer'),
+    ("workloads.0.name", "[/x]", 'workloads[0].name: "[/x]", expected small letters'),
+    ("workloads.0.name", "../../x", 'workloads[0].name: "../../x", expected small letters'),
+    ("workloads.0.name", "bittorrent", "workloads[1].name: bittorrent again"),
+    ("target", {}, "target: an object, expected a text"),
+    ("target", "a\nb", 'target: "a\\nb", expected a text'),
+    ("target", "\ud800", 'target: "\\ud800", expected a text'),
+    ("state", "new", 'state: "new", expected one of empty, filled, as-is'),
+    ("scale", float("nan"), "scale: NaN, expected a number from 0.01 to 1"),
+    ("seed", True, "seed: true, expected a whole number"),
+    ("seed", 1.5, "seed: 1.5, expected a whole number"),
+    ("size_bytes", 0, "size_bytes: 0, expected a whole number"),
+    ("complete", 1, "complete: 1, expected true or false"),
+    ("version", None, "version: null, expected a text"),
+    ("device_file_sha256", "x", 'device_file_sha256: "x", expected 64 digits'),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"), BAD_VALUES, ids=[f"{at}-{path}" for at, (path, _, _) in enumerate(BAD_VALUES)]
+)
+def test_a_result_is_read_strictly(
+    path: str, value: object, message: str, tmp_path: Path, both: tuple[Path, Path]
+) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(json.dumps(changed(json.loads(both[1].read_text()), {path: value})))
+    with pytest.raises(ConfigError) as error:
+        comparing.read(file)
+    assert str(error.value).startswith(f"{file}: ")
+    assert message in str(error.value)
+    assert len(str(error.value).replace(str(file), "")) < 300
+
+
+def test_bad_results_are_one_line_and_no_traceback(tmp_path: Path, both: tuple[Path, Path]) -> None:
+    file, whole = tmp_path / "bad.json", json.loads(both[1].read_text())
+    for change in {"all": {}}, {"workloads.0.score": -5}:
+        file.write_text(json.dumps(changed(whole, change)))
+        assert f"{file}: " in refused("bench", "--compare", str(both[0]), str(file))
+        assert f"{file}: " in refused("bench", WORSE, "--scale", "0.01", "-o", str(file), "--resume")
+    file.write_text(both[1].read_text().replace('"seed": 1,', f'"seed": {"9" * 5000},'))
+    assert "expected a result of flashweir bench" in refused("bench", "--compare", str(both[0]), str(file))
+
+
+def test_results_side_by_side_are_of_the_same_writes(tmp_path: Path, both: tuple[Path, Path]) -> None:
+    file, whole = tmp_path / "other.json", json.loads(both[1].read_text())
+    for change, message in (
+        ({"seed": 2}, "seed 1 and 2: expected results of the same seed"),
+        ({"scale": 0.02}, "scale 0.01 and 0.02"),
+        ({"state": "filled"}, "state empty and filled"),
+        ({"workloads.0.spec": "copy-mp3:scale=0.01,seed=2"}, "transfer copy-mp3: spec copy-mp3:scale=0.01,seed=1 and"),
+        ({"workloads.2.setup": None}, "buffer emule: setup emule"),
+    ):
+        file.write_text(json.dumps(changed(whole, change)))
+        assert message in refused("bench", "--compare", str(both[0]), str(file))
+    # Another version that makes the same writes; one that is not complete; a name that looks like markup.
+    file.write_text(
+        json.dumps(changed(whole, {"version": "0.0.1", "complete": False, "target": "sim:[/x]$_[bold].toml"}))
+    )
+    page, figures = tmp_path / "page.html", tmp_path / "figures"
+    run = flashweir("bench", "--compare", str(both[0]), str(file), "--html", str(page), "--figures", str(figures))
+    assert "sim:[/x]$_[bold].toml" in "".join(run.out.split())
+    assert "and 0.0.1: the same workloads" in run.err
+    assert "Not all of these were run to their end" in page.read_text()
+
+
+def test_a_drive_with_a_name_like_markup_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "[bold]").mkdir()
+    (tmp_path / "[bold]" / "[").mkdir()
+    drive = tmp_path / "[bold]" / "[" / "x].toml"
+    drive.write_text(TOML.format(spare=0.25))
+    run = flashweir("bench", "sim:[bold]/[/x].toml", "--scale", "0.01", "--suite", "mapping", cwd=tmp_path)
+    assert "sim:[bold]/[/x].toml" in "".join(run.out.split())
+
+
+def test_workloads_that_a_buffer_may_hold_are_said(tmp_path: Path) -> None:
+    """On standard error, in the result and on the page; JSON on standard output stays JSON."""
+    page = tmp_path / "page.html"
+    run = flashweir("bench", DRIVE, "--scale", "0.01", "--suite", "gc", "--json", "-", "--html", str(page))
+    (warning,) = run.json()["warnings"]
+    assert run.err == f"warning: {warning}\n"
+    assert "at scale 0.01 these write less than 16 MB: email (0.4 MB), browser (4.8 MB); " in warning
+    assert "email (0.4 MB)" in page.read_text()
+    quiet = flashweir("bench", DRIVE, "--scale", "0.01", "--suite", "mapping", "--json", "-")
+    assert (quiet.err, quiet.json()["warnings"]) == ("", [])
+    assert "plain sweeps" in scores.warnings([{"suite": "plain", "name": "random-4k", "bytes": 1}], 0.02)[0]
+    assert scores.warnings([{"suite": "gc", "name": "email", "bytes": scores.LITTLE}], 0.5) == []

@@ -1,5 +1,6 @@
 """Runs a benchmark workload by workload; after each, its file is replaced by one that has that too."""
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +12,13 @@ from flashweir._native import ConfigError
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
 
-SUITES = ("transfer", "buffer", "mapping", "gc", "overall", "linux", "plain")
-STATES = ("empty", "filled", "as-is")
+SUITES, STATES = scores.SUITES, scores.STATES
 Progress = Callable[[dict[str, Any]], bool | None]
 
 # What has to be the same for a result to be continued.
-_SAME = ("target", "state", "scale", "seed")
+_SAME = ("target", "size_bytes", "state", "scale", "seed", "version", "device_file_sha256")
+# What a run of a workload is, beside its grades.
+_PLANNED = ("spec", "setup")
 
 
 def bench(
@@ -53,20 +55,15 @@ def bench(
         The result (docs/reference/cli.md).
 
     Raises:
-        ConfigError: a setting, or there is no room.
+        ConfigError: a setting, there is no room, or what is to be continued is of another drive, version or workload.
         DeviceError: the drive can't be used.
         FlashweirError: it failed, or was stopped.
     """
     chosen = list(dict.fromkeys(scores.COUNTED if suites is None else suites))
-    for name in chosen:
-        if name not in SUITES:
-            raise ConfigError(f"--suite {name}: expected {', '.join(SUITES)} or all")
-    if state not in STATES:
-        raise ConfigError(f"--state {state}: expected {', '.join(STATES)}")
-    if scale is not None and not 0 < scale <= 1:
-        raise ConfigError(f"--scale {scale}: expected hundredths from 0.01 to 1")
+    _check_settings(chosen, state, scale)
     settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}
-    plan = json.loads(_native.bench_plan(json.dumps({**settings, "scale": scale, "suites": chosen})))
+    digest = _digest(target)
+    plan = _plan(settings, scale, chosen)
     result: dict[str, Any] = {
         "format": FORMAT,
         "version": _native.__version__,
@@ -77,7 +74,11 @@ def bench(
         "seed": seed,
         "complete": False,
     }
-    done = _kept(Path(output), result) if resume and output is not None else {}
+    if digest is not None:
+        result["device_file_sha256"] = digest
+    done = {}
+    if resume and output is not None and Path(output).exists():
+        done = _kept(Path(output), result, _plan(settings, plan["scale"], SUITES)["workloads"])
     wanted = plan["workloads"]
     finished = [*(one for one in done.values() if not any(_key(one) == _key(other) for other in wanted))]
     ours = False
@@ -89,12 +90,41 @@ def bench(
             asked = {**settings, "workload": workload, "ours": ours}
             text = _native.bench_run(json.dumps(asked), _listener(progress))
             ours = True
+            if _digest(target) != digest:
+                raise ConfigError(f"{target}: the file was changed during {workload['name']}; expected the same drive")
             done[_key(workload)] = json.loads(text)
         finished.append(done[_key(workload)])
         _grade(result, finished, complete=number + 1 == len(wanted))
         if output is not None:
             _write(Path(output), result)
     return result
+
+
+def _check_settings(chosen: Sequence[str], state: str, scale: float | None) -> None:
+    for name in chosen:
+        if name not in SUITES:
+            raise ConfigError(f"--suite {name}: expected {', '.join(SUITES)} or all")
+    if state not in STATES:
+        raise ConfigError(f"--state {state}: expected {', '.join(STATES)}")
+    if scale is not None and not 0 < scale <= 1:
+        raise ConfigError(f"--scale {scale}: expected hundredths from 0.01 to 1")
+
+
+def _plan(settings: Mapping[str, Any], scale: float | None, suites: Sequence[str]) -> dict[str, Any]:
+    plan: dict[str, Any] = json.loads(_native.bench_plan(json.dumps({**settings, "scale": scale, "suites": suites})))
+    return plan
+
+
+def _digest(target: str) -> str | None:
+    """SHA-256 of the file that describes a simulated drive; None of presets, which are of flashweir's version."""
+    name = target.removeprefix("sim:").partition(",")[0]
+    presets = {preset["name"] for preset in json.loads(_native.presets())}
+    if not target.startswith("sim:") or name in presets:
+        return None
+    try:
+        return hashlib.sha256(Path(name).read_bytes()).hexdigest() if Path(name).is_file() else None
+    except OSError as error:
+        raise ConfigError(f"{target}: {error.strerror or error}; expected a file that can be read") from error
 
 
 def _key(workload: Mapping[str, Any]) -> tuple[str, str]:
@@ -112,16 +142,24 @@ def _grade(result: dict[str, Any], workloads: Sequence[dict[str, Any]], *, compl
     result["suites"] = scores.of_suites(workloads)
     result["all"] = scores.of_all(result["suites"])
     result["complete"] = complete
+    result["warnings"] = scores.warnings(workloads, result["scale"])
 
 
-def _kept(path: Path, result: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """The workloads of an earlier run, if it was of the same drive and settings; none if there is no file."""
-    if not path.exists():
-        return {}
+def _kept(
+    path: Path, result: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """The workloads of an earlier run, if it was of the same drive, settings and workloads."""
     found = read(path)
     for name in _SAME:
-        if found[name] != result[name]:
-            raise ConfigError(f"--resume {path}: has {name} {found[name]}, expected {result[name]}")
+        has, expected = found.get(name, "none"), result.get(name, "none")
+        if has != expected:
+            raise ConfigError(f"--resume {path}: has {name} {has}, expected {expected}")
+    plan = {_key(one): one for one in planned}
+    for one in found["workloads"]:
+        for name in _PLANNED:
+            expected = plan.get(_key(one), {name: f"none, as there is no {one['name']}"})[name]
+            if one[name] != expected:
+                raise ConfigError(f"--resume {path}: {one['name']} has {name} {one[name]}, expected {expected}")
     return {_key(one): one for one in found["workloads"]}
 
 

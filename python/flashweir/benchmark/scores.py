@@ -7,6 +7,10 @@ from typing import Any
 # The suites that the score of all is made of.
 COUNTED = ("transfer", "buffer", "mapping", "gc", "overall")
 GRADES = ("score", "speed", "steadiness")
+SUITES = (*COUNTED, "linux", "plain")
+STATES = ("empty", "filled", "as-is")
+# A workload that writes less than this may fit into a drive's write buffer, bytes.
+LITTLE = 16_000_000
 
 
 def mean(values: Sequence[float]) -> float:
@@ -28,3 +32,14 @@ def of_all(suites: Mapping[str, Mapping[str, float]]) -> dict[str, float] | None
     if any(suite not in suites for suite in COUNTED):
         return None
     return {grade: mean([suites[suite][grade] for suite in COUNTED]) for grade in GRADES}
+
+
+def warnings(workloads: Sequence[Mapping[str, Any]], scale: float) -> list[str]:
+    """What to know before these scores are believed: workloads that a write buffer may hold."""
+    little = [one for one in workloads if one["bytes"] < LITTLE]
+    if not little:
+        return []
+    graded = [f"{one['name']} ({one['bytes'] / 1e6:.1f} MB)" for one in little if one["suite"] != "plain"]
+    names = [*graded, *(["plain sweeps"] if len(graded) < len(little) else [])]
+    less = f"at scale {scale} these write less than {LITTLE // 10**6} MB: {', '.join(names)}"
+    return [f"{less}; what a write buffer holds may decide, and garbage collection may not be seen"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flashweir.benchmark.comparing import Row
+from flashweir.benchmark.comparing import Row, warnings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,9 +48,10 @@ def verdict(workload: Mapping[str, Any]) -> str:
 
 def print_result(result: Result, console: "Console") -> None:
     """Scores of suites with their workloads."""
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=f"{result['target']}, scale {result['scale']}, {result['state']}", title_justify="left")
+    table = Table(title=f"{escape(result['target'])}, scale {result['scale']}, {result['state']}", title_justify="left")
     for column in ("", "score", "speed", "steadiness", "MB/s", "time lost"):
         table.add_column(column, justify="left" if not column else "right")
     for suite in dict.fromkeys(one["suite"] for one in result["workloads"]):
@@ -70,17 +71,18 @@ def print_result(result: Result, console: "Console") -> None:
     console.print(table)
     for one in result["workloads"]:
         if one["suite"] != "plain":
-            console.print(f"{one['name']}: {verdict(one)}", highlight=False)
+            console.print(f"{one['name']}: {verdict(one)}", highlight=False, markup=False)
 
 
 def print_comparison(rows: Sequence[Row], labels: Sequence[str], console: "Console") -> None:
     """Drives side by side: scores, and MB/s of workloads."""
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title="score (MB/s)", title_justify="left")
     table.add_column("")
     for label in labels:
-        table.add_column(label, justify="right", overflow="fold")
+        table.add_column(escape(label), justify="right", overflow="fold")
     for row in rows:
         strong = row.kind != "workload"
         cells = [_cell(row, at, strong=strong) for at in range(len(labels))]
@@ -162,6 +164,7 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     ]
     if any(not result["complete"] for result in results):
         opening.insert(1, Text("Not all of these were run to their end.", alert=True))
+    opening += [Text(f"Note: {warning}.", alert=True) for warning in warnings(results)]
     alone = len(results) == 1
     columns = ["", *(_head(label, name, alone=alone) for name in ("score", "MB/s") for label in labels)]
     table = [

@@ -119,11 +119,17 @@ def _show(
     from dataclasses import asdict
 
     from flashweir.benchmark import showing
-    from flashweir.benchmark.comparing import compare, labels
+    from flashweir.benchmark.comparing import compare, labels, warnings
 
-    called, rows = labels(results, names), compare(results)
+    called, rows, warned = labels(results, names), compare(results), warnings(results)
+    for warning in warned:
+        print(f"warning: {warning}", file=sys.stderr)
     if json_to is not None:
-        alone = results[0] if len(results) == 1 else {"drives": called, "rows": [asdict(row) for row in rows]}
+        alone = (
+            results[0]
+            if len(results) == 1
+            else {"drives": called, "rows": [asdict(row) for row in rows], "warnings": warned}
+        )
         write_json(alone, json_to)
     elif len(results) == 1:
         showing.print_result(results[0], console())
