@@ -131,7 +131,7 @@ def raises(_: Features) -> dict[str, Any]:
         ({**ALL, "db": Path()}, "TypeError: PosixPath in an allocation: expected lists of channel numbers"),
         ({**ALL, (1, 2): [0]}, "TypeError: keys must be str"),
     ],
-    ids=str,
+    ids=lambda part: part if isinstance(part, str) else type(part).__name__,
 )
 def test_nonsense_is_one_clear_line(answer: Any, message: str) -> None:
     with pytest.raises(FlashweirError) as caught:
