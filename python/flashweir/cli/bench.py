@@ -98,7 +98,8 @@ def _run(
         if output is not None:
             finished = f"what was finished is in {output}" if output.exists() else "no workload is finished"
             kept = f"; {finished}, and --resume goes on"
-        raise Stopped(f"{interrupt}{kept}") from interrupt
+        # Between workloads there is nobody to say more.
+        raise Stopped(f"{str(interrupt) or 'stopped while no request was made'}{kept}") from interrupt
 
 
 def _compare(paths: "Sequence[str]", json_to: str | None, html: Path | None, figures: Path | None) -> None:
