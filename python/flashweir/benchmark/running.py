@@ -62,8 +62,8 @@ def bench(
     chosen = list(dict.fromkeys(scores.COUNTED if suites is None else suites))
     _check_settings(chosen, state, scale)
     settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}
-    digest = _digest(target)
     plan = _plan(settings, scale, chosen)
+    digest = _digest(target)
     result: dict[str, Any] = {
         "format": FORMAT,
         "version": _native.__version__,
@@ -118,8 +118,7 @@ def _plan(settings: Mapping[str, Any], scale: float | None, suites: Sequence[str
 def _digest(target: str) -> str | None:
     """SHA-256 of the file that describes a simulated drive; None of presets, which are of flashweir's version."""
     name = target.removeprefix("sim:").partition(",")[0]
-    presets = {preset["name"] for preset in json.loads(_native.presets())}
-    if not target.startswith("sim:") or name in presets:
+    if not target.startswith("sim:") or name in {preset["name"] for preset in json.loads(_native.presets())}:
         return None
     try:
         return hashlib.sha256(Path(name).read_bytes()).hexdigest() if Path(name).is_file() else None
