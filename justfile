@@ -104,6 +104,6 @@ diagnosis drives="210":
 probe drives="60":
     python -m flashweir.probing measure {{ drives }}
 
-# Learns the detectors that ship again, from 1240 simulated drives, to MODEL (about half an hour of two cores)
+# Learns the detectors that ship again, from 1240 simulated drives, to MODEL (34 minutes of processor time)
 diagnosis-learn model="symptoms.json":
     python -m flashweir.diagnosis learn {{ model }}
