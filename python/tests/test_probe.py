@@ -111,7 +111,7 @@ def test_a_loop_device_is_probed(loop: str, tmp_path: Path) -> None:
     capacity = next(answer for answer in said["answers"] if answer["key"] == "capacity")
     assert capacity["value"] == 64 << 20
     # Whatever memory looks like from outside, it is a device.
-    assert api.simulate("random:span=1MiB,count=10", file).requests == 10
+    assert api.simulate("random:span=1MiB,count=10", file)["requests"] == 10
 
 
 def test_progress_tells_and_stops() -> None:
