@@ -15,11 +15,10 @@ pub enum Replacement {
     /// The one that was written least recently.
     Lru,
     /// All pages of the logical block that was written least recently, one after the other; one that was written in order to its
-    /// end goes first (block-level LRU and LRU compensation of BPLRU, Kim and Ahn 2008, sections 3.1 and 3.3; pages that the buffer does not hold
+    /// end goes first (block-level LRU and LRU compensation of BPLRU, Kim and Ahn 2008; pages that the buffer does not hold
     /// are not padded).
     BlockLru,
-    /// All pages of the logical block of which most pages wait, the least recently written of several (FAB, Jo et al. 2006,
-    /// section 3).
+    /// All pages of the logical block of which most pages wait, the least recently written of several (FAB, Jo et al. 2006).
     Fab,
 }
 
@@ -130,8 +129,8 @@ type Rank = (u64, u64);
 
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// By page, older versions first.
-    pages: BTreeMap<(u32, u64), u32>,
+    /// Page and order of entry: older versions of a page first.
+    pages: BTreeSet<(u32, u64)>,
     rank: Rank,
     /// The page that would go on with pages written in order from the first; none if they were not.
     next_in_order: Option<u32>,
@@ -167,7 +166,7 @@ impl Blocks {
             return Some(*oldest);
         }
         let block = self.leaving.or_else(|| self.by_rank.first().map(|(_, block)| *block))?;
-        let (_, sequence) = *self.by_number.get(&block)?.pages.first_key_value()?.0;
+        let (_, sequence) = *self.by_number.get(&block)?.pages.first()?;
         self.by_age.get(&sequence).copied()
     }
 
@@ -186,7 +185,7 @@ impl Blocks {
             .by_number
             .entry(place.block)
             .or_insert_with(|| Block { next_in_order: Some(0), ..Block::default() });
-        block.pages.insert((place.page, waiter.sequence), waiter.slot);
+        block.pages.insert((place.page, waiter.sequence));
         self.by_age.insert(waiter.sequence, waiter);
         self.touch(waiter.place);
     }
