@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::waiting::{Place, Waiter, Waiting};
 use super::{BufferConfig, Order};
 
-use crate::core::Part;
+use crate::op::PageSlice;
 use crate::geometry::MAX_PAGE_SECTORS;
 
 const WORDS: usize = MAX_PAGE_SECTORS as usize / 64;
@@ -101,8 +101,8 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// A part of a request, for the queue of its unit.
-    pub(crate) fn new(part: &Part, (queue, place): (u32, Place), request: u64) -> Self {
-        let Part { lpn, first, end, stream } = *part;
+    pub(crate) fn new(part: &PageSlice, (queue, place): (u32, Place), request: u64) -> Self {
+        let PageSlice { lpn, first, end, stream } = *part;
         Self { lpn, first, end, queue, place, request, stream }
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Arbiter, Arbitration, Weights};
-use crate::nand::{Command, CommandKind, NOBODY, Purpose};
+use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::stats::FlashTime;
 
 fn weights(text: &str) -> Weights {

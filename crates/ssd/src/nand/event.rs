@@ -18,8 +18,9 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::{Command, CommandKind, Course, Executor, NOBODY, Probe, Purpose, Usage};
+use super::{Course, Executor, Probe, Usage, probe};
 use crate::geometry::Geometry;
+use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::sched::{Chain, Pages, Queued, Scheduler};
 use crate::stats::{self, Parts, SchedCounts};
 use die::{Active, Die, Phase};
@@ -48,7 +49,6 @@ pub(crate) struct Events<P> {
     scheduler: Scheduler,
     heap: BinaryHeap<Reverse<(u64, u64, Event)>>,
     sequence: u64,
-    touched: Pages,
     /// Dies that may start a command when everything else of this instant has happened.
     ready: Vec<u32>,
     counts: SchedCounts,
@@ -85,7 +85,6 @@ impl<P: Probe> Events<P> {
             scheduler,
             heap: BinaryHeap::new(),
             sequence: 0,
-            touched: Pages::default(),
             ready: Vec::new(),
             counts: SchedCounts::default(),
             now_ns: 0,
@@ -250,25 +249,8 @@ impl<P: Probe> Events<P> {
 }
 
 impl<P: Probe> Executor for Events<P> {
-    fn listens(&self) -> bool {
+    fn wants_pages(&self) -> bool {
         self.scheduler.reorders()
-    }
-
-    #[inline]
-    fn touches(&mut self, unit: u32, ppn: u32) {
-        if self.scheduler.reorders() {
-            self.touched.add(unit, ppn);
-        }
-    }
-
-    fn moves(&mut self, pages: Pages) {
-        self.touched = pages;
-    }
-
-    fn erases(&mut self, unit: u32, first: u32, last: u32) {
-        if self.scheduler.reorders() {
-            self.touched.add_run(unit, first, last);
-        }
     }
 
     fn serving(&self) -> u64 {
@@ -279,27 +261,23 @@ impl<P: Probe> Executor for Events<P> {
         self.request = request;
     }
 
-    fn submit(&mut self, now_ns: u64, command: Command) {
+    fn submit(&mut self, now_ns: u64, command: Command, pages: Pages) {
         debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
         if command.tag != NOBODY {
             self.submitted += 1;
         }
-        let pages = std::mem::take(&mut self.touched);
         self.enqueue(command, pages, Chain::None);
     }
 
-    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command, page: (u32, u32)) {
+    fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
         debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
         self.submitted += 1;
         self.sequence += 1;
         let number = self.sequence;
-        let pages = std::mem::take(&mut self.touched);
         // The second one's place is taken now, so that whatever is made later for its page comes after it.
-        self.touches(page.0, page.1);
-        let second_pages = std::mem::take(&mut self.touched);
-        self.enqueue(second, second_pages, Chain::Second { number });
-        let first = Command { tag: NOBODY, ..first };
-        self.enqueue(first, pages, Chain::First { number, die: second.die });
+        let die = second.0.die;
+        self.enqueue(second.0, second.1, Chain::Second { number });
+        self.enqueue(Command { tag: NOBODY, ..first.0 }, first.1, Chain::First { number, die });
     }
 
     fn die_is_idle(&self, die: u32, _: u64) -> bool {

@@ -3,8 +3,10 @@
 
 mod backlog;
 
-use super::{Command, CommandKind, Course, Executor, NOBODY, Probe, Purpose, Usage};
+use super::{Course, Executor, Probe, Usage, probe};
 use crate::geometry::Geometry;
+use crate::op::{Command, CommandKind, NOBODY, Purpose};
+use crate::sched::Pages;
 use crate::stats::{Cause, Parts};
 use backlog::Backlog;
 
@@ -140,7 +142,7 @@ impl<P: Probe> Timeline<P> {
                 self.probe.queue(now_ns, command.die, 1);
                 self.probe.queue(start_ns, command.die, -1);
             }
-            command.tell_transfers(start_ns, &mut self.probe);
+            probe::transfers(command, start_ns, &mut self.probe);
         }
         if command.awaited {
             let parts = if command.purpose == Purpose::Mapping { parts.for_mapping() } else { parts };
@@ -161,16 +163,16 @@ impl<P: Probe> Executor for Timeline<P> {
     }
 
     #[inline]
-    fn submit(&mut self, now_ns: u64, command: Command) {
+    fn submit(&mut self, now_ns: u64, command: Command, _: Pages) {
         let end = self.run(now_ns, &command);
         if command.tag != NOBODY {
             self.ended.push((end, command.tag));
         }
     }
 
-    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command, _: (u32, u32)) {
+    fn submit_chain(&mut self, now_ns: u64, (first, _): (Command, Pages), second: (Command, Pages)) {
         let end = self.run(now_ns, &Command { awaited: false, ..first });
-        self.submit(end, second);
+        self.submit(end, second.0, second.1);
     }
 
     fn die_is_idle(&self, die: u32, now_ns: u64) -> bool {

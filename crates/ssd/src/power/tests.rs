@@ -7,7 +7,8 @@ use flashweir_trace::{Op, Request};
 use super::*;
 use crate::content::{Content, Stage};
 use crate::ftl::Written;
-use crate::nand::{Command, CommandKind, CommandRecord, IssueRecord, NOBODY, Purpose, RequestRecord};
+use crate::nand::{CommandRecord, IssueRecord, RequestRecord};
+use crate::op::{Command, CommandKind, NOBODY, Purpose};
 
 const PAGE: Range<u32> = 0..8;
 

@@ -1,7 +1,7 @@
 //! Choices of the schedulers, as pure functions of a queue.
 
 use super::*;
-use crate::nand::{Command, CommandKind, NOBODY, Purpose};
+use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::quantity::Nanos;
 use crate::stats::Spent;
 

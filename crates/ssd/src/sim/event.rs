@@ -18,8 +18,10 @@ use super::ledger::is_empty;
 use super::{Drive, Ledger, State};
 use crate::buffer::{Ack, WriteBuffer};
 use crate::config::Config;
-use crate::content::{Content, Stage};
-use crate::core::{AHEAD, Core, Part};
+use crate::content::Content;
+use crate::op::Stage;
+use crate::core::{AHEAD, Core};
+use crate::op::PageSlice;
 use crate::error::RunError;
 use crate::host::Waiting;
 use crate::nand::event::Events;
@@ -313,7 +315,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     }
 
     /// Hands a page over to its unit, if there is one that takes it.
-    fn bind(&mut self, tag: u32, part: Part) -> Result<bool, RunError> {
+    fn bind(&mut self, tag: u32, part: PageSlice) -> Result<bool, RunError> {
         let whole = u64::from(part.end - part.first) == self.core.page_sectors.get();
         let now = self.events.now_ns;
         let bound = self.core.write(now, tag, part, whole, Stage::Direct, &mut self.events)?;

@@ -9,14 +9,17 @@ use super::ledger::is_empty;
 use super::{Drive, Ledger, State};
 use crate::buffer::{Ack, Incoming, WriteBuffer};
 use crate::config::Config;
-use crate::content::{Content, Stage};
-use crate::core::{AHEAD, Core, Part};
+use crate::content::Content;
+use crate::op::Stage;
+use crate::core::{AHEAD, Core};
+use crate::op::PageSlice;
 use crate::error::RunError;
 use crate::host::HostMode;
 use crate::host::closed::Window;
 use crate::nand::probe::Recorded;
 use crate::nand::timeline::Timeline;
-use crate::nand::{FullRecord, IssueRecord, NOBODY, Probe};
+use crate::nand::{FullRecord, IssueRecord, Probe};
+use crate::op::NOBODY;
 use crate::stats::{Parts, Stats, Times};
 
 /// A drive on busy-until times.
@@ -155,7 +158,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
     }
 
     /// Takes a page into the buffer at `now` or when there is room. Returns when, ns.
-    fn admit(&mut self, now: u64, request: u64, part: Part) -> Result<u64, RunError> {
+    fn admit(&mut self, now: u64, request: u64, part: PageSlice) -> Result<u64, RunError> {
         let mut now = now;
         let incoming = Incoming::new(&part, self.core.queue_of(&part), request);
         loop {
@@ -203,7 +206,7 @@ impl<P: Probe, C: Content> TimelineDrive<P, C> {
         for (queue, slot) in ready {
             let entry = buffer.entry(slot);
             let whole = entry.mask.covers(0, page_sectors);
-            let part = Part { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
+            let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
             if P::ON {
                 self.line.request = entry.request;
             }

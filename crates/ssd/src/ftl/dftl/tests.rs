@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::layers::{Layer, resolve};
-use crate::ftl::{FtlConfig, MergeKind, Step};
+use crate::ftl::FtlConfig;
+use crate::op::{MergeKind, Step};
 
 /// What the flash of the units holds, from the reports of the layer alone.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! From being handed over to getting a die: where a command waits, and when it starts.
 
 use super::die::{Active, Phase};
-use super::{Chain, Command, CommandKind, Events, Pages, Probe, Queued};
+use super::{Chain, Command, CommandKind, Events, Pages, Probe, Queued, probe};
 
 impl<P: Probe> Events<P> {
     /// A command is handed to its die.
@@ -138,7 +138,7 @@ impl<P: Probe> Events<P> {
             // One event, and so one copy.
             current.left = 1;
             if P::ON {
-                command.tell_transfers(self.now_ns, &mut self.probe);
+                probe::transfers(&command, self.now_ns, &mut self.probe);
             }
             self.enter(number, Phase::Finishing, command.total_ns());
         } else if command.kind == CommandKind::Program {

@@ -4,8 +4,9 @@ use flashweir_trace::{Op, Request};
 
 use super::{BUFFER_TAG, Barrier, EventDrive};
 use crate::buffer::{Ack, Incoming, WriteBuffer};
-use crate::content::{Content, Stage};
-use crate::core::Part;
+use crate::content::Content;
+use crate::op::Stage;
+use crate::op::PageSlice;
 use crate::error::RunError;
 use crate::nand::{FullRecord, Probe};
 use crate::stats::Parts;
@@ -101,7 +102,7 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
                 let Some(buffer) = &mut self.buffer else { return Ok(()) };
                 let entry = buffer.entry(slot);
                 let whole = entry.mask.covers(0, page_sectors);
-                let part = Part { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
+                let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
                 let stage = Stage::Buffer(slot);
                 if P::ON {
                     self.events.request = entry.request;

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::overtaken::Overtaken;
-use crate::core::Part;
+use crate::op::PageSlice;
 use crate::tenants::Turns;
 
 /// Pages left (0 in the order of arrival), then the order of arrival.
@@ -19,7 +19,7 @@ struct Run {
     tag: u32,
     /// It goes before all that are not.
     first: bool,
-    parts: VecDeque<Part>,
+    parts: VecDeque<PageSlice>,
 }
 
 /// The queues.
@@ -54,7 +54,7 @@ impl Unbound {
     }
 
     /// One more page of a request. Those of one request come together, in order.
-    pub(super) fn push(&mut self, class: u32, tag: u32, part: Part) {
+    pub(super) fn push(&mut self, class: u32, tag: u32, part: PageSlice) {
         self.len += 1;
         if self.last.0 != tag {
             self.last = (tag, BTreeMap::new());
@@ -75,7 +75,7 @@ impl Unbound {
     }
 
     /// The page whose turn it is, of all classes whose first run has this rank or a higher one.
-    pub(super) fn front(&self, from: Rank) -> Option<(Rank, u32, Part)> {
+    pub(super) fn front(&self, from: Rank) -> Option<(Rank, u32, PageSlice)> {
         let (rank, class) = self.fronts.range(from..).next()?;
         let run = self.classes.get(class)?.get(rank)?;
         Some((*rank, run.tag, *run.parts.front()?))
@@ -147,7 +147,7 @@ impl Unbound {
     }
 
     /// Puts every page in the class that it now has, under other rules.
-    pub(super) fn sort_again(&mut self, turns: Turns, class_of: impl Fn(&Part) -> u32) {
+    pub(super) fn sort_again(&mut self, turns: Turns, class_of: impl Fn(&PageSlice) -> u32) {
         let mut runs: Vec<(u64, Run)> = std::mem::take(&mut self.classes)
             .into_values()
             .flatten()
@@ -183,8 +183,8 @@ pub(super) fn after((left, sequence): Rank) -> Rank {
 mod tests {
     use super::*;
 
-    fn part(lpn: u64) -> Part {
-        Part { lpn, first: 0, end: 8, stream: 0 }
+    fn part(lpn: u64) -> PageSlice {
+        PageSlice { lpn, first: 0, end: 8, stream: 0 }
     }
 
     /// Requests of these pages, each in class `lpn % classes`.
@@ -242,7 +242,7 @@ mod tests {
         // One page of another tenant after the other: the long request has its turn after 20 pages, and may be late by two.
         let mut found = Vec::new();
         for page in 100..160 {
-            unbound.push(0, page, Part { stream: 1, ..part(page.into()) });
+            unbound.push(0, page, PageSlice { stream: 1, ..part(page.into()) });
             let (rank, _, part) = unbound.front((0, 0)).expect("something waits");
             unbound.pop(rank);
             found.push(part.lpn);
@@ -258,7 +258,7 @@ mod tests {
         let mut unbound = unbound(Turns::ShortestFair, 1, &[&long]);
         let mut found = Vec::new();
         for page in 100..160 {
-            unbound.push(0, page, Part { stream: 1, ..part(page.into()) });
+            unbound.push(0, page, PageSlice { stream: 1, ..part(page.into()) });
             unbound.sort_again(Turns::ShortestFair, |_| 0);
             let (rank, _, part) = unbound.front((0, 0)).expect("something waits");
             unbound.pop(rank);

@@ -3,7 +3,7 @@
 use super::{ManagedDrive, Own, Together};
 use crate::content::Content;
 use crate::error::RunError;
-use crate::ftl::Step;
+use crate::op::Step;
 use crate::gc::planner::{Action, View};
 use crate::nand::Probe;
 use crate::stats::Cause;

@@ -3,7 +3,9 @@
 //! flash before one of an older request, though that had to wait.
 
 use crate::nand::timeline::Timeline;
-use crate::nand::{Command, CommandKind, Executor, Probe, Purpose};
+use crate::nand::{Executor, Probe};
+use crate::op::{Command, CommandKind, Purpose};
+use crate::sched::Pages;
 
 /// Hands commands to their dies; with a common clock it holds programs of pages back until all is known.
 pub(super) struct Cycle<'a, P> {
@@ -31,7 +33,7 @@ impl<'a, P: Probe> Cycle<'a, P> {
         let together_ns = self.held.iter().map(|(_, command)| ready(command)).max().unwrap_or(start_ns);
         for (request, command) in self.held {
             self.line.request = request;
-            self.line.submit(together_ns - before_program_ns(&command), command);
+            self.line.submit(together_ns - before_program_ns(&command), command, Pages::default());
         }
     }
 }
@@ -45,7 +47,7 @@ impl<P: Probe> Executor for Cycle<'_, P> {
         self.line.serve(request);
     }
 
-    fn submit(&mut self, now_ns: u64, command: Command) {
+    fn submit(&mut self, now_ns: u64, command: Command, pages: Pages) {
         let is_page = matches!(command.kind, CommandKind::Program | CommandKind::Rewrite);
         if self.holds && is_page && command.purpose == Purpose::Host {
             self.held.push((self.line.request, command));
@@ -56,14 +58,14 @@ impl<P: Probe> Executor for Cycle<'_, P> {
         let of_die = self.held.extract_if(.., |(_, held)| held.die == command.die);
         for (request, held) in of_die {
             self.line.request = request;
-            self.line.submit(now_ns, held);
+            self.line.submit(now_ns, held, Pages::default());
         }
         self.line.request = serving;
-        self.line.submit(now_ns, command);
+        self.line.submit(now_ns, command, pages);
     }
 
-    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command, page: (u32, u32)) {
-        self.line.submit_chain(now_ns, first, second, page);
+    fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
+        self.line.submit_chain(now_ns, first, second);
     }
 
     fn die_is_idle(&self, die: u32, now_ns: u64) -> bool {

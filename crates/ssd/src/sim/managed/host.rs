@@ -4,9 +4,11 @@ use flashweir_trace::{Op, Request};
 
 use super::{ManagedDrive, REQUEST_EVENT, Reverse};
 use crate::buffer::{Ack, Incoming};
-use crate::content::{Content, Stage};
+use crate::content::Content;
+use crate::op::Stage;
 use crate::error::RunError;
-use crate::nand::{FullRecord, NOBODY, Probe};
+use crate::nand::{FullRecord, Probe};
+use crate::op::NOBODY;
 use crate::stats::Parts;
 
 /// A request under way.
