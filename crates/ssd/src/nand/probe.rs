@@ -39,7 +39,7 @@ pub struct CommandRecord {
     /// Where its time went, from when it was handed over to its end.
     pub parts: Parts,
     /// Number under which the journal keeps what it does to pages; `u32::MAX` if nobody does.
-    pub(crate) effect: u32,
+    pub effect: u32,
 }
 
 /// A command that had begun and stood back for reads.
