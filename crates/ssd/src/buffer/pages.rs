@@ -169,6 +169,16 @@ impl WriteBuffer {
         &mut self.entries[slot as usize]
     }
 
+    /// The page of an entry that is in the buffer.
+    pub(crate) fn lpn(&self, slot: u32) -> u64 {
+        self.entries[slot as usize].lpn
+    }
+
+    /// The tenant of an entry that is in the buffer.
+    pub(crate) fn stream(&self, slot: u32) -> u16 {
+        self.entries[slot as usize].stream
+    }
+
     /// The youngest entry of a page.
     pub(crate) fn find(&self, lpn: u64) -> Option<(u32, &Entry)> {
         self.by_lpn.get(&lpn).map(|slot| (*slot, &self.entries[*slot as usize]))

@@ -8,6 +8,8 @@
 
 mod bus;
 mod die;
+mod fence;
+mod path;
 mod pause;
 #[cfg(test)]
 mod slices;
@@ -18,12 +20,13 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::{Course, Executor, Probe, Usage, probe};
+use super::{Course, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
 use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::sched::{Chain, Pages, Queued, Scheduler};
-use crate::stats::{self, Parts, SchedCounts};
+use crate::stats::{Parts, SchedCounts};
 use die::{Active, Die, Phase};
+use fence::Fences;
 
 #[derive(Clone, Debug, Default)]
 struct Bus {
@@ -35,6 +38,10 @@ struct Bus {
 enum Event {
     Array(u32),
     Bus(u32),
+    /// A command reaches its die: the oldest of those that come at this instant.
+    Arrival(u32),
+    /// A fence around dies that had nothing to do.
+    Fence(u32),
 }
 
 /// Executor on events. The caller steps it and reads `completed`.
@@ -52,6 +59,7 @@ pub(crate) struct Events<P> {
     /// Dies that may start a command when everything else of this instant has happened.
     ready: Vec<u32>,
     counts: SchedCounts,
+    fences: Fences,
     pub(crate) now_ns: u64,
     pub(crate) usage: Usage,
     pub(crate) probe: P,
@@ -87,6 +95,7 @@ impl<P: Probe> Events<P> {
             sequence: 0,
             ready: Vec::new(),
             counts: SchedCounts::default(),
+            fences: Fences::default(),
             now_ns: 0,
             usage: Usage::new(dies, geometry.dies_per_channel()),
             probe,
@@ -98,50 +107,9 @@ impl<P: Probe> Events<P> {
         }
     }
 
-    /// What the scheduler did, if it does anything.
-    pub(crate) fn sched_counts(&self) -> Option<SchedCounts> {
-        self.scheduler.reorders().then_some(self.counts)
-    }
-
-    /// Whether some die has neither a command nor one waiting.
-    pub(crate) fn has_idle_die(&self) -> bool {
-        (0..self.dies.len() as u32).any(|die| self.die_is_idle(die, self.now_ns))
-    }
-
-    /// Times of dies and buses up to now. Of commands under way a die's time counts as far as it has gone; a bus's time
-    /// counts once the command is done.
-    pub(crate) fn times(&self) -> stats::Times {
-        let mut dies = self.usage.dies.clone();
-        for (time, die) in dies.iter_mut().zip(&self.dies) {
-            if let Some(current) = &die.current {
-                time.add(current.queued.command.purpose, self.now_ns - die.booked_ns);
-            }
-        }
-        stats::Times { dies, buses: self.usage.buses.clone(), ..stats::Times::default() }
-    }
-
-    /// No command that is not done has started, or will start, before this, ns.
-    pub(crate) fn settled_ns(&self) -> u64 {
-        let paused = |die: &Die| die.paused.as_ref().map(|paused| paused.active.start_ns);
-        let started = |die: &Die| Some(die.current.as_ref().or(die.loading.as_ref())?.start_ns);
-        self.dies.iter().flat_map(|die| [started(die), paused(die)]).flatten().fold(self.now_ns, u64::min)
-    }
-
-    /// When the next event happens, ns.
-    pub(crate) fn next_ns(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse((time, ..))| *time)
-    }
-
-    /// Lets the next event happen. Returns whether there was one.
-    pub(crate) fn step(&mut self) -> bool {
-        let Some(Reverse((time, number, event))) = self.heap.pop() else { return false };
-        self.now_ns = time;
-        match event {
-            Event::Array(die) if self.dies[die as usize].awaits != number => {}
-            Event::Array(die) => self.array_done(die),
-            Event::Bus(channel) => self.bus_done(channel),
-        }
-        true
+    /// From now on, counts the commands of each die, for fences.
+    pub(crate) fn use_fences(&mut self) {
+        self.fences = Fences::new(self.dies.len());
     }
 
     /// Lets everything happen that is due by `time_ns`, which is then the present.
@@ -223,6 +191,9 @@ impl<P: Probe> Events<P> {
                 self.parts.push(if for_mapping { parts.for_mapping() } else { parts });
             }
         }
+        if self.fences.are_used() {
+            self.done_by(number);
+        }
         if let Chain::First { number: chain, die } = queued.chain {
             self.dies[die as usize].queue.release(chain);
             self.start(die);
@@ -266,6 +237,7 @@ impl<P: Probe> Executor for Events<P> {
         if command.tag != NOBODY {
             self.submitted += 1;
         }
+        self.fences.submitted(command.die);
         self.enqueue(command, pages, Chain::None);
     }
 
@@ -276,6 +248,8 @@ impl<P: Probe> Executor for Events<P> {
         let number = self.sequence;
         // The second one's place is taken now, so that whatever is made later for its page comes after it.
         let die = second.0.die;
+        self.fences.submitted(die);
+        self.fences.submitted(first.0.die);
         self.enqueue(second.0, second.1, Chain::Second { number });
         self.enqueue(Command { tag: NOBODY, ..first.0 }, first.1, Chain::First { number, die });
     }

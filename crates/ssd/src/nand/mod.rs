@@ -5,10 +5,12 @@
 //! apply. Nothing here knows of logical pages.
 
 pub(crate) mod event;
+mod path;
 pub(crate) mod probe;
 pub(crate) mod timeline;
 pub(crate) mod timing;
 
+pub(crate) use path::TimePath;
 pub(crate) use probe::Course;
 pub(crate) use probe::Probe;
 pub use probe::{

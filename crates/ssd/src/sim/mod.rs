@@ -1,10 +1,9 @@
 //! The run loop. [`Simulation`] is a drive and its host; the caller feeds it requests in slices of any size, so that it can
 //! show progress and stop, and asks for the statistics at the end. The result does not depend on the slices.
 
-mod event;
+mod intake;
 mod ledger;
-mod managed;
-mod timeline;
+mod stations;
 mod windows;
 
 use std::ops::Range;
@@ -19,15 +18,16 @@ use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
 use crate::host::Arbiter;
 use crate::nand::Probe;
+use crate::nand::event::Events;
 use crate::nand::probe::{Off, Recorded, Recorder};
+use crate::nand::timeline::Timeline;
 use crate::power::{self, Baseline};
+use crate::sched::Scheduler;
 use crate::stats::{Completion, Counters, FlashTime, LatencyParts, Stats, Times};
 use crate::tenants::{Allocation, Model};
 
-use event::EventDrive;
+use intake::Intake;
 use ledger::Ledger;
-use managed::ManagedDrive;
-use timeline::TimelineDrive;
 use windows::Windows;
 pub use windows::{Allocations, Allocator, Level, Tried, Window};
 
@@ -323,12 +323,16 @@ fn build<C: Content + Send + 'static, P: Probe + Clone + Send + 'static>(
     probe: P,
 ) -> Result<Box<dyn Drive>, ConfigError> {
     let core = Core::new(config, options.seed, options.tenants, content)?;
-    Ok(if config.is_managed() {
-        Box::new(ManagedDrive::new(config, core, probe))
-    } else if config.uses_events() {
-        Box::new(EventDrive::new(config, core, probe))
+    Ok(if config.uses_events() {
+        let (cache, scheduler) = (config.timing.cache_program, Scheduler::new(&config.sched));
+        let mut array = Events::new(&core.geometry, config.bus_is_free(), cache, scheduler, probe);
+        if config.is_managed() {
+            array.use_fences();
+        }
+        Box::new(Intake::new(config, core, array))
     } else {
-        Box::new(TimelineDrive::new(config, core, probe))
+        let array = Timeline::new(&core.geometry, config.timing.cache_program, probe);
+        Box::new(Intake::new(config, core, array))
     })
 }
 

@@ -1,7 +1,7 @@
 //! From being handed over to getting a die: where a command waits, and when it starts.
 
 use super::die::{Active, Phase};
-use super::{Chain, Command, CommandKind, Events, Pages, Probe, Queued, probe};
+use super::{Chain, Command, CommandKind, Events, Pages, Probe, Queued, TimePath, probe};
 
 impl<P: Probe> Events<P> {
     /// A command is handed to its die.
@@ -47,7 +47,7 @@ impl<P: Probe> Events<P> {
 
     /// Starts commands, if everything else of this instant has happened. Returns whether there were any.
     #[inline]
-    pub(crate) fn dispatch(&mut self) -> bool {
+    pub(super) fn start_all_ready(&mut self) -> bool {
         if self.ready.is_empty() || self.next_ns() == Some(self.now_ns) {
             return false;
         }

@@ -3,43 +3,43 @@
 
 use flashweir_trace::Request;
 
-use super::EventDrive;
+use super::Intake;
 use crate::content::Content;
 use crate::error::RunError;
 use crate::host::{Arrived, Entry};
-use crate::nand::{IssueRecord, Probe};
+use crate::nand::{IssueRecord, Probe, TimePath};
 use crate::stats::Parts;
 
-impl<P: Probe, C: Content> EventDrive<P, C> {
+impl<A: TimePath, C: Content> Intake<A, C> {
     /// A request arrives. Who enters is decided when all arrivals of that instant are known.
     #[cold]
     #[inline(never)]
     pub(super) fn arrive(&mut self, request: &Request, number: u64) -> Result<(), RunError> {
         let arrival_ns = self.arrive_at(request)?;
-        self.events.probe.issue(IssueRecord { number, request: *request, issue_ns: arrival_ns });
+        self.array.probe().issue(IssueRecord { number, request: *request, issue_ns: arrival_ns });
         if let Some(waiting) = &mut self.waiting {
             waiting.push(Arrived { request: *request, number, arrival_ns }, self.core.flash_time());
         }
         Ok(())
     }
 
-    /// Lets everything happen that comes before a request arrives; after that it is that time. Returns when, ns. Again, it
-    /// does nothing.
+    /// Lets everything happen that comes before a request arrives; after that it is that time. Returns when, ns.
+    /// Idempotent.
     #[cold]
     #[inline(never)]
     pub(super) fn arrive_at(&mut self, request: &Request) -> Result<u64, RunError> {
-        let arrival_ns = self.ledger.arrival_ns(request)?.unwrap_or(self.events.now_ns);
+        let arrival_ns = self.ledger.arrival_ns(request)?.unwrap_or(self.array.now_ns());
         loop {
-            if self.events.now_ns < arrival_ns {
+            if self.array.now_ns() < arrival_ns {
                 self.let_waiting_in()?;
-                self.events.dispatch();
+                self.array.dispatch();
             }
-            if self.events.next_ns().is_none_or(|next| next > arrival_ns) {
+            if self.array.next_ns().is_none_or(|next| next > arrival_ns) {
                 break;
             }
             self.step()?;
         }
-        self.events.now_ns = arrival_ns;
+        self.array.set_now_ns(arrival_ns);
         Ok(arrival_ns)
     }
 
@@ -47,13 +47,11 @@ impl<P: Probe, C: Content> EventDrive<P, C> {
     #[inline(never)]
     pub(super) fn let_waiting_in(&mut self) -> Result<(), RunError> {
         while let Some(waiting) = &mut self.waiting
-            && self.under_way < self.queue_depth
-            && self.events.next_ns() != Some(self.events.now_ns)
+            && self.slots.under_way() < self.queue_depth
+            && self.array.next_ns() != Some(self.array.now_ns())
             && let Some(next) = waiting.pop(self.core.flash_time())
         {
-            // The tag that it is going to get.
-            let tag = self.free.last().copied().unwrap_or(self.slots.len() as u32);
-            waiting.enter(tag, self.events.now_ns - next.arrival_ns);
+            waiting.enter(self.slots.next_tag(), self.array.now_ns() - next.arrival_ns);
             self.begin(&next.request, next.number, next.arrival_ns)?;
         }
         Ok(())
