@@ -8,15 +8,14 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::layers::{Layer, resolve};
 use crate::ftl::FtlConfig;
-use crate::op::{MergeKind, Step};
+use crate::op::{Effect, Step};
 
-/// What the flash of the units holds, from the reports of the layer alone.
+/// What the flash of the units holds, from the operations of the layer alone.
 #[derive(Default)]
 struct Array {
     /// Pages programmed of each block, by unit.
     programmed: Vec<Vec<u32>>,
     pages_per_block: u32,
-    copied: u64,
     /// What each page holds: a translation page, or one of data.
     maps: Vec<Vec<bool>>,
     /// Key of each valid page of data, by unit and physical page, and the other way round.
@@ -77,9 +76,33 @@ impl Array {
     }
 }
 
-impl Flash for Array {
-    fn follows_pages(&self) -> bool {
-        true
+impl Array {
+    /// Makes the operations, in order.
+    fn replay(&mut self, ops: &Ops) {
+        let (mut moved, mut erased, mut map_moves) = (0, 0, 0);
+        for op in ops.list() {
+            match &op.effect {
+                Effect::Moved(range) => {
+                    assert_eq!(range.start, moved, "every page moved goes with one operation");
+                    moved = range.end;
+                    assert_eq!(op.pages as usize, range.len());
+                    for (from, to) in ops.moves(range) {
+                        self.moved(op.unit, *from, *to);
+                        map_moves += u64::from(self.maps[op.unit as usize][*to as usize]);
+                    }
+                }
+                Effect::Erased { block } => {
+                    self.erased(op.unit, *block);
+                    erased += 1;
+                }
+                Effect::MapRead { ppn, work } => self.read_map(op.unit, *ppn, *work),
+                Effect::MapProgrammed { page, ppn, work } => self.program_map(op.unit, *page, *ppn, *work),
+                other => panic!("the host's own operations are not the layer's: {other:?}"),
+            }
+        }
+        assert_eq!(ops.tally.merges, [0; 3], "a page map merges nothing");
+        assert_eq!(ops.tally.collections.len(), erased, "a collection erases one block");
+        assert_eq!(ops.tally.map_moves, map_moves, "translation pages moved");
     }
 
     fn moved(&mut self, unit: u32, from: u32, to: u32) {
@@ -89,26 +112,14 @@ impl Flash for Array {
             assert!(!is_map);
             self.place(unit, key, Some(to));
         }
-        self.copied += 1;
         self.moved += 1;
-    }
-
-    fn copies(&mut self, _: u32, pages: u32) {
-        assert_eq!(u64::from(pages), std::mem::take(&mut self.copied));
     }
 
     fn erased(&mut self, unit: u32, victim: u32) {
         let programmed = &mut self.programmed[unit as usize][victim as usize];
         assert_eq!(*programmed, self.pages_per_block, "only full blocks are collected");
-        assert_eq!(self.copied, 0);
         *programmed = 0;
     }
-
-    fn merged(&mut self, _: MergeKind) {
-        panic!("a page map merges nothing");
-    }
-
-    fn collected(&mut self) {}
 
     fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
         assert_eq!(self.holds(unit, ppn), Some(true), "{work:?} reads a translation page");
@@ -131,6 +142,7 @@ impl Flash for Array {
 /// The layer, the model of its array, where every logical page must be, and what translation pages say.
 struct Bench {
     ftl: Dftl,
+    ops: Ops,
     array: Array,
     units: u32,
     mapped: BTreeMap<u32, u32>,
@@ -145,6 +157,7 @@ impl Bench {
         let FtlConfig::Dftl(own) = &config.ftl else { panic!("of this layer") };
         Self {
             ftl: Dftl::new(config, own, &geometry, 3),
+            ops: Ops::new(true),
             array: Array::new(&geometry),
             units: geometry.units(),
             mapped: BTreeMap::new(),
@@ -160,7 +173,8 @@ impl Bench {
     fn write(&mut self, lpn: u32) {
         let home = self.home(lpn);
         let had = self.ftl.lookup(home).is_some();
-        let written = self.ftl.write(home, None, &mut self.array).expect("a page can always be written");
+        let written = self.ftl.write(home, None, &mut self.ops).expect("a page can always be written");
+        self.replay();
         assert_eq!(written.old.is_some(), had);
         assert_eq!(written.old.map_or(home.unit, |(unit, _)| unit), home.unit);
         self.array.program(home.unit, written.ppn, false);
@@ -177,7 +191,13 @@ impl Bench {
         let home = self.home(lpn);
         let was_cached = self.ftl.units[home.unit as usize].cache.has(home.key);
         let loads = self.array.reads[MapWork::Load as usize];
-        let loaded = self.ftl.translate(home, &mut self.array).expect("a page can always be looked up");
+        let loaded = self.ftl.translate(home, &mut self.ops).expect("a page can always be looked up");
+        assert_eq!(
+            (self.ops.tally.looked_up, self.ops.tally.hits),
+            (1, u64::from(was_cached)),
+            "an entry is looked up once"
+        );
+        self.replay();
         let loads = self.array.reads[MapWork::Load as usize] - loads;
         assert_eq!(u64::from(loaded.is_some()), loads);
         assert!(!was_cached || loads == 0);
@@ -192,11 +212,18 @@ impl Bench {
 
     fn trim(&mut self, lpn: u32) {
         let home = self.home(lpn);
-        let trimmed = self.ftl.trim(home, &mut self.array).expect("a page can always be trimmed");
+        let trimmed = self.ftl.trim(home, &mut self.ops).expect("a page can always be trimmed");
+        self.replay();
         assert_eq!(trimmed, self.mapped.remove(&lpn).is_some());
         self.array.place(home.unit, home.key, None);
         assert_eq!(self.ftl.lookup(home), None);
         self.note();
+    }
+
+    /// Brings the array up to what the layer has done.
+    fn replay(&mut self) {
+        self.array.replay(&self.ops);
+        self.ops.clear();
     }
 
     /// Brings the model up to the translation pages written since the last time.
@@ -276,7 +303,8 @@ impl Bench {
 
     fn step(&mut self, unit: u32) -> Option<Step> {
         let before = (self.array.moved, self.array.programs[MapWork::Update as usize]);
-        let step = self.ftl.collect_step(unit, &mut self.array).expect("a collection can be completed");
+        let step = self.ftl.collect_step(unit, &mut self.ops).expect("a collection can be completed");
+        self.replay();
         let after = (self.array.moved, self.array.programs[MapWork::Update as usize]);
         let copies = after.0 - before.0 + after.1 - before.1;
         assert_eq!(
@@ -379,10 +407,12 @@ proptest! {
                     bench.step(unit);
                 }
                 11..=12 => {
-                    bench.ftl.follow_copy(unit, &mut bench.array).expect("it can be left any time");
+                    bench.ftl.follow_copy(unit, &mut bench.ops).expect("it can be left any time");
+                    bench.replay();
                 }
                 13 => {
-                    bench.ftl.follow_erase(unit, &mut bench.array).expect("it can be left any time");
+                    bench.ftl.follow_erase(unit, &mut bench.ops).expect("it can be left any time");
+                    bench.replay();
                 }
                 _ => bench.ftl.suspend(unit),
             }
