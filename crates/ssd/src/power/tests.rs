@@ -73,8 +73,7 @@ impl Bench {
 
     /// An entry of the buffer is programmed.
     fn program(&mut self, slot: u32, ppn: u32, old: Option<u32>, span: (u64, u64)) {
-        let effect =
-            Effect::Programmed { ppn, stale: old.map(|ppn| (0, ppn)), stage: Stage::Buffer(slot) };
+        let effect = Effect::Programmed { ppn, stale: old.map(|ppn| (0, ppn)), stage: Stage::Buffer(slot) };
         self.command(&op(CommandKind::Program, 1, effect), &[], span);
         self.journal.unstage(Stage::Buffer(slot));
     }
@@ -295,10 +294,8 @@ fn a_command_that_nobody_told_of_is_found() {
 fn planes_of_a_command_move_their_pages_side_by_side() {
     let mut bench = Bench::new(0..4);
     let moved = |pages: usize| op(CommandKind::Copies, pages as u32, Effect::Moved(0..pages));
-    let effects = [
-        bench.journal.apply(&moved(2), &[(0, 4), (1, 5)]),
-        bench.journal.apply(&moved(1), &[(2, 8)]),
-    ];
+    let effects =
+        [bench.journal.apply(&moved(2), &[(0, 4), (1, 5)]), bench.journal.apply(&moved(1), &[(2, 8)])];
     let effect = bench.journal.handed(CommandKind::Copies, &effects);
     bench.record(&moved(3), effect, (0, 300));
     bench.erase(0, (0, 1000));

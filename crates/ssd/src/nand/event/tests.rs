@@ -194,7 +194,11 @@ impl Maker {
         let token = self.token;
         if !in_part {
             let program = self.command(place, CommandKind::Program, [0, 1, 200]);
-            return self.submit(program, self.touching(&[place]), Made::Program { place, token, reads: None });
+            return self.submit(
+                program,
+                self.touching(&[place]),
+                Made::Program { place, token, reads: None },
+            );
         }
         if old.0 / PLANES == unit / PLANES {
             let rewrite = self.command(place, CommandKind::Rewrite, [20, 2, 200]);

@@ -60,11 +60,8 @@ fn a_collection_merges_the_data_block_of_each_valid_page_in_order() {
     assert_eq!(collect(&mut bench, |_, _| {}), [105, 101, 107]);
     let merge = |block: u32| [Event::Copies(1, 4), Event::Erased(1, block / 2), merged(MergeKind::Full)];
     let log_block = 55;
-    let expected: Vec<Event> = [105, 101, 107]
-        .into_iter()
-        .flat_map(merge)
-        .chain([Event::Erased(1, log_block), COLLECTED])
-        .collect();
+    let expected: Vec<Event> =
+        [105, 101, 107].into_iter().flat_map(merge).chain([Event::Erased(1, log_block), COLLECTED]).collect();
     assert_eq!(bench.take_events(), expected);
     assert_eq!((bench.ftl.spare_blocks(1), bench.ftl.free_blocks(1)), (1, 2));
     bench.write(1, 216);
