@@ -127,7 +127,9 @@ impl Maker {
     fn touching(&self, places: &[Place]) -> Pages {
         let mut pages = Pages::default();
         if self.events.wants_pages() {
-            places.iter().for_each(|(unit, ppn)| pages.add(*unit, *ppn));
+            for (unit, ppn) in places {
+                pages.add(*unit, *ppn);
+            }
         }
         pages
     }
