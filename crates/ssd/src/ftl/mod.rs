@@ -327,3 +327,6 @@ impl Ftl {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
