@@ -167,7 +167,7 @@ impl Versions {
     }
 
     /// A staged page is programmed.
-    fn program(&mut self, stage: Stage, unit: u32, ppn: u32, stale: Option<PageAt>) {
+    fn program(&mut self, stage: Stage, unit: u32, ppn: u32, old: Option<PageAt>) {
         self.check_order(unit, ppn);
         // A page of the buffer can be read from it until it has left it.
         let staged = match stage {
@@ -175,7 +175,7 @@ impl Versions {
             Stage::Buffer(_) => self.staged(stage).clone(),
         };
         for (sector, version) in (0..).zip(&staged) {
-            let version = match (*version, stale) {
+            let version = match (*version, old) {
                 (NOTHING, Some((old_unit, old))) => self.on_flash(old_unit, old, sector),
                 (version, _) => version,
             };
@@ -250,7 +250,7 @@ impl Content for Versions {
         match op.effect {
             Effect::Read { .. } => {}
             Effect::MapRead { ppn, .. } => self.read_map(unit, ppn),
-            Effect::Programmed { ppn, stale, stage } => self.program(stage, unit, ppn, stale),
+            Effect::Programmed { ppn, stale: old, stage } => self.program(stage, unit, ppn, old),
             Effect::MapProgrammed { ppn, .. } => self.program_map(unit, ppn),
             Effect::Moved(_) => moves.iter().for_each(|(from, to)| self.copy(unit, *from, *to)),
             Effect::Erased { block } => self.erase(unit, block),

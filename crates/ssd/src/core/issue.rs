@@ -34,6 +34,9 @@ impl<C: Content> Core<C> {
             self.count(op);
             let effect = self.content.apply(op, moves);
             let plane = op.unit % self.planes;
+            if op.purpose == Purpose::Mapping {
+                self.pending.flush(now_ns, executor, &mut self.content);
+            }
             if made.step && self.pending.grouping() {
                 self.pending.join_step(command, plane, pages, effect, executor.serving());
                 continue;
@@ -109,7 +112,9 @@ impl<C: Content> Core<C> {
         match &op.effect {
             Effect::Read { ppn, map } => {
                 // It may not pass the read that says where the page is.
-                map.iter().for_each(|map| pages.add(unit, *map));
+                if let Some(map) = map {
+                    pages.add(unit, *map);
+                }
                 pages.add(unit, *ppn);
             }
             Effect::MapRead { ppn, .. } | Effect::MapProgrammed { ppn, .. } => pages.add(unit, *ppn),

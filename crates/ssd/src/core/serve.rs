@@ -114,9 +114,9 @@ impl<C: Content> Core<C> {
         let opens = self.ops.take_opened();
         self.issue(now_ns, Made::default(), executor);
         self.counters.host.programs += 1;
-        let (unit, ppn, stale) = (home.unit, written.ppn, written.old);
-        let effect = Effect::Programmed { ppn, stale, stage };
-        let Some(old) = stale.filter(|_| !whole) else {
+        let (unit, ppn) = (home.unit, written.ppn);
+        let effect = Effect::Programmed { ppn, stale: written.old, stage };
+        let Some(old) = written.old.filter(|_| !whole) else {
             self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Program, opens, effect), executor);
             return Ok(true);
         };

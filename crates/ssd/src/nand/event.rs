@@ -184,15 +184,16 @@ impl<P: Probe> Events<P> {
             };
             self.probe.command(&queued.command, &course);
         }
+        if self.fences.are_used() {
+            // Taken up last, after the command itself.
+            self.done_by(number);
+        }
         if queued.command.tag != NOBODY {
             self.completed.push(queued.command.tag);
             if self.follows {
                 let for_mapping = queued.command.purpose == Purpose::Mapping;
                 self.parts.push(if for_mapping { parts.for_mapping() } else { parts });
             }
-        }
-        if self.fences.are_used() {
-            self.done_by(number);
         }
         if let Chain::First { number: chain, die } = queued.chain {
             self.dies[die as usize].queue.release(chain);

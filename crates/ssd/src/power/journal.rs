@@ -189,13 +189,13 @@ impl Journal {
     }
 
     /// A staged page is programmed.
-    fn program(&mut self, stage: Stage, unit: u32, ppn: u32, stale: Option<PageAt>) -> Change {
+    fn program(&mut self, stage: Stage, unit: u32, ppn: u32, old: Option<PageAt>) -> Change {
         let (lpn, mut versions) = match stage {
             Stage::Direct => std::mem::take(self.staged(stage)),
             Stage::Buffer(_) => self.staged(stage).clone(),
         };
         if versions.contains(&NOTHING)
-            && let Some(beneath) = self.beneath(lpn, stale)
+            && let Some(beneath) = self.beneath(lpn, old)
         {
             for (sector, version) in versions.iter_mut().enumerate() {
                 *version = if *version == NOTHING { beneath.version(sector) } else { *version };
@@ -267,7 +267,7 @@ impl Content for Journal {
         let unit = op.unit;
         let changes = match op.effect {
             Effect::Read { .. } | Effect::MapRead { .. } => return NO_EFFECT,
-            Effect::Programmed { ppn, stale, stage } => vec![self.program(stage, unit, ppn, stale)],
+            Effect::Programmed { ppn, stale: old, stage } => vec![self.program(stage, unit, ppn, old)],
             Effect::MapProgrammed { ppn, .. } => vec![self.put(self.physical(unit, ppn), None)],
             Effect::Moved(_) => moves.iter().map(|(from, to)| self.copy(unit, *from, *to)).collect(),
             Effect::Erased { block } => vec![self.erase(unit, block)],
@@ -287,6 +287,9 @@ impl Content for Journal {
         // Planes move their pages side by side.
         let made = effects.iter().filter_map(|effect| self.made.remove(effect));
         let mut planes: Vec<_> = made.map(Vec::into_iter).collect();
+        if planes.len() != effects.len() {
+            self.fail(|| format!("{kind:?} was handed over without its effect"));
+        }
         let mut changes = Vec::new();
         loop {
             let before = changes.len();
