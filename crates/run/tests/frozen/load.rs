@@ -76,29 +76,27 @@ fn generator(
     let align = if kind == "sequential" || dice.happens(60) { page } else { 512 };
     let write = [95, 80, 60, 60, 40][dice.below(5) as usize];
     let count = (written * 100 / (mean * write)).clamp(200, 2200);
-    let mut spec = format!("{kind}:span={span},offset={offset},size={size},align={align},count={count}");
-    spec += &format!(",write=0.{write:02},seed={}", 1 + dice.below(1000));
-    if dice.happens(40) {
-        spec += ",trim=0.03";
-    }
-    match dice.below(5) {
-        0 => spec += ",flush=0.01",
-        1 => spec += ",flush_every=50",
-        _ => {}
-    }
-    match kind {
-        "zipf" => spec += &format!(",theta=0.{}", 5 + dice.below(5)),
-        "hotcold" => spec += ",hot_share=0.1,hot_writes=0.9",
-        _ => {}
-    }
-    if let Some(channels) = open {
+    let seed = 1 + dice.below(1000);
+    let trim = if dice.happens(40) { ",trim=0.03" } else { "" };
+    let flush = match dice.below(5) {
+        0 => ",flush=0.01",
+        1 => ",flush_every=50",
+        _ => "",
+    };
+    let own = match kind {
+        "zipf" => format!(",theta=0.{}", 5 + dice.below(5)),
+        "hotcold" => ",hot_share=0.1,hot_writes=0.9".into(),
+        _ => String::new(),
+    };
+    let arrivals = open.map_or_else(String::new, |channels| {
         let rate = 60 * channels * (1 + dice.below(12)) / (mean / page).max(1);
-        spec += &match dice.below(4) {
-            0 => format!(",period={}us,burst={}", 8_000_000 / rate, 8),
+        match dice.below(4) {
+            0 => format!(",period={}us,burst=8", 8_000_000 / rate),
             _ => format!(",rate={rate}"),
-        };
-    }
-    spec
+        }
+    });
+    let addresses = format!("{kind}:span={span},offset={offset},size={size},align={align}");
+    format!("{addresses},count={count},write=0.{write:02},seed={seed}{trim}{flush}{own}{arrivals}")
 }
 
 /// Adds options of the run.
