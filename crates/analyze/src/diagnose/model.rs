@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use crate::trees::Tree;
+use flashweir_trace::trees::Tree;
 
 /// A symptom (Yang 2009, section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -78,7 +78,7 @@ mod tests {
     use super::super::features::Features;
     use super::super::usual::Usual;
     use super::*;
-    use crate::{LogRecord, Op, Request};
+    use flashweir_trace::{LogRecord, Op, Request};
 
     #[test]
     fn the_shipped_model_asks_for_features_that_there_are() {

@@ -12,7 +12,7 @@ use super::reuse::{Reuse, ReuseDistance};
 use super::seek::{SeekDistance, Seeks};
 use super::segments::OverTime;
 use super::working_set::WorkingSet;
-use crate::{Op, Request, SECTOR_BYTES};
+use flashweir_trace::{Op, Request, SECTOR_BYTES};
 
 /// The microscopic view of one operation.
 #[derive(Clone, Debug, Serialize)]

@@ -47,7 +47,7 @@ impl Picture {
         for (count, index, pbr) in cells.into_iter().filter(|cell| cell.0 > 0) {
             let write = &log.writes[index];
             picture.request.push(write.number);
-            picture.address_bytes.push(write.lba.saturating_mul(crate::SECTOR_BYTES));
+            picture.address_bytes.push(write.lba.saturating_mul(flashweir_trace::SECTOR_BYTES));
             picture.pbr_ns_per_byte.push(pbr);
             picture.writes.push(count);
         }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::series::{Join, Series};
-use crate::SECTOR_BYTES;
+use flashweir_trace::SECTOR_BYTES;
 
 /// Columns at most.
 const COLUMNS: usize = 128;

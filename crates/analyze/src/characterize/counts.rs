@@ -4,7 +4,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::series::Join;
-use crate::SECTOR_BYTES;
+use flashweir_trace::SECTOR_BYTES;
 
 /// Sectors of a request that is long: 64 KiB, the length that is called long where transfers are what counts (Yang 2009,
 /// section 5.3).

@@ -1,6 +1,6 @@
 //! Reuse distances against a list of blocks, samples against what is exact, and both on requests that hardly fit.
 
-use flashweir_trace::characterize::{Character, Characterizer, Detail, MissRatio, Sampling, Settings};
+use flashweir_analyze::characterize::{Character, Characterizer, Detail, MissRatio, Sampling, Settings};
 use flashweir_trace::generate::Spec;
 use flashweir_trace::{Op, Request};
 use proptest::prelude::*;

@@ -57,12 +57,12 @@ pub(super) struct Range {
 
 impl Range {
     fn of(log: &Log, page_bytes: u64) -> Option<Self> {
-        let sectors = page_bytes / crate::SECTOR_BYTES;
+        let sectors = page_bytes / flashweir_trace::SECTOR_BYTES;
         let low = log.writes.iter().map(|write| write.lba).min()? / sectors;
         let end = log
             .writes
             .iter()
-            .map(|write| write.lba.saturating_add(write.bytes / crate::SECTOR_BYTES))
+            .map(|write| write.lba.saturating_add(write.bytes / flashweir_trace::SECTOR_BYTES))
             .max()?;
         let pages = end.div_ceil(sectors) - low;
         let block = (BLOCK_BYTES / page_bytes).max(pages.div_ceil(MOST_BLOCKS)).next_power_of_two();
@@ -72,7 +72,8 @@ impl Range {
     /// Pages of a write, counted from the lowest.
     fn of_write(&self, write: &Write) -> std::ops::RangeInclusive<u64> {
         let first = write.lba / self.sectors - self.low;
-        let last = (write.lba + (write.bytes / crate::SECTOR_BYTES).max(1) - 1) / self.sectors - self.low;
+        let last =
+            (write.lba + (write.bytes / flashweir_trace::SECTOR_BYTES).max(1) - 1) / self.sectors - self.low;
         first..=last.min(self.pages - 1)
     }
 }

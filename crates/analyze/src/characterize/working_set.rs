@@ -133,7 +133,7 @@ mod tests {
 
     use super::super::reuse::{Reuse, Sampling};
     use super::super::sample::whole;
-    use crate::{Op, Request};
+    use flashweir_trace::{Op, Request};
 
     proptest! {
         #[test]

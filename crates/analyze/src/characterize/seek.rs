@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::series::{Join, Series};
-use crate::{Request, SECTOR_BYTES};
+use flashweir_trace::{Request, SECTOR_BYTES};
 
 /// Windows of requests at most.
 const WINDOWS: usize = 256;
@@ -211,7 +211,7 @@ fn median(all: &Window) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Op;
+    use flashweir_trace::Op;
 
     fn seeks(places: &[(u64, u32)]) -> SeekDistance {
         let mut seeks = Seeks::new();

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::life::{CHUNK, Intervals, Piece};
 use super::powers::{PowerBin, Powers};
-use crate::SECTOR_BYTES;
+use flashweir_trace::SECTOR_BYTES;
 
 /// Rows of the address space that are told.
 const ROWS: u64 = 128;
@@ -209,7 +209,7 @@ fn over_space(chunks: &[(u64, &Vec<Piece>)], cycles: &Powers) -> (Vec<LifeRow>, 
 mod tests {
     use super::super::life::Lives;
     use super::*;
-    use crate::{Op, Request};
+    use flashweir_trace::{Op, Request};
 
     fn lives(starts: impl Iterator<Item = u64>) -> Life {
         let mut lives = Lives::new(8);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{LogRecord, Op};
+use flashweir_trace::{LogRecord, Op};
 
 /// Size of the pages in which rewriting is followed, sectors: 4 KiB, what file systems write at least.
 const PAGE_SECTORS: u64 = 8;
@@ -113,7 +113,7 @@ impl Log {
             let chunk = self.pages.entry(page / CHUNK).or_insert([0; CHUNK as usize]);
             let slot = &mut chunk[(page % CHUNK) as usize];
             if *slot == 0 {
-                self.distinct_bytes += PAGE_SECTORS * crate::SECTOR_BYTES;
+                self.distinct_bytes += PAGE_SECTORS * flashweir_trace::SECTOR_BYTES;
             } else if page == first {
                 since = Some(u64::from(now - (*slot).min(now)) * 4096);
             }

@@ -143,8 +143,11 @@ impl Features {
         let misaligned =
             log.writes.iter().filter(|write| write.lba % 8 != 0 || write.bytes % 4096 != 0).count();
         self.add("misaligned", ratio(misaligned as f64, count));
-        let mut regions: Vec<u64> =
-            log.writes.iter().map(|write| write.lba / (REGION_BYTES / crate::SECTOR_BYTES)).collect();
+        let mut regions: Vec<u64> = log
+            .writes
+            .iter()
+            .map(|write| write.lba / (REGION_BYTES / flashweir_trace::SECTOR_BYTES))
+            .collect();
         regions.sort_unstable();
         let mut counts = sorted(regions.chunk_by(|left, right| left == right).map(|same| same.len() as f64));
         counts.reverse();
@@ -338,11 +341,11 @@ impl Features {
         let high = log
             .writes
             .iter()
-            .map(|write| write.lba.saturating_add(write.bytes / crate::SECTOR_BYTES))
+            .map(|write| write.lba.saturating_add(write.bytes / flashweir_trace::SECTOR_BYTES))
             .max()
             .unwrap_or(0);
         for (name, whole) in [
-            ("range", (high - low) as f64 * crate::SECTOR_BYTES as f64),
+            ("range", (high - low) as f64 * flashweir_trace::SECTOR_BYTES as f64),
             ("distinct", log.distinct_bytes as f64),
         ] {
             let mut slices = [(0.0, 0.0); FILLED.len() + 1];

@@ -9,7 +9,7 @@ use super::life_report::{self, Life};
 use super::powers::Powers;
 use super::sample::{Sample, hash};
 use super::table::Table;
-use crate::Request;
+use flashweir_trace::Request;
 
 /// Sectors in a chunk: 128 KiB. Units of space are whole chunks.
 pub(super) const CHUNK: u64 = 256;
@@ -242,7 +242,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Op;
+    use flashweir_trace::Op;
 
     #[derive(Clone, Debug, Default, PartialEq)]
     struct Naive {

@@ -298,7 +298,10 @@ fn early(features: &mut Features, log: &Log, range: f64) {
 /// From the first to the last address written.
 fn range_bytes(log: &Log) -> f64 {
     let low = log.writes.iter().map(|write| write.lba).min().unwrap_or(0);
-    let high =
-        log.writes.iter().map(|write| write.lba.saturating_add(write.bytes / crate::SECTOR_BYTES)).max();
-    (high.unwrap_or(0).saturating_sub(low) as f64 * crate::SECTOR_BYTES as f64).max(1.0)
+    let high = log
+        .writes
+        .iter()
+        .map(|write| write.lba.saturating_add(write.bytes / flashweir_trace::SECTOR_BYTES))
+        .max();
+    (high.unwrap_or(0).saturating_sub(low) as f64 * flashweir_trace::SECTOR_BYTES as f64).max(1.0)
 }

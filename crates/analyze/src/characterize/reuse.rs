@@ -14,11 +14,11 @@ use super::sample::{Sample, hash, whole};
 use super::stamps::Stamps;
 use super::table::Table;
 use super::working_set::{Touched, WorkingSet, WorkingSets};
-use crate::{Op, Request};
+use flashweir_trace::{Op, Request};
 
 /// Bytes and sectors of a block.
 pub(super) const BLOCK_BYTES: u64 = 4096;
-const BLOCK_SECTORS: u64 = BLOCK_BYTES / crate::SECTOR_BYTES;
+const BLOCK_SECTORS: u64 = BLOCK_BYTES / flashweir_trace::SECTOR_BYTES;
 
 /// What is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -3,7 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use flashweir_trace::characterize::{Character, Characterizer, Macroscopic, Settings, Suite};
+use flashweir_analyze::characterize::{Character, Characterizer, Macroscopic, Settings, Suite};
 use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 

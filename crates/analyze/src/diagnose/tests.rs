@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Log, diagnose};
-use crate::{LogRecord, Op, Request};
+use flashweir_trace::{LogRecord, Op, Request};
 
 fn write(issue_ns: u64, lba: u64, sectors: u32, response_ns: u64) -> LogRecord {
     let request = Request { time_ns: issue_ns, lba, sectors, stream: 0, op: Op::Write };

@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use super::life::CHUNK;
 use super::reuse::Sampling;
-use crate::{SECTOR_BYTES, TraceError};
+use flashweir_trace::SECTOR_BYTES;
+
+use crate::SettingError;
 
 /// Units of space are multiples of this.
 const UNIT_STEP: u64 = CHUNK * SECTOR_BYTES;
@@ -47,9 +49,9 @@ impl Default for Settings {
 
 impl Settings {
     /// Refuses what makes no sense.
-    pub fn check(&self) -> Result<(), TraceError> {
+    pub fn check(&self) -> Result<(), SettingError> {
         let refuse = |what: &str, found: u64, expected: &str| {
-            Err(TraceError::Spec { what: what.into(), found: found.to_string(), expected: expected.into() })
+            Err(SettingError { what: what.into(), found: found.to_string(), expected: expected.into() })
         };
         let sectors = |bytes: u64| bytes > 0 && bytes.is_multiple_of(SECTOR_BYTES);
         if self.gap > 1000 {
@@ -72,7 +74,7 @@ impl Settings {
             Sampling::Blocks(blocks) if !(64..=1 << 26).contains(&blocks) => {
                 refuse("sample", u64::from(blocks), "expected 64 to 67108864 blocks, or a share such as 0.01")
             }
-            Sampling::Rate(rate) if !(rate > 0.0 && rate <= 1.0) => Err(TraceError::Spec {
+            Sampling::Rate(rate) if !(rate > 0.0 && rate <= 1.0) => Err(SettingError {
                 what: "sample".into(),
                 found: rate.to_string(),
                 expected: "expected a share above 0 and up to 1, or a number of blocks".into(),

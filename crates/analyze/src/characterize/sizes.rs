@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::counts::Tally;
-use crate::SECTOR_BYTES;
+use flashweir_trace::SECTOR_BYTES;
 
 /// Lengths up to 2 MiB are counted one by one in a table.
 const DENSE: usize = 4097;

@@ -43,9 +43,10 @@ pub use sizes::{CommonSize, SizeBin};
 pub use suite::{Suite, Verdict};
 pub use working_set::WorkingSet;
 
+use flashweir_trace::{Op, Request};
 use serde::Serialize;
 
-use crate::{Op, Request, TraceError};
+use crate::SettingError;
 use details::Details;
 use segments::Stretches;
 use side::Side;
@@ -103,8 +104,8 @@ impl Characterizer {
     /// Nothing seen yet.
     ///
     /// # Errors
-    /// [`TraceError::Spec`] if a setting makes no sense.
-    pub fn new(settings: Settings) -> Result<Self, TraceError> {
+    /// [`SettingError`] if a setting makes no sense.
+    pub fn new(settings: Settings) -> Result<Self, SettingError> {
         settings.check()?;
         Ok(Self {
             reads: Side::new(&settings, REREAD),

@@ -59,7 +59,8 @@ impl Evidence {
     fn over(log: &Log, usual: &Usual, writes: &[&Write]) -> Self {
         let total: f64 = log.writes.iter().map(|write| write.cost_ns as f64).sum();
         let lost: f64 = writes.iter().map(|write| usual.lost_ns(write)).sum();
-        let addresses = sorted(writes.iter().map(|write| write.lba as f64 * crate::SECTOR_BYTES as f64));
+        let addresses =
+            sorted(writes.iter().map(|write| write.lba as f64 * flashweir_trace::SECTOR_BYTES as f64));
         let at = |share: f64| {
             let place = (share * writes.len().saturating_sub(1) as f64).round() as usize;
             writes.get(place).map_or((0, 0), |write| (write.number, write.issue_ns))

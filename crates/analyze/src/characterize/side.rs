@@ -8,7 +8,7 @@ use super::counts::{Counts, Shares, Traits};
 use super::ranges::Ranges;
 use super::recent::Recent;
 use super::sizes::{CommonSize, SizeBin, Sizes};
-use crate::{Request, SECTOR_BYTES};
+use flashweir_trace::{Request, SECTOR_BYTES};
 
 /// What is kept of the reads or of the writes.
 pub(super) struct Side {
