@@ -12,9 +12,9 @@ from typing import Any
 
 from flashweir import whole
 from flashweir._native import ConfigError
-from flashweir.diagnosis.bench import Case
-from flashweir.diagnosis.drives import SYMPTOMS
 from flashweir.training import tree_lists
+from research.diagnosis.bench import Case
+from research.diagnosis.drives import SYMPTOMS
 
 ROUNDS = 200
 FOLDS = 10

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from flashweir.diagnosis.bench import Case
-from flashweir.diagnosis.drives import SYMPTOMS
+from research.diagnosis.bench import Case
+from research.diagnosis.drives import SYMPTOMS
 
 _Z = 1.959963984540054
 """Of 95 %."""

@@ -1,9 +1,9 @@
-"""`python -m flashweir.diagnosis learn MODEL.json` makes the detectors; `... measure` says how good they are."""
+"""`python -m research.diagnosis learn MODEL.json` makes the detectors; `... measure` says how good they are."""
 
 import sys
 from pathlib import Path
 
-from flashweir.diagnosis import bench, measure, training
+from research.diagnosis import bench, measure, training
 
 LEARN, MEASURE = (1240, 11), (210, 4021)
 """How many drives, from which seed."""

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashweir import _native, api
 from flashweir._native import FlashweirError
-from flashweir.diagnosis.drives import SYMPTOMS, Drive, Purpose, draw
+from research.diagnosis.drives import SYMPTOMS, Drive, Purpose, draw
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +45,7 @@ def jitter() -> "np.ndarray[Any, Any]":
     """Quantiles of how long a real device took for writes of up to 4 KiB, ns (see the file)."""
     import numpy as np
 
-    text = resources.files("flashweir.diagnosis").joinpath("jitter.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("jitter.json").read_text(encoding="utf-8")
     return np.array(json.loads(text)["response_us"]) * 1e3
 
 

@@ -1,4 +1,4 @@
-"""What a drive is made of, asked from outside; and how well that works, on simulated drives (`bench`, `drives`)."""
+"""Probe of a drive: finds out from outside, by requests and their times, what it is made of."""
 
 import json
 import os

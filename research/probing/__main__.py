@@ -1,8 +1,8 @@
-"""`python -m flashweir.probing [design|measure] [DRIVES]`: how well probing works, on simulated drives."""
+"""`python -m research.probing [design|measure] [DRIVES]`: how well probing works, on simulated drives."""
 
 import sys
 
-from flashweir.probing import bench
+from research.probing import bench
 
 DRIVES = 60
 SEEDS = {"design": 5, "measure": 2009}

@@ -17,9 +17,9 @@ from typing import Any
 from flashweir import api
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.probing import probe
-from flashweir.probing.drives import Drive, Purpose, draw
 from flashweir.quantity import number_of
 from flashweir.result import Result
+from research.probing.drives import Drive, Purpose, draw
 
 KEYS, WORKLOADS = 0.10, 0.15
 """Errors within which a key and a workload count as right."""
