@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use flashweir_analyze::SettingError;
 use flashweir_ssd::{ConfigError, RunError};
 use flashweir_trace::TraceError;
 
@@ -17,6 +18,9 @@ pub enum Error {
     /// The workload.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A setting of the analysis.
+    #[error(transparent)]
+    Analysis(#[from] SettingError),
     /// A request of the workload does not fit the drive, or the drive could not go on.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -70,7 +74,9 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Config(_) | Error::Setting { .. } | Error::DeviceFile { .. } => ErrorKind::Config,
-            Error::Trace(_) | Error::Run(RunError::BeyondDrive { .. }) => ErrorKind::Trace,
+            Error::Trace(_) | Error::Analysis(_) | Error::Run(RunError::BeyondDrive { .. }) => {
+                ErrorKind::Trace
+            }
             Error::Run(_) | Error::Output(_) | Error::RequestLog(_) => ErrorKind::Run,
             Error::Cancelled { .. } => ErrorKind::Cancelled,
         }
