@@ -11,8 +11,8 @@ use std::ops::Range;
 use super::waiting::{Place, Waiter, Waiting};
 use super::{BufferConfig, Order};
 
-use crate::op::PageSlice;
 use crate::geometry::MAX_PAGE_SECTORS;
+use crate::op::PageSlice;
 
 const WORDS: usize = MAX_PAGE_SECTORS as usize / 64;
 

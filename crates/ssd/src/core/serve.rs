@@ -62,7 +62,8 @@ impl<C: Content> Core<C> {
         }
         self.pending.flash_time.serve(part.stream);
         let home = self.alloc.locate(part.lpn);
-        let map = if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
+        let map =
+            if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
         let place = home.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {

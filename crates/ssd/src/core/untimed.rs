@@ -27,7 +27,11 @@ impl<C: Content> Core<C> {
     /// reads say, in no time, and nothing of that is counted. (What of it waits in the buffer came later.)
     #[cold]
     #[inline(never)]
-    pub(super) fn put_unless_there(&mut self, part: PageSlice, staged: Option<Stage>) -> Result<(), RunError> {
+    pub(super) fn put_unless_there(
+        &mut self,
+        part: PageSlice,
+        staged: Option<Stage>,
+    ) -> Result<(), RunError> {
         let home = self.alloc.locate(part.lpn);
         if staged.is_some() || home.is_some_and(|home| self.ftl.lookup(home).is_some()) {
             return Ok(());

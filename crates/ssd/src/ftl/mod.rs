@@ -193,11 +193,7 @@ impl Ftl {
     }
 
     /// Makes the next step of the unit's collection, choosing a victim if it has none. `None`: there is nothing to collect.
-    pub(crate) fn collect_step(
-        &mut self,
-        unit: u32,
-        ops: &mut Ops,
-    ) -> Result<Option<Step>, RunError> {
+    pub(crate) fn collect_step(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         match self {
             Ftl::Page(page) => page.collect_step(unit, ops),
             Ftl::Dftl(dftl) => dftl.collect_step(unit, ops),

@@ -27,6 +27,7 @@ use crate::sched::{Chain, Pages, Queued, Scheduler};
 use crate::stats::{Parts, SchedCounts};
 use die::{Active, Die, Phase};
 use fence::Fences;
+pub(crate) use fence::Later;
 
 #[derive(Clone, Debug, Default)]
 struct Bus {
@@ -239,7 +240,8 @@ impl<P: Probe> Executor for Events<P> {
             self.submitted += 1;
         }
         self.fences.submitted(command.die);
-        self.enqueue(command, pages, Chain::None);
+        self.probe.queue(now_ns, command.die, 1);
+        self.enqueue(command, pages, Chain::None, now_ns);
     }
 
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
@@ -249,10 +251,12 @@ impl<P: Probe> Executor for Events<P> {
         let number = self.sequence;
         // The second one's place is taken now, so that whatever is made later for its page comes after it.
         let die = second.0.die;
-        self.fences.submitted(die);
-        self.fences.submitted(first.0.die);
-        self.enqueue(second.0, second.1, Chain::Second { number });
-        self.enqueue(Command { tag: NOBODY, ..first.0 }, first.1, Chain::First { number, die });
+        for die in [die, first.0.die] {
+            self.fences.submitted(die);
+            self.probe.queue(now_ns, die, 1);
+        }
+        self.enqueue(second.0, second.1, Chain::Second { number }, now_ns);
+        self.enqueue(Command { tag: NOBODY, ..first.0 }, first.1, Chain::First { number, die }, now_ns);
     }
 
     fn die_is_idle(&self, die: u32, _: u64) -> bool {

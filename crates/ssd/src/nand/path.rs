@@ -1,8 +1,7 @@
 //! The contract of a time path: it runs commands and says when they are done. The intake above is the same for both.
 
+use super::event::Later;
 use super::{Executor, Probe, Usage};
-use crate::op::Command;
-use crate::sched::Pages;
 use crate::stats::{Parts, SchedCounts, Times};
 
 /// Runs commands in simulated time.
@@ -40,8 +39,8 @@ pub(crate) trait TimePath: Executor {
     fn fence(&mut self, dies: std::ops::Range<u32>, tag: u32);
     /// Whether dies have commands that are not done.
     fn is_busy(&self, dies: std::ops::Range<u32>) -> bool;
-    /// Hands a command to its die at `time_ns`, for request `request`.
-    fn submit_at(&mut self, time_ns: u64, command: Command, pages: Pages, request: u64);
+    /// Hands a command to its die at `time_ns`.
+    fn submit_at(&mut self, time_ns: u64, later: Later);
     /// Times of dies and buses so far.
     fn times(&self) -> Times;
     /// Times of dies and buses of all commands that are done or known.

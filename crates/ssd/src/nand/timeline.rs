@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use super::event::Later;
 use super::{Course, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
 use crate::op::{Command, CommandKind, NOBODY, Purpose};
@@ -248,9 +249,9 @@ impl<P: Probe> TimePath for Timeline<P> {
         dies.any(|die| !self.die_is_idle(die, self.now_ns))
     }
 
-    fn submit_at(&mut self, time_ns: u64, command: Command, pages: Pages, request: u64) {
-        self.request = request;
-        self.submit(time_ns, command, pages);
+    fn submit_at(&mut self, time_ns: u64, later: Later) {
+        self.request = later.request;
+        self.submit(time_ns, later.command, later.pages);
     }
 
     fn times(&self) -> Times {

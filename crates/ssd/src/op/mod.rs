@@ -289,7 +289,15 @@ impl Ops {
         self.tally.map_moves += 1;
     }
 
-    fn push(&mut self, unit: u32, pages: u32, kind: CommandKind, purpose: Purpose, opens: u8, effect: Effect) {
+    fn push(
+        &mut self,
+        unit: u32,
+        pages: u32,
+        kind: CommandKind,
+        purpose: Purpose,
+        opens: u8,
+        effect: Effect,
+    ) {
         self.changed = true;
         self.list.push(FlashOp { unit, pages, kind, purpose, opens, effect });
     }

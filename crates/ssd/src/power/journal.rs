@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use crate::content::Content;
 use crate::geometry::Geometry;
-use crate::nand::probe::Recorded;
 use crate::nand::CommandRecord;
+use crate::nand::probe::Recorded;
 use crate::op::{CommandKind, Effect, FlashOp, NO_EFFECT, PageAt, Stage};
 
 /// Version of sectors that were never written.

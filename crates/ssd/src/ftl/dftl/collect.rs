@@ -13,8 +13,8 @@
 //! one of their full blocks has an invalid page, and its collection takes at most the one that is left.
 
 use super::{Dftl, Frontier, MapWork, RunError};
-use crate::op::{Ops, Step};
 use crate::gc::victim::VictimView;
+use crate::op::{Ops, Step};
 
 /// What a collection does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,11 +76,7 @@ impl Dftl {
     }
 
     /// Moves a page of what would be collected next, or updates a translation page.
-    pub(in crate::ftl) fn follow_copy(
-        &mut self,
-        unit: u32,
-        ops: &mut Ops,
-    ) -> Result<bool, RunError> {
+    pub(in crate::ftl) fn follow_copy(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         // Each turn but the last finds a victim without valid pages; there are no more of them than blocks.
         loop {
             if self.has_updates(unit) {
@@ -106,11 +102,7 @@ impl Dftl {
     }
 
     /// Erases a victim that is finished.
-    pub(in crate::ftl) fn follow_erase(
-        &mut self,
-        unit: u32,
-        ops: &mut Ops,
-    ) -> Result<bool, RunError> {
+    pub(in crate::ftl) fn follow_erase(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         self.erase_finished(unit, ops)
     }
 

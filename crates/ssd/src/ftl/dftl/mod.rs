@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::page::{Frontier, PageFtl};
-use super::{Ops, MapWork, Wear, Written};
+use super::{MapWork, Ops, Wear, Written};
 use crate::alloc::Home;
 use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
@@ -211,13 +211,7 @@ impl Dftl {
 
     /// Writes the next version of a translation page, for which there has to be room. It knows of all moves made so far and,
     /// with batch updates, of all changes.
-    fn write_page(
-        &mut self,
-        unit: u32,
-        page: u32,
-        work: MapWork,
-        ops: &mut Ops,
-    ) -> Result<(), RunError> {
+    fn write_page(&mut self, unit: u32, page: u32, work: MapWork, ops: &mut Ops) -> Result<(), RunError> {
         let old = self.translation_page(unit, page);
         if let Some(ppn) = old {
             ops.read_map(unit, ppn, work);

@@ -1,18 +1,13 @@
 //! Merges of data blocks, and collections made of them.
 
 use super::unit::{IN_DATA, IN_LOG, Unit};
-use super::{Ops, Kind, Rules, RunError, Step};
+use super::{Kind, Ops, Rules, RunError, Step};
 use crate::ftl::MergeKind;
 use crate::ftl::blocks::pages_of;
 
 impl Unit {
     /// Brings a data block up to date: into a log block that can be completed, or else in full.
-    pub(super) fn merge(
-        &mut self,
-        rules: &Rules,
-        block: u32,
-        ops: &mut Ops,
-    ) -> Result<(), RunError> {
+    pub(super) fn merge(&mut self, rules: &Rules, block: u32, ops: &mut Ops) -> Result<(), RunError> {
         let Some(slot) = self.completable(rules, block) else {
             return self.merge_in_full(rules, block, ops);
         };
@@ -74,12 +69,7 @@ impl Unit {
 
     /// Copies the newest versions of all pages of a data block into an erased one, and erases the old one (and its
     /// sequential log block, which has no valid page left).
-    pub(super) fn merge_in_full(
-        &mut self,
-        rules: &Rules,
-        block: u32,
-        ops: &mut Ops,
-    ) -> Result<(), RunError> {
+    pub(super) fn merge_in_full(&mut self, rules: &Rules, block: u32, ops: &mut Ops) -> Result<(), RunError> {
         let old = self.physical(block);
         let exists = self.words(block).any(|word| self.pages[word] != [0; 2]);
         let new = if exists { Some(self.take(ops)?) } else { None };
@@ -99,14 +89,7 @@ impl Unit {
 
     /// Copies the newest versions of the pages of a data block from offset `first` on to the same offsets of a
     /// physical block. Returns how many.
-    pub(super) fn copy_to(
-        &mut self,
-        rules: &Rules,
-        block: u32,
-        first: u32,
-        to: u32,
-        ops: &mut Ops,
-    ) -> u32 {
+    pub(super) fn copy_to(&mut self, rules: &Rules, block: u32, first: u32, to: u32, ops: &mut Ops) -> u32 {
         let mut count = 0;
         for (number, word) in (0..).zip(self.words(block)) {
             let [in_data, in_log] = self.pages[word];
@@ -152,11 +135,7 @@ impl Unit {
     }
 
     /// Makes the next step of a collection of the log's oldest block. `None`: that is still being written, or there is none.
-    pub(super) fn collect_step(
-        &mut self,
-        rules: &Rules,
-        ops: &mut Ops,
-    ) -> Result<Option<Step>, RunError> {
+    pub(super) fn collect_step(&mut self, rules: &Rules, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         if rules.kind == Kind::Bast {
             return self.collect_own_step(rules, ops);
         }

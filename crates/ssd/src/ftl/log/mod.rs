@@ -23,7 +23,7 @@ mod selective;
 mod slots;
 mod unit;
 
-use super::{Ops, FtlConfig, Step, Wear, Written, blocks};
+use super::{FtlConfig, Ops, Step, Wear, Written, blocks};
 use crate::alloc::Home;
 use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
@@ -119,11 +119,7 @@ impl LogFtl {
         self.units[home.unit as usize].must_collect(&self.rules, self.rules.page(home.key))
     }
 
-    pub(super) fn collect_step(
-        &mut self,
-        unit: u32,
-        ops: &mut Ops,
-    ) -> Result<Option<Step>, RunError> {
+    pub(super) fn collect_step(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         self.units[unit as usize].collect_step(&self.rules, ops)
     }
 

@@ -4,7 +4,7 @@ use super::bast::Own;
 use super::fast::Sequential;
 use super::selective::Plan;
 use super::slots::Slots;
-use super::{CowVec, Ops, Kind, Page, Rules, RunError, Step};
+use super::{CowVec, Kind, Ops, Page, Rules, RunError, Step};
 use crate::ftl::blocks::{Blocks, Index};
 use crate::geometry::Geometry;
 

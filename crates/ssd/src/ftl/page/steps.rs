@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Ops, Frontier, PageFtl, RunError, Step, Victim, VictimView};
+use super::{Frontier, Ops, PageFtl, RunError, Step, Victim, VictimView};
 
 /// A collection made step by step.
 #[derive(Clone, Debug, Default)]
@@ -70,11 +70,7 @@ impl PageFtl {
     }
 
     /// Erases a victim that has nothing left.
-    pub(in crate::ftl) fn follow_erase(
-        &mut self,
-        unit: u32,
-        ops: &mut Ops,
-    ) -> Result<bool, RunError> {
+    pub(in crate::ftl) fn follow_erase(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         self.erase_emptied(unit, ops)
     }
 
@@ -174,11 +170,7 @@ impl PageFtl {
     }
 
     /// Erases the victim that has had nothing left for longest. Returns whether there was one.
-    pub(in crate::ftl) fn erase_emptied(
-        &mut self,
-        unit: u32,
-        ops: &mut Ops,
-    ) -> Result<bool, RunError> {
+    pub(in crate::ftl) fn erase_emptied(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let most_fruitless = 64 * self.rules.unit_blocks;
         let state = &mut self.units[unit as usize];

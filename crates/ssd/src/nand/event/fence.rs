@@ -16,8 +16,19 @@ pub(super) struct Fences {
     /// By tag: dies that have not reached the fence.
     left: BTreeMap<u32, u32>,
     /// Commands that come later, by number.
-    later: BTreeMap<u32, (Command, Pages, u64)>,
+    later: BTreeMap<u32, Later>,
     next: u32,
+}
+
+/// A command that comes later.
+#[derive(Clone, Debug)]
+pub(crate) struct Later {
+    pub(crate) command: Command,
+    pub(crate) pages: Pages,
+    /// The request that it serves.
+    pub(crate) request: u64,
+    /// Since when it waits for its die, once it is there, ns.
+    pub(crate) arrived_ns: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -100,18 +111,19 @@ impl<P: Probe> Events<P> {
     }
 
     /// A command reaches its die in `delay_ns`.
-    pub(super) fn submit_later(&mut self, delay_ns: u64, command: Command, pages: Pages, request: u64) {
-        self.fences.submitted(command.die);
+    pub(super) fn submit_later(&mut self, delay_ns: u64, later: Later) {
+        self.fences.submitted(later.command.die);
+        self.probe.queue(later.arrived_ns, later.command.die, 1);
         let number = self.fences.next;
         self.fences.next = number.wrapping_add(1);
-        self.fences.later.insert(number, (command, pages, request));
+        self.fences.later.insert(number, later);
         self.at(delay_ns, Event::Arrival(number));
     }
 
     pub(super) fn arrive(&mut self, number: u32) {
-        if let Some((command, pages, request)) = self.fences.later.remove(&number) {
+        if let Some(Later { command, pages, request, arrived_ns }) = self.fences.later.remove(&number) {
             let serving = std::mem::replace(&mut self.request, request);
-            self.enqueue(command, pages, Chain::None);
+            self.enqueue(command, pages, Chain::None, arrived_ns);
             self.request = serving;
         }
     }

@@ -3,9 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::{Event, Events, Executor, Probe, TimePath, Usage};
-use crate::op::Command;
-use crate::sched::Pages;
+use super::{Event, Events, Executor, Later, Probe, TimePath, Usage};
 use crate::stats::{Parts, SchedCounts, Times};
 
 impl<P: Probe> TimePath for Events<P> {
@@ -86,8 +84,8 @@ impl<P: Probe> TimePath for Events<P> {
         self.have_commands(dies)
     }
 
-    fn submit_at(&mut self, time_ns: u64, command: Command, pages: Pages, request: u64) {
-        self.submit_later(time_ns - self.now_ns, command, pages, request);
+    fn submit_at(&mut self, time_ns: u64, later: Later) {
+        self.submit_later(time_ns - self.now_ns, later);
     }
 
     /// Of commands under way a die's time counts as far as it has gone; a bus's time counts once the command is done.

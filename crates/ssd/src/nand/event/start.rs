@@ -4,8 +4,8 @@ use super::die::{Active, Phase};
 use super::{Chain, Command, CommandKind, Events, Pages, Probe, Queued, TimePath, probe};
 
 impl<P: Probe> Events<P> {
-    /// A command is handed to its die.
-    pub(super) fn enqueue(&mut self, command: Command, pages: Pages, chain: Chain) {
+    /// A command is handed to its die, for which it has waited since `arrived_ns`.
+    pub(super) fn enqueue(&mut self, command: Command, pages: Pages, chain: Chain, arrived_ns: u64) {
         let number = command.die;
         if self.follows {
             self.book(number);
@@ -13,9 +13,8 @@ impl<P: Probe> Events<P> {
         let now_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
         let (request, spent) = (self.request, die.spent);
-        let mut queued = Queued { command, pages, chain, request, arrived_ns: now_ns, spent, passed: 0 };
+        let mut queued = Queued { command, pages, chain, request, arrived_ns, spent, passed: 0 };
         if !self.scheduler.reorders() {
-            self.probe.queue(now_ns, number, 1);
             if chain == Chain::None && die.is_idle() {
                 return self.begin(number, queued, false);
             }
@@ -29,7 +28,6 @@ impl<P: Probe> Events<P> {
         self.counts.moved += u64::from(passed > 0);
         self.counts.passed += passed as u64;
         die.queue.insert(place, queued);
-        self.probe.queue(now_ns, number, 1);
         self.scheduler.settle(&mut die.queue, Some(place));
         self.start(number);
         if place == 0 && self.scheduler.pauses() {

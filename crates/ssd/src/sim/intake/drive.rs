@@ -82,11 +82,7 @@ impl<A: TimePath + Clone + Send + 'static, C: Content + Send + 'static> Drive fo
 
     fn stats(&self) -> Stats {
         let stats = self.ledger.stats(&self.core, self.array.usage(), self.array.horizon_ns());
-        Stats {
-            sched: self.array.sched_counts(),
-            lock_step: self.stations.lock_step_times(),
-            ..stats
-        }
+        Stats { sched: self.array.sched_counts(), lock_step: self.stations.lock_step_times(), ..stats }
     }
 
     fn take_recorded(&mut self) -> Recorded {

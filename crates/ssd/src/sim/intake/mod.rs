@@ -19,9 +19,9 @@ use std::collections::VecDeque;
 
 use flashweir_trace::{Op, Request};
 
+use super::Ledger;
 use super::ledger::is_empty;
 use super::stations::{Stations, Tag};
-use super::Ledger;
 use crate::buffer::{Ack, WriteBuffer};
 use crate::config::Config;
 use crate::content::Content;
@@ -236,7 +236,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 Tag::Request(tag) => self.end_command(tag, parts),
                 Tag::Entry(slot) => self.leave_buffer(slot, parts),
                 Tag::Page(station) => self.end_page(station, parts),
-                Tag::Station(station) => self.end_station(station),
+                Tag::Station(station) => self.note_end(station),
             }
             self.resume = true;
         }
@@ -245,6 +245,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         if self.resume && self.array.next_ns() != Some(self.array.now_ns()) {
             self.resume = false;
+            if self.stations.are_managed() {
+                self.end_stations();
+            }
             self.resume_waiting()?;
         }
         Ok(true)

@@ -12,6 +12,7 @@ use super::waits::Waited;
 use super::{PAGE_TAG, STATION_TAG, Stations};
 use crate::content::Content;
 use crate::error::RunError;
+use crate::nand::event::Later;
 use crate::nand::{Executor, TimePath};
 use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::sched::Pages;
@@ -55,11 +56,6 @@ impl Groups {
     /// Takes the commands of a group that is being made.
     pub(super) fn fill<'a, A: TimePath>(&'a mut self, array: &'a A) -> Filling<'a, A> {
         Filling { request: array.serving(), tagged: 0, members: &mut self.filling, array }
-    }
-
-    /// When the group under way started, ns.
-    pub(super) fn start_ns(&self) -> u64 {
-        self.running.as_ref().map_or(0, |group| group.start_ns)
     }
 
     /// The waits of groups that have not started.
@@ -160,7 +156,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     #[cold]
     pub(in crate::sim) fn start_group(&mut self) {
         let now = self.array.now_ns();
-        if let Some(Group { kind: Kind::Read(_), start_ns, latest_ns, .. }) = self.stations.groups.running.take()
+        if let Some(Group { kind: Kind::Read(_), start_ns, latest_ns, .. }) =
+            self.stations.groups.running.take()
             && let Some(times) = &mut self.stations.lock_step
         {
             times.serving_ns += latest_ns - start_ns;
@@ -173,10 +170,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.stations.groups.running = Some(group);
         let serving = self.array.serving();
         match kind {
-            Kind::Cycle => {
-                self.stations.of(0).cycle.start(now);
-                self.start_cycle(commands);
-            }
+            Kind::Cycle => self.start_cycle(commands),
             Kind::Read(tag) if commands.is_empty() => self.array.fence(0..0, tag),
             Kind::Read(_) | Kind::Collect => {
                 for (request, command, pages) in commands {
@@ -187,6 +181,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         self.array.serve(serving);
         if !matches!(kind, Kind::Read(_)) {
+            self.stations.of(0).cycle.start(now);
             self.array.fence(self.stations.dies_of(0), STATION_TAG);
         }
     }
@@ -211,8 +206,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         let ready = |command: &Command| free_ns[command.die as usize] + before_program_ns(command);
         let together_ns = held.iter().map(|(_, command, _)| ready(command)).max().unwrap_or(now);
+        let mut arrival_ns = vec![now; free_ns.len()];
         for (request, command, pages) in held {
-            self.array.submit_at(together_ns - before_program_ns(&command), command, pages, request);
+            let arrived_ns = together_ns - before_program_ns(&command);
+            // Commands of a die keep their order.
+            let arrival_ns = &mut arrival_ns[command.die as usize];
+            *arrival_ns = arrived_ns.max(*arrival_ns);
+            self.array.submit_at(*arrival_ns, Later { command, pages, request, arrived_ns });
         }
     }
 

@@ -125,12 +125,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                     .map(|other| other != unit && self.stations.planner.joins(&self.view(other, false)))
                     .collect();
                 let begun = vec![true; self.stations.all.len()];
-                self.stations.together = Some(Together { initiator: unit, joined, last: None, begun, merged: 0 });
+                self.stations.together =
+                    Some(Together { initiator: unit, joined, last: None, begun, merged: 0 });
                 return self.step_together();
             };
             let (unit, last) = (together.initiator, together.last);
             self.follow_late()?;
-            if self.stations.numbers().any(|number| self.stations.is_busy(number) && self.takes_part(number)) {
+            if self.stations.numbers().any(|number| self.stations.is_busy(number) && self.takes_part(number))
+            {
                 return Ok(());
             }
             let is_erased = matches!(last, Some((Step::Erase, _)));

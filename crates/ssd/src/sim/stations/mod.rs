@@ -110,6 +110,8 @@ pub(super) struct Stations {
     /// Stations in mandatory collection on their own.
     mandatory: u32,
     waits: Waits,
+    /// Stations that became idle at this instant.
+    ended: Vec<u32>,
     /// The tenant that the last step of a collection was charged to.
     collects_for: u16,
     /// Used while a flush is put together.
@@ -134,6 +136,7 @@ impl Stations {
             together: None,
             mandatory: 0,
             waits: Waits::default(),
+            ended: Vec::new(),
             collects_for: 0,
             set: Vec::new(),
         }
@@ -290,8 +293,20 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.occupy(station, cause, kind);
     }
 
-    /// A station has done what it was busy with.
-    pub(super) fn end_station(&mut self, station: u32) {
+    /// A station has done what it was busy with, which is taken up when all of this instant has happened.
+    pub(super) fn note_end(&mut self, station: u32) {
+        self.stations.ended.push(station);
+    }
+
+    /// Takes up, in their order, what stations have done that became idle at this instant.
+    pub(super) fn end_stations(&mut self) {
+        let mut ended = std::mem::take(&mut self.stations.ended);
+        ended.sort_unstable();
+        ended.drain(..).for_each(|station| self.end_station(station));
+        self.stations.ended = ended;
+    }
+
+    fn end_station(&mut self, station: u32) {
         self.rest(station);
         let mut serving = std::mem::take(&mut self.stations.of(station).serving);
         for slot in serving.drain(..) {

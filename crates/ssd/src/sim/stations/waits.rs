@@ -72,7 +72,7 @@ pub(super) struct Cycle {
 }
 
 impl Cycle {
-    /// Its commands start.
+    /// Its commands, or those of a collection, start.
     pub(super) fn start(&mut self, now_ns: u64) {
         self.start_ns = now_ns;
         self.latest = (now_ns, Parts::default());
@@ -112,6 +112,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let until = place.doing.spent(place.doing.until_ns);
         groups.waits().for_each(|waited| _ = waited.until.get_or_insert(until));
         place.busy = true;
+        place.cycle.start_ns = now;
         if kind == Kind::Cycle {
             let spent = place.doing.spent(now);
             let latest = (now, Parts::default());
@@ -132,14 +133,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn rest(&mut self, station: u32) {
         let now = self.array.now_ns();
         let keeps = self.ledger.parts.is_some();
-        let Stations { all, lock_step, waits, groups, .. } = &mut self.stations;
+        let Stations { all, lock_step, waits, .. } = &mut self.stations;
         let place = &mut all[station as usize];
         place.busy = false;
         place.doing.until_ns = now;
         let Cycle { is_under_way, decided_ns, start_ns, spent, latest } = place.cycle;
         place.cycle.is_under_way = false;
         if let Some(times) = lock_step {
-            let start_ns = groups.start_ns();
             let time = if is_under_way { &mut times.serving_ns } else { &mut times.collecting_ns };
             *time += now - start_ns;
         }
