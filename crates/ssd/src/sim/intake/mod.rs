@@ -44,6 +44,14 @@ struct Barrier {
     sequence: u64,
 }
 
+/// Place of a page that is read.
+pub(super) enum Found {
+    /// All of it is in the buffer.
+    InBuffer,
+    /// On flash; what is staged lies over it.
+    OnFlash(Option<Stage>),
+}
+
 /// A drive and its host on a time path.
 #[derive(Clone, Debug)]
 pub(super) struct Intake<A, C> {
@@ -288,7 +296,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         let now = self.array.now_ns();
         for part in self.core.parts(request) {
-            let Some(staged) = self.find_staged(part) else { continue };
+            let Found::OnFlash(staged) = self.find(part) else { continue };
             self.core.read(now, tag, part, staged, &mut self.array)?;
         }
         self.core.flush(now, &mut self.array);
@@ -296,18 +304,18 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
-    /// Looks a page of a read up in the buffer: `None` if all of it is there, else what lies over the page on flash.
+    /// Looks a page of a read up in the buffer.
     #[inline]
-    pub(super) fn find_staged(&mut self, part: PageSlice) -> Option<Option<Stage>> {
-        let Some(buffer) = &self.buffer else { return Some(None) };
+    pub(super) fn find(&mut self, part: PageSlice) -> Found {
+        let Some(buffer) = &self.buffer else { return Found::OnFlash(None) };
         let entry = buffer.find(part.lpn);
         let staged = entry.map(|(slot, _)| Stage::Buffer(slot));
         if !entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end)) {
-            return Some(staged);
+            return Found::OnFlash(staged);
         }
         self.core.counters.buffer_hits += 1;
         self.core.content.read(part.lpn, part.first..part.end, None, staged);
-        None
+        Found::InBuffer
     }
 
     #[inline(always)]

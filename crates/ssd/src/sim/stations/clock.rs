@@ -16,7 +16,7 @@ use crate::nand::event::Later;
 use crate::nand::{Executor, TimePath};
 use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::sched::Pages;
-use crate::sim::intake::Intake;
+use crate::sim::intake::{Found, Intake};
 use crate::stats::Parts;
 
 /// Purpose of a group, or of what a station does.
@@ -122,7 +122,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let now = self.array.now_ns();
         let (mut tagged, mut from_flash) = (0, false);
         for part in self.core.parts(request) {
-            let Some(staged) = self.find_staged(part) else { continue };
+            let Found::OnFlash(staged) = self.find(part) else { continue };
             from_flash = true;
             let mut group = self.stations.groups.fill(&self.array);
             self.core.read(now, tag, part, staged, &mut group)?;
