@@ -63,6 +63,8 @@ def bench(
     _check_settings(chosen, state, scale)
     settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}
     plan = _plan(settings, scale, chosen)
+    # The name has to lead to the same drive for every workload.
+    settings["drive"] = plan["drive"]
     digest = _digest(target)
     result: dict[str, Any] = {
         "format": FORMAT,
