@@ -136,7 +136,7 @@ fn every_engine_and_timing_executes_every_request() {
 fn a_loop_device_is_read_written_discarded_and_flushed() {
     let Some(device) = Loop::new(16 * MIB) else { return };
     let backing = std::fs::File::open(&device.file).expect("the file behind it");
-    let options = OpenOptions { write: true, ..OpenOptions::default() };
+    let options = OpenOptions { write: true, erase: Some(device.name().into()), ..OpenOptions::default() };
     for engine in [Engine::IoUring, Engine::Sync] {
         let mut target = open(device.name(), &OpenOptions { engine, ..options.clone() }).expect("opened");
         assert_eq!((target.size_bytes(), target.block_bytes()), (16 * MIB, 512));

@@ -16,7 +16,7 @@ use crate::Error;
 /// `_IOR(0x12, 128, __u64)` of linux/fs.h: `BLKGETDISKSEQ`.
 const GET_SEQUENCE: rustix::ioctl::Opcode = rustix::ioctl::opcode::read::<u64>(0x12, 128);
 /// Magic numbers of file systems whose files are the kernel's own (linux/magic.h), and no data.
-const KERNELS: [u32; 13] = [
+const KERNELS: [u64; 13] = [
     0x9fa0,      // proc
     0x6265_6572, // sysfs
     0x6462_6720, // debugfs
@@ -93,7 +93,7 @@ impl Place {
         };
         if kind == Kind::File {
             let system = rustix::fs::fstatfs(&handle).map_err(failed)?;
-            if KERNELS.contains(&(system.f_type as u32)) {
+            if KERNELS.contains(&(system.f_type.cast_unsigned() & 0xffff_ffff)) {
                 return Err(refuse(
                     "this is an interface of the kernel, and no data; expected a file on a drive".into(),
                 ));
@@ -248,7 +248,9 @@ impl There {
                 }
                 let names = signatures(file, size_bytes).unwrap_or_default();
                 let unnamed = names.is_empty() && self.kind == Kind::Block;
-                names.iter().for_each(|name| tell(Weight::Content, format!("holds {name}")));
+                for name in names {
+                    tell(Weight::Content, format!("holds {name}"));
+                }
                 if unnamed {
                     tell(Weight::Content, format!("holds data of no known format, from byte {at}"));
                 }

@@ -28,39 +28,33 @@ pub(super) struct Swap {
 #[derive(Debug)]
 pub(super) struct System {
     pub(super) root: PathBuf,
-    pub(super) mounts: Vec<Mount>,
-    pub(super) swaps: Vec<Swap>,
-    pub(super) loops: Vec<Loop>,
-    sees_mounts: bool,
-    sees_swaps: bool,
-    sees_loops: bool,
+    /// `None` of these: there is no such list here.
+    mounts: Option<Vec<Mount>>,
+    swaps: Option<Vec<Swap>>,
+    loops: Option<Vec<Loop>>,
     in_container: bool,
 }
 
 impl System {
     pub(super) fn read(root: &Path) -> Self {
         let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
-        // Another namespace may have mounted it as well; what this process may not read, exclusive opening still finds.
         let own = read("proc/self/mountinfo");
-        let sees_mounts = own.is_some();
-        let mut mounts: Vec<Mount> = Vec::new();
-        for text in [own, read("proc/1/mountinfo")].into_iter().flatten() {
-            mounts.extend(text.lines().filter_map(parse_mount));
-        }
-        let swaps = read("proc/swaps");
+        // Another namespace may have mounted it as well; what this process may not read, exclusive opening still finds.
+        let mounts = own.map(|own| {
+            let text = own + &read("proc/1/mountinfo").unwrap_or_default();
+            text.lines().filter_map(parse_mount).collect()
+        });
+        let swaps = read("proc/swaps").map(|text| {
+            let paths = text.lines().skip(1).filter_map(parse_swap);
+            paths.map(|path| Swap::at(root, path)).collect()
+        });
         // A kernel without swap has no list of it.
-        let no_swap = || read("proc/meminfo").is_some_and(|text| has_no_swap(&text));
-        let sees_swaps = swaps.is_some() || no_swap();
-        let paths = swaps.unwrap_or_default().lines().skip(1).filter_map(parse_swap).collect::<Vec<_>>();
-        let found = loops::all(root);
+        let no_swap = || read("proc/meminfo").is_some_and(|text| has_no_swap(&text)).then(Vec::new);
         Self {
             root: root.into(),
             mounts,
-            swaps: paths.into_iter().map(|path| Swap::at(root, path)).collect(),
-            sees_mounts,
-            sees_swaps,
-            sees_loops: found.is_some(),
-            loops: found.unwrap_or_default(),
+            swaps: swaps.or_else(no_swap),
+            loops: loops::all(root),
             in_container: OUTERMOST.iter().any(|(kind, number)| {
                 let link = std::fs::read_link(root.join("proc/self/ns").join(kind));
                 link.is_ok_and(|link| link.as_os_str() != *number)
@@ -68,11 +62,23 @@ impl System {
         }
     }
 
+    pub(super) fn swaps(&self) -> &[Swap] {
+        self.swaps.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn loops(&self) -> &[Loop] {
+        self.loops.as_deref().unwrap_or_default()
+    }
+
+    fn mounts(&self) -> &[Mount] {
+        self.mounts.as_deref().unwrap_or_default()
+    }
+
     /// Points at which a block device is mounted.
     pub(super) fn mounted_at(&self, device: u64) -> Vec<&str> {
         let is_it = |mount: &&Mount| mount.device == device || self.source_of(mount) == Some(device);
         let mut points: Vec<&str> =
-            self.mounts.iter().filter(is_it).map(|mount| mount.point.as_str()).collect();
+            self.mounts().iter().filter(is_it).map(|mount| mount.point.as_str()).collect();
         points.sort_unstable();
         points.dedup();
         points
@@ -89,7 +95,7 @@ impl System {
     /// and arrays are not asked: opening those exclusively has asked them already, or they are held for them.
     pub(super) fn is_claimed(&self, upper: Node, lower: Node) -> bool {
         let (Node::Block(upper), Node::Block(device)) = (upper, lower) else { return false };
-        if !self.loops.iter().any(|one| one.block.device == upper) {
+        if !self.loops().iter().any(|one| one.block.device == upper) {
             return false;
         }
         let node = self.root.join("dev").join(Block::of(&self.root, device).name);
@@ -106,7 +112,7 @@ impl System {
             return false;
         };
         let is_overlay = |device: u64| {
-            self.mounts.iter().any(|mount| mount.device == device && mount.kind.contains("overlay"))
+            self.mounts().iter().any(|mount| mount.device == device && mount.kind.contains("overlay"))
         };
         inode == others && device != other && (is_overlay(device) || is_overlay(other))
     }
@@ -120,17 +126,17 @@ impl System {
             }
         };
         if let Node::Block(device) = node {
-            tell(!self.sees_mounts, "/proc does not list mounts".into());
+            tell(self.mounts.is_none(), "/proc does not list mounts".into());
             tell(self.in_container, "mounts outside of this container are hidden".into());
             tell(!Block::of(&self.root, device).is_known(), "/sys does not know this device".into());
         }
-        tell(!self.sees_swaps, "/proc does not list swap".into());
-        tell(!self.sees_loops, "/sys does not list loop devices".into());
+        tell(self.swaps.is_none(), "/proc does not list swap".into());
+        tell(self.loops.is_none(), "/sys does not list loop devices".into());
         let is_file = matches!(node, Node::File { .. });
-        for swap in self.swaps.iter().filter(|swap| is_file && swap.node.is_none()) {
+        for swap in self.swaps().iter().filter(|swap| is_file && swap.node.is_none()) {
             tell(true, format!("swap on {} is not found here", swap.path.display()));
         }
-        for one in &self.loops {
+        for one in self.loops() {
             // A path of another mount namespace may lead anywhere in this one.
             let blind = one.backing.is_none() || !one.certain && self.in_container;
             let (name, path) = (&one.block.name, &one.path);
@@ -149,7 +155,7 @@ impl Swap {
             }
             found.is_file().then(|| Node::File { device: found.dev(), inode: found.ino() })
         });
-        let file_system = found.filter(|found| found.is_file()).map(|found| found.dev());
+        let file_system = found.filter(std::fs::Metadata::is_file).map(|found| found.dev());
         Self { path, node, file_system }
     }
 }

@@ -65,14 +65,14 @@ impl Walk<'_> {
             one.backing.is_some_and(|backing| backing == node || self.system.may_be_one(backing, node))
         };
         let not_on_the_way = |one: &&Loop| !self.way.contains(&Node::Block(one.block.device));
-        self.system.loops.iter().filter(is_on).filter(not_on_the_way).cloned().collect()
+        self.system.loops().iter().filter(is_on).filter(not_on_the_way).cloned().collect()
     }
 
     /// Tells of mounts, swap and live pools on a node itself.
     fn direct(&mut self, node: Node, prefix: &str) {
         let system = self.system;
         let swaps = system
-            .swaps
+            .swaps()
             .iter()
             .filter(|swap| swap.node.is_some_and(|swap| swap == node || system.may_be_one(swap, node)));
         if swaps.count() > 0 {
@@ -83,10 +83,10 @@ impl Walk<'_> {
         if !points.is_empty() {
             self.tell(format!("{prefix}is mounted at {}", points.join(", ")));
         }
-        for swap in system.swaps.iter().filter(|swap| swap.file_system == Some(device)) {
+        for swap in system.swaps().iter().filter(|swap| swap.file_system == Some(device)) {
             self.tell(format!("{prefix}holds {}, an active swap file", swap.path.display()));
         }
-        for one in system.loops.iter().filter(|one| one.file_system == Some(device)) {
+        for one in system.loops().iter().filter(|one| one.file_system == Some(device)) {
             self.tell(format!("{prefix}holds {}, the file behind /dev/{}", one.path, one.block.name));
         }
         let block = Block::of(&system.root, device);
@@ -148,7 +148,7 @@ impl Walk<'_> {
         if let Some((disk, place)) = block.disk() {
             lower.push((Node::Block(disk.device), span.within(place), disk.name));
         }
-        let own = self.system.loops.iter().find(|one| one.block.device == device);
+        let own = self.system.loops().iter().find(|one| one.block.device == device);
         if let Some((backing, one)) = own.and_then(|one| one.backing.zip(Some(one))) {
             lower.push((backing, span.within(one.place), one.path.clone()));
         }

@@ -119,10 +119,10 @@ fn libblkid_is_asked_where_it_is_installed() {
     let file = File::open(&path).expect("opened");
     match blkid::names(file.as_fd()) {
         None => {
-            eprintln!("not run: libblkid_is_asked_where_it_is_installed (libblkid.so.1 is not installed)")
+            eprintln!("not run: libblkid_is_asked_where_it_is_installed (libblkid.so.1 is not installed)");
         }
         Some(names) if made.is_ok_and(|status| status.success()) => {
-            assert_eq!(names, ["an ext4 file system"])
+            assert_eq!(names, ["an ext4 file system"]);
         }
         Some(names) => assert!(names.is_empty()),
     }

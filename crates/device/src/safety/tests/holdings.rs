@@ -3,6 +3,9 @@
 use super::*;
 use std::os::unix::fs::FileExt;
 
+/// Bytes at places.
+type Parts<'a> = &'a [(u64, &'a [u8])];
+
 /// A formatted device of 64 MiB, or what could not be made.
 fn formatted(stage: &mut Stage, name: &str, command: &[&str]) -> Option<std::path::PathBuf> {
     let device = stage.device(name, 64 * MIB)?;
@@ -124,7 +127,7 @@ fn formats_that_need_a_kernel_or_a_tool_of_their_own_are_named() {
         .flat_map(|label| (0..4).map(move |block| end - (label << 10) + (128 << 10) + (block << 10)))
         .map(|at| (at, &ring[..]))
         .collect();
-    let cases: &[(&[(u64, &[u8])], &str)] = &[
+    let cases: &[(Parts<'_>, &str)] = &[
         (&[(512, &bsd)], "holds a BSD disk label"),
         (&[(0x400, b"HX\0\x05\0\0\x01\0")], "holds "),
         (&[(0, b"verity\0\0\x01\0\0\0\x01\0\0\0")], "holds a dm-verity hash device"),

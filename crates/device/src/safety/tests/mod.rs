@@ -5,6 +5,7 @@ mod fuzz;
 mod hidden;
 mod holdings;
 mod race;
+mod stack;
 mod stage;
 mod uses;
 
