@@ -88,6 +88,10 @@ fuzz cases="1000000":
 fuzz-drives cases="20000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-ssd --test paths
 
+# Builds CASES random stacks of loop devices, partitions, file systems and swap, and tries to write to each part (root)
+fuzz-safety cases="300":
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-device --lib safety::tests::fuzz -- --nocapture
+
 # Cuts the power of every drive of a matrix CUTS times: FTLs, planners, clocks, buffers and orders
 power-cuts cuts="10000":
     FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-ssd --test paths matrix -- --nocapture

@@ -16,9 +16,17 @@ use crate::real::Engine;
 /// Stacks of a run of all tests.
 const CASES: u64 = 12;
 
+/// Outcome of an attempt that kept the rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Outcome {
+    Written,
+    InUse,
+    Unnamed,
+}
+
 impl Stack {
     /// Writes a target, if that is allowed; holds the outcome against the rule.
-    fn attempt(&mut self, node: usize, erase: Option<&str>) {
+    fn attempt(&mut self, node: usize, erase: Option<&str>) -> Outcome {
         let path = self.built[node].path.clone();
         let named = erase == Some(text(&path));
         let (in_use, data) = (self.is_in_use(node), self.holds_data(node));
@@ -47,6 +55,7 @@ impl Stack {
                 let is_file = self.built[node].on.is_none();
                 assert!(!may || is_file && erase.is_none(), "refused: {error}\n{context}");
                 assert!(self.grounds() == before, "a refusal has written\n{context}");
+                if in_use { Outcome::InUse } else { Outcome::Unnamed }
             }
             Ok(mut target) => {
                 assert!(may, "opened: {context}");
@@ -74,6 +83,7 @@ impl Stack {
                     zeros.write_all_at(&[0; 4096], lba * 512).expect("zeros");
                     rustix::fs::fsync(&zeros).expect("on the drive");
                 }
+                Outcome::Written
             }
         }
     }
@@ -87,9 +97,10 @@ fn what_was_not_named_or_is_in_use_keeps_its_bytes() {
     if Stage::new().device("file", MIB).is_none() {
         return;
     }
+    let mut outcomes = Vec::new();
     for seed in first..first + cases {
         let mut stack = Stack::new(seed);
-        let steps = 4 + stack.random.below(9);
+        let steps = 6 + stack.random.below(12);
         for _ in 0..steps {
             // A step that can't be made is no step: the stack is what was built.
             let _ = stack.step();
@@ -97,9 +108,13 @@ fn what_was_not_named_or_is_in_use_keeps_its_bytes() {
         for node in 0..stack.built.len() {
             let own = text(&stack.built[node].path).to_owned();
             for erase in [None, Some("/dev/another"), Some(own.as_str())] {
-                stack.attempt(node, erase);
+                outcomes.push(stack.attempt(node, erase));
             }
         }
-        eprintln!("seed {seed}: {} files and devices", stack.built.len());
+    }
+    for outcome in [Outcome::Written, Outcome::InUse, Outcome::Unnamed] {
+        let count = outcomes.iter().filter(|other| **other == outcome).count();
+        eprintln!("{outcome:?}: {count} of {} attempts on {cases} stacks", outcomes.len());
+        assert!(count > 0, "the rule was not put to the test");
     }
 }
