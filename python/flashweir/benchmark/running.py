@@ -45,7 +45,7 @@ def bench(
         scale: how much of the workloads and of their volume, hundredths from 0.01 to 1; what the drive has room for if
             not given.
         seed: of the workloads.
-        erase: the target's own name once more, where it holds data. A target in use is refused all the same.
+        erase: the target's own name once more, where it holds data; one in use is refused all the same.
         output: a file that has the result after each workload.
         resume: goes on with what is in that file.
         progress: is called with states of the running workload; returning False stops.
