@@ -20,6 +20,9 @@ lint-rust:
 test-rust:
     #!/usr/bin/env bash
     set -euo pipefail
+    # Tests that this machine can't run (no root, no loop devices, no mkfs of some kind) say so here.
+    export FLASHWEIR_NOT_RUN=$(mktemp)
+    trap 'sort -u "$FLASHWEIR_NOT_RUN"; rm -f "$FLASHWEIR_NOT_RUN"' EXIT
     if cargo nextest --version >/dev/null 2>&1; then
         cargo nextest run --workspace --no-tests=pass
     else

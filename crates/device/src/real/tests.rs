@@ -36,7 +36,7 @@ impl Loop {
         let made =
             Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(&file).output().ok()?;
         if !made.status.success() {
-            eprintln!("skipped: no loop device can be made here");
+            crate::safety::tests::stage::not_run("no loop device can be made here");
             return None;
         }
         let device = PathBuf::from(String::from_utf8_lossy(&made.stdout).trim());

@@ -12,7 +12,7 @@ mod in_use;
 mod look;
 mod signatures;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::{Path, PathBuf};
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::safety::tests::stage::not_run;
 
 const MIB: u64 = 1 << 20;
 const SIZE: u64 = 4 * MIB;
@@ -118,9 +119,7 @@ fn libblkid_is_asked_where_it_is_installed() {
     let made = std::process::Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&path).status();
     let file = File::open(&path).expect("opened");
     match blkid::names(file.as_fd()) {
-        None => {
-            eprintln!("not run: libblkid_is_asked_where_it_is_installed (libblkid.so.1 is not installed)");
-        }
+        None => not_run("libblkid.so.1 is not installed"),
         Some(names) if made.is_ok_and(|status| status.success()) => {
             assert_eq!(names, ["an ext4 file system"]);
         }

@@ -6,9 +6,9 @@ use std::os::unix::fs::FileExt;
 /// Bytes at places.
 type Parts<'a> = &'a [(u64, &'a [u8])];
 
-/// A formatted device of 64 MiB, or what could not be made.
+/// A formatted device of 512 MiB, or what could not be made.
 fn formatted(stage: &mut Stage, name: &str, command: &[&str]) -> Option<std::path::PathBuf> {
-    let device = stage.device(name, 64 * MIB)?;
+    let device = stage.device(name, 512 * MIB)?;
     let words: Vec<&str> =
         command.iter().map(|word| if *word == "DEVICE" { text(&device) } else { word }).collect();
     run(words[0], &words[1..])?;

@@ -6,7 +6,7 @@ mod hidden;
 mod holdings;
 mod race;
 mod stack;
-mod stage;
+pub(crate) mod stage;
 mod uses;
 
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Files, loop devices, mounts and swap of one test, gone when it ends. Whatever is missing here is printed with the name of the test.
 
 use std::fs::File;
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,10 +13,18 @@ pub(super) struct Stage {
     undo: Vec<Vec<String>>,
 }
 
+/// Names a file that gets a line for each test, or part of one, that is not run: `just test-rust` prints it.
+const LIST: &str = "FLASHWEIR_NOT_RUN";
+
 /// Says that a test, or the part of it that needs `what`, is not run.
-pub(super) fn not_run(what: &str) {
+pub(crate) fn not_run(what: &str) {
     let thread = std::thread::current();
-    eprintln!("not run: {} ({what})", thread.name().unwrap_or("a test"));
+    let line = format!("not run: {} ({})", thread.name().unwrap_or("a test"), what.replace('\n', " "));
+    eprintln!("{line}");
+    if let Some(list) = std::env::var_os(LIST) {
+        let list = File::options().append(true).create(true).open(list);
+        let _ = list.and_then(|mut list| writeln!(list, "{line}"));
+    }
 }
 
 pub(super) fn text(path: &Path) -> &str {
@@ -27,11 +36,9 @@ pub(super) fn run(program: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(program).args(arguments).output() {
         Ok(done) if done.status.success() => Some(String::from_utf8_lossy(&done.stdout).trim().to_owned()),
         Ok(done) => {
-            not_run(&format!(
-                "{program} {}: {}",
-                arguments.join(" "),
-                String::from_utf8_lossy(&done.stderr).trim()
-            ));
+            let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+            let said = said.lines().next().unwrap_or("it failed");
+            not_run(&format!("{program} {}: {said}", arguments.join(" ")));
             None
         }
         Err(error) => {
