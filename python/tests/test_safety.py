@@ -53,10 +53,10 @@ def test_a_dry_run_says_what_a_run_would(tmp_path: Path) -> None:
             drive.seek(9 * MIB)
             drive.write(b"precious")
         said = refused("replay", WRITES, device)
-        assert f"holds data of no known format, from byte {9 * MIB}; expected a target with nothing on it" in said
+        assert f"holds data of no known format, at byte {9 * MIB}; expected a target with nothing on it" in said
         told = flashweir("replay", WRITES, device, "--dry-run", "--json", "-").json()
         assert said == told["refused"]
-        assert told["target"]["found"] == [f"holds data of no known format, from byte {9 * MIB}"]
+        assert told["target"]["found"] == [f"holds data of no known format, at byte {9 * MIB}"]
 
 
 def test_a_container_has_to_name_a_device(tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ impl There {
                     tell(Weight::Content, format!("holds {name}"));
                 }
                 if unnamed {
-                    tell(Weight::Content, format!("holds data of no known format, from byte {at}"));
+                    tell(Weight::Content, format!("holds data of no known format, at byte {at}"));
                 }
             }
             Err(unread) => {

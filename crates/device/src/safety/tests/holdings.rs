@@ -22,7 +22,7 @@ fn a_device_with_content_of_no_known_format_is_refused_unless_named() {
     is_free(&device);
     for at in [0, 512, 30 * MIB + 1, 64 * MIB - 1] {
         write_at(&device, at, &[7]);
-        needs_its_name(&device, &format!("holds data of no known format, from byte {at}"));
+        needs_its_name(&device, &format!("holds data of no known format, at byte {at}"));
         write_at(&device, at, &[0]);
         is_free(&device);
     }

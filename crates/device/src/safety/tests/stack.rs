@@ -255,7 +255,10 @@ impl Stack {
             self.built[other].used = true;
         }
         let inner = point.join("inner");
-        let bytes = self.built[node].bytes / 4 / MIB * MIB;
+        let bytes = self.built[node].bytes / 4 / 65_536 * 65_536;
+        if bytes == 0 {
+            return Some(());
+        }
         std::fs::File::create(&inner).and_then(|file| file.set_len(bytes)).ok()?;
         let file = self.add(inner, bytes, None);
         self.built[file].inside = Some(node);
