@@ -53,7 +53,7 @@ def replay(
         limit: only so many requests.
         wrap: folds addresses beyond the target into it, instead of refusing them.
         seed: of what is written, of preconditioning, and of a simulated drive.
-        erase: the name of the target once more: it may be written though something is on it.
+        erase: the name of the target once more: it may be written though it holds data, unless it is in use.
         size: of a file that is made, bytes or text such as `"1GiB"`.
         precondition: what is written before: `"snia"`, twice the capacity in order; `"random"`, all of it once in
             random order.

@@ -45,7 +45,7 @@ def bench(
         scale: how much of the workloads and of their volume, hundredths from 0.01 to 1; what the drive has room for if
             not given.
         seed: of the workloads.
-        erase: the target's own name once more, where something seems to be on it.
+        erase: the target's own name once more, where it holds data; one in use is refused all the same.
         output: a file that has the result after each workload.
         resume: goes on with what is in that file.
         progress: is called with states of the running workload; returning False stops.
@@ -63,6 +63,8 @@ def bench(
     _check_settings(chosen, state, scale)
     settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}
     plan = _plan(settings, scale, chosen)
+    # The name has to lead to the same drive for every workload.
+    settings["drive"] = plan["drive"]
     digest = _digest(target)
     result: dict[str, Any] = {
         "format": FORMAT,
