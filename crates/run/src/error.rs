@@ -28,6 +28,16 @@ pub enum Error {
         /// What would have been right.
         expected: String,
     },
+    /// A request that a stepped drive refuses; nothing of its call was submitted.
+    #[error("request {number} of {of}: {detail}")]
+    Submitted {
+        /// Number of the request in the call, from 1.
+        number: usize,
+        /// Requests of the call.
+        of: usize,
+        /// What is wrong, and what was expected.
+        detail: String,
+    },
     /// The device file can't be read.
     #[error("{path}: {source}")]
     DeviceFile {
@@ -70,7 +80,9 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Config(_) | Error::Setting { .. } | Error::DeviceFile { .. } => ErrorKind::Config,
-            Error::Trace(_) | Error::Run(RunError::BeyondDrive { .. }) => ErrorKind::Trace,
+            Error::Trace(_) | Error::Submitted { .. } | Error::Run(RunError::BeyondDrive { .. }) => {
+                ErrorKind::Trace
+            }
             Error::Run(_) | Error::Output(_) | Error::RequestLog(_) => ErrorKind::Run,
             Error::Cancelled { .. } => ErrorKind::Cancelled,
         }

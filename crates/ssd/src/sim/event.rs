@@ -437,6 +437,14 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
         self.advance()
     }
 
+    fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
+        if self.events.now_ns < limit_ns {
+            self.let_waiting_in()?;
+            self.events.dispatch();
+        }
+        if self.events.next_ns().is_none_or(|next| next > limit_ns) { Ok(false) } else { self.step() }
+    }
+
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }

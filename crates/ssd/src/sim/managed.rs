@@ -379,6 +379,13 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
         self.advance()
     }
 
+    fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
+        if self.now_ns < limit_ns {
+            self.let_waiting_in()?;
+        }
+        if self.next_ns().is_none_or(|next| next > limit_ns) { Ok(false) } else { self.advance() }
+    }
+
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }

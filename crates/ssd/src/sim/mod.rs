@@ -80,6 +80,8 @@ trait Drive: Send {
     fn enter(&mut self, request: &Request) -> Result<u64, RunError>;
     /// Lets the next thing happen. False if there was nothing.
     fn proceed(&mut self) -> Result<bool, RunError>;
+    /// Lets the next thing happen that is due by `limit_ns`. False if there was nothing.
+    fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError>;
     fn ledger_mut(&mut self) -> &mut Ledger;
     fn keep_parts(&mut self);
     fn times(&self) -> Times;
@@ -208,6 +210,19 @@ impl Simulation {
     /// there. False if nothing was left to happen by itself, as always where times are worked out at once.
     pub fn proceed(&mut self) -> Result<bool, RunError> {
         self.drive.proceed()
+    }
+
+    /// Lets the next event happen if it is due by `limit_ns`, ns; with open arrivals only. Returns false if none is, as always where
+    /// times are worked out at once. Requests that arrive at the present instant must have been served: those that wait for a slot
+    /// enter before time moves on. Completions may be there even if it returns false.
+    pub fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
+        self.drive.proceed_by(limit_ns)
+    }
+
+    /// Lets everything happen that is due by `time_ns`, ns, which is the present from then on; with open arrivals only. No later
+    /// request may arrive before that. Requests served in any slices of time complete as those served at once. Idempotent.
+    pub fn advance_to(&mut self, time_ns: u64) -> Result<(), RunError> {
+        self.drive.enter(&Request { time_ns, ..WHICHEVER }).map(drop)
     }
 
     /// Times of dies and buses so far: of all commands made yet on the busy-until path, of what has run yet on events.

@@ -289,6 +289,10 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for T
         Ok(false)
     }
 
+    fn proceed_by(&mut self, _: u64) -> Result<bool, RunError> {
+        Ok(false)
+    }
+
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
