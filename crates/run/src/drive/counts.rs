@@ -43,7 +43,7 @@ impl Counts {
     /// The statistics at the present.
     pub(super) fn stats(&self, simulation: &Simulation, now_ns: u64) -> Stats {
         let mut stats = simulation.stats();
-        stats.simulated_ns = stats.simulated_ns.max(now_ns);
+        stats.simulated_ns = now_ns;
         if let Some((before, start_ns)) = &self.before {
             stats = since(&stats, before, *start_ns);
         }

@@ -245,7 +245,8 @@ impl Drive {
         self.counts = Counts::from(self.submitted, self.now_ns, &self.simulation);
     }
 
-    /// Statistics at the present: requests that are complete, commands that were made.
+    /// Statistics at the present: of requests that are complete, and of commands that were made. Where times are worked out at once,
+    /// commands are made when their request arrives, and the time of dies and buses may lie ahead of the present.
     pub fn stats(&self) -> Stats {
         self.counts.stats(&self.simulation, self.now_ns)
     }

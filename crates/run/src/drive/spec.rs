@@ -109,8 +109,7 @@ pub(super) fn with_open_arrivals(mut config: Config) -> Result<Config, Error> {
         }
     }
     if config.tenants.holds_back() {
-        let expected =
-            "holds requests back until their window is complete; expected another allocator for a drive that is stepped";
+        let expected = "holds requests back until their window is complete; expected another allocator for a drive that is stepped";
         return Err(Error::setting("tenants.applies=same or tenants.channels=look-ahead", expected));
     }
     Ok(config)

@@ -71,12 +71,9 @@ impl Drive {
                 continue;
             }
             // Of the busy-until path the ends are known; of the others none is until it has happened.
-            let known = self.ended.len();
-            let until_ns = limit_ns.min(arrival_ns);
-            let moved = self.simulation.proceed_by(until_ns);
-            let moved = self.ran(moved)?;
-            self.collect();
-            if moved || self.ended.len() > known {
+            let moved = self.simulation.proceed_by(limit_ns.min(arrival_ns));
+            if self.ran(moved)? {
+                self.collect();
                 continue;
             }
             if arrival_ns <= limit_ns && arrival_ns != u64::MAX {
@@ -137,8 +134,7 @@ impl Drive {
         let done = self.simulation.finish();
         self.ran(done)?;
         self.collect();
-        let last_ns = self.ended.iter().map(|ended| ended.0.end_ns).max();
-        self.now_ns = self.now_ns.max(last_ns.unwrap_or(0));
+        self.now_ns = self.now_ns.max(self.simulation.stats().simulated_ns);
         self.release();
         Ok(self.result())
     }
@@ -247,7 +243,10 @@ impl Drive {
             return Err(Error::setting(format!("{what} {time_ns} ns"), &expected));
         }
         if time_ns > LAST_NS {
-            return Err(Error::setting(format!("{what} {time_ns} ns"), "expected at most 2^62 ns, 146 years"));
+            return Err(Error::setting(
+                format!("{what} {time_ns} ns"),
+                "expected at most 2^62 ns, 146 years",
+            ));
         }
         Ok(())
     }
@@ -265,7 +264,10 @@ impl Drive {
             return Err(format!("it arrives at {time_ns} ns; expected at most 2^62 ns, 146 years"));
         }
         if usize::from(stream) >= self.names.len() {
-            return Err(format!("tenant {stream}, and the drive has {}; expected one below that", self.names.len()));
+            return Err(format!(
+                "tenant {stream}, and the drive has {}; expected one below that",
+                self.names.len()
+            ));
         }
         if op == Op::Flush {
             let empty = lba == 0 && sectors == 0;

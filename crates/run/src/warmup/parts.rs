@@ -207,10 +207,8 @@ impl Parts {
     /// The statistics of what begins with request `number`, of a run that left `whole` behind.
     pub(super) fn rest(&self, number: u64, whole: &Stats) -> Stats {
         let rest = &self.all[self.cuts.part_of(number)..];
-        let mut stats = Stats {
-            latencies: self.latencies(number),
-            ..since(whole, &rest[0].before, rest[0].start_ns)
-        };
+        let mut stats =
+            Stats { latencies: self.latencies(number), ..since(whole, &rest[0].before, rest[0].start_ns) };
         for part in rest {
             for op in 0..Op::ALL.len() {
                 stats.counters.requests[op] += part.requests[op];

@@ -439,7 +439,11 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for E
 
     fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
         if self.events.now_ns < limit_ns {
+            let kept = self.ledger.kept();
             self.let_waiting_in()?;
+            if self.ledger.kept() > kept {
+                return Ok(true);
+            }
             self.events.dispatch();
         }
         if self.events.next_ns().is_none_or(|next| next > limit_ns) { Ok(false) } else { self.step() }

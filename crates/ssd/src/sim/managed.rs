@@ -381,7 +381,11 @@ impl<P: Probe + Clone + Send + 'static, C: Content + Send + 'static> Drive for M
 
     fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
         if self.now_ns < limit_ns {
+            let kept = self.ledger.kept();
             self.let_waiting_in()?;
+            if self.ledger.kept() > kept {
+                return Ok(true);
+            }
         }
         if self.next_ns().is_none_or(|next| next > limit_ns) { Ok(false) } else { self.advance() }
     }

@@ -80,7 +80,8 @@ trait Drive: Send {
     fn enter(&mut self, request: &Request) -> Result<u64, RunError>;
     /// Lets the next thing happen. False if there was nothing.
     fn proceed(&mut self) -> Result<bool, RunError>;
-    /// Lets the next thing happen that is due by `limit_ns`. False if there was nothing.
+    /// Lets the next thing happen that is due by `limit_ns`. False if there was nothing. A request that completes at once when it
+    /// enters is a thing of its own: time does not move on.
     fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError>;
     fn ledger_mut(&mut self) -> &mut Ledger;
     fn keep_parts(&mut self);
@@ -214,7 +215,8 @@ impl Simulation {
 
     /// Lets the next event happen if it is due by `limit_ns`, ns; with open arrivals only. Returns false if none is, as always where
     /// times are worked out at once. Requests that arrive at the present instant must have been served: those that wait for a slot
-    /// enter before time moves on. Completions may be there even if it returns false.
+    /// enter before time moves on. A completion of the present is told of before the present is another one (see
+    /// [`Simulation::keep_completions`]).
     pub fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
         self.drive.proceed_by(limit_ns)
     }
