@@ -29,12 +29,10 @@ pub enum Error {
         expected: String,
     },
     /// A request that a stepped drive refuses; nothing of its call was submitted.
-    #[error("request {number} of {of}: {detail}")]
+    #[error("{which}: {detail}")]
     Submitted {
-        /// Number of the request in the call, from 1.
-        number: usize,
-        /// Requests of the call.
-        of: usize,
+        /// The request: its number in the call, from 1.
+        which: String,
         /// What is wrong, and what was expected.
         detail: String,
     },
@@ -76,6 +74,17 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// The same error, of a request that has this number, from 1, for whoever submitted it.
+    #[must_use]
+    pub fn of_request(self, number: u64) -> Self {
+        match self {
+            Error::Submitted { detail, .. } => {
+                Error::Submitted { which: format!("request {number}"), detail }
+            }
+            other => other,
+        }
+    }
+
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -30,7 +30,7 @@ mod workload;
 pub use allocator::Decide;
 pub use characterize::{CharacterizeSpec, characterize};
 pub use diagnose::diagnose;
-pub use drive::{Completion, Drive, DriveOptions, DriveSpec};
+pub use drive::{Columns, Completion, Drive, DriveOptions, DriveSpec};
 pub use error::{Error, ErrorKind};
 pub use plan::plan;
 pub use progress::{Phase, Progress};

@@ -7,6 +7,7 @@
 //! Glossary. *Present*: `now_ns`, the time up to which everything has happened. *Later*: submitted for a time after the present, not
 //! yet with the simulation. *Outstanding*: submitted and not complete by the present.
 
+mod columns;
 mod counts;
 mod outstanding;
 mod spec;
@@ -27,6 +28,7 @@ use crate::progress::{Progress, Reporter};
 use crate::result::{self, Measured};
 use crate::spec::RunSpec;
 use crate::workload::uniform;
+pub use columns::Columns;
 use counts::Counts;
 use outstanding::{Ended, Outstanding};
 pub use spec::{DriveOptions, DriveSpec};
@@ -56,6 +58,11 @@ impl Completion {
     /// From arrival to completion, ns.
     pub fn latency_ns(&self) -> u64 {
         self.end_ns - self.issue_ns
+    }
+
+    /// Its first byte on the drive.
+    pub fn offset(&self) -> u64 {
+        self.lba * SECTOR_BYTES
     }
 
     /// Its length, bytes.

@@ -21,11 +21,8 @@ impl Drive {
     pub fn submit(&mut self, requests: &[Request]) -> Result<Range<u64>, Error> {
         self.check_goes_on()?;
         for (at, request) in requests.iter().enumerate() {
-            self.check(request).map_err(|detail| Error::Submitted {
-                number: at + 1,
-                of: requests.len(),
-                detail,
-            })?;
+            let which = || format!("request {} of {}", at + 1, requests.len());
+            self.check(request).map_err(|detail| Error::Submitted { which: which(), detail })?;
         }
         let first = self.submitted;
         self.submitted += requests.len() as u64;

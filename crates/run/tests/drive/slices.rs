@@ -337,7 +337,7 @@ fn statistics_at_the_present_are_those_of_complete_requests() {
         stepped.submit(&[request(Op::Read, now_ns + 5, 3)]).expect("submitted");
         let last = stepped.finish().expect("finished");
         assert_eq!((&last["requests"], &last["latency_us"]["read"]["count"]), (&json!(1), &json!(1)));
-        assert_eq!(last["flash"]["reads"], 1);
+        assert_eq!(last["flash"]["host"]["reads"], 1);
         (
             early["latency_us"].clone(),
             early["streams"]["workload"]["bytes"].clone(),
