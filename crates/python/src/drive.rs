@@ -10,7 +10,7 @@ use flashweir_trace::Op;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::PyByteArray;
+use pyo3::types::{PyByteArray, PyTuple};
 
 use crate::{FlashweirError, Raise, asking, detached, parse, reporting};
 
@@ -176,8 +176,14 @@ impl Drive {
 
     /// Names of the tenants.
     #[getter]
-    fn tenants(&self) -> PyResult<Vec<String>> {
-        self.look(|drive| drive.tenants().to_vec())
+    fn tenants<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.look(|drive| PyTuple::new(py, drive.tenants()))?
+    }
+
+    /// Whether account is kept of where latencies go.
+    #[getter]
+    fn latency_parts(&self) -> PyResult<bool> {
+        self.look(|drive| drive.options().latency_parts)
     }
 
     /// The complete configuration, as JSON.

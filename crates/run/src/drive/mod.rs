@@ -216,6 +216,11 @@ impl Drive {
         &self.config
     }
 
+    /// How it is run.
+    pub fn options(&self) -> &DriveOptions {
+        &self.options
+    }
+
     /// Names of the tenants, by number.
     pub fn tenants(&self) -> &[String] {
         &self.names
