@@ -58,13 +58,8 @@ impl Drive {
     ) -> PyResult<u64> {
         let (ops, tenants) = (ops.to_vec(py)?, tenants.to_vec(py)?);
         let (offsets, lengths, times) = (offsets.to_vec(py)?, lengths.to_vec(py)?, times.to_vec(py)?);
-        let columns = Columns {
-            ops: &ops,
-            offsets: &offsets,
-            lengths: &lengths,
-            times_ns: &times,
-            tenants: &tenants,
-        };
+        let columns =
+            Columns { ops: &ops, offsets: &offsets, lengths: &lengths, times_ns: &times, tenants: &tenants };
         self.step(py, |drive, _| Ok(drive.submit_columns(&columns)?.start))
     }
 
@@ -140,7 +135,8 @@ impl Drive {
 
     /// Ends the run and closes the drive. Returns the JSON of its result.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
-        let outcome = detached(py, || self.lock()?.take().ok_or_else(closed).map(flashweir_run::Drive::finish))??;
+        let outcome =
+            detached(py, || self.lock()?.take().ok_or_else(closed).map(flashweir_run::Drive::finish))??;
         self.explained(py, outcome).map(|result| result.to_string())
     }
 
@@ -267,8 +263,21 @@ fn put(done: &Completion, bytes: &mut Vec<u8>) {
     bytes.extend(done.stream.to_le_bytes());
     bytes.extend(name_of(done.op));
     if let Some(parts) = &done.parts {
-        let Parts { host_queue, buffer, mapping, wait_read, wait_write, wait_erase, wait_gc, wait_bus, bus, flash } = **parts;
-        for part in [host_queue, buffer, mapping, wait_read, wait_write, wait_erase, wait_gc, wait_bus, bus, flash] {
+        let Parts {
+            host_queue,
+            buffer,
+            mapping,
+            wait_read,
+            wait_write,
+            wait_erase,
+            wait_gc,
+            wait_bus,
+            bus,
+            flash,
+        } = **parts;
+        for part in
+            [host_queue, buffer, mapping, wait_read, wait_write, wait_erase, wait_gc, wait_bus, bus, flash]
+        {
             bytes.extend(part.to_le_bytes());
         }
     }

@@ -44,6 +44,14 @@ pub enum Error {
         /// The operating system's reason.
         source: std::io::Error,
     },
+    /// The file of a saved drive can't be loaded.
+    #[error("{path}: {detail}")]
+    DriveFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what was expected.
+        detail: String,
+    },
     /// A result can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -88,7 +96,9 @@ impl Error {
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::Config(_) | Error::Setting { .. } | Error::DeviceFile { .. } => ErrorKind::Config,
+            Error::Config(_) | Error::Setting { .. } | Error::DeviceFile { .. } | Error::DriveFile { .. } => {
+                ErrorKind::Config
+            }
             Error::Trace(_) | Error::Submitted { .. } | Error::Run(RunError::BeyondDrive { .. }) => {
                 ErrorKind::Trace
             }

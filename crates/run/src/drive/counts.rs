@@ -43,7 +43,8 @@ impl Counts {
     /// The statistics at the present.
     pub(super) fn stats(&self, simulation: &Simulation, now_ns: u64) -> Stats {
         let Times { dies, buses, flash_ns, lock_step } = simulation.times();
-        let mut stats = Stats { dies, buses, flash_ns, lock_step, simulated_ns: now_ns, ..simulation.stats() };
+        let mut stats =
+            Stats { dies, buses, flash_ns, lock_step, simulated_ns: now_ns, ..simulation.stats() };
         if let Some((before, start_ns)) = &self.before {
             stats = since(&stats, before, *start_ns);
         }

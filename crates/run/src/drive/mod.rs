@@ -7,8 +7,10 @@
 //! Glossary. *Present*: `now_ns`, the time up to which everything has happened. *Later*: submitted for a time after the present, not
 //! yet with the simulation. *Outstanding*: submitted and not complete by the present.
 
+mod blocks;
 mod columns;
 mod counts;
+mod file;
 mod outstanding;
 mod spec;
 mod steps;
