@@ -62,7 +62,7 @@ fmt:
 bench:
     cargo bench --package flashweir-run --bench speed
     cargo bench --package flashweir-trace --bench parse
-    cargo bench --package flashweir-trace --bench characterize
+    cargo bench --package flashweir-analyze --bench characterize
 
 # Cost of a sweep over its runs, as a ratio to processes of their own (benches/HISTORY.md)
 bench-sweep: build-release
@@ -97,13 +97,16 @@ docs:
     cargo doc --workspace --no-deps
 
 # Precision and recall of the detectors of `flashweir diagnose` on 210 held-out simulated drives (minutes)
-diagnosis drives="210":
-    python -m flashweir.diagnosis measure {{ drives }}
-
-# How well `flashweir probe` finds out held-out simulated drives: keys, and workloads on their device files (minutes)
-probe drives="60":
-    python -m flashweir.probing measure {{ drives }}
+[group("research")]
+measure-diagnosis drives="210":
+    python -m research.diagnosis measure {{ drives }}
 
 # Learns the detectors that ship again, from 1240 simulated drives, to MODEL (34 minutes of processor time)
-diagnosis-learn model="symptoms.json":
-    python -m flashweir.diagnosis learn {{ model }}
+[group("research")]
+learn-diagnosis model="symptoms.json":
+    python -m research.diagnosis learn {{ model }}
+
+# Accuracy of `flashweir probe` on held-out simulated drives: keys, and workloads on their device files (minutes)
+[group("research")]
+measure-probe drives="60":
+    python -m research.probing measure {{ drives }}

@@ -1,7 +1,7 @@
 //! How fast workloads are characterized: requests a second on one core, beside reading the same trace alone in the same
 //! run, so that machines compare.
 //!
-//! `cargo bench -p flashweir-trace --bench characterize [-- FILE...]`. Each generated workload is written as an `ssdsim` file
+//! `cargo bench -p flashweir-analyze --bench characterize [-- FILE...]`. Each generated workload is written as an `ssdsim` file
 //! and read from the page cache; a figure is the best of several runs. `M req/s alone` is what characterizing takes
 //! without the reading. A file named instead is measured as it is, compressed or not.
 #![expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use flashweir_trace::characterize::{Characterizer, Settings};
+use flashweir_analyze::characterize::{Characterizer, Settings};
 use flashweir_trace::format::{Format, Options, Trace, Writer};
 use flashweir_trace::generate::Spec;
 

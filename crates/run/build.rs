@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What the outcome of a run depends on, from this crate's folder.
-const SOURCES: [&str; 4] = ["../trace/src", "../ssd/src", "../ssd/presets", "src"];
+const SOURCES: [&str; 5] = ["../trace/src", "../ssd/src", "../ssd/presets", "../analyze/src", "src"];
 
 fn main() {
     let mut hash = Fnv::default();

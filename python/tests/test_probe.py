@@ -12,8 +12,6 @@ from test_interrupt import start
 from test_replay import loop
 
 import flashweir as api
-from flashweir.probing import bench
-from flashweir.probing.drives import draw
 
 __all__ = ["loop"]
 
@@ -124,12 +122,3 @@ def test_progress_tells_and_stops() -> None:
     with pytest.raises(api.FlashweirError, match="there is no device file"):
         api.probe("sim:tlc,capacity=16GiB", progress=stop)
     assert states[0]["phase"] == "run"
-
-
-def test_the_bench_holds_what_was_found_against_what_is() -> None:
-    assert draw("measure", 3, 1) == draw("measure", 3, 1) != draw("design", 3, 1)
-    found = next(iter(bench.cases("design", 1, seed=77, threads=1)))
-    keys, held = bench.rows([found])
-    assert {row.name for row in held} == {one.name for one in bench.HELD}
-    assert sum(row.right for row in keys) >= sum(row.drives for row in keys) - 1
-    assert all(row.right == 1 for row in held), held

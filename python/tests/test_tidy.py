@@ -32,7 +32,8 @@ def outside_tests(source: str) -> str:
     return source.partition("#[cfg(test)]")[0]
 
 
-SOURCES = [name for name in tracked(".rs", ".py", ".pyi", ".sh", ".toml") if name.parts[0] in ("crates", "python")]
+ROOMS = ("crates", "python", "research")
+SOURCES = [name for name in tracked(".rs", ".py", ".pyi", ".sh", ".toml") if name.parts[0] in ROOMS]
 
 
 @pytest.mark.parametrize("name", SOURCES, ids=str)
@@ -53,6 +54,12 @@ def test_every_crate_forbids_unsafe() -> None:
         # The crate that talks to real devices documents each use instead.
         if root.parents[1].name != "device":
             assert "#![forbid(unsafe_code)]" in root.read_text(encoding="utf-8"), root
+
+
+def test_the_package_imports_no_research() -> None:
+    for name in tracked(".py", ".pyi"):
+        if name.as_posix().startswith("python/flashweir/"):
+            assert not re.search(r"^\s*(from|import) research\b", text(name), re.MULTILINE), name
 
 
 def test_every_crate_inherits_the_lints() -> None:

@@ -1,9 +1,9 @@
-//! What a workload is like: opens it, shows it to `flashweir_trace::characterize`, and tells how far it is.
+//! What a workload is like: opens it, shows it to `flashweir_analyze::characterize`, and tells how far it is.
 
 use std::time::Instant;
 
+use flashweir_analyze::characterize::{Characterizer, Sampling, Settings};
 use flashweir_trace::Source;
-use flashweir_trace::characterize::{Characterizer, Sampling, Settings};
 use flashweir_trace::format::Gauge;
 use flashweir_trace::quantity::parse_bytes;
 use serde::{Deserialize, Serialize};

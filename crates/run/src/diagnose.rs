@@ -1,9 +1,9 @@
-//! Diagnosis of a request log, with progress. What is said is `flashweir_trace::diagnose`'s.
+//! Diagnosis of a request log, with progress. What is said is `flashweir_analyze::diagnose`'s.
 
 use std::path::Path;
 use std::time::Instant;
 
-use flashweir_trace::diagnose::{self, Log};
+use flashweir_analyze::diagnose::{self, Log};
 use flashweir_trace::format::Trace;
 use serde_json::{Value, json};
 

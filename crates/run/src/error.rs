@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use flashweir_analyze::SettingError;
 use flashweir_ssd::{ConfigError, RunError};
 use flashweir_trace::TraceError;
 
@@ -17,6 +18,9 @@ pub enum Error {
     /// The workload.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A setting of the analysis.
+    #[error(transparent)]
+    Analysis(#[from] SettingError),
     /// A request of the workload does not fit the drive, or the drive could not go on.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -99,9 +103,10 @@ impl Error {
             Error::Config(_) | Error::Setting { .. } | Error::DeviceFile { .. } | Error::DriveFile { .. } => {
                 ErrorKind::Config
             }
-            Error::Trace(_) | Error::Submitted { .. } | Error::Run(RunError::BeyondDrive { .. }) => {
-                ErrorKind::Trace
-            }
+            Error::Trace(_)
+            | Error::Analysis(_)
+            | Error::Submitted { .. }
+            | Error::Run(RunError::BeyondDrive { .. }) => ErrorKind::Trace,
             Error::Run(_) | Error::Output(_) | Error::RequestLog(_) => ErrorKind::Run,
             Error::Cancelled { .. } => ErrorKind::Cancelled,
         }

@@ -20,6 +20,7 @@ mod gc;
 mod geometry;
 mod host;
 mod nand;
+mod op;
 mod power;
 pub mod precondition;
 pub mod quantity;
@@ -38,9 +39,10 @@ pub use geometry::Geometry;
 pub use host::{Arbitration, HostConfig, HostMode, Weights};
 pub use nand::probe::Recorded;
 pub use nand::{
-    CommandKind, CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, Purpose,
-    QueueRecord, RequestRecord, TransferRecord,
+    CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, QueueRecord, RequestRecord,
+    TransferRecord,
 };
+pub use op::{CommandKind, Purpose};
 pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use stats::{

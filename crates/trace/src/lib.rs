@@ -1,10 +1,8 @@
-//! Block requests and where they come from: trace formats, workload generators, transforms; and what they are like.
+//! Block requests and where they come from: trace formats, workload generators, transforms.
 //!
 //! [`Request`] is the one currency of the house. Nothing here knows about drives, wall clocks or threads.
 #![forbid(unsafe_code)]
 
-pub mod characterize;
-pub mod diagnose;
 mod error;
 pub mod format;
 pub mod generate;

@@ -1,8 +1,4 @@
-"""What a log of requests says of its drive: `diagnose`, its report, and the drives that its detectors are learned from.
-
-`drives` draws simulated drives with known faults, `bench` runs them, `training` makes the detectors, `measure` says how
-good they are.
-"""
+"""Diagnosis of a drive from a log of its requests: `diagnose` and its report."""
 
 import json
 import os

@@ -11,8 +11,8 @@ use std::ops::Range;
 use super::waiting::{Place, Waiter, Waiting};
 use super::{BufferConfig, Order};
 
-use crate::core::Part;
 use crate::geometry::MAX_PAGE_SECTORS;
+use crate::op::PageSlice;
 
 const WORDS: usize = MAX_PAGE_SECTORS as usize / 64;
 
@@ -101,8 +101,8 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// A part of a request, for the queue of its unit.
-    pub(crate) fn new(part: &Part, (queue, place): (u32, Place), request: u64) -> Self {
-        let Part { lpn, first, end, stream } = *part;
+    pub(crate) fn new(part: &PageSlice, (queue, place): (u32, Place), request: u64) -> Self {
+        let PageSlice { lpn, first, end, stream } = *part;
         Self { lpn, first, end, queue, place, request, stream }
     }
 }
@@ -167,6 +167,16 @@ impl WriteBuffer {
     /// An entry that is in the buffer.
     pub(crate) fn entry(&mut self, slot: u32) -> &mut Entry {
         &mut self.entries[slot as usize]
+    }
+
+    /// The page of an entry that is in the buffer.
+    pub(crate) fn lpn(&self, slot: u32) -> u64 {
+        self.entries[slot as usize].lpn
+    }
+
+    /// The tenant of an entry that is in the buffer.
+    pub(crate) fn stream(&self, slot: u32) -> u16 {
+        self.entries[slot as usize].stream
     }
 
     /// The youngest entry of a page.

@@ -205,6 +205,9 @@ impl Config {
         if self.chips * self.dies > 1 && !self.bus_is_free() {
             return Some("dies that share a channel are granted its bus in the order of their requests");
         }
+        if self.is_managed() {
+            return Some("what a channel does next is decided when it has done what it does now");
+        }
         let of_policies = self.sched.needs_events().or_else(|| self.alloc.needs_events());
         of_policies.or_else(|| self.host.needs_events()).or_else(|| {
             let overtaken = self.buffer.bytes.0 > 0 && !self.is_one_at_a_time();
@@ -221,13 +224,9 @@ impl Config {
         }
     }
 
-    /// The run loop that the drive gets: `managed`, `event` or `timeline`.
+    /// The time path that the drive gets: `event` or `timeline`.
     pub fn engine_name(&self) -> &'static str {
-        match (self.is_managed(), self.uses_events()) {
-            (true, _) => "managed",
-            (false, true) => "event",
-            (false, false) => "timeline",
-        }
+        if self.uses_events() { "event" } else { "timeline" }
     }
 
     /// The JSON Schema of a device file: every key with its type, unit, default and meaning.

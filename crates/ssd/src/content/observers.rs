@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Content, Stage, Versions};
-use crate::ftl::Written;
+use super::{Content, Versions};
 use crate::geometry::Geometry;
-use crate::nand::Command;
 use crate::nand::probe::Recorded;
+use crate::op::{CommandKind, FlashOp, NO_EFFECT, Stage};
 use crate::power::{Baseline, Journal};
 
 /// Those who are told where every sector goes.
@@ -50,32 +49,15 @@ impl Content for Observers {
         tell!(self, observer => observer.inherit(from, to));
     }
 
-    fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
-        tell!(self, observer => observer.program(stage, unit, written));
+    fn apply(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u32 {
+        if let Some(versions) = &mut self.versions {
+            versions.apply(op, moves);
+        }
+        self.journal.as_mut().map_or(NO_EFFECT, |journal| journal.apply(op, moves))
     }
 
-    fn copy(&mut self, unit: u32, from: u32, to: u32) {
-        tell!(self, observer => observer.copy(unit, from, to));
-    }
-
-    fn copied(&mut self, unit: u32) {
-        tell!(self, observer => observer.copied(unit));
-    }
-
-    fn read_map(&mut self, unit: u32, ppn: u32) {
-        tell!(self, observer => observer.read_map(unit, ppn));
-    }
-
-    fn program_map(&mut self, unit: u32, ppn: u32) {
-        tell!(self, observer => observer.program_map(unit, ppn));
-    }
-
-    fn erase(&mut self, unit: u32, block: u32) {
-        tell!(self, observer => observer.erase(unit, block));
-    }
-
-    fn handed(&mut self, command: &Command, planes: u64) {
-        tell!(self, observer => observer.handed(command, planes));
+    fn handed(&mut self, kind: CommandKind, effects: &[u32]) -> u32 {
+        self.journal.as_mut().map_or(NO_EFFECT, |journal| journal.handed(kind, effects))
     }
 
     fn unstage(&mut self, stage: Stage) {

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{self, Blocks, pages_of};
-use super::{Flash, Step, Wear, Written};
+use super::{Ops, Step, Wear, Written};
 use crate::alloc::Home;
 use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
@@ -161,11 +161,11 @@ impl PageFtl {
         &mut self,
         home: Home,
         before: Option<Home>,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<Written, RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         if self.units[home.unit as usize].host.next == pages_per_block {
-            self.make_room(home.unit, flash)?;
+            self.make_room(home.unit, ops)?;
         }
         let map = self.map_of(home.unit);
         let unit = &mut self.units[home.unit as usize];
@@ -228,7 +228,7 @@ impl PageFtl {
     }
 
     /// Gives the unit a host frontier with at least one free page.
-    fn make_room(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+    fn make_room(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let mut fruitless = 0;
         loop {
@@ -237,12 +237,12 @@ impl PageFtl {
                 && let Some(block) = state.blocks.take_free(self.rules.least_worn_first)
             {
                 state.host = Frontier { block, next: 0 };
-                flash.opened();
+                ops.opened();
                 return Ok(());
             }
             let worn = self.rules.static_gap > 0 && fruitless == 0 && self.wear_gap_exceeded(unit);
             let moved =
-                self.collect(unit, worn, flash).ok_or_else(|| self.stuck(unit, self.rules.held_back))?;
+                self.collect(unit, worn, ops).ok_or_else(|| self.stuck(unit, self.rules.held_back))?;
             if !self.rules.two_frontiers && self.units[unit as usize].host.next < pages_per_block {
                 return Ok(());
             }
@@ -257,7 +257,7 @@ impl PageFtl {
     }
 
     /// Collects one block: `worn` takes the least worn one instead of the policy's. Returns the pages moved.
-    fn collect(&mut self, unit: u32, worn: bool, flash: &mut impl Flash) -> Option<u32> {
+    fn collect(&mut self, unit: u32, worn: bool, ops: &mut Ops) -> Option<u32> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let state = &mut self.units[unit as usize];
         let victim = if worn {
@@ -274,15 +274,15 @@ impl PageFtl {
         if !self.rules.two_frontiers {
             state.collected.next = pages_per_block;
         }
-        let moved = self.move_pages(unit, victim, worn, flash)?;
+        let moved = self.move_pages(unit, victim, worn, ops)?;
         let state = &mut self.units[unit as usize];
         state.blocks.erase(victim);
         if !self.rules.two_frontiers && state.collected.next < pages_per_block {
             state.host = state.collected;
         }
-        flash.copies(unit, moved);
-        flash.erased(unit, victim);
-        flash.collected();
+        ops.copies(unit, moved);
+        ops.erased(unit, victim);
+        ops.collected();
         Some(moved)
     }
 
@@ -301,18 +301,17 @@ impl PageFtl {
 
     /// Moves the valid pages of `victim` to the collected frontier, taking a new block for it where needed. Even a
     /// victim without valid pages makes sure that there is such a block when frontiers are shared.
-    fn move_pages(&mut self, unit: u32, victim: u32, worn: bool, flash: &mut impl Flash) -> Option<u32> {
+    fn move_pages(&mut self, unit: u32, victim: u32, worn: bool, ops: &mut Ops) -> Option<u32> {
         let map = self.map_of(unit);
         let rules = &self.rules;
         let pages_per_block = rules.pages_per_block.get() as u32;
-        let unit_number = unit;
         let unit = &mut self.units[unit as usize];
         let map = &mut self.maps[map];
         let words = rules.words_per_block;
         let mut moved = 0;
         if !rules.two_frontiers {
             unit.open_collected(rules, worn)?;
-            flash.opened();
+            ops.opened();
         }
         for word in 0..words {
             let bits = std::mem::take(&mut unit.valid_bits[victim as usize * words + word]);
@@ -321,7 +320,7 @@ impl PageFtl {
                 let key = unit.owner.get((first + page).into());
                 if unit.collected.next == pages_per_block {
                     unit.open_collected(rules, worn)?;
-                    flash.opened();
+                    ops.opened();
                 }
                 let Frontier { block, next } = unit.collected;
                 let to = block * pages_per_block + next;
@@ -329,7 +328,7 @@ impl PageFtl {
                 map.set(key.into(), to);
                 unit.valid_bits[block as usize * words + (next >> 6) as usize] |= 1 << (next & 63);
                 unit.collected.next = next + 1;
-                flash.moved(unit_number, first + page, to);
+                ops.moved(first + page, to);
                 moved += 1;
                 unit.blocks.add_valid(block, 1);
                 if next + 1 == pages_per_block {

@@ -2,7 +2,7 @@
 
 use flashweir_trace::{LogRecord, Request};
 
-use super::{Command, CommandKind, Purpose};
+use crate::op::{Command, CommandKind, Purpose};
 use crate::power::{HostEntry, PageEntry};
 use crate::stats::Parts;
 
@@ -38,6 +38,8 @@ pub struct CommandRecord {
     pub pauses: u32,
     /// Where its time went, from when it was handed over to its end.
     pub parts: Parts,
+    /// Number under which the journal keeps what it does to pages; `u32::MAX` if nobody does.
+    pub effect: u32,
 }
 
 /// A command that had begun and stood back for reads.
@@ -204,6 +206,17 @@ pub(crate) trait Probe {
     fn take(&mut self) -> Recorded;
 }
 
+/// Records when a command uses the bus, if it starts at `start_ns` and nothing delays it.
+pub(crate) fn transfers(command: &Command, start_ns: u64, probe: &mut impl Probe) {
+    let mut time_ns = start_ns;
+    for left in (1..=command.copies()).rev() {
+        let [read, bus, program] =
+            [command.read_ns, command.bus_ns, command.program_ns].map(|total| command.share(total, left));
+        probe.transfer(command, time_ns + read, bus);
+        time_ns += read + bus + program;
+    }
+}
+
 /// What a probe has recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
@@ -272,7 +285,7 @@ impl Probe for Recorder {
     const ON: bool = true;
 
     fn command(&mut self, command: &Command, course: &Course) {
-        let Command { die, kind, purpose, opens, pages, bus_ns, .. } = *command;
+        let Command { die, kind, purpose, opens, pages, bus_ns, effect, .. } = *command;
         let Course { arrived_ns, start_ns, end_ns, resumed_ns, passed, pauses, parts, request } = *course;
         self.0.commands.push(CommandRecord {
             die,
@@ -289,6 +302,7 @@ impl Probe for Recorder {
             passed,
             pauses,
             parts,
+            effect,
         });
     }
 

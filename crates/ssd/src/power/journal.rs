@@ -5,15 +5,15 @@
 //! host; copies keep it. A page may hold sectors of several requests, so each sector has a *version*, which stands for its
 //! request. Both are counted from one source, in the order in which writes and trims take effect.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::content::{Content, Stage};
-use crate::ftl::Written;
+use crate::content::Content;
 use crate::geometry::Geometry;
+use crate::nand::CommandRecord;
 use crate::nand::probe::Recorded;
-use crate::nand::{Command, CommandKind, CommandRecord};
+use crate::op::{CommandKind, Effect, FlashOp, NO_EFFECT, PageAt, Stage};
 
 /// Version of sectors that were never written.
 pub(super) const NOTHING: u64 = 0;
@@ -94,17 +94,8 @@ pub(crate) struct Baseline {
     pub(super) last_version: u64,
 }
 
-/// What a unit was told of and no command was handed over for.
-#[derive(Clone, Debug, Default)]
-struct Told {
-    /// Pages moved that no command was made for.
-    moved: Vec<Change>,
-    /// For each command to come, what it does.
-    commands: VecDeque<Vec<Change>>,
-}
-
-/// A command handed to its die: its kind, its place in the journal, and what it does.
-type Handed = (CommandKind, u64, Vec<Change>);
+/// A command handed to its die: its place in the journal, and what it does.
+type Handed = (u64, Vec<Change>);
 
 /// Keeps the journal.
 #[derive(Clone, Debug)]
@@ -113,7 +104,6 @@ pub(crate) struct Journal {
     logical_pages: u64,
     unit_pages: u64,
     pages_per_block: u32,
-    planes: u32,
     /// Whether time runs.
     begun: bool,
     /// The last number given to a version or a sequence.
@@ -123,9 +113,11 @@ pub(crate) struct Journal {
     trims: BTreeMap<u64, Trim>,
     /// The direct page first, then by entry of the buffer: logical page and versions.
     staged: Vec<(u64, Vec<u64>)>,
-    units: Vec<Told>,
-    /// By die: commands that have not been recorded yet.
-    dies: Vec<VecDeque<Handed>>,
+    /// By number: what operations do that no command was handed over for.
+    made: BTreeMap<u32, Vec<Change>>,
+    /// By number: what commands do that have not been recorded yet.
+    handed: BTreeMap<u32, Handed>,
+    next_effect: u32,
     /// Changes numbered so far.
     numbered: u64,
     host: Vec<HostEntry>,
@@ -139,14 +131,14 @@ impl Journal {
             logical_pages: geometry.logical_pages,
             unit_pages: geometry.unit_pages(),
             pages_per_block: geometry.pages_per_block,
-            planes: geometry.planes,
             begun: false,
             last: NOTHING,
             images: vec![None; geometry.physical_pages() as usize],
             trims: BTreeMap::new(),
             staged: Vec::new(),
-            units: vec![Told::default(); geometry.units() as usize],
-            dies: vec![VecDeque::new(); geometry.total_dies() as usize],
+            made: BTreeMap::new(),
+            handed: BTreeMap::new(),
+            next_effect: 0,
             numbered: 0,
             host: Vec::new(),
             failure: None,
@@ -189,10 +181,41 @@ impl Journal {
         Change::Programmed { page, image }
     }
 
-    fn will(&mut self, unit: u32, changes: Vec<Change>) {
-        if self.begun {
-            self.units[unit as usize].commands.push_back(changes);
+    /// The number for what an operation or a command does.
+    fn number(&mut self) -> u32 {
+        let number = self.next_effect;
+        self.next_effect = (number + 1) % NO_EFFECT;
+        number
+    }
+
+    /// A staged page is programmed.
+    fn program(&mut self, stage: Stage, unit: u32, ppn: u32, old: Option<PageAt>) -> Change {
+        let (lpn, mut versions) = match stage {
+            Stage::Direct => std::mem::take(self.staged(stage)),
+            Stage::Buffer(_) => self.staged(stage).clone(),
+        };
+        if versions.contains(&NOTHING)
+            && let Some(beneath) = self.beneath(lpn, old)
+        {
+            for (sector, version) in versions.iter_mut().enumerate() {
+                *version = if *version == NOTHING { beneath.version(sector) } else { *version };
+            }
         }
+        self.trims.remove(&lpn);
+        let image = Image::new(lpn, self.next(), &versions);
+        self.put(self.physical(unit, ppn), Some(Arc::new(image)))
+    }
+
+    fn copy(&mut self, unit: u32, from: u32, to: u32) -> Change {
+        let image = self.images[self.physical(unit, from) as usize].clone();
+        self.put(self.physical(unit, to), image)
+    }
+
+    fn erase(&mut self, unit: u32, block: u32) -> Change {
+        let first = self.physical(unit, block * self.pages_per_block);
+        let pages = first..first + u64::from(self.pages_per_block);
+        self.images[first as usize..pages.end as usize].fill(None);
+        Change::Erased(pages)
     }
 
     fn fail(&mut self, detail: impl FnOnce() -> String) {
@@ -204,21 +227,16 @@ impl Journal {
     /// The changes that a command made, with their times: a page can be read when it has been programmed, pages moved by one
     /// command one after the other in even shares of its time; a block is gone when its erase starts.
     fn spread(&mut self, record: &CommandRecord, into: &mut Vec<PageEntry>) {
-        let Some((kind, number, changes)) = self.dies[record.die as usize].pop_front() else {
-            self.fail(|| {
-                format!("die {}: a command ran that none was told of: {:?}", record.die, record.kind)
-            });
+        let Some((number, changes)) = self.handed.remove(&record.effect) else {
+            self.fail(|| format!("die {}: {:?} ran, but its effect is not known", record.die, record.kind));
             return;
         };
-        if kind != record.kind {
-            self.fail(|| format!("die {}: {:?} ran when {kind:?} was next", record.die, record.kind));
-        }
         // When the copies before a pause were made is not recorded.
         let spread_ns = if record.pauses == 0 { record.end_ns - record.start_ns } else { 0 };
         let share_ns = spread_ns / (changes.len() as u64).max(1);
         let last = changes.len().saturating_sub(1);
         for (place, change) in changes.into_iter().enumerate() {
-            let time_ns = match kind {
+            let time_ns = match record.kind {
                 CommandKind::Erase => record.start_ns,
                 CommandKind::Copies => record.end_ns - share_ns * (last - place) as u64,
                 _ => record.end_ns,
@@ -245,76 +263,46 @@ impl Content for Journal {
         *self.staged(to) = self.staged(from).clone();
     }
 
-    fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
-        let (lpn, mut versions) = match stage {
-            Stage::Direct => std::mem::take(self.staged(stage)),
-            Stage::Buffer(_) => self.staged(stage).clone(),
+    fn apply(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u32 {
+        let unit = op.unit;
+        let changes = match op.effect {
+            Effect::Read { .. } | Effect::MapRead { .. } => return NO_EFFECT,
+            Effect::Programmed { ppn, stale: old, stage } => vec![self.program(stage, unit, ppn, old)],
+            Effect::MapProgrammed { ppn, .. } => vec![self.put(self.physical(unit, ppn), None)],
+            Effect::Moved(_) => moves.iter().map(|(from, to)| self.copy(unit, *from, *to)).collect(),
+            Effect::Erased { block } => vec![self.erase(unit, block)],
         };
-        if versions.contains(&NOTHING)
-            && let Some(beneath) = self.beneath(lpn, written.old)
-        {
-            for (sector, version) in versions.iter_mut().enumerate() {
-                *version = if *version == NOTHING { beneath.version(sector) } else { *version };
-            }
+        if !self.begun {
+            return NO_EFFECT;
         }
-        self.trims.remove(&lpn);
-        let image = Image::new(lpn, self.next(), &versions);
-        let change = self.put(self.physical(unit, written.ppn), Some(Arc::new(image)));
-        self.will(unit, vec![change]);
+        let number = self.number();
+        self.made.insert(number, changes);
+        number
     }
 
-    fn copy(&mut self, unit: u32, from: u32, to: u32) {
-        let image = self.images[self.physical(unit, from) as usize].clone();
-        let change = self.put(self.physical(unit, to), image);
-        if self.begun {
-            self.units[unit as usize].moved.push(change);
-        }
-    }
-
-    fn copied(&mut self, unit: u32) {
-        let moved = std::mem::take(&mut self.units[unit as usize].moved);
-        self.will(unit, moved);
-    }
-
-    fn read_map(&mut self, _: u32, _: u32) {}
-
-    fn program_map(&mut self, unit: u32, ppn: u32) {
-        let change = self.put(self.physical(unit, ppn), None);
-        self.will(unit, vec![change]);
-    }
-
-    fn erase(&mut self, unit: u32, block: u32) {
-        let first = self.physical(unit, block * self.pages_per_block);
-        let pages = first..first + u64::from(self.pages_per_block);
-        self.images[first as usize..pages.end as usize].fill(None);
-        self.will(unit, vec![Change::Erased(pages)]);
-    }
-
-    fn handed(&mut self, command: &Command, planes: u64) {
-        if !self.begun || command.kind == CommandKind::Read {
-            return;
-        }
-        let first = command.die * self.planes;
-        let parts: Vec<_> = (0..self.planes)
-            .filter(|plane| planes >> plane & 1 == 1)
-            .map(|plane| self.units[(first + plane) as usize].commands.pop_front())
-            .collect();
-        if parts.contains(&None) {
-            self.fail(|| format!("die {}: {:?} was told of no page", command.die, command.kind));
+    fn handed(&mut self, kind: CommandKind, effects: &[u32]) -> u32 {
+        if !self.begun || kind == CommandKind::Read {
+            return NO_EFFECT;
         }
         // Planes move their pages side by side.
-        let mut parts: Vec<_> = parts.into_iter().flatten().map(Vec::into_iter).collect();
+        let made = effects.iter().filter_map(|effect| self.made.remove(effect));
+        let mut planes: Vec<_> = made.map(Vec::into_iter).collect();
+        if planes.len() != effects.len() {
+            self.fail(|| format!("{kind:?} was handed over without its effect"));
+        }
         let mut changes = Vec::new();
         loop {
             let before = changes.len();
-            changes.extend(parts.iter_mut().filter_map(Iterator::next));
+            changes.extend(planes.iter_mut().filter_map(Iterator::next));
             if changes.len() == before {
                 break;
             }
         }
-        let number = self.numbered;
+        let place = self.numbered;
         self.numbered += changes.len() as u64;
-        self.dies[command.die as usize].push_back((command.kind, number, changes));
+        let number = self.number();
+        self.handed.insert(number, (place, changes));
+        number
     }
 
     fn unstage(&mut self, stage: Stage) {

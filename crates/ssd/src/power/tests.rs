@@ -5,11 +5,16 @@ use std::ops::Range;
 use flashweir_trace::{Op, Request};
 
 use super::*;
-use crate::content::{Content, Stage};
-use crate::ftl::Written;
-use crate::nand::{Command, CommandKind, CommandRecord, IssueRecord, NOBODY, Purpose, RequestRecord};
+use crate::content::Content;
+use crate::nand::{CommandRecord, IssueRecord, RequestRecord};
+use crate::op::{CommandKind, Effect, FlashOp, NO_EFFECT, Purpose, Stage};
 
 const PAGE: Range<u32> = 0..8;
+
+/// An operation of the drive's only unit.
+fn op(kind: CommandKind, pages: u32, effect: Effect) -> FlashOp {
+    FlashOp { unit: 0, pages, kind, purpose: Purpose::Host, opens: 0, effect }
+}
 
 /// A drive of one unit, in blocks of 4 pages of 8 sectors, whose every step is chosen.
 struct Bench {
@@ -24,36 +29,32 @@ impl Bench {
         let mut journal = Journal::new(&Geometry::for_test(1, 1, 1, 1));
         for (ppn, lpn) in (0..).zip(lpns) {
             journal.stage(Stage::Direct, 0, lpn, PAGE);
-            journal.program(Stage::Direct, 0, &Written { ppn, old: None });
+            let effect = Effect::Programmed { ppn, stale: None, stage: Stage::Direct };
+            let number = journal.apply(&op(CommandKind::Program, 1, effect), &[]);
+            assert_eq!(number, NO_EFFECT, "no time runs yet");
         }
         let baseline = journal.begin().expect("journals");
         Self { journal, baseline, recorded: Recorded::default() }
     }
 
-    fn command(&mut self, kind: CommandKind, pages: u32, (start_ns, end_ns): (u64, u64)) {
-        let purpose = Purpose::Host;
-        let (read_ns, bus_ns, program_ns) = (0, 0, end_ns - start_ns);
-        let command = Command {
-            die: 0,
-            kind,
-            purpose,
-            opens: 0,
-            pages,
-            read_ns,
-            bus_ns,
-            program_ns,
-            tag: NOBODY,
-            awaited: false,
-        };
-        self.journal.handed(&command, 1);
+    /// A command makes an operation, and runs.
+    fn command(&mut self, op: &FlashOp, moves: &[(u32, u32)], span: (u64, u64)) {
+        let effect = self.journal.apply(op, moves);
+        let effect = self.journal.handed(op.kind, &[effect]);
+        self.record(op, effect, span);
+    }
+
+    /// A command with this effect has run.
+    fn record(&mut self, op: &FlashOp, effect: u32, (start_ns, end_ns): (u64, u64)) {
         let record = CommandRecord {
             die: 0,
-            kind,
-            purpose,
-            pages,
+            kind: op.kind,
+            purpose: op.purpose,
+            pages: op.pages,
             start_ns,
             end_ns,
-            bus_ns,
+            bus_ns: 0,
+            effect,
             request: None,
             opens: 0,
             arrived_ns: start_ns,
@@ -72,24 +73,19 @@ impl Bench {
 
     /// An entry of the buffer is programmed.
     fn program(&mut self, slot: u32, ppn: u32, old: Option<u32>, span: (u64, u64)) {
-        let old = old.map(|ppn| (0, ppn));
-        self.journal.program(Stage::Buffer(slot), 0, &Written { ppn, old });
-        self.command(CommandKind::Program, 1, span);
+        let effect = Effect::Programmed { ppn, stale: old.map(|ppn| (0, ppn)), stage: Stage::Buffer(slot) };
+        self.command(&op(CommandKind::Program, 1, effect), &[], span);
         self.journal.unstage(Stage::Buffer(slot));
     }
 
     /// One command moves these pages.
     fn copy(&mut self, pages: &[(u32, u32)], span: (u64, u64)) {
-        for (from, to) in pages {
-            self.journal.copy(0, *from, *to);
-        }
-        self.journal.copied(0);
-        self.command(CommandKind::Copies, pages.len() as u32, span);
+        let moved = op(CommandKind::Copies, pages.len() as u32, Effect::Moved(0..pages.len()));
+        self.command(&moved, pages, span);
     }
 
     fn erase(&mut self, block: u32, span: (u64, u64)) {
-        self.journal.erase(0, block);
-        self.command(CommandKind::Erase, 1, span);
+        self.command(&op(CommandKind::Erase, 1, Effect::Erased { block }), &[], span);
     }
 
     fn trim(&mut self, request: u64, lpn: u64, now_ns: u64) {
@@ -284,8 +280,32 @@ fn a_write_that_a_trim_or_a_newer_write_made_up_for_is_not_missed() {
 
 #[test]
 fn a_command_that_nobody_told_of_is_found() {
-    let mut bench = Bench::new(0..1);
-    bench.journal.copy(0, 0, 4);
-    bench.command(CommandKind::Copies, 1, (0, 100));
-    assert!(bench.journal.failure().is_some_and(|failure| failure.contains("told of no page")));
+    let moved = op(CommandKind::Copies, 1, Effect::Moved(0..1));
+    for was_made in [true, false] {
+        let mut bench = Bench::new(0..1);
+        let made = bench.journal.apply(&moved, &[(0, 4)]);
+        bench.record(&moved, if was_made { made } else { NO_EFFECT }, (0, 100));
+        bench.journal.put_times(&mut bench.recorded);
+        assert_eq!(bench.journal.failure(), Some("die 0: Copies ran, but its effect is not known"));
+    }
+}
+
+#[test]
+fn planes_of_a_command_move_their_pages_side_by_side() {
+    let mut bench = Bench::new(0..4);
+    let moved = |pages: usize| op(CommandKind::Copies, pages as u32, Effect::Moved(0..pages));
+    let effects =
+        [bench.journal.apply(&moved(2), &[(0, 4), (1, 5)]), bench.journal.apply(&moved(1), &[(2, 8)])];
+    let effect = bench.journal.handed(CommandKind::Copies, &effects);
+    bench.record(&moved(3), effect, (0, 300));
+    bench.erase(0, (0, 1000));
+    let lpns = |time_ns| {
+        let mut cuts = PowerCuts::from_baseline(bench.baseline.clone(), Cuts::At(Vec::new()), 1, true);
+        let mut recorded = bench.recorded.clone();
+        bench.journal.clone().put_times(&mut recorded);
+        cuts.take(&recorded);
+        cuts.advance(time_ns);
+        (0..4).filter(|lpn| matches!(cuts.flash.find(*lpn), flash::Found::Page(_))).collect::<Vec<_>>()
+    };
+    assert_eq!([lpns(101), lpns(201), lpns(301)], [vec![0], vec![0, 2], vec![0, 1, 2]]);
 }

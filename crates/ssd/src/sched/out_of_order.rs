@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Chain, Queue, Queued};
-use crate::nand::CommandKind;
+use crate::op::CommandKind;
 
 /// How far it looks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -63,6 +63,18 @@ impl Pages {
         source.last = source.last.max(from);
     }
 
+    /// More pages, those of another command that goes with this one.
+    pub(crate) fn append(&mut self, other: &Pages) {
+        other.runs().for_each(|run| self.add_run(run.unit, run.first, run.last));
+        if let Some(from) = other.more.as_ref().and_then(|more| more.source) {
+            let more = self.more.get_or_insert_default();
+            // Sources of several units are one range of all: what may be a page to wait for is one.
+            let source = more.source.get_or_insert(from);
+            source.first = source.first.min(from.first);
+            source.last = source.last.max(from.last);
+        }
+    }
+
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Queue, Queued};
-use crate::nand::CommandKind;
+use crate::op::CommandKind;
 
 /// What a read passes, besides writes to other pages.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::Pages;
 use super::pages::Run;
-use crate::nand::{Command, CommandKind};
+use crate::op::{Command, CommandKind};
 use crate::stats::Spent;
 
 /// A command's part in a chain of two, of which the second starts no earlier than the first is done.

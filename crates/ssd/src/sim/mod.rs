@@ -1,10 +1,9 @@
 //! The run loop. [`Simulation`] is a drive and its host; the caller feeds it requests in slices of any size, so that it can
 //! show progress and stop, and asks for the statistics at the end. The result does not depend on the slices.
 
-mod event;
+mod intake;
 mod ledger;
-mod managed;
-mod timeline;
+mod stations;
 mod windows;
 
 use std::ops::Range;
@@ -19,15 +18,16 @@ use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
 use crate::host::Arbiter;
 use crate::nand::Probe;
+use crate::nand::event::Events;
 use crate::nand::probe::{Off, Recorded, Recorder};
+use crate::nand::timeline::Timeline;
 use crate::power::{self, Baseline};
+use crate::sched::Scheduler;
 use crate::stats::{Completion, Counters, FlashTime, LatencyParts, Stats, Times};
 use crate::tenants::{Allocation, Model};
 
-use event::EventDrive;
+use intake::Intake;
 use ledger::Ledger;
-use managed::ManagedDrive;
-use timeline::TimelineDrive;
 use windows::Windows;
 pub use windows::{Allocations, Allocator, Level, Tried, Window};
 
@@ -78,8 +78,6 @@ trait Drive: Send {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
     fn finish(&mut self) -> Result<(), RunError>;
     fn enter(&mut self, request: &Request) -> Result<u64, RunError>;
-    /// Lets the next thing happen. False if there was nothing.
-    fn proceed(&mut self) -> Result<bool, RunError>;
     /// Lets the next thing happen that is due by `limit_ns`. False if there was nothing. A request that completes at once when it
     /// enters is a thing of its own: time does not move on.
     fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError>;
@@ -204,13 +202,6 @@ impl Simulation {
     /// Lets everything happen that comes before `next` can enter, which is to be served after that. Returns when it enters, ns.
     pub fn enter(&mut self, next: &Request) -> Result<u64, RunError> {
         self.drive.enter(next)
-    }
-
-    /// Lets the next thing happen without a new request: with open arrivals, a caller that wants to know when requests end calls
-    /// this until [`Simulation::take_completions`] has one. The run does not end by it, and what waits in the write buffer stays
-    /// there. False if nothing was left to happen by itself, as always where times are worked out at once.
-    pub fn proceed(&mut self) -> Result<bool, RunError> {
-        self.drive.proceed()
     }
 
     /// Lets the next event happen if it is due by `limit_ns`, ns; with open arrivals only. Returns false if none is, as always where
@@ -340,12 +331,16 @@ fn build<C: Content + Send + 'static, P: Probe + Clone + Send + 'static>(
     probe: P,
 ) -> Result<Box<dyn Drive>, ConfigError> {
     let core = Core::new(config, options.seed, options.tenants, content)?;
-    Ok(if config.is_managed() {
-        Box::new(ManagedDrive::new(config, core, probe))
-    } else if config.uses_events() {
-        Box::new(EventDrive::new(config, core, probe))
+    Ok(if config.uses_events() {
+        let (cache, scheduler) = (config.timing.cache_program, Scheduler::new(&config.sched));
+        let mut array = Events::new(&core.geometry, config.bus_is_free(), cache, scheduler, probe);
+        if config.is_managed() {
+            array.use_fences();
+        }
+        Box::new(Intake::new(config, core, array))
     } else {
-        Box::new(TimelineDrive::new(config, core, probe))
+        let array = Timeline::new(&core.geometry, config.timing.cache_program, probe);
+        Box::new(Intake::new(config, core, array))
     })
 }
 

@@ -18,7 +18,7 @@ pub use streams::{StreamUse, Streams};
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde::Serialize;
 
-use crate::nand::Purpose;
+use crate::op::Purpose;
 
 /// Time of a die or a bus by purpose, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@
 use flashweir_trace::Op;
 use serde::Serialize;
 
-use crate::nand::{Command, CommandKind, Purpose};
+use crate::op::{Command, CommandKind, Purpose};
 
 /// What a command that waits for a die is told that the die does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

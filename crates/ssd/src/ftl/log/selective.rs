@@ -6,7 +6,7 @@
 //! block to be moved, so that every collection frees room; beyond it, the data blocks with the most pages are merged too.
 
 use super::unit::{IN_LOG, Unit};
-use super::{Flash, Rules, RunError, Step};
+use super::{Ops, Rules, RunError, Step};
 
 /// What is merged and what is moved.
 #[derive(Clone, Copy, Debug)]
@@ -77,13 +77,13 @@ impl Unit {
         rules: &Rules,
         victim: u32,
         selection: Selection,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<Step, RunError> {
         if let Some(block) = self.next_planned(rules, victim, selection) {
-            self.merge(rules, block, flash)?;
+            self.merge(rules, block, ops)?;
             return Ok(Step::Merge { block });
         }
-        self.move_rest(victim, flash)?;
+        self.move_rest(victim, ops)?;
         Ok(Step::Move)
     }
 
@@ -94,7 +94,7 @@ impl Unit {
         rules: &Rules,
         selection: Selection,
         moves_only: bool,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<bool, RunError> {
         let Some(position) = self.log.oldest_valid() else { return Ok(false) };
         let victim = self.log.slot_of(position);
@@ -106,8 +106,8 @@ impl Unit {
                 self.plan.merges.push(block);
                 return Ok(false);
             }
-            Some(block) => self.merge(rules, block, flash)?,
-            None => self.move_rest(victim, flash)?,
+            Some(block) => self.merge(rules, block, ops)?,
+            None => self.move_rest(victim, ops)?,
         }
         Ok(true)
     }

@@ -16,7 +16,7 @@ mod super_data_block;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ftl::Step;
+use crate::op::Step;
 
 /// Which units collect when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! One die on events: its queue, the commands that it holds, and the account of its time.
 
-use crate::nand::{Command, CommandKind, HoldRecord};
+use crate::nand::HoldRecord;
+use crate::op::{Command, CommandKind};
 use crate::sched::{Queue, Queued, Running};
 use crate::stats::{Cause, Parts, Spent};
 

@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::config::layers::{Layer, resolve};
 use crate::nand::probe::Recorder;
 use crate::nand::{CommandRecord, PauseRecord};
+use crate::op::NO_EFFECT;
 
 const BLOCKS: u32 = 6;
 const PAGES: u32 = 4;
@@ -118,21 +119,32 @@ impl Maker {
         let [read_ns, bus, program_ns] = times;
         let (die, bus_ns) = (unit / PLANES, bus * self.bus_ns);
         let awaited = matches!(kind, CommandKind::Read | CommandKind::Program | CommandKind::Rewrite);
-        let purpose = Purpose::Host;
-        Command { die, kind, purpose, opens: 0, pages: 1, read_ns, bus_ns, program_ns, tag: NOBODY, awaited }
+        let (purpose, opens, pages, tag, effect) = (Purpose::Host, 0, 1, NOBODY, NO_EFFECT);
+        Command { die, kind, purpose, opens, awaited, pages, tag, effect, read_ns, bus_ns, program_ns }
     }
 
-    fn submit(&mut self, command: Command, made: Made) {
+    /// Pages that a command comes with, if the scheduler wants them.
+    fn touching(&self, places: &[Place]) -> Pages {
+        let mut pages = Pages::default();
+        if self.events.wants_pages() {
+            for (unit, ppn) in places {
+                pages.add(*unit, *ppn);
+            }
+        }
+        pages
+    }
+
+    fn submit(&mut self, command: Command, pages: Pages, made: Made) {
         self.number += 1;
         self.events.request = self.number;
         self.made.insert((self.number, command.kind == CommandKind::Read), made);
-        self.events.submit(self.events.now_ns, command);
+        self.events.submit(self.events.now_ns, command, pages);
     }
 
     fn read(&mut self, lpn: u32) {
         let (place, token) = self.home[lpn as usize];
-        self.events.touches(place.0, place.1);
-        self.submit(self.command(place, CommandKind::Read, [20, 1, 0]), Made::Read { token });
+        let read = self.command(place, CommandKind::Read, [20, 1, 0]);
+        self.submit(read, self.touching(&[place]), Made::Read { token });
     }
 
     /// Makes sure that two blocks are erased, or one and room in the open one.
@@ -160,16 +172,13 @@ impl Maker {
         }
         let count = moves.len() as u64;
         if count > 0 {
-            self.events.moves(pages);
             let copies = self.command((unit, 0), CommandKind::Copies, [20 * count, 2 * count, 200 * count]);
-            self.submit(Command { pages: count as u32, ..copies }, Made::Copies { moves });
+            self.submit(Command { pages: count as u32, ..copies }, pages, Made::Copies { moves });
         }
         self.units[unit as usize][victim as usize].pages.clear();
-        self.events.erases(unit, victim * PAGES, victim * PAGES + PAGES - 1);
-        self.submit(
-            self.command((unit, 0), CommandKind::Erase, [0, 0, 700]),
-            Made::Erase { unit, block: victim },
-        );
+        let block: Vec<Place> = (0..PAGES).map(|page| (unit, victim * PAGES + page)).collect();
+        let erase = self.command((unit, 0), CommandKind::Erase, [0, 0, 700]);
+        self.submit(erase, self.touching(&block), Made::Erase { unit, block: victim });
     }
 
     /// Writes all of a page, or part of it, to any unit that can take one more page.
@@ -186,23 +195,25 @@ impl Maker {
         self.put(lpn, place);
         let token = self.token;
         if !in_part {
-            self.events.touches(place.0, place.1);
             let program = self.command(place, CommandKind::Program, [0, 1, 200]);
-            return self.submit(program, Made::Program { place, token, reads: None });
+            return self.submit(
+                program,
+                self.touching(&[place]),
+                Made::Program { place, token, reads: None },
+            );
         }
-        self.events.touches(old.0, old.1);
         if old.0 / PLANES == unit / PLANES {
-            self.events.touches(place.0, place.1);
             let rewrite = self.command(place, CommandKind::Rewrite, [20, 2, 200]);
-            return self.submit(rewrite, Made::Program { place, token, reads: Some(reads) });
+            let made = Made::Program { place, token, reads: Some(reads) };
+            return self.submit(rewrite, self.touching(&[old, place]), made);
         }
         self.number += 1;
         self.events.request = self.number;
         self.made.insert((self.number, true), Made::Read { token: reads });
         self.made.insert((self.number, false), Made::Program { place, token, reads: None });
-        let first = self.command(old, CommandKind::Read, [20, 1, 0]);
-        let second = self.command(place, CommandKind::Program, [0, 1, 200]);
-        self.events.submit_chain(self.events.now_ns, first, second, place);
+        let first = (self.command(old, CommandKind::Read, [20, 1, 0]), self.touching(&[old]));
+        let second = (self.command(place, CommandKind::Program, [0, 1, 200]), self.touching(&[place]));
+        self.events.submit_chain(self.events.now_ns, first, second);
     }
 
     /// Makes commands, some at once and some a while later, and lets all of them end.

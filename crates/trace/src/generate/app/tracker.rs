@@ -1,5 +1,5 @@
 //! What was written, and how: every request is first or again, sequential or not. The definitions are those of
-//! docs/concepts/scores.md; `crate::characterize` measures the same from outside.
+//! docs/concepts/scores.md; `flashweir_analyze::characterize` measures the same from outside.
 
 /// Writes that may come between two of one sequential run, and the end of the run itself.
 const ENDS: usize = 11;

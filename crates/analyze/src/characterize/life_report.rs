@@ -1,0 +1,274 @@
+//! What the lives of addresses come to: how hot data is, where, and how hot and cold data mix.
+
+use serde::Serialize;
+
+use super::life::{CHUNK, Intervals, Piece};
+use super::powers::{PowerBin, Powers};
+use flashweir_trace::SECTOR_BYTES;
+
+/// Rows of the address space that are told.
+const ROWS: u64 = 128;
+
+/// Life cycles of what one operation touches.
+#[derive(Clone, Debug, Serialize)]
+pub struct Life {
+    /// Share of all units of space that was followed: 1, or less where following all takes too much memory. What is said of
+    /// bytes below is of those, but for intervals, which are estimates for all.
+    pub followed_share: f64,
+    /// Distinct bytes that were followed.
+    pub followed_bytes: u64,
+    /// Share of those that were touched more than once.
+    pub updated_share: Option<f64>,
+    /// Mean life span of those, in requests of the operation.
+    pub mean_span: Option<f64>,
+    /// Mean life cycle of those, in requests of the operation.
+    pub mean_cycle: Option<f64>,
+    /// How hot and cold data mix within a unit of space: the part of the variance of the logarithm of life cycles that lies
+    /// within units and not between them. 0: apart; 1: every unit has all there is. `None` where all is equally hot.
+    pub mixing: Option<f64>,
+    /// How much hot and cold data differ: standard deviation of the logarithm of life cycles, in powers of two.
+    pub spread_octaves: Option<f64>,
+    /// Share of all that was carried which went to the hottest hundredth, tenth and fifth of the bytes.
+    pub hottest: Option<Hottest>,
+    /// Bytes by life cycle, rounded up to whole requests: 0 is what was touched once.
+    pub cycles: Vec<PowerBin>,
+    /// Bytes by how many requests of the operation later they were touched again.
+    pub interval_requests: Vec<PowerBin>,
+    /// Bytes by how many nanoseconds later they were touched again.
+    pub interval_ns: Vec<PowerBin>,
+    /// Half of all bytes that were touched again were after no more requests, to a power of two.
+    pub median_interval_requests: Option<u64>,
+    /// Half of all bytes that were touched again were after no more nanoseconds, to a power of two.
+    pub median_interval_ns: Option<u64>,
+    /// Life cycles over the address space.
+    pub over_space: Vec<LifeRow>,
+    /// Bytes over the address space and life cycles: row of `over_space`, bin of `cycles`, bytes.
+    pub cells: Vec<(u32, u32, u64)>,
+}
+
+/// How unevenly the bytes of an operation are spread over addresses.
+#[derive(Clone, Debug, Serialize)]
+pub struct Hottest {
+    /// Share that went to the hottest hundredth of the bytes.
+    pub percent_1: f64,
+    /// To the hottest tenth.
+    pub percent_10: f64,
+    /// To the hottest fifth.
+    pub percent_20: f64,
+}
+
+/// Life cycles in one stretch of the address space.
+#[derive(Clone, Debug, Serialize)]
+pub struct LifeRow {
+    /// Where it begins.
+    pub from_bytes: u64,
+    /// Distinct bytes in it.
+    pub bytes: u64,
+    /// Mean life cycle, requests; what was touched once counts 0.
+    pub mean_cycle: f64,
+    /// Standard deviation of life cycles.
+    pub spread_cycle: f64,
+    /// Longest life cycle.
+    pub max_cycle: f64,
+}
+
+/// Weighted mean and variance.
+#[derive(Clone, Copy, Default)]
+struct Moments {
+    weight: f64,
+    mean: f64,
+    /// Weighted sum of squared differences from the mean.
+    squares: f64,
+}
+
+impl Moments {
+    /// West 1979: exact where sums of squares would cancel.
+    fn add(&mut self, value: f64, weight: f64) {
+        self.weight += weight;
+        let change = value - self.mean;
+        self.mean += change * weight / self.weight;
+        self.squares += weight * change * (value - self.mean);
+    }
+
+    fn spread(&self) -> f64 {
+        if self.weight > 0.0 { (self.squares / self.weight).max(0.0).sqrt() } else { 0.0 }
+    }
+}
+
+/// Sums up `chunks`, which are in order; `requests` is how many the operation had, `rate` the share that was followed.
+pub(super) fn life(
+    chunks: &[(u64, &Vec<Piece>)],
+    unit_chunks: u64,
+    requests: u64,
+    rate: f64,
+    intervals: &Intervals,
+) -> Life {
+    let mut cycles = Powers::new();
+    let (mut all, mut unit, mut within) = (Moments::default(), Moments::default(), 0.0);
+    let (mut updated, mut spans, mut sums, mut sectors) = (0u64, 0.0, 0.0, 0u64);
+    let mut touches: Vec<(u32, u64)> = Vec::new();
+    let mut current = None;
+    // What was touched once is as cold as can be: nothing says that it would be touched again before the end.
+    let coldest = (requests.max(1) as f64).log2();
+    for (chunk, pieces) in chunks {
+        if current.replace(chunk / unit_chunks) != Some(chunk / unit_chunks) {
+            within += std::mem::take(&mut unit).squares;
+        }
+        for piece in *pieces {
+            let (cycle, weight) = (piece.cycle(), piece.sectors());
+            cycles.add(piece.whole_cycle(), weight);
+            sectors += weight;
+            touches.push((piece.count, weight));
+            if piece.count > 1 {
+                updated += weight;
+                spans += piece.span() as f64 * weight as f64;
+                sums += cycle * weight as f64;
+            }
+            let coldness = if piece.count > 1 { cycle.log2() } else { coldest };
+            unit.add(coldness, weight as f64);
+            all.add(coldness, weight as f64);
+        }
+    }
+    within += unit.squares;
+    let of_updated = |sum: f64| (updated > 0).then(|| sum / updated as f64);
+    // Less than a rounding error is no difference.
+    let differ = all.squares > 1e-9 * all.weight;
+    let (over_space, cells) = over_space(chunks, &cycles);
+    Life {
+        followed_share: rate,
+        followed_bytes: sectors.saturating_mul(SECTOR_BYTES),
+        updated_share: (sectors > 0).then(|| updated as f64 / sectors as f64),
+        mean_span: of_updated(spans),
+        mean_cycle: of_updated(sums),
+        mixing: differ.then(|| (within / all.squares).clamp(0.0, 1.0)),
+        spread_octaves: (sectors > 0).then(|| all.spread()),
+        hottest: hottest(touches, sectors),
+        cycles: cycles.finish(SECTOR_BYTES),
+        interval_requests: intervals.requests.finish(SECTOR_BYTES),
+        interval_ns: intervals.ns.finish(SECTOR_BYTES),
+        median_interval_requests: intervals.requests.median(),
+        median_interval_ns: intervals.ns.median(),
+        over_space,
+        cells,
+    }
+}
+
+/// The share of all touches that the hottest sectors have.
+fn hottest(mut touches: Vec<(u32, u64)>, sectors: u64) -> Option<Hottest> {
+    touches.sort_unstable_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let carried = |count: u32, sectors: f64| f64::from(count) * sectors;
+    let all: f64 = touches.iter().map(|(count, sectors)| carried(*count, *sectors as f64)).sum();
+    let share = |part: f64| {
+        let (mut left, mut sum) = (sectors as f64 * part, 0.0);
+        for (count, sectors) in &touches {
+            let taken = left.min(*sectors as f64);
+            (left, sum) = (left - taken, sum + carried(*count, taken));
+            if left <= 0.0 {
+                break;
+            }
+        }
+        sum / all
+    };
+    (sectors > 0).then(|| Hottest { percent_1: share(0.01), percent_10: share(0.1), percent_20: share(0.2) })
+}
+
+type Cells = Vec<(u32, u32, u64)>;
+
+/// Life cycles by rows of addresses; those rows that nothing is in are left out.
+fn over_space(chunks: &[(u64, &Vec<Piece>)], cycles: &Powers) -> (Vec<LifeRow>, Cells) {
+    let (Some((first, _)), Some((last, _))) = (chunks.first(), chunks.last()) else {
+        return (Vec::new(), Vec::new());
+    };
+    let width = ((last - first) / ROWS + 1).next_power_of_two();
+    // The histogram leaves out bins before the first that is used.
+    let skipped = cycles.first_used();
+    let (mut rows, mut cells) = (Vec::new(), Cells::new());
+    for part in chunks.chunk_by(|one, next| one.0 / width == next.0 / width) {
+        let (mut moments, mut longest, mut bins) = (Moments::default(), 0.0f64, Powers::new());
+        for piece in part.iter().flat_map(|(_, pieces)| pieces.iter()) {
+            moments.add(piece.cycle(), piece.sectors() as f64);
+            longest = longest.max(piece.cycle());
+            bins.add(piece.whole_cycle(), piece.sectors());
+        }
+        let used = bins.used().map(|(bin, sectors)| {
+            ((rows.len()) as u32, (bin - skipped) as u32, sectors.saturating_mul(SECTOR_BYTES))
+        });
+        cells.extend(used);
+        rows.push(LifeRow {
+            from_bytes: (part[0].0 / width * width).saturating_mul(CHUNK * SECTOR_BYTES),
+            bytes: bins.total().saturating_mul(SECTOR_BYTES),
+            mean_cycle: moments.mean,
+            spread_cycle: moments.spread(),
+            max_cycle: longest,
+        });
+    }
+    (rows, cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::life::Lives;
+    use super::*;
+    use flashweir_trace::{Op, Request};
+
+    fn lives(starts: impl Iterator<Item = u64>) -> Life {
+        let mut lives = Lives::new(8);
+        for (n, lba) in (0..).zip(starts) {
+            lives.observe(&Request { time_ns: 0, lba, sectors: 8, stream: 0, op: Op::Write }, n);
+        }
+        lives.finish()
+    }
+
+    /// The paper's definitions: span = last - first, cycle = span / writes, 0 without an update.
+    #[test]
+    fn spans_and_cycles_are_those_of_the_definition() {
+        // Written as requests 0, 2 and 3; 8 is written once, as request 1.
+        let found = lives([0, 8, 0, 0].into_iter());
+        assert_eq!(
+            (found.mean_span, found.mean_cycle, found.updated_share),
+            (Some(3.0), Some(1.0), Some(0.5))
+        );
+        assert_eq!(
+            found.cycles.iter().map(|bin| (bin.from, bin.count)).collect::<Vec<_>>(),
+            [(0, 4096), (1, 4096)]
+        );
+        assert_eq!(
+            found.interval_requests.iter().map(|bin| (bin.from, bin.count)).collect::<Vec<_>>(),
+            [(1, 4096), (2, 4096)]
+        );
+        let hottest = found.hottest.expect("something was written");
+        assert!((hottest.percent_20 - 0.3).abs() < 1e-12, "{}", hottest.percent_20);
+    }
+
+    /// 1 MiB of hot data, 1 MiB of cold: in units of their own, or alternating within each.
+    #[test]
+    fn mixing_is_what_lies_within_units() {
+        let hot = |place: fn(u64) -> u64| {
+            let again = (0..2560u64).map(move |n| place(n % 256));
+            lives((0..256u64).map(|n| place(n + 256)).chain(again))
+        };
+        let apart = hot(|n| n * 8);
+        let mixed = hot(|n| if n < 256 { n * 16 } else { (n - 256) * 16 + 8 });
+        assert!(apart.mixing.is_some_and(|mixing| mixing < 0.01), "{:?}", apart.mixing);
+        assert!(mixed.mixing.is_some_and(|mixing| mixing > 0.99), "{:?}", mixed.mixing);
+        let spread = |life: &Life| life.spread_octaves.unwrap_or(0.0);
+        assert!((spread(&apart) - spread(&mixed)).abs() < 1e-9 && spread(&apart) > 0.1);
+    }
+
+    #[test]
+    fn nothing_and_equal_data_do_not_mix() {
+        assert!(lives(std::iter::empty()).mixing.is_none());
+        let once = lives((0..1000).map(|n| n * 8));
+        assert!(once.mixing.is_none() && once.spread_octaves == Some(0.0) && once.mean_cycle.is_none());
+    }
+
+    #[test]
+    fn cells_add_up_to_the_histogram() {
+        let found = lives((0..5000).map(|n| n * n % 3001 * 64));
+        for (bin, told) in (0u32..).zip(&found.cycles) {
+            let sum: u64 = found.cells.iter().filter(|cell| cell.1 == bin).map(|cell| cell.2).sum();
+            assert_eq!(sum, told.count);
+        }
+        assert_eq!(found.over_space.iter().map(|row| row.bytes).sum::<u64>(), found.followed_bytes);
+    }
+}

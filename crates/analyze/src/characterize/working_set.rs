@@ -1,0 +1,160 @@
+//! How much is in use at a time: distinct blocks by window, and all so far.
+//!
+//! Windows join while a workload goes on, and how many distinct blocks two windows have together can't be said from how
+//! many each has. So each window counts its blocks by how far back their last touch lies: by how often windows have to be
+//! doubled until both lie in one. When that happens they are no longer counted, and sums stay exact.
+
+use serde::Serialize;
+
+use super::reuse::BLOCK_BYTES;
+use super::series::{Join, Series};
+
+/// Windows at most.
+const WINDOWS: usize = 256;
+/// How often a window can be doubled.
+const LEVELS: usize = 65;
+
+/// When a block was touched.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Touched {
+    pub(super) time_ns: u64,
+    pub(super) number: u64,
+}
+
+/// Blocks that were touched in a window.
+#[derive(Clone)]
+struct Window {
+    /// By the number of doublings after which the touch before lies in the same window; from 1.
+    again: [f64; LEVELS],
+    fresh: f64,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self { again: [0.0; LEVELS], fresh: 0.0 }
+    }
+}
+
+impl Window {
+    fn blocks(&self) -> f64 {
+        self.fresh + self.again.iter().sum::<f64>()
+    }
+}
+
+impl Join for Window {
+    fn join(&mut self, later: &Self) {
+        self.fresh += later.fresh;
+        for (level, more) in self.again.iter_mut().zip(&later.again) {
+            *level += more;
+        }
+    }
+
+    /// What was one doubling away is now in the same window.
+    fn doubled(&mut self) {
+        self.again.copy_within(1.., 0);
+        self.again[0] = 0.0;
+        self.again[LEVELS - 1] = 0.0;
+    }
+}
+
+/// Working sets by time and by request number.
+pub(super) struct WorkingSets {
+    by_time: Series<Window>,
+    by_number: Series<Window>,
+}
+
+/// How much was in use, window by window.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkingSet {
+    /// What windows are equal in: `time` or `requests`.
+    pub by: &'static str,
+    /// Width of a window: seconds, or requests.
+    pub window: f64,
+    /// Share of the blocks that was followed; 1 is all, and exact.
+    pub followed_share: f64,
+    /// Bytes of the distinct 4 KiB blocks that reads and writes touch in each window.
+    pub bytes: Vec<f64>,
+    /// Bytes of those that they have touched by its end.
+    pub so_far_bytes: Vec<f64>,
+}
+
+impl WorkingSets {
+    pub(super) const fn new() -> Self {
+        Self { by_time: Series::new(WINDOWS), by_number: Series::new(WINDOWS) }
+    }
+
+    /// A block is touched for the first time.
+    pub(super) fn fresh(&mut self, now: Touched, weight: f64) {
+        self.by_time.at(now.time_ns).fresh += weight;
+        self.by_number.at(now.number).fresh += weight;
+    }
+
+    /// A block is touched again.
+    #[inline]
+    pub(super) fn again(&mut self, last: Touched, now: Touched, weight: f64) {
+        again(&mut self.by_time, last.time_ns, now.time_ns, weight);
+        again(&mut self.by_number, last.number, now.number, weight);
+    }
+
+    pub(super) fn finish(&self, timed: bool, rate: f64) -> WorkingSet {
+        let (series, by, unit) =
+            if timed { (&self.by_time, "time", 1e-9) } else { (&self.by_number, "requests", 1.0) };
+        let block = BLOCK_BYTES as f64;
+        let mut so_far = 0.0;
+        let sum = |window: &Window| {
+            so_far += window.fresh * block;
+            so_far
+        };
+        WorkingSet {
+            by,
+            window: series.width() as f64 * unit,
+            followed_share: rate,
+            bytes: series.windows().iter().map(|window| window.blocks() * block).collect(),
+            so_far_bytes: series.windows().iter().map(sum).collect(),
+        }
+    }
+}
+
+#[inline]
+fn again(series: &mut Series<Window>, last: u64, now: u64, weight: f64) {
+    // First, because it may double windows.
+    series.at(now);
+    let apart = series.number(last) ^ series.number(now);
+    if apart != 0 {
+        series.at(now).again[1 + apart.ilog2() as usize] += weight;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::super::reuse::{Reuse, Sampling};
+    use super::super::sample::whole;
+    use flashweir_trace::{Op, Request};
+
+    proptest! {
+        #[test]
+        fn windows_have_the_blocks_that_they_have(steps in proptest::collection::vec((0u64..50, 0u64..2000), 1..1500)) {
+            let mut reuse = Reuse::new(Sampling::Blocks(1000));
+            let (mut time_ns, mut touched) = (0, Vec::new());
+            for (number, (block, pause)) in (0..).zip(steps) {
+                time_ns += pause;
+                let request = Request { time_ns, lba: block * 8, sectors: 8, stream: 0, op: Op::Write };
+                reuse.observe(&request, time_ns, number);
+                touched.push((time_ns, block));
+            }
+            let (_, found) = reuse.finish(true);
+            let width = whole((found.window * 1e9).round());
+            for (number, bytes) in (0u64..).zip(&found.bytes) {
+                let distinct: HashSet<u64> =
+                    touched.iter().filter(|(time, _)| time / width == number).map(|(_, block)| *block).collect();
+                prop_assert_eq!(whole(*bytes), distinct.len() as u64 * 4096);
+            }
+            let all: HashSet<u64> = touched.iter().map(|(_, block)| *block).collect();
+            prop_assert_eq!(found.so_far_bytes.last().copied(), Some(all.len() as f64 * 4096.0));
+        }
+    }
+}

@@ -1,0 +1,37 @@
+"""Probe of a drive: finds out from outside, by requests and their times, what it is made of."""
+
+import json
+import os
+
+from flashweir import _native
+from flashweir.api import Progress, as_json, as_native_progress
+from flashweir.result import Section
+from flashweir.tenants import AnyPath
+
+__all__ = ["probe"]
+
+
+def probe(target: AnyPath, *, erase: AnyPath | None = None, seed: int = 1, progress: Progress | None = None) -> Section:
+    """Asks a drive for its pages, channels, dies, planes, blocks, times, spare space and write buffer.
+
+    All of the drive is written, and what it held is lost. Only requests and their times are used (docs/guide/probe.md).
+
+    Args:
+        target: `"sim:PRESET[,KEY=VALUE...]"`, or the path of a block device or file.
+        erase: the target's own name once more; real drives and files are refused without it.
+        seed: of what is written, of random addresses, and of a simulated drive.
+        progress: that of `simulate`, with the phase "run" and `done` in requests.
+
+    Returns:
+        `answers`, each with the `key` of a device, its `value`, how `sure` it is (0, a default, to 1) and `how` it was
+        found, or why it was not; `requests` and `written_bytes`; and `device_file`, the text of a TOML file that
+        `simulate(device=...)` takes.
+
+    Raises:
+        ConfigError: a simulated drive that can't be.
+        DeviceError: the target can't be used, is too small, or may not be written.
+        FlashweirError: the target failed, or `progress` stopped it.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    spec = {"target": os.fspath(target), "erase": erase and os.fspath(erase), "seed": seed}
+    return Section(json.loads(_native.probe(as_json(spec), as_native_progress(progress))))

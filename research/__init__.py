@@ -1,0 +1,1 @@
+"""Research behind the detectors and the probe: nothing of it is in the wheel (README.md)."""

@@ -1,0 +1,1 @@
+"""Accuracy of `flashweir probe`: `drives` draws simulated drives, `bench` probes them and compares."""
