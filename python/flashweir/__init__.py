@@ -1,7 +1,8 @@
 """Simulates multichannel SSDs under real block traces.
 
-`simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
-`read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
+`simulate` runs a workload through a drive and returns a `Result`; a `Drive` is one that the caller steps;
+`sweep` runs many simulations over a grid, and `read_sweep` reads what one has left;
+`compare` runs policies side by side, and `judge` a frozen one against its rivals;
 `reproduce` holds measured values against what papers print; `bench` grades drives, real and simulated;
 `probe` asks a drive what it is made of, and makes a device file of it;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
 from flashweir.diagnosis import diagnose
+from flashweir.drive import Drive
 from flashweir.parts import LatencyParts
 from flashweir.probing import probe
 from flashweir.replaying import recover_log, replay
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConfigError",
     "DeviceError",
+    "Drive",
     "FlashweirError",
     "LatencyParts",
     "Result",

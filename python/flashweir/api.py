@@ -13,7 +13,7 @@ from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.allocators import Allocator, as_native
 from flashweir.result import Result, Section
-from flashweir.settings import flat
+from flashweir.settings import chosen
 from flashweir.tenants import AnyPath, Tenant, tenant
 
 Workload = AnyPath | Mapping[str, Tenant] | Sequence[AnyPath]
@@ -100,14 +100,14 @@ def simulate(
     log: Path | None = None
     if requests:
         log = scratch / "requests.parquet" if requests is True else Path(requests)
-    chosen = {**flat(set or {}), **flat({k.replace("__", "."): v for k, v in overrides.items()})}
+    settings = chosen(set, overrides)
     if allocator is not None:
-        chosen.setdefault("tenants.channels", "external")
+        settings.setdefault("tenants.channels", "external")
     try:
         spec = {
             "workloads": _workloads(workload),
-            "device": _device(device, scratch),
-            "overrides": chosen,
+            "device": device_name(device, scratch),
+            "overrides": settings,
             "seed": seed,
             "verify": verify,
             "latency_parts": latency_parts,
@@ -228,7 +228,7 @@ def _workloads(workload: Workload) -> list[dict[str, Any]]:
     return [tenant(None, given, "workload") for given in workload]
 
 
-def _device(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> str | None:
+def device_name(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> str | None:
     """A name or path for the native module, which reads mappings from a file."""
     if device is None:
         return None

@@ -13,3 +13,8 @@ def flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
         elif value is not None:
             found[f"{prefix}{name}"] = os.fspath(value) if isinstance(value, os.PathLike) else value
     return found
+
+
+def chosen(settings: Mapping[str, object] | None, overrides: Mapping[str, object]) -> dict[str, object]:
+    """Settings by dotted key: those of a mapping, then keyword arguments, in which `__` stands for a dot."""
+    return {**flat(settings or {}), **flat({key.replace("__", "."): value for key, value in overrides.items()})}

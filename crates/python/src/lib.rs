@@ -10,6 +10,7 @@ mod bench;
 mod characterize;
 mod collect;
 mod diagnose;
+mod drive;
 mod probe;
 mod replay;
 
@@ -219,6 +220,15 @@ fn watched<E: Raise + Send>(
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&mut dyn FnMut(&Progress) -> bool) -> Result<Value, E> + Send,
 ) -> PyResult<String> {
+    reporting(py, progress, work).map(|value| value.to_string())
+}
+
+/// Calls `work` without the GIL, with a function that hands its progress to Python.
+fn reporting<T: Send, E: Raise + Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(&Progress) -> bool) -> Result<T, E> + Send,
+) -> PyResult<T> {
     let mut raised: Option<PyErr> = None;
     let outcome = detached(py, || {
         work(&mut |state| match report(progress.as_ref(), state) {
@@ -230,7 +240,7 @@ fn watched<E: Raise + Send>(
         })
     })?;
     match (raised, outcome) {
-        (None, outcome) => text(outcome),
+        (None, outcome) => outcome.map_err(|error| error.raise()),
         // Ctrl-C carries the work's own account of what was done.
         (Some(error), Err(stopped)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
             Err(PyKeyboardInterrupt::new_err(stopped.to_string()))
@@ -279,6 +289,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(plan, module)?)?;
     module.add_class::<Traces>()?;
+    module.add_class::<drive::Drive>()?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(refusals, module)?)?;

@@ -349,7 +349,7 @@ fn occurs(spec: &Spec, ops: OpSet) -> bool {
 }
 
 /// Page writes, uniform over the first sectors of the drive.
-fn uniform(seed: u64, sectors: u64, geometry: &Geometry) -> Result<Generator, TraceError> {
+pub(crate) fn uniform(seed: u64, sectors: u64, geometry: &Geometry) -> Result<Generator, TraceError> {
     let page = u64::from(geometry.page_sectors) * SECTOR_BYTES;
     let span = sectors * SECTOR_BYTES;
     let spec = Spec::parse(&format!("random:span={span},size={page},seed={}", seed ^ OTHER_SEED))?;

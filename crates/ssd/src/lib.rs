@@ -25,6 +25,7 @@ mod power;
 pub mod precondition;
 pub mod quantity;
 mod random;
+mod raw;
 mod sched;
 mod sim;
 mod stats;

@@ -73,6 +73,22 @@ impl PartFile {
         done.map_err(|source| self.error(source))
     }
 
+    /// As [`PartFile::finish`], with the file on the disk before it gets its name, and then the name: after a crash of the system there is
+    /// the file that was there before, or the new one.
+    pub fn finish_synced(mut self) -> Result<(), OutputError> {
+        let synced = self.flush().and_then(|()| match (&self.file, &self.part) {
+            (Some(file), Some(_)) => file.get_ref().sync_all(),
+            _ => Ok(()),
+        });
+        synced.map_err(|source| self.error(source))?;
+        let (path, target) = (self.path.clone(), self.part.as_ref().map(|(_, target)| target.clone()));
+        self.finish()?;
+        let folder = target.as_deref().and_then(Path::parent);
+        let folder = folder.map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+        let named = folder.map_or(Ok(()), |folder| File::open(folder)?.sync_all());
+        named.map_err(|source| OutputError { path, source })
+    }
+
     /// An error about this file, under the name asked for.
     pub fn error(&self, source: io::Error) -> OutputError {
         OutputError { path: self.path.clone(), source }
@@ -165,6 +181,13 @@ mod tests {
         assert!(!path.exists());
         finished.finish().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+
+        let mut synced = PartFile::create(&path).unwrap();
+        synced.write_all(b"synced").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        synced.finish_synced().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"synced");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 

@@ -125,6 +125,11 @@ impl Ledger {
         }
     }
 
+    /// Completions kept and not yet taken.
+    pub(super) fn kept(&self) -> usize {
+        self.completions.as_ref().map_or(0, Vec::len)
+    }
+
     /// The statistics; `horizon_ns` is the end of the last command.
     pub(super) fn stats<C: Content>(&self, core: &Core<C>, usage: &Usage, horizon_ns: u64) -> Stats {
         Stats {

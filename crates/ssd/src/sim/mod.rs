@@ -78,8 +78,9 @@ trait Drive: Send {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
     fn finish(&mut self) -> Result<(), RunError>;
     fn enter(&mut self, request: &Request) -> Result<u64, RunError>;
-    /// Lets the next thing happen. False if there was nothing.
-    fn proceed(&mut self) -> Result<bool, RunError>;
+    /// Lets the next thing happen that is due by `limit_ns`. False if there was nothing. A request that completes at once when it
+    /// enters is a thing of its own: time does not move on.
+    fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError>;
     fn ledger_mut(&mut self) -> &mut Ledger;
     fn keep_parts(&mut self);
     fn times(&self) -> Times;
@@ -203,11 +204,18 @@ impl Simulation {
         self.drive.enter(next)
     }
 
-    /// Lets the next thing happen without a new request: with open arrivals, a caller that wants to know when requests end calls
-    /// this until [`Simulation::take_completions`] has one. The run does not end by it, and what waits in the write buffer stays
-    /// there. False if nothing was left to happen by itself, as always where times are worked out at once.
-    pub fn proceed(&mut self) -> Result<bool, RunError> {
-        self.drive.proceed()
+    /// Lets the next event happen if it is due by `limit_ns`, ns; with open arrivals only. Returns false if none is, as always where
+    /// times are worked out at once. Requests that arrive at the present instant must have been served: those that wait for a slot
+    /// enter before time moves on. A completion of the present is told of before the present is another one (see
+    /// [`Simulation::keep_completions`]).
+    pub fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
+        self.drive.proceed_by(limit_ns)
+    }
+
+    /// Lets everything happen that is due by `time_ns`, ns, which is the present from then on; with open arrivals only. No later
+    /// request may arrive before that. Requests served in any slices of time complete as those served at once. Idempotent.
+    pub fn advance_to(&mut self, time_ns: u64) -> Result<(), RunError> {
+        self.drive.enter(&Request { time_ns, ..WHICHEVER }).map(drop)
     }
 
     /// Times of dies and buses so far: of all commands made yet on the busy-until path, of what has run yet on events.

@@ -55,8 +55,16 @@ impl<A: TimePath + Clone + Send + 'static, C: Content + Send + 'static> Drive fo
         self.place_waiting(|_| true)
     }
 
-    fn proceed(&mut self) -> Result<bool, RunError> {
-        self.advance()
+    fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
+        if self.array.now_ns() < limit_ns {
+            let kept = self.ledger.kept();
+            self.let_waiting_in()?;
+            if self.ledger.kept() > kept {
+                return Ok(true);
+            }
+            self.array.dispatch();
+        }
+        if self.array.next_ns().is_none_or(|next| next > limit_ns) { Ok(false) } else { self.step() }
     }
 
     fn ledger_mut(&mut self) -> &mut Ledger {

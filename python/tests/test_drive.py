@@ -1,0 +1,384 @@
+"""A drive that Python steps."""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flashweir
+from flashweir import Drive
+
+SMALL = {"capacity": "4MiB", "channels": 2, "pages_per_block": 8, "op_ratio": 0.3}
+FULL = {**SMALL, "precondition": "full"}
+# What a stepped drive can't know: wall times, and where its requests come from.
+OTHERS = ("wall_s", "setup_wall_s", "precondition_wall_s", "workloads")
+
+
+def drive(**options: Any) -> Drive:
+    return Drive(set=FULL, verify=True, **options)
+
+
+def comparable(result: flashweir.Result) -> dict[str, Any]:
+    return {key: value for key, value in result.to_dict().items() if key not in OTHERS}
+
+
+def random_writes(count: int, *, gap_ns: int, seed: int = 1) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    return {
+        "op": np.where(random.random(count) < 0.7, "write", "read"),
+        "offset": random.integers(0, 1000, count) * 4096,
+        "length": 4096,
+        "time_ns": np.arange(count) * gap_ns,
+    }
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    cuts=st.lists(st.integers(1, 399), max_size=6, unique=True),
+    steps=st.integers(1, 5),
+    chips=st.sampled_from([1, 2]),
+    slots=st.sampled_from([None, 3]),
+)
+def test_slices_are_a_run_with_open_arrivals(cuts: list[int], steps: int, chips: int, slots: int | None) -> None:
+    workload = "random:span=4MiB,size=4KiB,count=400,write=0.6,trim=0.05,flush=0.02,rate=20000"
+    flashweir.trace_generate(workload, path := Path("slices.parquet").resolve())
+    frame = pl.read_parquet(path)
+    path.unlink()
+    columns = {
+        "op": frame["op"],
+        "offset": frame["lba"] * 512,
+        "length": frame["sectors"].cast(pl.UInt64) * 512,
+        "time_ns": frame["time_ns"],
+    }
+    keys = {**FULL, "chips": chips, **({} if slots is None else {"host.slots": slots})}
+    expected = flashweir.simulate(workload, seed=None, set={**keys, "host.mode": "open"}, verify=True)
+    with Drive(set=keys, verify=True) as stepped:
+        for first, end in zip([0, *sorted(cuts)], [*sorted(cuts), 400], strict=True):
+            slice_ = {name: column[first:end] for name, column in columns.items()}
+            assert stepped.submit(slice_) == range(first, end)
+            last = int(slice_["time_ns"][-1])
+            for step in range(1, steps + 1):
+                stepped.advance_to(stepped.now_ns + (last - stepped.now_ns) * step // steps)
+        done = stepped.poll()
+        assert (np.diff(done["complete_ns"].astype(np.int64)) >= 0).all()
+        assert comparable(stepped.finish()) == comparable(expected)
+    assert stepped.closed
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("drive"))
+
+
+def test_requests_in_any_form_are_the_same_requests() -> None:
+    rows = [
+        {"op": "write", "offset": 0, "length": 8192},
+        {"op": "read", "offset": 4096, "length": 4096},
+        {"op": "flush"},
+        {"op": "trim", "offset": 0, "length": 4096},
+    ]
+    columns = {"op": ["write", "read", "flush", "trim"], "offset": [0, 4096, 0, 0], "length": [8192, 4096, 0, 4096]}
+    record = np.array(
+        list(zip(*columns.values(), strict=True)), dtype=[("op", "U5"), ("offset", "i8"), ("length", "u4")]
+    )
+    forms: list[Any] = [rows, columns, pl.DataFrame(columns), record, tuple(rows)]
+    seen = []
+    for form in forms:
+        stepped = drive()
+        assert stepped.submit(form) == range(4)
+        stepped.drain()
+        seen.append(stepped.poll())
+    one_by_one = drive()
+    for number, row in enumerate(rows):
+        assert one_by_one.submit(**row) == range(number, number + 1)  # type: ignore[arg-type]
+    one_by_one.drain()
+    seen.append(one_by_one.poll())
+    assert all((other == seen[0]).all() for other in seen)
+    assert sorted(seen[0]["op"]) == ["flush", "read", "trim", "write"]
+    assert seen[0].dtype.names == (
+        "number", "issue_ns", "complete_ns", "latency_ns", "offset", "length", "tenant", "op",
+    )  # fmt: skip
+
+
+def test_one_value_is_that_of_all_requests() -> None:
+    stepped = drive(tenants=["web", "db"])
+    stepped.submit(op="write", offset=np.arange(10) * 4096, length=4096, tenant="db", time_ns=5)
+    stepped.submit(op="read", offset=0, length=[4096, 8192], tenant=["web", "db"], time_ns=np.uint64(7))
+    stepped.submit(op="flush", time_ns=[20, 10])
+    stepped.drain()
+    done = np.sort(stepped.poll(), order="number")
+    assert done["tenant"].tolist() == [1] * 10 + [0, 1, 0, 0]
+    assert done["issue_ns"].tolist() == [5] * 10 + [7, 7, 20, 10]
+    assert done["length"].tolist() == [4096] * 11 + [8192, 0, 0]
+    done["number"] = 0  # the array is the caller's own
+    streams = stepped.finish().streams
+    assert (streams.web.requests, streams.db.requests) == (3, 11)
+
+
+def test_a_closed_loop_with_think_time() -> None:
+    stepped = drive()
+    random = np.random.default_rng(3)
+    clients = {int(stepped.submit(op="read", offset=0, length=4096)[0]): name for name in range(4)}
+    issued = []
+    while len(issued) < 200:
+        for done in stepped.wait():
+            client = clients.pop(int(done["number"]))
+            issued.append(client)
+            later = int(done["complete_ns"]) + int(random.exponential(50_000))
+            number = stepped.submit(op="write", offset=client * 4096, length=4096, time_ns=later)[0]
+            clients[number] = client
+        assert stepped.outstanding == 4
+    assert set(issued) == {0, 1, 2, 3}
+    stats = stepped.stats()
+    assert stats["requests"] == len(issued)
+    assert stats.simulated_s == stepped.now_ns / 1e9
+
+
+def test_a_wait_ends_at_the_next_completion_or_the_limit() -> None:
+    stepped = drive()
+    assert len(stepped.wait()) == 0
+    assert stepped.now_ns == 0
+    stepped.submit(op="read", offset=0, length=4096, time_ns=1_000_000)
+    assert len(stepped.wait(500_000)) == 0
+    assert stepped.now_ns == 500_000
+    done = stepped.wait()
+    assert done["issue_ns"] == 1_000_000
+    assert stepped.now_ns == done["complete_ns"]
+    assert len(stepped.poll()) == 0
+
+
+def test_forks_are_what_ifs() -> None:
+    stepped = drive()
+    stepped.submit(random_writes(500, gap_ns=20_000))
+    stepped.advance_to(5_000_000)
+    fork, twin = stepped.fork(), stepped.fork()
+    fork.submit(op="trim", offset=0, length=4 << 20)
+    fork.drain()
+    assert fork.stats().counters.trimmed_pages > 0
+    assert stepped.stats().counters.trimmed_pages == 0
+    assert comparable(stepped.finish()) == comparable(twin.finish())
+    assert not fork.closed
+
+
+def test_statistics_begin_again() -> None:
+    stepped = drive(latency_parts=True)
+    stepped.submit(random_writes(200, gap_ns=100_000))
+    stepped.drain()
+    aged = stepped.stats()
+    stepped.reset_stats()
+    assert stepped.stats()["requests"] == 0
+    stepped.submit(op="read", offset=4096, length=4096)
+    done = stepped.wait()
+    parts = [
+        name for name in done.dtype.names or () if name.endswith("_ns") and name[:-3] in aged.latency_parts_us.read
+    ]
+    assert len(parts) == 10
+    assert sum(int(done[name][0]) for name in parts) == done["latency_ns"][0]
+    again = stepped.finish()
+    assert (again["requests"], again.flash.host.reads) == (1, 1)
+    assert again.wear == aged.wear
+    assert again.simulated_s < aged.simulated_s
+
+
+def refusal(kind: type[Exception], call: Any) -> str:
+    with pytest.raises(kind) as raised:
+        call()
+    message = str(raised.value)
+    assert "\n" not in message
+    return message
+
+
+FIELDS: list[tuple[dict[str, Any], str]] = [
+    ({"op": "wirte"}, "op: 'wirte'; expected read, write, trim or flush"),
+    ({"op": ["read", 3]}, "op: '3'; expected read"),
+    ({"op": 1}, "op: int64 values; expected read"),
+    ({"op": None}, "op: expected read"),
+    ({"length": None}, "length: expected bytes; only a flush has none"),
+    ({"offset": None}, "offset: expected bytes; only a flush has none"),
+    ({"offset": 0.0}, "offset: float64 values; expected whole numbers"),
+    ({"offset": "0"}, "offset: <U1 values; expected whole numbers"),
+    ({"offset": -512}, "offset: -512; expected whole numbers from 0 on"),
+    ({"offset": 1 << 70}, "offset: object values; expected whole numbers"),
+    ({"offset": [[0]]}, "offset: an array of shape (1, 1); expected one value or one dimension"),
+    ({"offset": [[0], [0, 1]]}, "offset: setting an array element with a sequence"),
+    ({"offset": [0, 512], "length": [512] * 3}, "2 of offset, 3 of length: expected one value, or as many of each"),
+    ({"tenant": 2}, "tenant: 2; the drive has 2, numbered from 0"),
+    ({"tenant": "c"}, "tenant: 'c'; expected a number, or one of a, b"),
+]
+UNFIT: list[tuple[dict[str, Any], str]] = [
+    ({"offset": 100}, "request 1 of 1: offset 100; expected a multiple of 512 bytes"),
+    ({"length": 100}, "request 1 of 1: length 100; expected a multiple of 512 bytes"),
+    ({"length": 0}, "request 1 of 1: a read of 0 bytes; expected at least 512"),
+    ({"length": 1 << 50}, "request 1 of 1: length 1125899906842624; expected less than 2 TiB"),
+    ({"op": "flush", "offset": 512}, "request 1 of 1: a flush has no address and no length"),
+    ({"offset": [0, 4 << 20]}, "request 2 of 2: bytes 4194304 to 4194816 lie beyond the drive, which has 4194304"),
+    (
+        {"time_ns": 999},
+        "request 1 of 1: it arrives at 999 ns, before the present, 1000 ns; expected a time from then on",
+    ),
+]
+WRONG = [(flashweir.ConfigError, *one) for one in FIELDS] + [(flashweir.TraceError, *one) for one in UNFIT]
+
+
+@pytest.mark.parametrize(("kind", "fields", "message"), WRONG)
+def test_requests_that_make_no_sense_are_refused(kind: type[Exception], fields: dict[str, Any], message: str) -> None:
+    stepped = drive(tenants=["a", "b"])
+    stepped.advance_to(1000)
+    asked = {"op": "read", "offset": 0, "length": 512, **fields}
+    assert refusal(kind, lambda: stepped.submit(**asked)).startswith(message)
+    assert (stepped.outstanding, stepped.submit(op="flush")) == (0, range(1))
+
+
+def test_other_wrong_calls_say_what_is_right() -> None:
+    stepped = drive()
+    stepped.advance_to(1000)
+    config = flashweir.ConfigError
+    assert "time does not go back" in refusal(config, lambda: stepped.advance_to(999))
+    assert "whole number of nanoseconds" in refusal(config, lambda: stepped.advance_to(1.5))  # type: ignore[arg-type]
+    assert "from 0 on" in refusal(config, lambda: stepped.advance_to(-1))
+    assert "time does not go back" in refusal(config, lambda: stepped.wait(5))
+    assert "unknown field 'size'" in refusal(config, lambda: stepped.submit({"op": "read", "size": 4096}))
+    assert "request 1 of 1: unknown field 'lba'" in refusal(config, lambda: stepped.submit([{"op": "read", "lba": 1}]))
+    assert "request 2 of 2: no offset" in refusal(
+        config, lambda: stepped.submit([{"op": "flush"}, {"op": "read", "length": 512}])
+    )
+    assert "request 2 of 2: time_ns: expected one for every" in refusal(
+        config, lambda: stepped.submit([{"op": "flush", "time_ns": 2000}, {"op": "flush"}])
+    )
+    assert "request 1 of 1: int; expected a mapping" in refusal(config, lambda: stepped.submit([3]))
+    assert "either requests or fields" in refusal(config, lambda: stepped.submit([], op="read"))
+    assert "trace.csv" not in refusal(config, lambda: stepped.submit("trace.csv"))
+    assert stepped.submit([]) == range(0)
+
+
+def test_a_closed_drive_says_so() -> None:
+    with drive() as stepped:
+        fork = stepped.fork()
+        stepped.submit(op="flush")
+    stepped.close()
+    assert repr(stepped) == "<Drive: closed>"
+    calls: list[Any] = [
+        lambda: stepped.submit(op="flush"),
+        lambda: stepped.submit(op=["flush"]),
+        lambda: stepped.advance_to(5),
+        lambda: stepped.now_ns,
+        stepped.poll,
+        stepped.fork,
+        stepped.stats,
+        stepped.finish,
+        stepped.drain,
+        stepped.wait,
+    ]
+    for call in calls:
+        assert refusal(flashweir.FlashweirError, call).startswith("this drive is closed: open another one")
+    assert repr(fork) == "<Drive: 4,194,304 bytes, at 0 ns, 0 outstanding>"
+    result = fork.finish()
+    assert result["requests"] == 0
+    assert fork.closed
+
+
+def test_settings_are_those_of_simulate() -> None:
+    with Drive("femu", capacity="64MiB", gc={"victim": "fifo"}, host__slots=8) as stepped:
+        assert stepped.capacity_bytes == 64 << 20
+        assert stepped.config["gc"]["victim"] == "fifo"
+        assert stepped.config["host"]["slots"] == 8
+    result = flashweir.simulate("random:span=1MiB,count=10", capacity="8MiB", host={"queue_depth": 4})
+    with Drive(result.config) as again:
+        assert again.config == {**result.config, "host": {**again.config["host"], "mode": "open"}}
+    config = flashweir.ConfigError
+    assert "did you mean" in refusal(config, lambda: Drive(chanels=3))
+    assert "the caller of a stepped drive is its host" in refusal(config, lambda: Drive(host={"queue_depth": 4}))
+    assert "no such preset or file" in refusal(config, lambda: Drive("femuu"))
+    assert "expected a name of its own" in refusal(config, lambda: Drive(capacity="1MiB", tenants=["a", "a"]))
+    ahead = {"alloc.kind": "dynamic", "tenants.channels": "look-ahead"}
+    assert "holds requests back" in refusal(config, lambda: Drive(set=ahead))
+
+
+def test_an_allocator_in_python_is_asked() -> None:
+    windows = []
+
+    def allocate(features: Any) -> Any:
+        windows.append(features["requests"])
+        if len(windows) > 2:
+            raise ValueError("no more")
+        return {"web": [0], "db": [1]}
+
+    keys = {**SMALL, "alloc.kind": "dynamic", "tenants.window_requests": 10}
+    stepped = Drive(set=keys, tenants=["web", "db"], allocator=allocate)
+    stepped.submit(op="write", offset=np.arange(20) * 4096, length=4096, tenant=[0, 1] * 10)
+    assert windows == [10, 10]
+    assert stepped.stats().allocation.windows == 2
+    with pytest.raises(flashweir.FlashweirError, match="no more") as raised:
+        stepped.submit(op="write", offset=np.arange(20) * 4096, length=4096, tenant=[0, 1] * 10)
+    assert isinstance(raised.value.__cause__, ValueError)
+
+
+def test_one_thread_at_a_time_steps_a_drive() -> None:
+    keys = {**SMALL, "alloc.kind": "dynamic", "tenants.window_requests": 10}
+    seen: list[str] = []
+
+    def allocate(_: Any) -> Any:
+        ask = threading.Thread(
+            target=lambda: seen.append(refusal(flashweir.FlashweirError, lambda: stepped.now_ns)), daemon=True
+        )
+        ask.start()
+        ask.join(60)
+        return {"workload": [0, 1]}
+
+    stepped = Drive(set=keys, allocator=allocate)
+    stepped.submit(op="write", offset=np.arange(10) * 4096, length=4096)
+    assert seen[0].startswith("this drive is being stepped by another call")
+    assert stepped.now_ns == 0
+
+
+def test_progress_may_give_up() -> None:
+    phases = []
+
+    def stop(state: dict[str, Any]) -> bool:
+        phases.append(state["phase"])
+        return False
+
+    with pytest.raises(flashweir.FlashweirError, match="stopped while preconditioning"):
+        Drive(capacity="64GiB", precondition="full", progress=stop)
+    assert phases == ["precondition"]
+
+
+def test_a_drive_is_there_without_numpy() -> None:
+    code = """
+import sys, flashweir
+drive = flashweir.Drive(capacity="4MiB")
+drive.submit(op="write", offset=0, length=4096, time_ns=5)
+drive.drain()
+assert drive.stats()["requests"] == 1 and drive.now_ns > 5
+assert "numpy" not in sys.modules and "polars" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_ctrl_c_stops_an_advance_and_the_drive_can_go_on() -> None:
+    code = """
+import signal, threading, time, os
+import numpy as np
+import flashweir
+drive = flashweir.Drive(capacity="64MiB", precondition="full", chips=2)
+count = 6_000_000
+drive.submit(op="read", offset=np.arange(count) % 16384 * 4096, length=4096, time_ns=np.arange(count) * 10_000)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    drive.advance_to(count * 10_000)
+except KeyboardInterrupt:
+    now = drive.now_ns
+    assert 0 < now < count * 10_000, now
+    drive.advance_to(now + 1000)
+    assert len(drive.poll()) > 0
+    print("stopped")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "stopped\n"), done.stderr
