@@ -12,9 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{self, Blocks, pages_of};
-use super::{Ops, Step, Wear, Written};
+use super::{Ops, Step, Upkeep, Wear, Written};
 use crate::alloc::Home;
-use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
@@ -78,19 +77,19 @@ pub(super) struct Rules {
 }
 
 impl PageFtl {
-    pub(super) fn new(config: &DeviceConfig, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
-        Self::with_more_keys(config, geometry, shared_map, 0, seed)
+    pub(super) fn new(upkeep: &Upkeep<'_>, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
+        Self::with_more_keys(upkeep, geometry, shared_map, 0, seed)
     }
 
     /// One whose units have `more` keys behind those of their logical pages.
     pub(super) fn with_more_keys(
-        config: &DeviceConfig,
+        upkeep: &Upkeep<'_>,
         geometry: &Geometry,
         shared_map: bool,
         more: u64,
         seed: u64,
     ) -> Self {
-        let victim = Victim::new(&config.gc.victim);
+        let victim = Victim::new(upkeep.victim);
         let pages_per_block = geometry.pages_per_block;
         let words_per_block = pages_per_block.div_ceil(64) as usize;
         // `vec![0; n]` asks for zeroed memory, which costs nothing until it is touched.
@@ -112,7 +111,7 @@ impl PageFtl {
         } else {
             (geometry.units(), geometry.unit_logical_pages + more)
         };
-        let frontiers = u64::from(config.gc.frontiers);
+        let frontiers = u64::from(upkeep.frontiers);
         let held_back = u64::from(geometry.unit_reserved_blocks);
         Self {
             units,
@@ -128,8 +127,8 @@ impl PageFtl {
                 room: (geometry.unit_blocks + 1).saturating_sub(held_back + frontiers)
                     * u64::from(pages_per_block)
                     - 1,
-                least_worn_first: config.wear.dynamic,
-                static_gap: config.wear.static_gap,
+                least_worn_first: upkeep.wear.dynamic,
+                static_gap: upkeep.wear.static_gap,
                 unit_blocks: geometry.unit_blocks,
             },
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
