@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import tempfile
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.allocators import Allocator, as_native
-from flashweir.result import Result, Section
+from flashweir.result import RequestLog, Result, Section
 from flashweir.settings import flat
 from flashweir.tenants import AnyPath, Tenant, tenant
 
@@ -126,13 +125,13 @@ def simulate(
         }
         native = None if allocator is None else as_native(allocator)
         text = _native.simulate(as_json(spec), as_native_progress(progress), None, native)
-        result = Result(text, log)
     except BaseException:
         shutil.rmtree(scratch)
         raise
-    # A temporary log lives as long as the result that reads it.
-    weakref.finalize(result, shutil.rmtree, scratch, ignore_errors=True)
-    return result
+    if log is None or log.parent != scratch:
+        shutil.rmtree(scratch)
+        return Result(text, None if log is None else RequestLog(log.absolute()))
+    return Result(text, RequestLog(log, scratch))
 
 
 def presets() -> list[Section]:

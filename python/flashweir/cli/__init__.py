@@ -4,7 +4,6 @@ Every failure is one line on standard error that starts with `error:`; the exit 
 that failed, 130 for Ctrl-C. Modules that take time or memory are imported where they are used.
 """
 
-import os
 import sys
 from typing import Annotated, NoReturn
 
@@ -12,6 +11,7 @@ import typer
 
 from flashweir import _native
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
+from flashweir.cli import streams
 from flashweir.cli.bench import bench
 from flashweir.cli.collect import collect
 from flashweir.cli.common import Stopped
@@ -72,10 +72,11 @@ def top(
 
 def main() -> NoReturn:
     """Runs the command line; the only way out is an exit code."""
+    streams.prepare()
     try:
         code = app(standalone_mode=False) or 0
         if code == INTERRUPTED:
-            # Ctrl-C between what we watch: the library makes a code of it, and no words.
+            # Ctrl-C outside of a run: the library makes a code of it, without a message.
             code = fail("stopped by Ctrl-C", INTERRUPTED)
         sys.stdout.flush()
     except typer.TyperException as error:
@@ -87,14 +88,23 @@ def main() -> NoReturn:
     except (Stopped, KeyboardInterrupt) as error:
         code = fail(f"stopped by Ctrl-C{': ' if str(error) else ''}{error}", INTERRUPTED)
     except BrokenPipeError:
-        # The reader has gone, as in `flashweir schema | head`. Nothing is left to say, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone, as in `flashweir schema | head`: nothing is left to say.
+        streams.abandon_output()
         code = FAILED
     except OSError as error:
         code = fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), FAILED)
     except Exception as error:  # noqa: BLE001 - a traceback helps nobody who runs a command
         code = fail(f"internal error, please report it: {type(error).__name__}: {error}", FAILED)
-    sys.exit(code)
+    sys.exit(_flushed(code))
+
+
+def _flushed(code: int) -> int:
+    """Writes what a failed command has left to be written; exits of Python say nothing more then."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        streams.abandon_output()
+    return code
 
 
 def fail(message: str, code: int) -> int:
