@@ -23,7 +23,7 @@ from flashweir.sweeps.backend import Outcome
 from flashweir.sweeps.estimate import estimate
 from flashweir.sweeps.frame import SweepFrame
 from flashweir.sweeps.local import Budget, LocalBackend
-from flashweir.sweeps.points import Planned, Planner
+from flashweir.sweeps.points import Planned, Planner, count_points, run_at
 from flashweir.sweeps.runner import State
 from flashweir.sweeps.spec import load
 from flashweir.sweeps.terminal import duration, progress_on
@@ -264,11 +264,64 @@ def test_the_limit_is_kept_by_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_dry_run_counts_and_estimates() -> None:
     spec = load({**GRID, "axes": {**GRID["axes"], "capacity": ["64MiB", "16MiB"]}})
-    found = estimate(spec, Planner(), threads=2)
+    found = estimate(spec, threads=2)
     assert (found["points"], found["runs"], found["refused"]) == (8, 24, 12)
     assert found["total_s"] > 0
     assert found["run_s"]["least"] <= found["run_s"]["median"] <= found["run_s"]["most"]
     assert found["memory_bytes"]["least"] > 1 << 20
+
+
+def test_a_dry_run_of_millions_of_points_draws_some() -> None:
+    whole = {"from": 1, "to": 100_000, "step": 1}
+    axes = {
+        "op_ratio": {"from": 0.1, "to": 0.5, "step": 0.001},
+        "host.queue_depth": whole,
+        "gc.victim": ["fifo", "random"],
+    }
+    axes["capacity"] = ["64MiB", "16MiB"]
+    spec = load({**GRID, "axes": axes})
+    found = estimate(spec, threads=1)
+    assert found["points"] == count_points(spec) == 401 * 100_000 * 2 * 2
+    assert found["runs"] == 3 * found["points"]
+    assert 0 < found["planned_points"] <= 2000
+    # Half of the drives are too small.
+    (refused,) = found["refusals"].values()
+    assert 0.4 < refused / found["runs"] < 0.6
+    assert found["total_s"] > 1e-5 * found["runs"]
+
+
+def test_runs_are_found_by_their_number() -> None:
+    spec = load({**GRID, "workloads": {"a": "random:span=32MiB,count={many}", "b": "random:count=10"},
+                 "axes": {**GRID["axes"], "many": [10, 20]}, "once": ["b"]})  # fmt: skip
+    first = {run.point: run for run in reversed(list(runner.runs(spec)))}
+    assert [run_at(spec, point) for point in range(count_points(spec))] == list(first.values())[::-1]
+    with pytest.raises(IndexError):
+        run_at(spec, count_points(spec))
+
+
+def test_times_of_a_dry_run_are_those_of_its_own_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests of many sizes were taken for those of the largest: estimates were 15 times too high."""
+    begun = []
+    real = flashweir._native.simulate
+    monkeypatch.setattr(flashweir._native, "simulate", lambda *args: [begun.append(args[0]), real(*args)][1])
+    spec = load({"workloads": ["rocksdb:scale=0.01", "random:span=1GiB,count=1000"], "set": {"capacity": "64GiB"}})
+    begun.clear()
+    found = estimate(spec, threads=1)
+    assert found["measured_runs"] == len(begun) == 2
+    assert {json.loads(text)["workloads"][0]["spec"] for text in begun} == {
+        "rocksdb:scale=0.01",
+        "random:span=1GiB,count=1000",
+    }
+    refused = estimate(load({"workloads": "random:span=1GiB,count=10", "set": {"capacity": "16MiB"}}), threads=1)
+    assert (refused["refused"], refused["measured_runs"], refused["total_s"], refused["run_s"]) == (1, 0, None, None)
+
+
+def test_runs_that_take_long_are_begun_and_not_ended() -> None:
+    for more in ({}, {"precondition": "steady"}):
+        endless = {"workloads": "random:span=1GiB,count=2000000000", "set": {"capacity": "1GiB", **more}}
+        found = estimate(load(endless), threads=1)
+        assert found["measured_runs"] == 1
+        assert found["total_s"] > 100
 
 
 def test_memory_is_estimated_from_above() -> None:
@@ -552,7 +605,7 @@ def test_parts_have_the_same_columns_and_types(tmp_path: Path, monkeypatch: pyte
     }
     sweep(spec, tmp_path / "s")
     schemas = [pl.read_parquet_schema(part) for part in store.parts(tmp_path / "s")]
-    assert len(schemas) > 2
+    assert len(schemas) >= 2
     assert all(schema == schemas[0] for schema in schemas)
     assert schemas[0]["align"] == pl.String
     assert schemas[0]["requests"] == pl.Int64

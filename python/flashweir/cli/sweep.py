@@ -73,11 +73,13 @@ def _estimate(spec: Path, threads: int | None, json_to: str | None) -> None:
     import os
 
     from flashweir.sweeps.estimate import estimate
-    from flashweir.sweeps.points import Planner
     from flashweir.sweeps.spec import load
-    from flashweir.sweeps.terminal import print_estimate
+    from flashweir.sweeps.terminal import print_counts, print_estimate
 
-    found = estimate(load(spec), Planner(), threads or len(os.sched_getaffinity(0)))
+    read = load(spec)
+    if json_to is None:
+        print_counts(read, console())
+    found = estimate(read, threads or len(os.sched_getaffinity(0)))
     if json_to is not None:
         write_json(found, json_to)
     else:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from flashweir.sweeps.frame import SweepFrame
+    from flashweir.sweeps.spec import SweepSpec
 
 # Between two lines of progress where there is no terminal.
 LINE_S = 60.0
@@ -110,19 +111,34 @@ def duration(seconds: float) -> str:
     return f"{count} {large} {rest // part} {small}"
 
 
+def print_counts(spec: "SweepSpec", console: "Console") -> None:
+    """Prints how many runs a sweep has, at once."""
+    from flashweir.sweeps.points import count_points, count_runs
+
+    console.print(
+        f"{spec.name}: {count_points(spec):,} points, {count_runs(spec):,} runs", highlight=False, markup=False
+    )
+    console.file.flush()
+
+
 def print_estimate(estimate: Mapping[str, Any], console: "Console") -> None:
-    """Prints what a dry run found."""
+    """Prints what a dry run found, after its counts."""
 
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    say(f"{estimate['name']}: {estimate['points']:,} points, {estimate['runs']:,} runs")
+    about = ""
+    if estimate["planned_points"] < estimate["points"]:
+        about = "about "
+        say(f"estimated from {estimate['planned_points']:,} points, drawn at random")
     for reason, count in estimate["refusals"].items():
-        say(f"  {count:,} refused: {reason}")
-    if estimate["run_s"] is not None:
-        run_s, memory = estimate["run_s"], estimate["memory_bytes"]
-        say("time a run:   " + ", ".join(f"{word} {duration(run_s[kind])}" for kind, word in _KINDS))
+        say(f"  {about}{count:,} refused: {reason}")
+    if estimate["memory_bytes"] is not None:
+        if estimate["run_s"] is not None:
+            say("time a run:   " + ", ".join(f"{word} {duration(estimate['run_s'][kind])}" for kind, word in _KINDS))
+        memory = estimate["memory_bytes"]
         say("memory a run: " + ", ".join(f"{word} {memory[kind] / (1 << 20):,.0f} MiB" for kind, word in _KINDS))
+    if estimate["total_s"] is not None:
         say(f"all of it:    about {duration(estimate['total_s'])}, {estimate['threads']} at a time")
 
 
