@@ -165,7 +165,9 @@ class Result(Section):
             # Polars takes 60 MB and a quarter of a second, which only this needs.
             import polars as pl
 
-            self._frame = pl.read_parquet(self._log.path)
+            # As an open file: its name need not be text.
+            with self._log.path.open("rb") as file:
+                self._frame = pl.read_parquet(file)
         return self._frame
 
     @property

@@ -1,7 +1,5 @@
 //! What a run would be, without running it: its complete configuration and workloads, and about how much memory it takes.
 
-use std::path::Path;
-
 use flashweir_ssd::config::Precondition;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::{Config, Geometry};
@@ -63,7 +61,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
             pages = pages.map(|sum| sum.saturating_add(most));
             told["workload"] = json!(spec.canonical());
         } else {
-            let path = Path::new(&workload.spec);
+            let path = workload.spec.path();
             path.metadata().map_err(|source| Error::DeviceFile { path: path.into(), source })?;
             (requests, pages) = (None, None);
             told["path"] = json!(workload.spec);

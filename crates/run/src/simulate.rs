@@ -13,6 +13,7 @@ use crate::activity::Window;
 use crate::allocator::{self, Decide};
 use crate::alone;
 use crate::error::Error;
+use crate::place::Place;
 use crate::power::{self, Power};
 use crate::progress::{Phase, Progress, Reporter};
 use crate::pull::Feed;
@@ -74,7 +75,8 @@ pub fn simulate_sharing(
     };
     let mut simulation = Simulation::new(&config, options)?;
     let names: Vec<String> = workloads.names();
-    let taken = allocator::attach(&config, &mut simulation, allocator, run.model.as_deref(), &names)?;
+    let taken =
+        allocator::attach(&config, &mut simulation, allocator, run.model.as_ref().map(Place::path), &names)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
     let mut watch = Watch::create(run, activity, power, &config, &simulation)?;
     let setup = started.elapsed();

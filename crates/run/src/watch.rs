@@ -35,8 +35,12 @@ impl Watch {
         let geometry = simulation.geometry();
         let has_buffer = config.buffer.bytes.0 > 0;
         Ok(Self {
-            requests: run.requests.as_deref().map(RequestLog::create).transpose()?,
-            picture: run.timeline.as_deref().map(|path| Picture::create(path, geometry)).transpose()?,
+            requests: run.requests.as_ref().map(|place| RequestLog::create(place.path())).transpose()?,
+            picture: run
+                .timeline
+                .as_ref()
+                .map(|place| Picture::create(place.path(), geometry))
+                .transpose()?,
             activity: activity.map(|window| Activity::new(window, geometry, has_buffer)),
             power,
         })

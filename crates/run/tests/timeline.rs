@@ -239,7 +239,7 @@ fn run_with(settings: &[(&str, &str)]) -> (Value, Trace) {
     let run = RunSpec {
         workloads: vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }],
         overrides: overrides.collect(),
-        timeline: Some(path.clone()),
+        timeline: Some(path.clone().into()),
         activity: Some(true.into()),
         ..RunSpec::default()
     };

@@ -125,7 +125,7 @@ def simulate(
 def _traces(mix: str, device: str | None, overrides: dict[str, Any]) -> list[str]:
     """The traces of a mix."""
     spec = {"workloads": [{"spec": mix}], "device": device, "overrides": overrides}
-    return [one["path"] for one in json.loads(_native.plan(json.dumps(spec)))["workloads"] if "path" in one]
+    return [one["path"] for one in json.loads(_native.plan(api.as_json(spec)))["workloads"] if "path" in one]
 
 
 def _workloads(single: str | None, named: list[str]) -> dict[str, Any] | str:

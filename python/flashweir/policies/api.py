@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
+from flashweir.arguments import in_python
 from flashweir.policies.grammar import CROSSED, crossed, read
 from flashweir.policies.setup import SEEDS, spec_of
 from flashweir.sweeps import Progress, sweep
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 AnyPath = str | os.PathLike[str]
 
 
+@in_python
 def compare(
     workload: AnyPath | Sequence[AnyPath] | Mapping[str, Any],
     policies: object = None,
@@ -130,6 +132,7 @@ def _check_files(workloads: object) -> None:
             )
 
 
+@in_python
 def judge(
     file: AnyPath,
     directory: AnyPath | None = None,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashweir.arguments import in_python
 from flashweir.reproduction import catalogue
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Reproduction:
         self.failed += [f"{experiment.name}: {error}" for error in measured.failed]
 
 
+@in_python
 def reproduce(
     paper: str | None = None,
     *,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
+from flashweir.arguments import in_python
 from flashweir.sweeps import runner
 from flashweir.sweeps.backend import Backend
 from flashweir.sweeps.cluster import cluster_backend
@@ -28,6 +29,7 @@ AnyPath = str | os.PathLike[str]
 __all__ = ["Progress", "State", "backend_for", "read_sweep", "sweep"]
 
 
+@in_python
 def sweep(
     spec: AnyPath | Mapping[str, Any] | SweepSpec,
     directory: AnyPath | None = None,
@@ -62,6 +64,8 @@ def sweep(
     """
     from flashweir.sweeps.frame import read
 
+    if not isinstance(spec, SweepSpec | Mapping | str | os.PathLike):
+        raise ConfigError(f"spec: {spec!r}: expected a TOML file or a mapping")
     read_spec = spec if isinstance(spec, SweepSpec) else load(spec if isinstance(spec, Mapping) else Path(spec))
     make_backend = backend_for(on, threads=threads, memory_bytes=memory_bytes)
     folder = Path(tempfile.mkdtemp(prefix="flashweir-sweep-")) if directory is None else Path(directory)
@@ -84,6 +88,7 @@ def sweep(
     return frame
 
 
+@in_python
 def read_sweep(directory: AnyPath) -> "SweepFrame":
     """Reads what a sweep has left in its directory, finished or not.
 

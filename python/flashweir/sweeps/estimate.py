@@ -16,6 +16,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import FlashweirError
+from flashweir.arguments import in_words
 from flashweir.sweeps.local import MEMORY_SHARE, free_memory_bytes
 from flashweir.sweeps.points import Run, count_points, count_runs, run_at, seeds_of
 from flashweir.sweeps.spec import SweepSpec
@@ -70,8 +71,8 @@ def estimate(spec: SweepSpec, threads: int) -> dict[str, Any]:
     Returns `points`, `runs`, `refused` (runs that make no drive) and `refusals` (reason to runs), `run_s` and
     `memory_bytes` (each `least`, `median` and `most` over the runs), and `total_s` with `threads` runs at a time.
     Of a large grid only `planned_points` are planned, drawn at random; the other figures follow from those.
-    `run_s` and `total_s` are None where no run makes a drive or fits into the memory. They are good to a factor of two or
-    three, as write amplification is not foreseen. `measured_runs` were begun for it.
+    `run_s` and `total_s` are None where no run makes a drive or fits into the memory. They are good to a factor of two
+    or three, as write amplification is not foreseen. `measured_runs` were begun for it.
     """
     points = count_points(spec)
     planned: list[_Point] = []
@@ -88,7 +89,7 @@ def estimate(spec: SweepSpec, threads: int) -> dict[str, Any]:
         try:
             planned.append(_planned(run))
         except (FlashweirError, OSError) as error:
-            refusals[" ".join(str(error).split())] += seeds
+            refusals[" ".join(in_words(str(error)).split())] += seeds
     speeds, measured = _measure(planned)
     seconds = [speeds.seconds(point) for point in planned] if measured else []
     total_s = sum(one * len(seeds_of(spec, point.run.workload)) for one, point in zip(seconds, planned, strict=False))
