@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
 from flashweir.diagnosis import diagnose
+from flashweir.notices import FlashweirWarning
 from flashweir.parts import LatencyParts
 from flashweir.probing import probe
 from flashweir.replaying import recover_log, replay
@@ -33,6 +34,7 @@ __all__ = [
     "ConfigError",
     "DeviceError",
     "FlashweirError",
+    "FlashweirWarning",
     "LatencyParts",
     "Result",
     "Section",

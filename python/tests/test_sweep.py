@@ -410,12 +410,26 @@ def test_what_a_kill_can_leave_is_put_right(tmp_path: Path) -> None:
     assert not (tmp_path / ".runs-00001.parquet.part").exists()
 
 
+def test_a_damaged_line_is_named_and_left_out_and_its_run_is_run_again(tmp_path: Path) -> None:
+    frame = sweep(GRID, tmp_path)
+    lines = (tmp_path / "runs.jsonl").read_bytes().splitlines(keepends=True)
+    # A block of zeros, as a disk that lost power leaves it, and a line that is cut short.
+    damage = [b"\0" * 40 + b"\n", lines[2][:50] + b"\n"]
+    (tmp_path / "runs.jsonl").write_bytes(b"".join([lines[0], *damage, *lines[3:]]))
+    with pytest.warns(flashweir.FlashweirWarning, match=r"runs\.jsonl: line [23]: damaged \(.*\): left out") as warned:
+        found = flashweir.read_sweep(tmp_path)
+    assert len(warned) == 2
+    assert found.height == 10
+    with pytest.warns(flashweir.FlashweirWarning, match=r"line [23]: damaged \(.*\): kept in runs\.damaged"):
+        count, _ = run_counted(GRID, tmp_path, resume=True)
+    assert count == 2
+    assert steady(flashweir.read_sweep(tmp_path)).equals(steady(frame))
+    assert (tmp_path / "runs.damaged").read_bytes() == b"".join(damage)
+    assert len((tmp_path / "runs.jsonl").read_bytes().splitlines()) == 12
+
+
 def test_damaged_files_are_one_clear_line(tmp_path: Path) -> None:
     sweep(GRID, tmp_path)
-    lines = (tmp_path / "runs.jsonl").read_bytes().splitlines(keepends=True)
-    (tmp_path / "runs.jsonl").write_bytes(b"".join([lines[0], b"{damage\n", *lines[1:]]))
-    with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 2: damaged"):
-        store.frame(tmp_path)
     (tmp_path / "runs.jsonl").write_bytes(b"")
     (tmp_path / "runs-00000.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(FlashweirError, match=r"runs-00000\.parquet: damaged"):
@@ -630,12 +644,12 @@ def test_rubbish_in_the_directory_is_one_clear_line(tmp_path: Path) -> None:
     row = json.loads((tmp_path / "runs.jsonl").read_text().splitlines()[0])
     for change in ({"point": [1]}, {"result": "text"}, {"error": 3}, {"iops": [1]}, {"seed": None}):
         (tmp_path / "runs.jsonl").write_text(json.dumps({**row, **change}) + "\n")
-        with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 1: damaged"):
-            store.frame(tmp_path)
+        with pytest.warns(flashweir.FlashweirWarning, match=r"runs\.jsonl: line 1: damaged"):
+            assert store.frame(tmp_path).height == 0
     for text in ("nonsense\n", "[" * 5000 + "\n", "{}\n", "3\n"):
         (tmp_path / "runs.jsonl").write_text(text)
-        with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 1: damaged"):
-            store.frame(tmp_path)
+        with pytest.warns(flashweir.FlashweirWarning, match=r"runs\.jsonl: line 1: damaged"):
+            assert store.frame(tmp_path).height == 0
     (tmp_path / "runs.jsonl").unlink()
     (tmp_path / "runs.jsonl").mkdir()
     with pytest.raises(FlashweirError, match=r"runs\.jsonl: Is a directory"):

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from flashweir import _native, arguments
+from flashweir import _native, arguments, notices
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
 from flashweir.cli import streams
 from flashweir.cli.bench import bench
@@ -74,6 +74,7 @@ def main() -> NoReturn:
     """Runs the command line; the only way out is an exit code."""
     streams.prepare()
     arguments.from_command_line()
+    notices.to_standard_error()
     try:
         code = app(standalone_mode=False) or 0
         if code == INTERRUPTED:
