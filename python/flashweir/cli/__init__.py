@@ -86,7 +86,7 @@ def main() -> NoReturn:
     except (ConfigError, TraceError, DeviceError) as error:
         code = fail(str(error), BAD_INPUT)
     except FlashweirError as error:
-        code = fail(str(error), FAILED)
+        code = fail(str(error), getattr(error, "exit_code", FAILED))
     except (Stopped, KeyboardInterrupt) as error:
         code = fail(f"stopped by Ctrl-C{': ' if str(error) else ''}{error}", INTERRUPTED)
     except BrokenPipeError:

@@ -32,6 +32,9 @@ def reproduce(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Keep the runs; go on with what is there.")
     ] = None,
+    traces: Annotated[
+        Path | None, typer.Option("--traces", metavar="DIR", help="Folder of the recorded traces, which do not ship.")
+    ] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", min=1, max=4096, help="Runs at a time; one a core.")
     ] = None,
@@ -55,6 +58,7 @@ def reproduce(
             quick=quick,
             directory=output,
             experiments=experiments,
+            traces=traces,
             threads=threads,
             progress=progress,
         ),
@@ -72,11 +76,15 @@ def reproduce(
         _write_page(html, found)
     if figures is not None:
         _write_figures(figures, format or "svg", found)
+    skipped = [reason for one in found for reason in one.skipped]
     failed = [error for one in found for error in one.failed]
     if failed:
         raise FlashweirError(
             f"{len(failed):,} of {last[-1].total if last else 0:,} runs failed, the first: {failed[0]}"
         )
+    if skipped:
+        more = f" ({len(skipped) - 1} more experiments were not run)" if len(skipped) > 1 else ""
+        raise reproduction.TracesMissingError(f"{skipped[0]}{more}")
 
 
 def _check(figures: Path | None, format: str | None, output: Path | None) -> None:
