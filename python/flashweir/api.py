@@ -32,6 +32,8 @@ def simulate(
     latency_parts: bool = False,
     requests: bool | AnyPath = False,
     timeline: AnyPath | None = None,
+    timeline_from: str | None = None,
+    timeline_to: str | None = None,
     activity: bool | str = False,
     power_cut: int | str | Sequence[str] | None = None,
     format: str | None = None,
@@ -64,6 +66,8 @@ def simulate(
             cause, bus, flash. Without events a run takes a tenth to a third longer then.
         requests: True keeps a log of every request for `Result.requests`; a path writes it there as Parquet.
         timeline: where to write a Perfetto trace of what every die and bus did.
+        timeline_from: leaves out of it what was before this time of the run, such as `"1.5s"`.
+        timeline_to: leaves out of it what comes after this time.
         activity: True adds `activity` to the result: what each channel did over time. A window of simulated time such
             as `"10ms..20ms"`, of which either end may be left out, looks closer at that.
         power_cut: adds `power_cuts` to the result: what would be lost if power failed at these times of the run, as
@@ -100,8 +104,9 @@ def simulate(
         KeyboardInterrupt: Ctrl-C; its message says what was done.
     """
     check({"seed": seed, "verify": verify, "latency_parts": latency_parts, "requests": requests, "timeline": timeline,
-           "format": format, "columns": columns, "skip_bad": skip_bad, "wrap": wrap, "warmup": warmup, "model": model,
-           "windows": windows, "alone": alone, "device": device})  # fmt: skip
+           "timeline_from": timeline_from, "timeline_to": timeline_to, "format": format, "columns": columns,
+           "skip_bad": skip_bad, "wrap": wrap, "warmup": warmup, "model": model, "windows": windows, "alone": alone,
+           "device": device})  # fmt: skip
     if not (allocator is None or isinstance(allocator, str) or callable(allocator)):
         raise ConfigError(f"allocator: {allocator!r}: expected a function, or FILE.py:FUNCTION")
     workloads = _workloads(workload)
@@ -124,6 +129,8 @@ def simulate(
             "model": model and place(model),
             "requests": log and place(log),
             "timeline": timeline and place(timeline),
+            "timeline_from": timeline_from,
+            "timeline_to": timeline_to,
             "activity": activity,
             "power_cut": power_cut,
             "format": format,

@@ -21,7 +21,19 @@ WHOLE = f"expected a whole number from 0 to {MAX_WHOLE}"
 _WHOLE = ("seed", "skip_bad", "limit", "depth", "gap", "segments", "buffer_kb")
 _FLAGS = ("verify", "latency_parts", "wrap", "windows", "alone", "macroscopic", "buffered", "until_steady", "dry_run",
           "relative", "allow_drops")  # fmt: skip
-_TEXTS = ("format", "columns", "warmup", "timing", "engine", "precondition", "only", "to", "method")
+_TEXTS = (
+    "format",
+    "columns",
+    "warmup",
+    "timeline_from",
+    "timeline_to",
+    "timing",
+    "engine",
+    "precondition",
+    "only",
+    "to",
+    "method",
+)
 _PATHS = ("trace", "target", "requests", "timeline", "model", "log", "erase", "device", "output")
 # Options without a value are keywords that are true.
 _OPTION = re.compile(r"(?<![\w./-])--([a-z][a-z-]*)(?: ((?:/|sim:)[^\s;]*[^\s,;.]))?")

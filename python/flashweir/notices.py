@@ -13,6 +13,25 @@ def warn(message: str) -> None:
     warnings.warn(" ".join(message.split()), FlashweirWarning, stacklevel=3)
 
 
+_quiet = {"quiet": False}
+
+
+def be_quiet() -> None:
+    """Leaves warnings, progress and summaries out from here on."""
+    _quiet["quiet"] = True
+
+
+def is_quiet() -> bool:
+    """Whether only outputs that were asked for, and errors, are printed."""
+    return _quiet["quiet"]
+
+
+def say(line: str) -> None:
+    """Prints a line on standard error, unless it is to be quiet."""
+    if not is_quiet():
+        print(line, file=sys.stderr, flush=True)
+
+
 def to_standard_error() -> None:
     """Prints warnings of this package as lines from here on, each once."""
     printed: set[str] = set()
@@ -21,7 +40,7 @@ def to_standard_error() -> None:
         line = f"warning: {message}"
         if issubclass(category, FlashweirWarning) and line not in printed:
             printed.add(line)
-            print(line, file=sys.stderr, flush=True)
+            say(line)
 
     warnings.showwarning = show
     warnings.simplefilter("always", FlashweirWarning)

@@ -22,7 +22,7 @@ use crate::spec::RunSpec;
 use crate::tenant::Shape;
 use crate::traces::Traces;
 use crate::warmup::{Method, Warmup};
-use crate::watch::Watch;
+use crate::watch::{Watch, timeline_window};
 use crate::workload::{self, Length, Workloads};
 
 /// Requests served, or pages written, between two looks at the clock.
@@ -53,6 +53,7 @@ pub fn simulate_sharing(
     run.check_outputs()?;
     alone::check(run)?;
     let activity = Window::parse(run.activity.as_ref())?;
+    timeline_window(run)?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     let mut workloads = Workloads::open(run, traces, &mut reporter)?;
     check_times(run, &config)?;

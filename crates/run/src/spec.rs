@@ -8,7 +8,7 @@ use flashweir_ssd::config::presets::{Preset, unknown};
 use flashweir_ssd::{Config, ConfigError};
 use flashweir_trace::TraceError;
 use flashweir_trace::format::{Columns, Format, Options};
-use flashweir_trace::output::same_file;
+use flashweir_trace::output::{is_standard, same_file};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -42,6 +42,10 @@ pub struct RunSpec {
     pub requests: Option<Place>,
     /// Where to write the timeline.
     pub timeline: Option<Place>,
+    /// The part of the run that the timeline shows: times such as `1.5s`.
+    pub timeline_from: Option<String>,
+    /// Its end.
+    pub timeline_to: Option<String>,
     /// Whether the result says what each channel did over time: true or `all`, or a window of simulated time FROM..TO.
     pub activity: Option<Value>,
     /// When power is cut, in thought: a time such as `1.5s`, a list of times, or a number of random cuts.
@@ -129,7 +133,12 @@ fn device_layer(name: &Place) -> Result<Layer, Error> {
     if let Some(preset) = Preset::find(name) {
         return Ok(preset.layer()?);
     }
-    match std::fs::read_to_string(name.path()) {
+    let text = if is_standard(name.path()) {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(name.path())
+    };
+    match text {
         Ok(text) => layer_of_file(name, &text),
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => Err(unknown(name).into()),
         Err(source) => Err(Error::DeviceFile { path: name.path().to_owned(), source }),

@@ -36,6 +36,7 @@ def compare(
     latency: str = "write",
     directory: AnyPath | None = None,
     resume: bool = False,
+    force: bool = False,
     threads: int | None = None,
     memory_bytes: int | None = None,
     progress: Progress | None = None,
@@ -59,6 +60,7 @@ def compare(
         latency: "write" or "read": the operation whose latencies are compared.
         directory: where the runs are kept.
         resume: as of `flashweir.sweep`.
+        force: likewise.
         threads: likewise.
         memory_bytes: likewise.
         progress: likewise.
@@ -85,7 +87,9 @@ def compare(
         latency=latency,
         options=options,
     )
-    return sweep(spec, directory, resume=resume, threads=threads, memory_bytes=memory_bytes, progress=progress)
+    return sweep(
+        spec, directory, resume=resume, force=force, threads=threads, memory_bytes=memory_bytes, progress=progress
+    )
 
 
 def planned(
@@ -138,6 +142,7 @@ def judge(
     directory: AnyPath | None = None,
     *,
     resume: bool = False,
+    force: bool = False,
     threads: int | None = None,
     memory_bytes: int | None = None,
     progress: Progress | None = None,
@@ -148,6 +153,7 @@ def judge(
         file: TOML (docs/reference/compare.md).
         directory: where the runs are kept.
         resume: as of `flashweir.sweep`.
+        force: likewise.
         threads: likewise.
         memory_bytes: likewise.
         progress: likewise.
@@ -163,5 +169,7 @@ def judge(
     from flashweir.policies.trial import load
 
     trial = load(file)
-    frame = sweep(trial.spec, directory, resume=resume, threads=threads, memory_bytes=memory_bytes, progress=progress)
+    frame = sweep(
+        trial.spec, directory, resume=resume, force=force, threads=threads, memory_bytes=memory_bytes, progress=progress
+    )
     return judged(trial, frame)

@@ -36,6 +36,7 @@ def sweep(
     *,
     on: str = "local",
     resume: bool = False,
+    force: bool = False,
     reuse: Sequence[AnyPath] = (),
     threads: int | None = None,
     memory_bytes: int | None = None,
@@ -49,6 +50,7 @@ def sweep(
         on: `local`, the address of a Dask scheduler such as `tcp://10.0.0.1:8786`, `file:` and a scheduler file, or a
             batch system and how many jobs to ask it for, such as `slurm:8`.
         resume: go on in a directory that holds a sweep already; failed runs are tried again.
+        force: start anew in such a directory; what it holds is put aside in a folder of it, `earlier-N`.
         reuse: directories of other sweeps, whose results are taken where they are the same run.
         threads: how many runs at a time on this machine; one a core if not given.
         memory_bytes: what the runs on this machine may take together; 80% of what is free if not given.
@@ -75,6 +77,7 @@ def sweep(
             folder,
             make_backend,
             resume=resume,
+            force=force,
             reuse=tuple(Path(other) for other in reuse),
             progress=progress,
         )

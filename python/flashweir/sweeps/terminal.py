@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from flashweir.notices import is_quiet
 from flashweir.sweeps.runner import State
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class SweepLines:
 
     def update(self, state: State) -> bool:
         """Writes `state`, if the last line is a minute old. Never stops the sweep."""
-        if state.elapsed_s - self._said_s >= LINE_S:
+        if state.elapsed_s - self._said_s >= LINE_S and not is_quiet():
             self._said_s = state.elapsed_s
             done = state.ready + state.done
             words = ", ".join(part for part in (f"{done:,} of {state.total:,} runs", describe(state)) if part)
@@ -84,7 +85,7 @@ class SweepLines:
 
 def progress_on(stream: TextIO) -> SweepBar | SweepLines:
     """A bar where there is a terminal to draw it on, lines elsewhere."""
-    return SweepBar(stream) if stream.isatty() else SweepLines(stream)
+    return SweepBar(stream) if stream.isatty() and not is_quiet() else SweepLines(stream)
 
 
 def describe(state: State) -> str:
