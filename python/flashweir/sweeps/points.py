@@ -149,7 +149,8 @@ class Planner:
         """Resolves a run's settings and identifies it by what they are, not by how they were given.
 
         Two runs have the same key if engine, configuration, workloads (a trace by its content), seed and options of
-        the run are the same: then they have the same result. A mix is what its tenants are.
+        the run are the same: then they have the same result. A mix is what its tenants are. Of a run that draws
+        nothing, such as a recorded trace on most drives, the seed does not count.
 
         Raises:
             FlashweirError: the run makes no drive, or its workload can't be read.
@@ -164,7 +165,8 @@ class Planner:
             "engine": f"{_native.__version__}+{_native.__build__}",
             "config": plan["config"],
             "workloads": workloads,
-            "seed": plan["seed"],
+            # What draws nothing is the same run under every seed.
+            "seed": plan["seed"] if plan["seeded"] else None,
             "options": {name: run.spec.get(name) for name in _OPTIONS if run.spec.get(name)},
         }
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
