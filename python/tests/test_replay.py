@@ -238,6 +238,6 @@ def test_the_api_replays_tells_and_stops(tmp_path: Path) -> None:
     assert len(pl.read_parquet(tmp_path / "log.parquet")) == 3000
     with pytest.raises(api.FlashweirError, match="stopped while"):
         api.replay(LONG, SIM, progress=lambda state: state["phase"] == "trace")
-    with pytest.raises(api.DeviceError, match="--size"):
+    with pytest.raises(api.DeviceError, match="or size to make it"):
         api.replay(LONG, tmp_path / "none.img")
     json.dumps(done.to_dict())

@@ -110,7 +110,7 @@ fn what_makes_no_sense_is_refused_in_a_line() {
 #[test]
 fn a_cut_beyond_the_end_says_when_that_was_and_leaves_no_file() {
     let log = std::env::temp_dir().join(format!("flashweir-power-{}.parquet", std::process::id()));
-    let spec = RunSpec { requests: Some(log.clone()), ..spec(&[], Some(json!(["1ms", "2000s"]))) };
+    let spec = RunSpec { requests: Some(log.clone().into()), ..spec(&[], Some(json!(["1ms", "2000s"]))) };
     let message = run(&spec).expect_err("beyond the end");
     assert!(
         message.starts_with("power cut at 2000 s: expected a time within the run, which ended at "),

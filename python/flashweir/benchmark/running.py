@@ -9,6 +9,7 @@ from typing import Any
 
 from flashweir import _native, whole
 from flashweir._native import ConfigError
+from flashweir.arguments import check, in_python
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
 
@@ -21,6 +22,7 @@ _SAME = ("target", "size_bytes", "state", "scale", "seed", "version", "device_fi
 _PLANNED = ("spec", "setup")
 
 
+@in_python
 def bench(
     target: str,
     *,
@@ -59,6 +61,7 @@ def bench(
         DeviceError: the drive can't be used.
         FlashweirError: it failed, or was stopped.
     """
+    check({"target": target, "seed": seed, "erase": erase, "output": output})
     chosen = list(dict.fromkeys(scores.COUNTED if suites is None else suites))
     _check_settings(chosen, state, scale)
     settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}

@@ -70,7 +70,7 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
         }
         refused?;
     }
-    let journal = log::create(spec.log.as_deref())?;
+    let (journal, lock) = log::create(spec.log.as_deref())?.unzip();
     let replayed = run(spec, target.as_mut(), &outline, journal, (&stop, &began), &mut tell);
     let (done, failure) = match replayed {
         Ok(done) => done,
@@ -83,7 +83,10 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
         }
     };
     let (log, counts) = (spec.log.as_deref(), (done.tally.requests(), outline.requests));
-    let kept = match log.map(log::finish).transpose() {
+    let kept = log.map(log::finish).transpose();
+    // Held until the journal is a log: nobody recovers it meanwhile.
+    drop(lock);
+    let kept = match kept {
         Ok(kept) => kept,
         // The journal is still there.
         Err(error) => return Err(unfinished(failure.unwrap_or(error), log, counts)),

@@ -5,8 +5,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from flashweir.report.model import Cell, Content
-from flashweir.report.page import said
+from flashweir.reports.model import Cell, Content
+from flashweir.reports.page import said
 
 Json = Mapping[str, Any]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from flashweir import statistics
 from flashweir.charts.model import Chart
 from flashweir.charts.names import isolated
-from flashweir.report import cells
-from flashweir.report.cells import Json
-from flashweir.report.model import Block, Content, Details, Facts, Figure, Section, Table, Text
-from flashweir.report.tenants import tenant_tables
+from flashweir.reports import cells
+from flashweir.reports.cells import Json
+from flashweir.reports.model import Block, Content, Details, Facts, Figure, Section, Table, Text
+from flashweir.reports.tenants import tenant_tables
 from flashweir.statistics.summary import QUANTILE
 from flashweir.sweeps.rows import shown_metrics
 

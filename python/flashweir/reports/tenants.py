@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flashweir.report import cells
-from flashweir.report.model import Block, Table
+from flashweir.reports import cells
+from flashweir.reports.model import Block, Table
 
 _COLUMNS = (
     ("requests", "requests"),

@@ -22,7 +22,7 @@ from flashweir.charts.model import Axis, Bars, Chart, Cloud, Heat, Plot, Strips
 from flashweir.charts.names import undirected
 from flashweir.charts.palette import STATES
 from flashweir.charts.plotly import figure
-from flashweir.report.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
+from flashweir.reports.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
 
 # Rows of a table that are shown at once, and cells up to which the others are in the page too.
 SHOWN_ROWS = 200
@@ -319,7 +319,7 @@ def _plotly() -> str:
 
 
 def _own(name: str) -> str:
-    return resources.files("flashweir.report").joinpath(name).read_text(encoding="utf-8").rstrip("\n")
+    return resources.files("flashweir.reports").joinpath(name).read_text(encoding="utf-8").rstrip("\n")
 
 
 _lines: Callable[[Iterable[str]], str] = "\n".join
