@@ -22,7 +22,7 @@ use crate::tenant::Shape;
 use crate::traces::Traces;
 use crate::warmup::{Method, Warmup};
 use crate::watch::{Watch, timeline_window};
-use crate::workload::{self, Length, Workloads};
+use crate::workload::{Length, Workloads};
 
 /// Requests served between two looks at the clock.
 const SLICE: usize = 4096;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::place::Place;
 use crate::spec::RunSpec;
 use crate::workload::Description;
 
@@ -22,7 +23,7 @@ const ONE_TENANT: &str = "workload";
 #[serde(default, deny_unknown_fields)]
 pub struct DriveSpec {
     /// Preset or device file; `None` is the default drive.
-    pub device: Option<String>,
+    pub device: Option<Place>,
     /// Settings over the device, by dotted key.
     pub overrides: BTreeMap<String, Value>,
     /// How to run it.
