@@ -30,6 +30,7 @@ pub use characterize::{CharacterizeSpec, characterize};
 pub use diagnose::diagnose;
 pub use error::{Error, ErrorKind};
 pub use plan::plan;
+pub use power::{CutError, Cuts, Outcome, PowerCuts};
 pub use progress::{Phase, Progress};
 pub use simulate::{simulate, simulate_sharing};
 pub use spec::{RunSpec, TraceOptions};
