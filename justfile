@@ -87,9 +87,10 @@ reproduce dir="reproduction": build-release
 fuzz cases="1000000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test no_panic --test binary
 
-# Runs CASES random drives and workloads on both time paths, under verification
+# Runs CASES random drives and workloads on both time paths, under verification, then with power cuts
 fuzz-drives cases="20000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-ssd --test paths
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-run --test power promise
 
 # Builds CASES random stacks of loop devices, partitions, file systems and swap, and tries to write to each part (root)
 fuzz-safety cases="300":
@@ -97,7 +98,7 @@ fuzz-safety cases="300":
 
 # Cuts the power of every drive of a matrix CUTS times: FTLs, planners, clocks, buffers and orders
 power-cuts cuts="10000":
-    FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-ssd --test paths matrix -- --nocapture
+    FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-run --test power matrix -- --nocapture
 
 # The documentation of the crates, in target/doc
 docs:

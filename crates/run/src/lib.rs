@@ -35,6 +35,7 @@ pub use drive::{Columns, Completion, Drive, DriveOptions, DriveSpec};
 pub use error::{Error, ErrorKind};
 pub use place::Place;
 pub use plan::plan;
+pub use power::{CutError, Cuts, Outcome, PowerCuts};
 pub use progress::{Phase, Progress};
 pub use simulate::{simulate, simulate_sharing};
 pub use spec::{RunSpec, TraceOptions};

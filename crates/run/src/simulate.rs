@@ -63,13 +63,14 @@ pub fn simulate_sharing(
     }
     let seed = run.seed.unwrap_or(1);
     let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some();
-    let power = power::parse(run.power_cut.as_ref())?.map(|cuts| Power::new(cuts, seed, run.verify));
+    let cuts = power::parse(run.power_cut.as_ref())?;
+    let power = cuts.map(|cuts| Power::new(&config, cuts, seed, run.verify)).transpose()?;
     let options = Options {
         seed,
         verify: run.verify,
         record,
         latency_parts: run.latency_parts,
-        power_cuts: power.is_some(),
+        journal: power.is_some(),
         tenants: workloads.count(),
         windows: run.windows,
     };

@@ -8,7 +8,8 @@ use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
-use super::{config, digest, recorded};
+use super::drives::{self, config, digest};
+use super::recorded;
 
 type Settings = Vec<(&'static str, String)>;
 type Scheduler = &'static [(&'static str, &'static str)];
@@ -94,7 +95,7 @@ fn cases(shape: impl Strategy<Value = Shape>) -> impl Strategy<Value = (Shape, V
 }
 
 fn runner() -> TestRunner {
-    let (_, settings) = super::cases();
+    let (_, settings) = drives::cases();
     TestRunner::new(ProptestConfig { cases: settings.cases / 2, ..settings })
 }
 

@@ -8,8 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
+use flashweir_ssd::{HostEntry, Trim};
+
 use super::flash::Found;
-use super::journal::{HostEntry, Trim};
 
 /// Sectors of a logical page that a request changes.
 #[derive(Clone, Debug)]

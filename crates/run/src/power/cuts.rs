@@ -5,12 +5,12 @@
 //! level, `k` with probability 2^-(k+1), as it is drawn; whenever there are more than four times as many as wanted, the
 //! lowest level is left out from then on, which halves their rate.
 
+use flashweir_ssd::quantity::round_to_u64;
+use flashweir_ssd::random::below;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::Outcome;
-use crate::quantity::round_to_u64;
-use crate::random::below;
 
 /// Fewest points kept in mind, so that halving leaves enough.
 const FEWEST: usize = 64;

@@ -1,5 +1,12 @@
 //! Power cuts in a result: what they say, that they change nothing else, and what is refused.
 
+mod matrix;
+mod promises;
+
+/// Random drives and workloads of the tests of both time paths.
+#[path = "../../../ssd/tests/paths/drives/mod.rs"]
+mod drives;
+
 use flashweir_run::{RunSpec, WorkloadSpec, simulate};
 use serde_json::{Value, json};
 

@@ -1,12 +1,13 @@
 //! Power cuts over random drives and workloads: a flush keeps its promise, what is acknowledged from flash is there, in
 //! order a prefix survives, and nothing of it changes the run.
 
-use flashweir_ssd::{Config, Cuts, Options, Outcome, PowerCuts, RunError, Simulation, Stats};
+use flashweir_run::{Cuts, Outcome, PowerCuts};
+use flashweir_ssd::{Config, Options, RunError, Simulation, Stats};
 use flashweir_trace::Request;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
-use super::{Case, cases, config, digest, managed, run};
+use super::drives::{Case, cases, config, digest, managed, run};
 
 /// A run in slices with power cuts at these times, each of them checked by a rebuild from all spare areas.
 fn cut(
@@ -15,9 +16,9 @@ fn cut(
     cuts: &[u64],
     slice: usize,
 ) -> Result<(Stats, Vec<Outcome>), RunError> {
-    let options =
-        Options { seed: 5, verify: true, power_cuts: true, latency_parts: true, ..Options::default() };
+    let options = Options { seed: 5, verify: true, journal: true, latency_parts: true, ..Options::default() };
     let mut simulation = Simulation::new(config, options).expect("a checked configuration");
+    PowerCuts::check(config, simulation.geometry()).expect("power can be cut");
     if config.precondition == flashweir_ssd::config::Precondition::Full {
         let pages = simulation.geometry().logical_pages;
         simulation.fill(0..pages)?;

@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::journal::{Baseline, Image, Trim};
-use crate::cow::CowVec;
+use flashweir_ssd::{Baseline, Image, Trim};
 
 /// What a rebuild finds of a logical page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +30,15 @@ impl Found {
     /// The version of a sector.
     pub(super) fn version(&self, sector: usize) -> u64 {
         match self {
-            Found::Nothing => super::journal::NOTHING,
+            Found::Nothing => Image::NOTHING,
             Found::Page(image) => image.version(sector),
             Found::Trimmed(trim) => trim.version,
         }
     }
 }
+
+/// No page: the end of a list.
+const END: u32 = u32::MAX;
 
 /// The pages that can be read, and the trims that are journalled.
 #[derive(Clone, Debug)]
@@ -44,20 +46,20 @@ pub(super) struct Flash {
     /// By physical page.
     images: Vec<Option<Arc<Image>>>,
     /// By logical page: the physical page of its first image.
-    first: CowVec,
+    first: Vec<u32>,
     /// By physical page: that of the next image of the same logical page.
-    next: CowVec,
+    next: Vec<u32>,
     /// By logical page.
     trims: BTreeMap<u64, Trim>,
 }
 
 impl Flash {
     pub(super) fn new(baseline: Baseline) -> Self {
-        let pages = baseline.images.len() as u64;
+        let pages = baseline.images.len();
         let mut flash = Self {
-            images: vec![None; baseline.images.len()],
-            first: CowVec::new(baseline.logical_pages),
-            next: CowVec::new(pages),
+            images: vec![None; pages],
+            first: vec![END; baseline.logical_pages as usize],
+            next: vec![END; pages],
             trims: baseline.trims,
         };
         for (page, image) in (0..).zip(baseline.images) {
@@ -76,24 +78,24 @@ impl Flash {
     /// A page can be read from now on.
     pub(super) fn program(&mut self, page: u64, image: Arc<Image>) {
         self.erase(page);
-        let before = self.first.replace(image.lpn, page as u32);
-        self.next.set(page, before);
+        self.next[page as usize] = std::mem::replace(&mut self.first[image.lpn as usize], page as u32);
         self.images[page as usize] = Some(image);
     }
 
     /// A page can't be read any more.
     pub(super) fn erase(&mut self, page: u64) {
         let Some(image) = self.images[page as usize].take() else { return };
-        let after = self.next.get(page);
-        let mut at = self.first.get(image.lpn);
+        let after = self.next[page as usize];
+        let first = &mut self.first[image.lpn as usize];
+        let mut at = *first;
         if u64::from(at) == page {
-            self.first.set(image.lpn, after);
+            *first = after;
             return;
         }
-        while at != CowVec::EMPTY {
-            let next = self.next.get(at.into());
+        while at != END {
+            let next = self.next[at as usize];
             if u64::from(next) == page {
-                self.next.set(at.into(), after);
+                self.next[at as usize] = after;
                 return;
             }
             at = next;
@@ -108,11 +110,11 @@ impl Flash {
     /// What a rebuild finds of a logical page.
     pub(super) fn find(&self, lpn: u64) -> Found {
         let mut newest: Option<&Arc<Image>> = None;
-        let mut at = self.first.get(lpn);
-        while at != CowVec::EMPTY {
+        let mut at = self.first[lpn as usize];
+        while at != END {
             let image = self.images[at as usize].as_ref();
             newest = newest.into_iter().chain(image).max_by_key(|image| image.sequence);
-            at = self.next.get(at.into());
+            at = self.next[at as usize];
         }
         match (newest, self.trims.get(&lpn)) {
             (Some(image), Some(trim)) if trim.sequence > image.sequence => Found::Trimmed(*trim),

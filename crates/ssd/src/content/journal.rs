@@ -1,5 +1,6 @@
 //! The journal: what every command does to the pages of the flash, and what the host wrote, in the order in which the drive
-//! decides it. When the commands have run, [`Journal::put_times`] adds the times.
+//! decides it. When the commands have run, [`Journal::put_times`] adds the times. It records and judges nothing: power cuts
+//! are evaluated above the drive.
 //!
 //! Each page carries in its spare area its logical page and its *sequence*, a number that grows with every program of the
 //! host; copies keep it. A page may hold sectors of several requests, so each sector has a *version*, which stands for its
@@ -9,45 +10,50 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::content::Content;
+use super::Content;
 use crate::geometry::Geometry;
 use crate::nand::CommandRecord;
 use crate::nand::probe::Recorded;
 use crate::op::{CommandKind, Effect, FlashOp, NO_EFFECT, PageAt, Stage};
 
-/// Version of sectors that were never written.
-pub(super) const NOTHING: u64 = 0;
-
 /// A page as it is on flash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Spare area: the logical page.
-    pub(super) lpn: u64,
+    pub lpn: u64,
     /// Spare area: of two images of a logical page, the one with the higher number is newer.
-    pub(super) sequence: u64,
+    pub sequence: u64,
     /// Versions of the sectors; one for all of them if they are the same.
     versions: Box<[u64]>,
 }
 
 impl Image {
+    /// Version of sectors that were never written.
+    pub const NOTHING: u64 = 0;
+
     /// The page of these sectors.
-    pub(super) fn new(lpn: u64, sequence: u64, versions: &[u64]) -> Self {
+    pub fn new(lpn: u64, sequence: u64, versions: &[u64]) -> Self {
         let is_uniform = versions.windows(2).all(|pair| pair[0] == pair[1]);
         let versions = if is_uniform { &versions[..1] } else { versions };
         Self { lpn, sequence, versions: versions.into() }
     }
 
-    /// The version of a sector.
-    pub(super) fn version(&self, sector: usize) -> u64 {
+    /// The version of a sector, [`Image::NOTHING`] if it was never written.
+    pub fn version(&self, sector: usize) -> u64 {
         self.versions[sector.min(self.versions.len() - 1)]
     }
 }
 
 /// A change of the flash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub enum Change {
     /// A page can be read from now on. `None`: nothing of the host is in it.
-    Programmed { page: u64, image: Option<Arc<Image>> },
+    Programmed {
+        /// The physical page, counted over all units.
+        page: u64,
+        /// The page of the host that is in it.
+        image: Option<Arc<Image>>,
+    },
     /// Pages can't be read any more.
     Erased(Range<u64>),
 }
@@ -56,42 +62,50 @@ pub(super) enum Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageEntry {
     /// When, ns.
-    pub(super) time_ns: u64,
+    pub time_ns: u64,
     /// Its place in the journal, which is the order of those of a die.
-    pub(super) number: u64,
-    pub(super) change: Change,
+    pub number: u64,
+    /// The change.
+    pub change: Change,
 }
 
 /// The host changed sectors of a logical page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostEntry {
     /// The number of the request.
-    pub(super) request: u64,
-    pub(super) lpn: u64,
-    pub(super) sectors: Range<u32>,
-    pub(super) version: u64,
+    pub request: u64,
+    /// The logical page.
+    pub lpn: u64,
+    /// The sectors, counted from the start of the page.
+    pub sectors: Range<u32>,
+    /// The version that they have from now on. Each entry has one of its own, one or two above that of the entry before.
+    pub version: u64,
     /// They were trimmed; the sequence of the trim among those of pages.
-    pub(super) trim: Option<u64>,
+    pub trim: Option<u64>,
 }
 
 /// A logical page that holds nothing, though there may be older images of it on flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Trim {
-    pub(super) sequence: u64,
-    pub(super) version: u64,
+pub struct Trim {
+    /// Its place among the sequences of pages.
+    pub sequence: u64,
+    /// The version that its sectors have.
+    pub version: u64,
 }
 
 /// What is there when the run starts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Baseline {
-    pub(super) page_sectors: u32,
-    pub(super) logical_pages: u64,
+pub struct Baseline {
+    /// Sectors of a page.
+    pub page_sectors: u32,
+    /// Logical pages of the drive.
+    pub logical_pages: u64,
     /// By physical page.
-    pub(super) images: Vec<Option<Arc<Image>>>,
+    pub images: Vec<Option<Arc<Image>>>,
     /// By logical page.
-    pub(super) trims: BTreeMap<u64, Trim>,
+    pub trims: BTreeMap<u64, Trim>,
     /// Versions up to this one were there before.
-    pub(super) last_version: u64,
+    pub last_version: u64,
 }
 
 /// A command handed to its die: its place in the journal, and what it does.
@@ -132,7 +146,7 @@ impl Journal {
             unit_pages: geometry.unit_pages(),
             pages_per_block: geometry.pages_per_block,
             begun: false,
-            last: NOTHING,
+            last: Image::NOTHING,
             images: vec![None; geometry.physical_pages() as usize],
             trims: BTreeMap::new(),
             staged: Vec::new(),
@@ -163,7 +177,7 @@ impl Journal {
             self.staged.resize(at + 1, (0, Vec::new()));
         }
         let staged = &mut self.staged[at];
-        staged.1.resize(self.page_sectors as usize, NOTHING);
+        staged.1.resize(self.page_sectors as usize, Image::NOTHING);
         staged
     }
 
@@ -194,11 +208,11 @@ impl Journal {
             Stage::Direct => std::mem::take(self.staged(stage)),
             Stage::Buffer(_) => self.staged(stage).clone(),
         };
-        if versions.contains(&NOTHING)
+        if versions.contains(&Image::NOTHING)
             && let Some(beneath) = self.beneath(lpn, old)
         {
             for (sector, version) in versions.iter_mut().enumerate() {
-                *version = if *version == NOTHING { beneath.version(sector) } else { *version };
+                *version = if *version == Image::NOTHING { beneath.version(sector) } else { *version };
             }
         }
         self.trims.remove(&lpn);
@@ -344,3 +358,6 @@ impl Content for Journal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,10 @@
 //! Power cuts of a run: what was asked for, and what came of them as JSON.
 
-use flashweir_ssd::{CutError, Cuts, Outcome, PowerCuts, Recorded, Simulation};
+use flashweir_ssd::{Config, Geometry, Recorded, Simulation};
 use flashweir_trace::quantity::parse_nanos;
 use serde_json::{Value, json};
 
+use super::{CutError, Cuts, Outcome, PowerCuts};
 use crate::error::Error;
 
 /// Most cuts of a run.
@@ -72,9 +73,11 @@ pub(crate) struct Power {
 }
 
 impl Power {
-    /// `seed`: of random cuts. `verify`: the mapping is rebuilt from nothing at each cut.
-    pub(crate) fn new(asked: Cuts, seed: u64, verify: bool) -> Self {
-        Self { asked, seed, verify, cuts: None }
+    /// Refuses drives whose power can't be cut. `seed`: of random cuts. `verify`: the mapping is rebuilt from nothing at each
+    /// cut.
+    pub(crate) fn new(config: &Config, asked: Cuts, seed: u64, verify: bool) -> Result<Self, Error> {
+        PowerCuts::check(config, &Geometry::new(config)?)?;
+        Ok(Self { asked, seed, verify, cuts: None })
     }
 
     /// The drive is as the run finds it.

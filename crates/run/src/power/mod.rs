@@ -1,9 +1,10 @@
 //! Power cuts: what would be lost if power failed at an instant of the run, which itself goes on as if nothing were.
 //!
-//! The files: `journal.rs` is told by the drive what every command does to the flash and what the host writes, and gives it
-//! times; `flash.rs` is the flash at an instant, and the rebuild of the mapping from spare areas; `host.rs` holds what is
-//! found against what the host was promised; `cuts.rs` says when power is cut. [`PowerCuts`] takes what was recorded and
-//! brings it into the order of time.
+//! The drive only records: its journal has every change of the flash and everything that the host writes, with times. The
+//! files here evaluate it: `flash.rs` is the flash at an instant, and the rebuild of the mapping from spare areas;
+//! `host.rs` compares what is found with what the host was promised; `cuts.rs` says when power is cut; `refusals.rs` has the
+//! drives that can't be evaluated; `result.rs` reads the setting of a run and writes the JSON. [`PowerCuts`] takes what was
+//! recorded and brings it into the order of time.
 //!
 //! What holds at an instant: a page can be read once its program has ended, or the copy of its own that a command of many
 //! makes (its last one, if it made way for reads in between); a block is gone from the start of its erase. Trims are journalled when a flush is done, and before an erase takes
@@ -12,73 +13,23 @@
 mod cuts;
 mod flash;
 mod host;
-mod journal;
+mod refusals;
+mod result;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
+use flashweir_ssd::{Baseline, Change, Config, ConfigError, Geometry, Recorded, RunError, Simulation};
 use flashweir_trace::Op;
 
 pub use cuts::Cuts;
 pub use host::Outcome;
-pub(crate) use journal::{Baseline, Journal};
-pub use journal::{HostEntry, Image, PageEntry};
+pub(crate) use result::{Power, parse};
 
-use crate::config::{Config, Precondition};
-use crate::error::{ConfigError, RunError};
-use crate::ftl::FtlConfig;
-use crate::geometry::Geometry;
-use crate::host::Arbitration;
-use crate::nand::probe::Recorded;
-use crate::sched::SchedPolicy;
-use crate::sim::Simulation;
 use cuts::Plan;
 use flash::Flash;
 use host::Host;
-use journal::Change;
-
-/// Physical pages that lists of images can number.
-const MOST_PAGES: u64 = u32::MAX as u64 - 1;
-
-/// Refuses power cuts where what is on flash says nothing.
-pub(crate) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
-    let refuse = |keys: &str, reason: &str| {
-        Err(ConfigError::Refused { keys: format!("power cuts, {keys}"), reason: reason.into() })
-    };
-    if matches!(config.ftl, FtlConfig::Direct(_)) {
-        return refuse(
-            "ftl.kind=direct",
-            "pages are overwritten in place, and there is no map to rebuild: use ftl.kind=page",
-        );
-    }
-    if config.alloc.binds_late() {
-        let reason = "a page's next version may still be under way to one die when another erases its last one: \
-                      use alloc.kind=striped";
-        return refuse("alloc.kind=dynamic or hybrid", reason);
-    }
-    if config.precondition == Precondition::OnRead {
-        let reason =
-            "pages that appear when they are first read were promised to nobody: use precondition=full";
-        return refuse("precondition=on-read", reason);
-    }
-    if matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) {
-        let reason = "commands that write may overtake one another: use another sched.kind";
-        return refuse("sched.kind=out-of-order", reason);
-    }
-    if config.host.slots().is_some() && config.host.arbitration != Arbitration::Arrival {
-        let reason = "writes then reach the drive in another order than they were issued in, which says what is older: \
-                      use host.arbitration=arrival";
-        return refuse("host.slots, host.arbitration", reason);
-    }
-    if geometry.physical_pages() > MOST_PAGES {
-        return refuse(
-            "capacity",
-            "at most 2^32 - 2 pages of flash can be kept track of: use a smaller drive, or larger pages",
-        );
-    }
-    Ok(())
-}
 
 /// What happens at an instant. At the same one, in this order: trims, the flash, acknowledgements, flushes.
 #[derive(Clone, Debug)]
@@ -130,8 +81,13 @@ pub enum CutError {
 }
 
 impl PowerCuts {
-    /// Begins to follow a drive made with [`crate::Options::power_cuts`], before its first request. `seed`: of random cuts.
-    /// `verify`: at each cut, all spare areas are read.
+    /// Refuses drives on which what is on flash says nothing. To be called before a drive is made.
+    pub fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
+        refusals::check(config, geometry)
+    }
+
+    /// Begins to follow a drive made with [`flashweir_ssd::Options::journal`], before its first request. `seed`: of random
+    /// cuts. `verify`: at each cut, all spare areas are read.
     pub fn begin(simulation: &mut Simulation, cuts: Cuts, seed: u64, verify: bool) -> Self {
         Self::from_baseline(simulation.begin_journal(), cuts, seed, verify)
     }

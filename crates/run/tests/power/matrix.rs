@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use flashweir_ssd::{Config, Cuts, Options, Outcome, PowerCuts, Simulation};
+use flashweir_run::{Cuts, Outcome, PowerCuts};
+use flashweir_ssd::{Config, Options, Simulation};
 use flashweir_trace::{Op, Request};
 
-use super::config;
+use super::drives::config;
 
 /// FTLs, with a setting of their own.
 const FTLS: [(&str, Option<(&str, &str)>); 9] = [
@@ -123,8 +124,9 @@ fn requests(count: u64, sectors: u64, seed: u64, reads: u64) -> Vec<Request> {
 }
 
 fn cut(config: &Config, requests: u64, cuts: u64, seed: u64) -> Vec<Outcome> {
-    let options = Options { seed, verify: true, power_cuts: true, ..Options::default() };
+    let options = Options { seed, verify: true, journal: true, ..Options::default() };
     let mut simulation = Simulation::new(config, options).expect("a checked configuration");
+    PowerCuts::check(config, simulation.geometry()).expect("power can be cut");
     simulation.fill(0..simulation.geometry().logical_pages).expect("a new drive takes its capacity");
     simulation.end_of_preconditioning();
     // There is nothing to schedule without reads.

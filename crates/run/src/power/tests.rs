@@ -1,95 +1,107 @@
 //! The checker is itself checked: drives that keep their promises, and drives that break them, step by step.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
+use flashweir_ssd::{HostEntry, Image, IssueRecord, PageEntry, RequestRecord, Trim};
 use flashweir_trace::{Op, Request};
 
 use super::*;
-use crate::content::Content;
-use crate::nand::{CommandRecord, IssueRecord, RequestRecord};
-use crate::op::{CommandKind, Effect, FlashOp, NO_EFFECT, Purpose, Stage};
 
 const PAGE: Range<u32> = 0..8;
+/// Physical pages of a block.
+const BLOCK: u64 = 4;
 
-/// An operation of the drive's only unit.
-fn op(kind: CommandKind, pages: u32, effect: Effect) -> FlashOp {
-    FlashOp { unit: 0, pages, kind, purpose: Purpose::Host, opens: 0, effect }
-}
-
-/// A drive of one unit, in blocks of 4 pages of 8 sectors, whose every step is chosen.
+/// The records of a drive of blocks of 4 pages of 8 sectors, whose every step is chosen.
 struct Bench {
-    journal: Journal,
     baseline: Baseline,
     recorded: Recorded,
+    /// The last number given to a version or a sequence.
+    last: u64,
+    /// By physical page: its content when all commands have run.
+    images: Vec<Option<Arc<Image>>>,
+    trims: BTreeMap<u64, Trim>,
+    /// By entry of the buffer: logical page and versions.
+    staged: BTreeMap<u32, (u64, [u64; 8])>,
 }
 
 impl Bench {
     /// Before the run, logical pages `lpns` are written to the first pages of the flash.
     fn new(lpns: Range<u64>) -> Self {
-        let mut journal = Journal::new(&Geometry::for_test(1, 1, 1, 1));
-        for (ppn, lpn) in (0..).zip(lpns) {
-            journal.stage(Stage::Direct, 0, lpn, PAGE);
-            let effect = Effect::Programmed { ppn, stale: None, stage: Stage::Direct };
-            let number = journal.apply(&op(CommandKind::Program, 1, effect), &[]);
-            assert_eq!(number, NO_EFFECT, "no time runs yet");
-        }
-        let baseline = journal.begin().expect("journals");
-        Self { journal, baseline, recorded: Recorded::default() }
-    }
-
-    /// A command makes an operation, and runs.
-    fn command(&mut self, op: &FlashOp, moves: &[(u32, u32)], span: (u64, u64)) {
-        let effect = self.journal.apply(op, moves);
-        let effect = self.journal.handed(op.kind, &[effect]);
-        self.record(op, effect, span);
-    }
-
-    /// A command with this effect has run.
-    fn record(&mut self, op: &FlashOp, effect: u32, (start_ns, end_ns): (u64, u64)) {
-        let record = CommandRecord {
-            die: 0,
-            kind: op.kind,
-            purpose: op.purpose,
-            pages: op.pages,
-            start_ns,
-            end_ns,
-            bus_ns: 0,
-            effect,
-            request: None,
-            opens: 0,
-            arrived_ns: start_ns,
-            resumed_ns: start_ns,
-            passed: 0,
-            pauses: 0,
-            parts: crate::stats::Parts::default(),
+        let mut bench = Self {
+            baseline: Baseline::default(),
+            recorded: Recorded::default(),
+            last: 0,
+            images: vec![None; 80],
+            trims: BTreeMap::new(),
+            staged: BTreeMap::new(),
         };
-        self.recorded.commands.push(record);
+        for lpn in lpns.clone() {
+            let (version, sequence) = (bench.next(), bench.next());
+            let place = (lpn - lpns.start) as usize;
+            bench.images[place] = Some(Arc::new(Image::new(lpn, sequence, &[version])));
+        }
+        bench.baseline = Baseline {
+            page_sectors: 8,
+            logical_pages: 64,
+            images: bench.images.clone(),
+            trims: BTreeMap::new(),
+            last_version: bench.last,
+        };
+        bench
+    }
+
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// A change of the flash.
+    fn change(&mut self, time_ns: u64, change: Change) {
+        let number = self.recorded.pages.len() as u64;
+        self.recorded.pages.push(PageEntry { time_ns, number, change });
     }
 
     /// The host writes sectors of a page into an entry of the buffer.
     fn stage(&mut self, request: u64, lpn: u64, sectors: Range<u32>, slot: u32) {
-        self.journal.stage(Stage::Buffer(slot), request, lpn, sectors);
+        let version = self.next();
+        let staged = self.staged.entry(slot).or_insert((lpn, [Image::NOTHING; 8]));
+        staged.1[sectors.start as usize..sectors.end as usize].fill(version);
+        self.recorded.host.push(HostEntry { request, lpn, sectors, version, trim: None });
     }
 
-    /// An entry of the buffer is programmed.
-    fn program(&mut self, slot: u32, ppn: u32, old: Option<u32>, span: (u64, u64)) {
-        let effect = Effect::Programmed { ppn, stale: old.map(|ppn| (0, ppn)), stage: Stage::Buffer(slot) };
-        self.command(&op(CommandKind::Program, 1, effect), &[], span);
-        self.journal.unstage(Stage::Buffer(slot));
+    /// An entry of the buffer is programmed over the version in page `old`, until `end_ns`.
+    fn program(&mut self, slot: u32, page: u64, old: Option<u64>, end_ns: u64) {
+        let (lpn, mut versions) = self.staged.remove(&slot).expect("staged before");
+        let old = old.and_then(|old| self.images[old as usize].clone());
+        let trim = self.trims.remove(&lpn).map_or(Image::NOTHING, |trim| trim.version);
+        for (sector, version) in versions.iter_mut().enumerate().filter(|(_, version)| **version == 0) {
+            *version = old.as_ref().map_or(trim, |old| old.version(sector));
+        }
+        let image = Some(Arc::new(Image::new(lpn, self.next(), &versions)));
+        self.images[page as usize].clone_from(&image);
+        self.change(end_ns, Change::Programmed { page, image });
     }
 
-    /// One command moves these pages.
-    fn copy(&mut self, pages: &[(u32, u32)], span: (u64, u64)) {
-        let moved = op(CommandKind::Copies, pages.len() as u32, Effect::Moved(0..pages.len()));
-        self.command(&moved, pages, span);
+    /// Pages move, each until a time of its own.
+    fn copy(&mut self, pages: &[(u64, u64, u64)]) {
+        for (from, page, end_ns) in pages.iter().copied() {
+            let image = self.images[from as usize].clone();
+            self.images[page as usize].clone_from(&image);
+            self.change(end_ns, Change::Programmed { page, image });
+        }
     }
 
-    fn erase(&mut self, block: u32, span: (u64, u64)) {
-        self.command(&op(CommandKind::Erase, 1, Effect::Erased { block }), &[], span);
+    /// An erase starts.
+    fn erase(&mut self, block: u64, start_ns: u64) {
+        self.change(start_ns, Change::Erased(block * BLOCK..(block + 1) * BLOCK));
     }
 
     fn trim(&mut self, request: u64, lpn: u64, now_ns: u64) {
-        self.journal.trim(request, lpn);
+        let (version, sequence) = (self.next(), self.next());
+        self.trims.insert(lpn, Trim { sequence, version });
+        self.recorded.host.push(HostEntry { request, lpn, sectors: PAGE, version, trim: Some(sequence) });
         self.request(request, Op::Trim, 8, (now_ns, now_ns));
     }
 
@@ -99,9 +111,7 @@ impl Bench {
         self.recorded.requests.push(RequestRecord { number, request, issue_ns, completion_ns });
     }
 
-    fn cut(mut self, times: &[u64]) -> Vec<Outcome> {
-        self.journal.put_times(&mut self.recorded);
-        assert_eq!(self.journal.failure(), None);
+    fn cut(self, times: &[u64]) -> Vec<Outcome> {
         let mut cuts = PowerCuts::from_baseline(self.baseline, Cuts::At(times.to_vec()), 1, true);
         cuts.take(&self.recorded);
         cuts.finish(1_000_000).expect("all cuts lie within the run, and rebuilds agree")
@@ -118,7 +128,7 @@ fn what_waits_in_the_buffer_is_lost_until_it_is_programmed() {
     let mut bench = Bench::new(0..1);
     bench.stage(0, 0, 2..5, 0);
     bench.request(0, Op::Write, 3, (10, 20));
-    bench.program(0, 1, Some(0), (100, 300));
+    bench.program(0, 1, Some(0), 300);
     assert_eq!(lost(&bench.cut(&[0, 19, 20, 299, 300])), [(0, 0), (0, 0), (3, 0), (3, 0), (0, 0)]);
 }
 
@@ -128,7 +138,7 @@ fn a_flush_that_does_not_wait_is_found() {
     bench.stage(0, 0, PAGE, 0);
     bench.request(0, Op::Write, 8, (10, 20));
     bench.request(1, Op::Flush, 0, (30, 200));
-    bench.program(0, 1, Some(0), (100, 300));
+    bench.program(0, 1, Some(0), 300);
     assert_eq!(lost(&bench.cut(&[199, 200, 299, 300])), [(8, 0), (8, 8), (8, 8), (0, 0)]);
 }
 
@@ -142,7 +152,7 @@ fn a_flush_promises_what_was_acknowledged_before_it_was_issued() {
         bench.stage(write, 0, PAGE, 0);
         bench.request(flush, Op::Flush, 0, (30, 200));
         bench.request(write, Op::Write, 8, (10, completion_ns));
-        bench.program(0, 1, Some(0), (100, 300));
+        bench.program(0, 1, Some(0), 300);
         assert_eq!(lost(&bench.cut(&[200, 300])), [(8, promised), (0, 0)]);
     }
 }
@@ -151,8 +161,8 @@ fn a_flush_promises_what_was_acknowledged_before_it_was_issued() {
 fn an_erase_before_the_copy_has_ended_is_found() {
     for (erase_ns, expected) in [(400, [(0, 0); 4]), (399, [(0, 0), (8, 8), (0, 0), (0, 0)])] {
         let mut bench = Bench::new(0..4);
-        bench.copy(&[(0, 4), (1, 5), (2, 6), (3, 7)], (0, 400));
-        bench.erase(0, (erase_ns, 1000));
+        bench.copy(&[(0, 4, 100), (1, 5, 200), (2, 6, 300), (3, 7, 400)]);
+        bench.erase(0, erase_ns);
         assert_eq!(lost(&bench.cut(&[398, 399, 400, 1000])), expected, "an erase at {erase_ns}");
     }
 }
@@ -160,8 +170,8 @@ fn an_erase_before_the_copy_has_ended_is_found() {
 #[test]
 fn pages_moved_by_one_command_are_there_one_after_the_other() {
     let mut bench = Bench::new(0..4);
-    bench.copy(&[(0, 4), (1, 5), (2, 6)], (0, 301));
-    bench.erase(0, (0, 1000));
+    bench.copy(&[(0, 4, 101), (1, 5, 201), (2, 6, 301)]);
+    bench.erase(0, 0);
     // Three pages move, in 101, 100 and 100 ns, though their block is gone from the start; the fourth does not.
     let outcomes = bench.cut(&[0, 100, 101, 200, 201, 300, 301]);
     let found: Vec<_> = outcomes.iter().map(|outcome| 4 - outcome.flushed_sectors_lost / 8).collect();
@@ -173,9 +183,9 @@ fn a_copy_does_not_hide_a_newer_version_that_was_programmed_before_it() {
     let mut bench = Bench::new(0..1);
     bench.stage(0, 0, PAGE, 0);
     bench.request(0, Op::Write, 8, (0, 0));
-    bench.program(0, 4, Some(0), (0, 100));
-    bench.copy(&[(0, 5)], (100, 200));
-    bench.erase(0, (200, 300));
+    bench.program(0, 4, Some(0), 100);
+    bench.copy(&[(0, 5, 200)]);
+    bench.erase(0, 200);
     assert_eq!(lost(&bench.cut(&[99, 100, 200, 300])), [(8, 0), (0, 0), (0, 0), (0, 0)]);
 }
 
@@ -190,7 +200,7 @@ fn a_trim_is_kept_from_the_next_flush_on() {
         // A partial write to the trimmed page, which is lost.
         bench.stage(2, 0, 0..1, 0);
         bench.request(2, Op::Write, 1, (80, 80));
-        bench.program(0, 1, None, (90, 300));
+        bench.program(0, 1, None, 300);
         bench
     };
     // What was there before may come back, or not: neither is lost. Then the write is there, and nothing beneath it.
@@ -200,8 +210,7 @@ fn a_trim_is_kept_from_the_next_flush_on() {
             [(0, 0), (0, 0), (1, 0), (1, 0), (0, 0)]
         );
     }
-    let mut bench = trimmed(true);
-    bench.journal.put_times(&mut bench.recorded);
+    let bench = trimmed(true);
     let mut cuts = PowerCuts::from_baseline(bench.baseline, Cuts::At(Vec::new()), 1, true);
     cuts.take(&bench.recorded);
     cuts.advance(70);
@@ -215,11 +224,11 @@ fn an_erase_does_not_bring_back_what_is_older_than_a_trimmed_page() {
     let mut bench = Bench::new(0..1);
     bench.stage(0, 0, PAGE, 0);
     bench.request(0, Op::Write, 8, (0, 10));
-    bench.program(0, 4, Some(0), (0, 100));
+    bench.program(0, 4, Some(0), 100);
     bench.request(1, Op::Flush, 0, (10, 100));
     // The newer version is trimmed, and its block collected; the older one is still in its block.
     bench.trim(2, 0, 150);
-    bench.erase(1, (200, 300));
+    bench.erase(1, 200);
     assert_eq!(lost(&bench.cut(&[150, 200, 300])), [(0, 0); 3]);
 }
 
@@ -232,7 +241,7 @@ fn overtaking(ends: [u64; 5]) -> Bench {
         if lpn < 4 {
             bench.request(request, Op::Write, if lpn == 3 { 16 } else { 8 }, (0, 10));
         }
-        bench.program(lpn as u32, 8 + lpn as u32, Some(lpn as u32), (10, end_ns));
+        bench.program(lpn as u32, 8 + lpn, Some(lpn), end_ns);
     }
     bench
 }
@@ -264,48 +273,16 @@ fn a_write_that_a_trim_or_a_newer_write_made_up_for_is_not_missed() {
     bench.stage(0, 0, PAGE, 0);
     bench.request(0, Op::Write, 8, (0, 10));
     bench.trim(1, 0, 20);
-    bench.journal.unstage(Stage::Buffer(0));
+    bench.staged.remove(&0);
     bench.stage(2, 1, 0..4, 1);
     bench.request(2, Op::Write, 4, (30, 30));
     bench.stage(3, 1, PAGE, 1);
     bench.request(3, Op::Write, 8, (40, 40));
-    bench.program(1, 4, Some(1), (50, 200));
+    bench.program(1, 4, Some(1), 200);
     let outcomes = bench.cut(&[10, 20, 40, 200]);
     assert_eq!(lost(&outcomes), [(8, 0), (0, 0), (8, 0), (0, 0)]);
     let violations: Vec<_> = outcomes.iter().map(|outcome| outcome.violations).collect();
     assert_eq!(violations, [0; 4]);
     let writes: Vec<_> = outcomes.iter().map(|outcome| outcome.writes_lost).collect();
     assert_eq!(writes, [1, 0, 2, 0]);
-}
-
-#[test]
-fn a_command_that_nobody_told_of_is_found() {
-    let moved = op(CommandKind::Copies, 1, Effect::Moved(0..1));
-    for was_made in [true, false] {
-        let mut bench = Bench::new(0..1);
-        let made = bench.journal.apply(&moved, &[(0, 4)]);
-        bench.record(&moved, if was_made { made } else { NO_EFFECT }, (0, 100));
-        bench.journal.put_times(&mut bench.recorded);
-        assert_eq!(bench.journal.failure(), Some("die 0: Copies ran, but its effect is not known"));
-    }
-}
-
-#[test]
-fn planes_of_a_command_move_their_pages_side_by_side() {
-    let mut bench = Bench::new(0..4);
-    let moved = |pages: usize| op(CommandKind::Copies, pages as u32, Effect::Moved(0..pages));
-    let effects =
-        [bench.journal.apply(&moved(2), &[(0, 4), (1, 5)]), bench.journal.apply(&moved(1), &[(2, 8)])];
-    let effect = bench.journal.handed(CommandKind::Copies, &effects);
-    bench.record(&moved(3), effect, (0, 300));
-    bench.erase(0, (0, 1000));
-    let lpns = |time_ns| {
-        let mut cuts = PowerCuts::from_baseline(bench.baseline.clone(), Cuts::At(Vec::new()), 1, true);
-        let mut recorded = bench.recorded.clone();
-        bench.journal.clone().put_times(&mut recorded);
-        cuts.take(&recorded);
-        cuts.advance(time_ns);
-        (0..4).filter(|lpn| matches!(cuts.flash.find(*lpn), flash::Found::Page(_))).collect::<Vec<_>>()
-    };
-    assert_eq!([lpns(101), lpns(201), lpns(301)], [vec![0], vec![0, 2], vec![0, 1, 2]]);
 }
