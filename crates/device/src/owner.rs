@@ -15,7 +15,6 @@ use crate::Error;
 /// Another process has it; the message names that one. `doing` says what it is about to do with `path`.
 pub(crate) fn lock(file: &File, path: &Path, doing: &str) -> Result<(), Error> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(()),
         Err(rustix::io::Errno::WOULDBLOCK) => {
             let owner = owner(file)
                 .map_or_else(|| "another process".into(), |pid| format!("process {pid}{}", name(pid)));
@@ -24,8 +23,8 @@ pub(crate) fn lock(file: &File, path: &Path, doing: &str) -> Result<(), Error> {
                 expected: format!("{owner} is writing to it; expected to wait for its end, or another name"),
             })
         }
-        // A file system without locks: as it was before there were any.
-        Err(_) => Ok(()),
+        // Any other error is a file system without locks: as it was before there were any.
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
