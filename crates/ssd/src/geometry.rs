@@ -6,6 +6,7 @@
 //! Units are numbered channel by channel, then chip, die, plane; dies and channels likewise.
 
 use flashweir_trace::SECTOR_BYTES;
+use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::error::ConfigError;
@@ -25,7 +26,7 @@ const MAX_TABLE_BYTES: u64 = 16 << 30;
 const MAX_RING_BYTES: u64 = 256 << 20;
 
 /// Counts that follow from a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Geometry {
     /// Channels of the drive; 1 if they are synchronized.
     pub channels: u32,

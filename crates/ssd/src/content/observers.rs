@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Content, Versions};
 use crate::geometry::Geometry;
 use crate::nand::probe::Recorded;
@@ -9,9 +11,11 @@ use crate::op::{CommandKind, FlashOp, NO_EFFECT, Stage};
 use crate::power::{Baseline, Journal};
 
 /// Those who are told where every sector goes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Observers {
     versions: Option<Versions>,
+    /// Not part of a saved drive: what is recorded belongs to a run.
+    #[serde(skip)]
     journal: Option<Journal>,
 }
 
