@@ -10,6 +10,8 @@ mod observers;
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::cow::CowVec;
 use crate::geometry::Geometry;
 use crate::nand::probe::Recorded;
@@ -51,7 +53,7 @@ pub(crate) trait Content: Clone {
 }
 
 /// No checks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Unchecked;
 
 impl Content for Unchecked {
@@ -84,7 +86,7 @@ const ERASED: u32 = u32::MAX - 1;
 const MAP: u32 = u32::MAX - 2;
 
 /// Versions of all sectors.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Versions {
     sectors: u64,
     unit_pages: u64,

@@ -10,6 +10,7 @@ mod serve;
 mod untimed;
 
 use flashweir_trace::Request;
+use serde::{Deserialize, Serialize};
 
 use crate::alloc::Alloc;
 use crate::buffer::{PageShape, Place};
@@ -31,7 +32,7 @@ use pending::Pending;
 pub(crate) const AHEAD: usize = 16;
 
 /// Everything about a drive but time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Core<C> {
     pub(crate) geometry: Geometry,
     pub(crate) page_sectors: Divisor,

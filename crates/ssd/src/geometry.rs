@@ -6,11 +6,12 @@
 //! Units are numbered channel by channel, then chip, die, plane; dies and channels likewise.
 
 use flashweir_trace::SECTOR_BYTES;
+use serde::{Deserialize, Serialize};
 
 /// The largest page: what a sector mask of the write buffer covers.
 pub(crate) const MAX_PAGE_SECTORS: u32 = 512;
 /// Counts that follow from a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Geometry {
     /// Channels of the drive; 1 if they are synchronized.
     pub channels: u32,

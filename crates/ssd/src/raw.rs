@@ -13,10 +13,12 @@ use serde::ser::{SerializeSeq, Serializer};
 /// Bytes of a piece.
 pub(crate) const PIECE_BYTES: usize = 1 << 16;
 
-/// A number of fixed width.
-pub(crate) trait Word: Copy + Default + PartialEq {
+/// A number of fixed width, or several of them.
+pub(crate) trait Word: Copy + PartialEq {
     /// Its bytes.
     const BYTES: usize;
+    /// Zero: all its bytes are.
+    const ZERO: Self;
     /// Writes it to as many bytes.
     fn put(self, into: &mut [u8]);
     /// Reads it from as many bytes.
@@ -27,6 +29,7 @@ macro_rules! words {
     ($($word:ty),*) => {$(
         impl Word for $word {
             const BYTES: usize = size_of::<Self>();
+            const ZERO: Self = 0;
 
             #[inline]
             fn put(self, into: &mut [u8]) {
@@ -44,6 +47,36 @@ macro_rules! words {
 }
 
 words!(u8, u16, u32, u64);
+
+impl Word for bool {
+    const BYTES: usize = 1;
+    const ZERO: Self = false;
+
+    fn put(self, into: &mut [u8]) {
+        into[0] = self.into();
+    }
+
+    fn get(from: &[u8]) -> Self {
+        from[0] != 0
+    }
+}
+
+impl<W: Word, const N: usize> Word for [W; N] {
+    const BYTES: usize = N * W::BYTES;
+    const ZERO: Self = [W::ZERO; N];
+
+    #[inline]
+    fn put(self, into: &mut [u8]) {
+        into.chunks_exact_mut(W::BYTES).zip(self).for_each(|(into, word)| word.put(into));
+    }
+
+    #[inline]
+    fn get(from: &[u8]) -> Self {
+        let mut words = Self::ZERO;
+        words.iter_mut().zip(from.chunks_exact(W::BYTES)).for_each(|(word, from)| *word = W::get(from));
+        words
+    }
+}
 
 /// Words of a piece.
 pub(crate) const fn piece_len<W: Word>() -> usize {
@@ -73,7 +106,7 @@ impl<'a, S: SerializeSeq> Pieces<'a, S> {
     /// One piece, of at most [`piece_len`] words.
     pub(crate) fn put<W: Word>(&mut self, words: &[W]) -> Result<(), S::Error> {
         self.bytes.clear();
-        if words.iter().any(|word| *word != W::default()) {
+        if words.iter().any(|word| *word != W::ZERO) {
             self.bytes.resize(words.len() * W::BYTES, 0);
             for (bytes, word) in self.bytes.chunks_exact_mut(W::BYTES).zip(words) {
                 word.put(bytes);
@@ -163,7 +196,7 @@ impl<'de, W: Word> Visitor<'de> for Array<W> {
             let count = left.min(piece_len::<W>());
             let start = words.len();
             // Grows piece by piece: a length that is wrong is found before its memory is asked for.
-            words.resize(start + count, W::default());
+            words.resize(start + count, W::ZERO);
             let place = &mut words[start..];
             if sequence.next_element_seed(PieceInto::new(move || place))?.is_none() {
                 return Err(A::Error::invalid_length(start, &self));
@@ -189,6 +222,10 @@ mod tests {
         boxed: Box<[u32]>,
         #[serde(with = "crate::raw")]
         bits: Vec<u64>,
+        #[serde(with = "crate::raw")]
+        triples: Vec<[u32; 3]>,
+        #[serde(with = "crate::raw")]
+        flags: Vec<bool>,
         after: u32,
     }
 
@@ -197,6 +234,8 @@ mod tests {
             bytes: (0..len).map(|at| at as u8).collect(),
             boxed: (0..len as u32).map(|at| if at < 100_000 { 0 } else { u32::MAX - at }).collect(),
             bits: (0..len as u64).map(|at| at << 40).collect(),
+            triples: (0..len as u32).map(|at| [at, 0, at * 3]).collect(),
+            flags: (0..len).map(|at| at % 3 == 0).collect(),
             after: 7,
         }
     }
@@ -208,8 +247,7 @@ mod tests {
             assert_eq!(postcard::from_bytes::<Arrays>(&bytes), Ok(arrays(len)), "{len}");
         }
         // Zeros take no room.
-        let zeros =
-            Arrays { bytes: vec![0; 1 << 20], boxed: Box::default(), bits: vec![0; 1 << 20], after: 7 };
+        let zeros = Arrays { bytes: vec![0; 1 << 20], bits: vec![0; 1 << 20], ..arrays(0) };
         assert!(postcard::to_stdvec(&zeros).expect("bytes").len() < 200);
     }
 

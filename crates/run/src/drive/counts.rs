@@ -1,12 +1,13 @@
 //! Statistics of the host's side: requests that have completed by the present, whichever time path worked them out.
 
 use flashweir_ssd::{Counters, Latencies, LatencyParts, Simulation, Stats, Streams, Times};
+use serde::{Deserialize, Serialize};
 
 use super::Completion;
 use crate::warmup::since;
 
 /// Completed requests since the drive was opened or its statistics were reset.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Counts {
     /// The first request that counts.
     first: u64,

@@ -9,6 +9,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use flashweir_trace::output::{OutputError, PartFile};
+use postcard::de_flavors::io::io::IOReader;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -121,7 +122,7 @@ impl Loading {
         &mut self,
         read: impl FnOnce(&mut StateReader<'_>) -> Result<T, postcard::Error>,
     ) -> Result<T, Error> {
-        let flavor = postcard::de_flavors::io::io::IOReader::new(&mut self.blocks, &mut self.scratch);
+        let flavor = IOReader::new(&mut self.blocks, &mut self.scratch);
         let done = read(&mut postcard::Deserializer::from_flavor(flavor));
         done.map_err(|error| {
             let failed = self.blocks.failed.take();
@@ -143,10 +144,8 @@ impl Loading {
 }
 
 /// Reads the state.
-pub(super) type StateReader<'a> = postcard::Deserializer<
-    'a,
-    postcard::de_flavors::io::io::IOReader<'a, &'a mut BlockReader<BufReader<File>>>,
->;
+pub(super) type StateReader<'a> =
+    postcard::Deserializer<'a, IOReader<'a, &'a mut BlockReader<BufReader<File>>>>;
 
 fn header(file: &mut impl Read) -> Result<Header, String> {
     let text = |error: io::Error| cut_short(error).to_string();
@@ -249,7 +248,7 @@ mod tests {
         let path = dir.path().join("aged.drive");
         save(&path, &header_of(BUILD));
         let file = std::fs::read(&path).expect("a file");
-        let mut refused = |bytes: &[u8]| {
+        let refused = |bytes: &[u8]| {
             std::fs::write(&path, bytes).expect("written");
             let error = load(&path).expect_err("refused");
             assert!(error.starts_with("FILE: ") && error.lines().count() == 1, "{error}");

@@ -12,15 +12,18 @@ mod columns;
 mod counts;
 mod file;
 mod outstanding;
+mod saved;
 mod spec;
 mod steps;
 
 use std::collections::{BinaryHeap, VecDeque};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use flashweir_ssd::{Config, Counters, Geometry, Options, Parts, RunError, Simulation, Stats};
 use flashweir_trace::{Op, Request, SECTOR_BYTES};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::allocator::{self, Decide, Taken};
@@ -36,7 +39,7 @@ use outstanding::{Ended, Outstanding};
 pub use spec::{DriveOptions, DriveSpec};
 
 /// A request that is complete.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
     /// Its number in the order of submission, from 0.
     pub number: u64,
@@ -74,18 +77,15 @@ impl Completion {
 }
 
 /// A request submitted for later.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Later {
     number: u64,
     request: Request,
 }
 
-/// A simulated drive that its caller steps.
-pub struct Drive {
-    config: Config,
-    options: DriveOptions,
-    names: Vec<String>,
-    simulation: Simulation,
+/// The state of the host's side.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct State {
     now_ns: u64,
     /// Requests submitted so far: the number of the next one.
     submitted: u64,
@@ -97,10 +97,19 @@ pub struct Drive {
     /// Complete by the present, not yet polled.
     ready: VecDeque<Completion>,
     counts: Counts,
-    /// Why the drive can't go on.
-    failed: Option<RunError>,
     /// Capacities that preconditioning overwrote.
     capacities: u64,
+}
+
+/// A simulated drive that its caller steps.
+pub struct Drive {
+    config: Config,
+    options: DriveOptions,
+    names: Vec<String>,
+    simulation: Simulation,
+    state: State,
+    /// Why the drive can't go on.
+    failed: Option<RunError>,
     taken: Option<Arc<Mutex<Taken>>>,
     setup_wall: Duration,
     precondition_wall: Duration,
@@ -111,11 +120,11 @@ pub struct Drive {
 
 impl std::fmt::Debug for Drive {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let submitted = self.submitted;
+        let State { now_ns, submitted, .. } = &self.state;
         formatter
             .debug_struct("Drive")
-            .field("now_ns", &self.now_ns)
-            .field("submitted", &submitted)
+            .field("now_ns", now_ns)
+            .field("submitted", submitted)
             .finish_non_exhaustive()
     }
 }
@@ -148,6 +157,28 @@ impl Drive {
     ) -> Result<Self, Error> {
         let started = Instant::now();
         let mut reporter = Reporter::new(progress, started);
+        let mut drive = Self::new(config, options.clone(), allocator, options.model.as_deref())?;
+        drive.setup_wall = started.elapsed();
+        let seed = options.precondition_seed.unwrap_or(options.seed());
+        let mut writes = |geometry: &Geometry| {
+            let writes = uniform(seed, geometry.capacity_sectors(), geometry)?;
+            Ok(Box::new(writes) as Box<_>)
+        };
+        let capacities = precondition(&drive.config, &mut drive.simulation, &mut writes, &mut reporter)?;
+        drive.state.capacities = capacities;
+        drive.precondition_wall = started.elapsed().saturating_sub(drive.setup_wall);
+        drive.simulation.keep_completions();
+        drive.opened = Instant::now();
+        Ok(drive)
+    }
+
+    /// A new drive, nothing written.
+    fn new(
+        config: Config,
+        options: DriveOptions,
+        allocator: Option<Decide>,
+        model: Option<&Path>,
+    ) -> Result<Self, Error> {
         let names = options.names()?;
         let own = Options {
             seed: options.seed(),
@@ -158,33 +189,17 @@ impl Drive {
             ..Options::default()
         };
         let mut simulation = Simulation::new(&config, own)?;
-        let model = options.model.as_deref();
         let taken = allocator::attach(&config, &mut simulation, allocator, model, &names)?;
-        let setup_wall = started.elapsed();
-        let seed = options.precondition_seed.unwrap_or(options.seed());
-        let mut writes = |geometry: &Geometry| {
-            let writes = uniform(seed, geometry.capacity_sectors(), geometry)?;
-            Ok(Box::new(writes) as Box<_>)
-        };
-        let capacities = precondition(&config, &mut simulation, &mut writes, &mut reporter)?;
-        simulation.keep_completions();
         Ok(Self {
             config,
-            options: options.clone(),
+            options,
             names,
             simulation,
-            now_ns: 0,
-            submitted: 0,
-            later: VecDeque::new(),
-            with_simulation: Outstanding::default(),
-            ended: BinaryHeap::new(),
-            ready: VecDeque::new(),
-            counts: Counts::default(),
+            state: State::default(),
             failed: None,
-            capacities,
             taken,
-            setup_wall,
-            precondition_wall: started.elapsed().saturating_sub(setup_wall),
+            setup_wall: Duration::ZERO,
+            precondition_wall: Duration::ZERO,
             opened: Instant::now(),
             batch: Vec::new(),
             completions: Vec::new(),
@@ -200,11 +215,7 @@ impl Drive {
             options: self.options.clone(),
             names: self.names.clone(),
             simulation: self.simulation.snapshot(),
-            later: self.later.clone(),
-            with_simulation: self.with_simulation.clone(),
-            ended: self.ended.clone(),
-            ready: self.ready.clone(),
-            counts: self.counts.clone(),
+            state: self.state.clone(),
             failed: self.failed.clone(),
             taken: None,
             batch: Vec::new(),
@@ -240,12 +251,13 @@ impl Drive {
 
     /// The present, ns.
     pub fn now_ns(&self) -> u64 {
-        self.now_ns
+        self.state.now_ns
     }
 
     /// Requests submitted that are not complete by the present.
     pub fn outstanding(&self) -> u64 {
-        (self.later.len() + self.with_simulation.len() + self.ended.len()) as u64
+        let State { later, with_simulation, ended, .. } = &self.state;
+        (later.len() + with_simulation.len() + ended.len()) as u64
     }
 
     /// Counters of the drive so far, since it was opened. Flash operations count from when their command is made.
@@ -256,13 +268,13 @@ impl Drive {
     /// Forgets the statistics so far: those to come are about requests submitted, and commands made, from now on. Wear, and what an
     /// allocator did, go on from when the drive was new.
     pub fn reset_stats(&mut self) {
-        self.counts = Counts::from(self.submitted, self.now_ns, &self.simulation);
+        self.state.counts = Counts::from(self.state.submitted, self.state.now_ns, &self.simulation);
     }
 
     /// Statistics at the present: of requests that are complete, and of commands that were made. Where times are worked out at once,
     /// commands are made when their request arrives, and the time of dies and buses may lie ahead of the present.
     pub fn stats(&self) -> Stats {
-        self.counts.stats(&self.simulation, self.now_ns)
+        self.state.counts.stats(&self.simulation, self.state.now_ns)
     }
 
     /// The statistics at the present as the result of a run, as `simulate` gives it.
@@ -277,7 +289,7 @@ impl Drive {
             stats: self.stats(),
             alone: None,
             warmup: None,
-            capacities: self.capacities,
+            capacities: self.state.capacities,
             setup_wall: self.setup_wall,
             precondition_wall: self.precondition_wall,
             wall: self.opened.elapsed(),

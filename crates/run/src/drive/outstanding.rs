@@ -3,10 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::Completion;
 
 /// A request that the simulation has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Held {
     /// Its number in the order of submission.
     pub(super) number: u64,
@@ -15,7 +17,7 @@ pub(super) struct Held {
 }
 
 /// Requests that the simulation has not worked out, by the number that it gave them: the order in which they were served.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Outstanding {
     /// The simulation's number of the first entry.
     first: u64,
@@ -49,7 +51,7 @@ impl Outstanding {
 }
 
 /// A completion in the order of its end, then of submission: the greatest is the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ended(pub(super) Completion);
 
 impl Ended {

@@ -24,11 +24,11 @@ impl Drive {
             let which = || format!("request {} of {}", at + 1, requests.len());
             self.check(request).map_err(|detail| Error::Submitted { which: which(), detail })?;
         }
-        let first = self.submitted;
-        self.submitted += requests.len() as u64;
+        let first = self.state.submitted;
+        self.state.submitted += requests.len() as u64;
         self.queue(requests, first);
-        self.serve_due(self.now_ns, &mut || true)?;
-        Ok(first..self.submitted)
+        self.serve_due(self.state.now_ns, &mut || true)?;
+        Ok(first..self.state.submitted)
     }
 
     /// Advances the present to `time_ns`: everything due by then happens. Idempotent.
@@ -58,11 +58,11 @@ impl Drive {
             self.check_time("the limit", limit_ns)?;
         }
         loop {
-            if !self.ready.is_empty() {
+            if !self.state.ready.is_empty() {
                 return Ok(true);
             }
-            let arrival_ns = self.later.front().map_or(u64::MAX, |later| later.request.time_ns);
-            let end_ns = self.ended.peek().map_or(u64::MAX, |ended| ended.0.end_ns);
+            let arrival_ns = self.state.later.front().map_or(u64::MAX, |later| later.request.time_ns);
+            let end_ns = self.state.ended.peek().map_or(u64::MAX, |ended| ended.0.end_ns);
             if end_ns != u64::MAX && end_ns <= limit_ns.min(arrival_ns) {
                 self.arrive(end_ns)?;
                 continue;
@@ -79,10 +79,10 @@ impl Drive {
             }
             if limit_ns != u64::MAX {
                 self.arrive(limit_ns)?;
-                return Ok(!self.ready.is_empty());
+                return Ok(!self.state.ready.is_empty());
             }
-            if self.with_simulation.len() > 0 {
-                let waiting = self.with_simulation.len() as u64;
+            if self.state.with_simulation.len() > 0 {
+                let waiting = self.state.with_simulation.len() as u64;
                 return self.ran(Err(RunError::NoRoom { waiting }));
             }
             return Ok(false);
@@ -96,7 +96,7 @@ impl Drive {
         let mut kept = std::collections::VecDeque::new();
         let mut count = 0;
         let drained = loop {
-            kept.append(&mut self.ready);
+            kept.append(&mut self.state.ready);
             match self.advance_to_completion(u64::MAX) {
                 Ok(true) => {}
                 Ok(false) => break Ok(true),
@@ -107,41 +107,41 @@ impl Drive {
                 break Ok(false);
             }
         };
-        kept.append(&mut self.ready);
-        self.ready = kept;
+        kept.append(&mut self.state.ready);
+        self.state.ready = kept;
         drained
     }
 
     /// Appends the completions by the present that were not polled yet, in the order of their ends, then of submission.
     pub fn poll(&mut self, into: &mut Vec<Completion>) {
-        into.extend(self.ready.drain(..));
+        into.extend(self.state.ready.drain(..));
     }
 
     /// The next completion by the present that was not polled yet.
     pub fn next_completion(&mut self) -> Option<Completion> {
-        self.ready.pop_front()
+        self.state.ready.pop_front()
     }
 
     /// Ends the run as `simulate` does: everything submitted completes. Returns the result of the whole run.
     pub fn finish(mut self) -> Result<Value, Error> {
         self.check_goes_on()?;
-        if let Some(last) = self.later.back() {
+        if let Some(last) = self.state.later.back() {
             self.serve_due(last.request.time_ns, &mut || true)?;
         }
         let done = self.simulation.finish();
         self.ran(done)?;
         self.collect();
-        self.now_ns = self.now_ns.max(self.simulation.stats().simulated_ns);
+        self.state.now_ns = self.state.now_ns.max(self.simulation.stats().simulated_ns);
         self.release();
         Ok(self.result())
     }
 
     /// Everything that is due by `time_ns` happens, and it is the present; requests for later that arrive by then have been served.
     fn arrive(&mut self, time_ns: u64) -> Result<(), Error> {
-        let time_ns = self.now_ns.max(time_ns);
+        let time_ns = self.state.now_ns.max(time_ns);
         let done = self.simulation.advance_to(time_ns);
         self.ran(done)?;
-        self.now_ns = time_ns;
+        self.state.now_ns = time_ns;
         self.collect();
         self.release();
         Ok(())
@@ -149,23 +149,23 @@ impl Drive {
 
     /// Serves the requests that arrive by `time_ns`. The present is then the last arrival. Returns false if it is not to go on.
     fn serve_due(&mut self, time_ns: u64, go_on: &mut dyn FnMut() -> bool) -> Result<bool, Error> {
-        while self.later.front().is_some_and(|later| later.request.time_ns <= time_ns) {
+        while self.state.later.front().is_some_and(|later| later.request.time_ns <= time_ns) {
             if !go_on() {
                 return Ok(false);
             }
             self.batch.clear();
-            while let Some(later) = self.later.front()
+            while let Some(later) = self.state.later.front()
                 && later.request.time_ns <= time_ns
                 && self.batch.len() < SLICE
             {
-                self.with_simulation.push(Held { number: later.number, lba: later.request.lba });
+                self.state.with_simulation.push(Held { number: later.number, lba: later.request.lba });
                 self.batch.push(later.request);
-                self.later.pop_front();
+                self.state.later.pop_front();
             }
             let done = self.simulation.serve(&self.batch);
             self.ran(done)?;
             let last_ns = self.batch.last().map_or(0, |request| request.time_ns);
-            self.now_ns = self.now_ns.max(last_ns);
+            self.state.now_ns = self.state.now_ns.max(last_ns);
             self.collect();
             self.release();
         }
@@ -174,18 +174,18 @@ impl Drive {
 
     /// Keeps requests for later: by their times, of one time in the order of submission.
     fn queue(&mut self, requests: &[Request], first: u64) {
-        let last_ns = self.later.back().map_or(0, |later| later.request.time_ns);
+        let last_ns = self.state.later.back().map_or(0, |later| later.request.time_ns);
         let in_order = requests.first().is_none_or(|request| request.time_ns >= last_ns)
             && requests.is_sorted_by_key(|request| request.time_ns);
         let numbered = (first..).zip(requests).map(|(number, request)| Later { number, request: *request });
         if let ([request], false) = (requests, in_order) {
-            let at = self.later.partition_point(|later| later.request.time_ns <= request.time_ns);
-            self.later.insert(at, Later { number: first, request: *request });
+            let at = self.state.later.partition_point(|later| later.request.time_ns <= request.time_ns);
+            self.state.later.insert(at, Later { number: first, request: *request });
             return;
         }
-        self.later.extend(numbered);
+        self.state.later.extend(numbered);
         if !in_order {
-            self.later.make_contiguous().sort_by_key(|later| later.request.time_ns);
+            self.state.later.make_contiguous().sort_by_key(|later| later.request.time_ns);
         }
     }
 
@@ -193,9 +193,9 @@ impl Drive {
     fn collect(&mut self) {
         self.simulation.take_completions(&mut self.completions);
         for done in self.completions.drain(..) {
-            let Some(Held { number, lba }) = self.with_simulation.take(done.number) else { continue };
+            let Some(Held { number, lba }) = self.state.with_simulation.take(done.number) else { continue };
             let parts = self.options.latency_parts.then(|| Box::new(done.parts));
-            self.ended.push(Ended(Completion {
+            self.state.ended.push(Ended(Completion {
                 number,
                 issue_ns: done.issue_ns,
                 end_ns: done.issue_ns + done.latency_ns,
@@ -210,12 +210,12 @@ impl Drive {
 
     /// Requests that have ended by the present are complete.
     fn release(&mut self) {
-        while let Some(ended) = self.ended.peek()
-            && ended.0.end_ns <= self.now_ns
-            && let Some(Ended(done)) = self.ended.pop()
+        while let Some(ended) = self.state.ended.peek()
+            && ended.0.end_ns <= self.state.now_ns
+            && let Some(Ended(done)) = self.state.ended.pop()
         {
-            self.counts.add(&done);
-            self.ready.push_back(done);
+            self.state.counts.add(&done);
+            self.state.ready.push_back(done);
         }
     }
 
@@ -227,15 +227,15 @@ impl Drive {
         })
     }
 
-    fn check_goes_on(&self) -> Result<(), Error> {
+    pub(super) fn check_goes_on(&self) -> Result<(), Error> {
         self.failed.clone().map_or(Ok(()), |error| Err(error.into()))
     }
 
     fn check_time(&self, what: &str, time_ns: u64) -> Result<(), Error> {
-        if time_ns < self.now_ns {
+        if time_ns < self.state.now_ns {
             let expected = format!(
                 "lies before the present, {} ns: time does not go back (fork() keeps an earlier state)",
-                self.now_ns
+                self.state.now_ns
             );
             return Err(Error::setting(format!("{what} {time_ns} ns"), &expected));
         }
@@ -251,8 +251,8 @@ impl Drive {
     /// Refuses a request: says why.
     fn check(&self, request: &Request) -> Result<(), String> {
         let Request { time_ns, lba, sectors, stream, op } = *request;
-        if time_ns < self.now_ns {
-            let now_ns = self.now_ns;
+        if time_ns < self.state.now_ns {
+            let now_ns = self.state.now_ns;
             return Err(format!(
                 "it arrives at {time_ns} ns, before the present, {now_ns} ns; expected a time from then on"
             ));

@@ -1,6 +1,7 @@
 //! A drive that its caller steps is the drive that `simulate` runs, whatever the steps are.
 
 mod errors;
+mod saved;
 mod slices;
 
 use flashweir_run::{Completion, Drive, DriveOptions, DriveSpec};
@@ -35,4 +36,12 @@ fn poll(drive: &mut Drive) -> Vec<Completion> {
     let mut completions = Vec::new();
     drive.poll(&mut completions);
     completions
+}
+
+/// The drive that comes back from a file.
+fn reloaded(drive: &Drive) -> Drive {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("saved.drive");
+    drive.save(&path).expect("saved");
+    Drive::load(&path, None).expect("loaded")
 }

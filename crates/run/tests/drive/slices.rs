@@ -7,7 +7,7 @@ use flashweir_trace::{Op, Request, Source};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{drive, poll, request};
+use super::{drive, poll, reloaded, request};
 
 /// Settings of one dimension of a drive. The first of each is the default, which goes with everything.
 type Choices<'a> = &'a [&'a [(&'a str, &'a str)]];
@@ -145,22 +145,25 @@ fn simulated(settings: &[(&str, &str)], workloads: &[String]) -> Value {
 enum Step {
     /// Submits so many requests for their times, and goes nowhere.
     Submit(usize),
-    /// Advances by a share of the way to the next request that was not submitted.
-    Advance(f64),
+    /// Advances by so many quarters of the way to the next request that was not submitted.
+    Advance(u64),
     /// Advances to the next completion before that.
     Complete,
     Poll,
     /// Goes on with a fork.
     Fork,
+    /// Goes on with the drive that was saved and loaded.
+    Save,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         (1..40usize).prop_map(Step::Submit),
-        prop_oneof![Just(1.0), 0.0..1.0].prop_map(Step::Advance),
+        (0..5u64).prop_map(Step::Advance),
         Just(Step::Complete),
         Just(Step::Poll),
         Just(Step::Fork),
+        Just(Step::Save),
     ];
     prop::collection::vec(step, 1..60)
 }
@@ -180,8 +183,7 @@ fn stepped(mut drive: Drive, requests: &[Request], steps: &[Step]) -> (Vec<Compl
             }
             Step::Advance(share) => {
                 let way_ns = next.time_ns.saturating_sub(drive.now_ns());
-                let time_ns = drive.now_ns() + (way_ns as f64 * share) as u64;
-                drive.advance_to(time_ns.min(next.time_ns).max(drive.now_ns())).expect("advanced");
+                drive.advance_to(drive.now_ns() + way_ns * share / 4).expect("advanced");
             }
             Step::Complete => {
                 let found = drive.advance_to_completion(next.time_ns).expect("advanced");
@@ -189,6 +191,7 @@ fn stepped(mut drive: Drive, requests: &[Request], steps: &[Step]) -> (Vec<Compl
             }
             Step::Poll => drive.poll(&mut seen),
             Step::Fork => drive = drive.fork(),
+            Step::Save => drive = reloaded(&drive),
         }
         assert!(drive.now_ns() <= next.time_ns);
         if !steps.iter().any(|step| matches!(step, Step::Submit(_))) {

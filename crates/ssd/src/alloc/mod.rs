@@ -68,7 +68,7 @@ impl AllocConfig {
 }
 
 /// Where a logical page is mapped: the unit, and the key of its entry in that unit's map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Home {
     /// The parallel unit.
     pub(crate) unit: u32,
@@ -85,7 +85,7 @@ pub(crate) trait AllocView {
 }
 
 /// The allocation policies: one closed enum, because it is asked for every page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Alloc {
     /// See [`Striped`].
     Striped(Striped),

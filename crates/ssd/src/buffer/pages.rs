@@ -8,6 +8,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::waiting::{Place, Waiter, Waiting};
 use super::{BufferConfig, Order};
 
@@ -17,7 +19,7 @@ use crate::op::PageSlice;
 const WORDS: usize = MAX_PAGE_SECTORS as usize / 64;
 
 /// Which sectors of a page are present.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SectorMask([u64; WORDS]);
 
 impl SectorMask {
@@ -52,7 +54,7 @@ impl SectorMask {
 }
 
 /// A page in the buffer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) lpn: u64,
     pub(crate) mask: SectorMask,
@@ -108,7 +110,7 @@ impl Incoming {
 }
 
 /// What the buffer has to know of the drive's pages.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct PageShape {
     /// Sectors of a page of flash.
     pub(crate) flash_page_sectors: u32,
@@ -117,7 +119,7 @@ pub(crate) struct PageShape {
 }
 
 /// The shared pages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WriteBuffer {
     capacity: u64,
     used: u64,

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::journal::{Baseline, Journal};
 use super::{Content, Versions};
 use crate::geometry::Geometry;
@@ -9,9 +11,11 @@ use crate::nand::probe::Recorded;
 use crate::op::{CommandKind, FlashOp, NO_EFFECT, Stage};
 
 /// Those who are told where every sector goes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Observers {
     versions: Option<Versions>,
+    /// Not part of a saved drive: what is recorded belongs to a run.
+    #[serde(skip)]
     journal: Option<Journal>,
 }
 

@@ -1,5 +1,7 @@
 //! Grouping: page operations of one request, or of one flush of the buffer, that go as one command over several planes.
 
+use serde::{Deserialize, Serialize};
+
 use crate::content::Content;
 use crate::nand::Executor;
 use crate::op::{Command, CommandKind};
@@ -7,7 +9,7 @@ use crate::sched::Pages;
 use crate::stats::FlashTime;
 
 /// Page operations of the request being turned into commands, waiting to be grouped.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pending {
     /// Whether pages of several planes go as one command.
     grouping: bool,
@@ -18,7 +20,7 @@ pub(super) struct Pending {
     pub(super) flash_time: FlashTime,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Grouped {
     command: Command,
     planes: u64,

@@ -80,7 +80,7 @@ impl FtlConfig {
 }
 
 /// Erase counts over all blocks of the drive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wear {
     /// Fewest erases of a block.
     pub min: u32,
@@ -93,7 +93,7 @@ pub struct Wear {
 }
 
 /// The translation layers: a closed enum, because it is asked for every page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Ftl {
     /// See [`PageFtl`].
     Page(Box<PageFtl>),

@@ -26,18 +26,19 @@ use steps::Steps;
 pub struct Config {}
 
 /// A block being written, and its next page; full (or none yet) when `next` has reached the block's end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Frontier {
     pub(super) block: u32,
     pub(super) next: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Unit {
     pub(super) blocks: Blocks,
     /// Logical key of each physical page (stale where the page is not valid).
     pub(super) owner: CowVec,
     /// One bit a page, each block starting at a word of its own.
+    #[serde(with = "crate::raw")]
     pub(super) valid_bits: Vec<u64>,
     pub(super) valid_pages: u64,
     pub(super) host: Frontier,
@@ -51,7 +52,7 @@ pub(super) struct Unit {
 }
 
 /// The page-mapping FTL of all units.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PageFtl {
     pub(super) units: Vec<Unit>,
     /// A map a unit, or one for all of them.
@@ -61,7 +62,7 @@ pub(crate) struct PageFtl {
 }
 
 /// What does not change during a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Rules {
     shared_map: bool,
     pub(super) pages_per_block: Divisor,

@@ -20,6 +20,8 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Course, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
 use crate::op::{Command, CommandKind, NOBODY, Purpose};
@@ -29,13 +31,13 @@ use die::{Active, Die, Phase};
 use fence::Fences;
 pub(crate) use fence::Later;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Bus {
     user: Option<u32>,
     waiting: VecDeque<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Event {
     Array(u32),
     Bus(u32),
@@ -46,7 +48,7 @@ enum Event {
 }
 
 /// Executor on events. The caller steps it and reads `completed`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Events<P> {
     dies: Vec<Die>,
     buses: Vec<Bus>,

@@ -19,6 +19,8 @@ pub use probe::{
 };
 pub(crate) use timing::TimingConfig;
 
+use serde::{Deserialize, Serialize};
+
 use crate::op::Command;
 use crate::sched::Pages;
 use crate::stats::DieTime;
@@ -71,7 +73,7 @@ impl Executor for Untimed {
 }
 
 /// Die and bus times of a drive, by purpose.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Usage {
     pub(crate) dies: Vec<DieTime>,
     pub(crate) buses: Vec<DieTime>,

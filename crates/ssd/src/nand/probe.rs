@@ -1,6 +1,7 @@
 //! Probes: what a run tells of its commands and requests while it goes. Generic, so that they cost nothing when off.
 
 use flashweir_trace::{LogRecord, Request};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::content::{HostEntry, PageEntry};
 use crate::op::{Command, CommandKind, Purpose};
@@ -249,7 +250,7 @@ pub struct Recorded {
 }
 
 /// No probe.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Off;
 
 impl Probe for Off {
@@ -277,9 +278,23 @@ impl Probe for Off {
     }
 }
 
-/// Keeps what it is told until it is taken.
+/// Keeps what it is told until it is taken. It belongs to a run, and is not part of a saved drive: saving refuses it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder(Recorded);
+
+const NOT_SAVED: &str = "a drive that is recorded can't be saved";
+
+impl Serialize for Recorder {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom(NOT_SAVED))
+    }
+}
+
+impl<'de> Deserialize<'de> for Recorder {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(serde::de::Error::custom(NOT_SAVED))
+    }
+}
 
 impl Probe for Recorder {
     const ON: bool = true;

@@ -7,6 +7,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::event::Later;
 use super::{Course, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
@@ -16,7 +18,7 @@ use crate::stats::{Cause, Parts, SchedCounts, Times};
 use backlog::Backlog;
 
 /// When a die can take what.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Die {
     /// The array is free from here on, ns.
     array_ns: u64,
@@ -25,7 +27,7 @@ struct Die {
 }
 
 /// Executor on busy-until times.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Timeline<P> {
     dies: Vec<Die>,
     cache_program: bool,

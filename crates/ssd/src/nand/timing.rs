@@ -42,7 +42,7 @@ impl Default for TimingConfig {
 }
 
 /// The times of one drive, in integers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Timing {
     /// One page over the bus, its overhead included, ns.
     pub(crate) transfer_ns: u64,

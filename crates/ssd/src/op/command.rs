@@ -1,7 +1,9 @@
 //! Commands: operations with everything that their times depend on.
 
+use serde::{Deserialize, Serialize};
+
 /// What a command does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CommandKind {
     /// Reads a page in each of its planes: array, then bus.
     Read,
@@ -29,7 +31,7 @@ impl CommandKind {
 }
 
 /// On whose account a command runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Purpose {
     /// A request of the host (its read-modify-writes included).
     Host,
@@ -60,7 +62,7 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 pub(crate) const NO_EFFECT: u32 = u32::MAX;
 
 /// A command for one die.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Command {
     pub(crate) die: u32,
     pub(crate) kind: CommandKind,

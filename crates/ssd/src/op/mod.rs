@@ -10,6 +10,8 @@ mod slice;
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 pub(crate) use command::{Command, NO_EFFECT, NOBODY};
 pub use command::{CommandKind, Purpose};
 pub(crate) use slice::PageSlice;
@@ -18,7 +20,7 @@ pub(crate) use slice::PageSlice;
 pub(crate) type PageAt = (u32, u32);
 
 /// One operation on the flash of a unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FlashOp {
     /// The unit that makes it.
     pub(crate) unit: u32,
@@ -35,7 +37,7 @@ pub(crate) struct FlashOp {
 }
 
 /// Place of data between the host and the flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Stage {
     /// The page being written, without a buffer.
     Direct,
@@ -44,7 +46,7 @@ pub(crate) enum Stage {
 }
 
 /// State of the flash once an operation is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Effect {
     /// A page of the host has been read, after the translation page that says where it is if that was read, too.
     Read {
@@ -88,7 +90,7 @@ pub(crate) enum Effect {
 }
 
 /// Why a translation page is read or programmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum MapWork {
     /// An entry is wanted that is not in RAM.
     Load,
@@ -99,7 +101,7 @@ pub(crate) enum MapWork {
 }
 
 /// How a log block and a data block became one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum MergeKind {
     /// The newest versions of all pages were copied to an erased block.
     Full,
@@ -110,7 +112,7 @@ pub(crate) enum MergeKind {
 }
 
 /// One step of a collection. Between two steps the collection may be suspended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Step {
     /// Data block `block` of the unit was merged, with copies.
     Merge {
@@ -126,7 +128,7 @@ pub(crate) enum Step {
 }
 
 /// Where a write went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Written {
     /// The physical page that takes the new version.
     pub(crate) ppn: u32,
@@ -135,7 +137,7 @@ pub(crate) struct Written {
 }
 
 /// Events of a translation layer that need no operation of their own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tally {
     /// Merges by kind: full, partial, switch.
     pub(crate) merges: [u64; 3],
@@ -160,7 +162,7 @@ impl Tally {
 }
 
 /// The operations of one call of a translation layer. The memory is reused.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ops {
     list: Vec<FlashOp>,
     /// Pages moved, from and to, in the order of the operations that move them.

@@ -1,10 +1,12 @@
 //! Logical pages, and the sectors of them that a request covers.
 
+use serde::{Deserialize, Serialize};
+
 /// Number of a logical page of the drive.
 pub(crate) type Lpn = u64;
 
 /// Sectors of one page that a request covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PageSlice {
     pub(crate) lpn: Lpn,
     /// First sector within the page.

@@ -24,7 +24,7 @@ impl Default for Config {
 }
 
 /// The policy with its number.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct OutOfOrder {
     window: usize,
 }

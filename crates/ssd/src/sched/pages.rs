@@ -1,7 +1,9 @@
 //! The physical pages that a command reads or writes.
 
+use serde::{Deserialize, Serialize};
+
 /// Neighbouring pages of a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Run {
     pub(super) unit: u32,
     pub(super) first: u32,
@@ -16,14 +18,14 @@ impl Run {
 }
 
 /// Pages, as runs within a unit. One run needs no memory of its own.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Pages {
     first: Option<Run>,
     more: Option<Box<More>>,
 }
 
 /// What few commands have.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct More {
     runs: Vec<Run>,
     /// Around the pages that are moved to those of the runs, if any are.

@@ -1,6 +1,7 @@
 //! What both time paths book alike: requests, their latencies, and the end of the run.
 
 use flashweir_trace::{Op, Request};
+use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::content::Content;
@@ -14,7 +15,7 @@ use crate::stats::{Completion, Counters, Latencies, LatencyParts, Parts, Stats, 
 const LAST_NS: u64 = 1 << 62;
 
 /// Books of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Ledger {
     pub(super) latencies: Latencies,
     streams: Streams,

@@ -3,6 +3,7 @@
 
 mod intake;
 mod ledger;
+mod state;
 mod stations;
 mod windows;
 
@@ -27,6 +28,7 @@ use crate::tenants::{Allocation, Model};
 
 use intake::Intake;
 use ledger::Ledger;
+use state::Owned;
 use windows::Windows;
 pub use windows::{Allocations, Allocator, Level, Tried, Window};
 
@@ -94,6 +96,10 @@ trait Drive: Send {
         Ok(())
     }
     fn snapshot(&mut self) -> Box<dyn Drive>;
+    /// The complete state, to be saved.
+    fn saved(&self) -> &dyn erased_serde::Serialize;
+    /// Replaces the state by a saved one.
+    fn restore(&mut self, from: &mut dyn erased_serde::Deserializer<'_>) -> Result<(), erased_serde::Error>;
 }
 
 /// The part of a drive that does not depend on the time path, whatever its checks.
@@ -321,7 +327,7 @@ impl Simulation {
     }
 }
 
-fn build<C: Content + Send + 'static, P: Probe + Clone + Send + 'static>(
+fn build<C: Content + Owned, P: Probe + Owned>(
     config: &Config,
     options: Options,
     content: impl FnOnce(&Geometry) -> C,

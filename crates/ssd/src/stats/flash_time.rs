@@ -3,10 +3,12 @@
 //! Charged when a command is made, to the tenant whose request it is made for; so are the collections that a write brings
 //! about, whosever pages they move. Waits for the bus and pauses are not in it, nor what a die saves by loading a page while it programs.
 
+use serde::{Deserialize, Serialize};
+
 use crate::op::Command;
 
 /// Die time of commands by tenant, ns.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct FlashTime {
     /// Whose commands are made now.
     tenant: u16,

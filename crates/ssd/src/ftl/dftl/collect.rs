@@ -12,12 +12,14 @@
 //! and one more. After a victim of data it may have one less; but then translation pages have more than `map_blocks`, so
 //! one of their full blocks has an invalid page, and its collection takes at most the one that is left.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Dftl, Frontier, MapWork, RunError};
 use crate::gc::victim::VictimView;
 use crate::op::{Ops, Step};
 
 /// What a collection does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Next {
     /// There is a victim.
     Victim,

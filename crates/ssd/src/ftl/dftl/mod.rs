@@ -60,7 +60,7 @@ impl Config {
 }
 
 /// The map's own state of a unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Unit {
     cache: Cache,
     /// Where the next translation page goes.
@@ -70,11 +70,12 @@ struct Unit {
     /// Translation pages that do not know yet where some of their pages were moved; each once.
     pending: VecDeque<u32>,
     /// Whether a translation page is in `pending` and was not written since.
+    #[serde(with = "crate::raw")]
     is_pending: Vec<bool>,
 }
 
 /// The map on flash of all units.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Dftl {
     page: PageFtl,
     units: Vec<Unit>,
@@ -82,7 +83,7 @@ pub(crate) struct Dftl {
 }
 
 /// What does not change during a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Rules {
     /// Entries of a translation page.
     entries: Divisor,

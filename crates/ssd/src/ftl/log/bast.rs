@@ -18,9 +18,10 @@ use crate::ftl::MergeKind;
 pub struct Config {}
 
 /// The log blocks of data blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Own {
     /// By data block: the slot that took its last page, with 1 added; zero is none.
+    #[serde(with = "crate::raw")]
     slots: Vec<u32>,
     /// The log block that has no room left. There is one at most.
     full: Option<u32>,

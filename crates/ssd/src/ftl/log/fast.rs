@@ -43,7 +43,7 @@ pub struct Config {
 }
 
 /// The sequential log block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Sequential {
     /// Its slot in the log.
     pub(super) slot: u32,

@@ -23,6 +23,8 @@ mod selective;
 mod slots;
 mod unit;
 
+use serde::{Deserialize, Serialize};
+
 use super::{FtlConfig, Ops, Step, Upkeep, Wear, Written, blocks};
 use crate::alloc::Home;
 use crate::cow::CowVec;
@@ -33,7 +35,7 @@ use selective::Selection;
 use unit::Unit;
 
 /// Which log it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     LogBlock,
     Fast(fast::SwFull),
@@ -54,7 +56,7 @@ impl Kind {
 }
 
 /// What does not change during a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Rules {
     kind: Kind,
     pages_per_block: Divisor,
@@ -67,7 +69,7 @@ struct Rules {
 }
 
 /// The block-mapped FTLs of all units.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LogFtl {
     units: Vec<Unit>,
     rules: Rules,

@@ -5,11 +5,13 @@
 //! off until the data block has more pages in the log, or the page is overwritten. A victim keeps at most a share of a
 //! block to be moved, so that every collection frees room; beyond it, the data blocks with the most pages are merged too.
 
+use serde::{Deserialize, Serialize};
+
 use super::unit::{IN_LOG, Unit};
 use super::{Ops, Rules, RunError, Step};
 
 /// What is merged and what is moved.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Selection {
     /// Pages in the log with which a data block is merged.
     pub(super) merged_from: u32,
@@ -18,7 +20,7 @@ pub(super) struct Selection {
 }
 
 /// What is to become of a victim.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// When the victim entered the log: its name.
     victim: u64,

@@ -1,5 +1,7 @@
 //! Where the pages of a unit are: in the data blocks, or in the log.
 
+use serde::{Deserialize, Serialize};
+
 use super::bast::Own;
 use super::fast::Sequential;
 use super::selective::Plan;
@@ -21,15 +23,17 @@ pub(super) const IN_DATA: usize = 0;
 pub(super) const IN_LOG: usize = 1;
 
 /// A unit's tables.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Unit {
     pub(super) number: u32,
     pub(super) pages_per_block: u32,
     pub(super) words_per_block: usize,
     /// Erased blocks and erase counts.
     pub(super) blocks: Blocks,
+    #[serde(with = "crate::raw")]
     data: Vec<DataBlock>,
     /// Each data block starts at a word of its own.
+    #[serde(with = "crate::raw")]
     pub(super) pages: Vec<PageBits>,
     /// By key: the position in the log (stale where the page is not there).
     pub(super) map: CowVec,

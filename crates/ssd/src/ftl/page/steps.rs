@@ -6,10 +6,12 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Frontier, Ops, PageFtl, RunError, Step, Victim, VictimView};
 
 /// A collection made step by step.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::ftl) struct Steps {
     /// Left the index of full blocks; has valid pages still, or will be found to have none.
     pub(in crate::ftl) victim: Option<u32>,

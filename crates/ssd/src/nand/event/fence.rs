@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Chain, Event, Events, Probe};
 use crate::op::Command;
 use crate::sched::Pages;
 use crate::stats::Parts;
 
 /// Counts of commands by die, and the fences around them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Fences {
     /// Empty where nobody asks.
     dies: Vec<Counts>,
@@ -21,7 +23,7 @@ pub(super) struct Fences {
 }
 
 /// A command that comes later.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Later {
     pub(crate) command: Command,
     pub(crate) pages: Pages,
@@ -31,7 +33,7 @@ pub(crate) struct Later {
     pub(crate) arrived_ns: u64,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Counts {
     submitted: u64,
     done: u64,

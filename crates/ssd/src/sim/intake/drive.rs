@@ -1,6 +1,7 @@
 //! A drive as the simulation sees it, whatever its time path.
 
 use flashweir_trace::Request;
+use serde::Deserialize;
 
 use super::Intake;
 use crate::content::Content;
@@ -8,11 +9,12 @@ use crate::core::AHEAD;
 use crate::error::RunError;
 use crate::nand::probe::Recorded;
 use crate::nand::{Probe, TimePath};
+use crate::sim::state::Owned;
 use crate::sim::{Drive, Ledger, State};
 use crate::stats::{Stats, Times};
 use crate::tenants::Allocation;
 
-impl<A: TimePath + Clone + Send + 'static, C: Content + Send + 'static> Drive for Intake<A, C> {
+impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError> {
         for requests in requests.chunks(AHEAD) {
             self.core.look_ahead(requests);
@@ -119,5 +121,14 @@ impl<A: TimePath + Clone + Send + 'static, C: Content + Send + 'static> Drive fo
             stations: self.stations.clone(),
             ..*self
         })
+    }
+
+    fn saved(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+
+    fn restore(&mut self, from: &mut dyn erased_serde::Deserializer<'_>) -> Result<(), erased_serde::Error> {
+        *self = Self::deserialize(from)?;
+        Ok(())
     }
 }

@@ -18,6 +18,7 @@ mod unbound;
 use std::collections::VecDeque;
 
 use flashweir_trace::{Op, Request};
+use serde::{Deserialize, Serialize};
 
 use super::Ledger;
 use super::ledger::is_empty;
@@ -35,7 +36,7 @@ use slots::{Slot, Slots};
 use unbound::Unbound;
 
 /// A flush that waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Barrier {
     tag: u32,
     /// Requests that entered before, write and are not done (without a buffer).
@@ -53,7 +54,7 @@ pub(super) enum Found {
 }
 
 /// A drive and its host on a time path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Intake<A, C> {
     pub(super) core: Core<C>,
     pub(super) array: A,

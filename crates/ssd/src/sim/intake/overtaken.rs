@@ -8,15 +8,17 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// A run that waits: the pages placed when its turn ends, and how many those are from when it came.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Turn {
     end: u64,
     wait: u64,
 }
 
 /// A tenant.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Tenant {
     /// Sums over runs that were placed, pages.
     wait: i128,
@@ -33,7 +35,7 @@ struct Tenant {
 }
 
 /// All tenants.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Overtaken {
     share_ppm: u32,
     placed: u64,

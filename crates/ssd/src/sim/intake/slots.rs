@@ -1,11 +1,12 @@
 //! Requests under way, by tag.
 
 use flashweir_trace::{Op, Request};
+use serde::{Deserialize, Serialize};
 
 use crate::stats::Parts;
 
 /// A request under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sim) struct Slot {
     pub(in crate::sim) request: Request,
     pub(in crate::sim) number: u64,
@@ -27,7 +28,7 @@ impl Slot {
 }
 
 /// All of them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sim) struct Slots {
     all: Vec<Option<Slot>>,
     free: Vec<u32>,

@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use super::overtaken::Overtaken;
 use crate::op::PageSlice;
 use crate::tenants::Turns;
@@ -14,7 +16,7 @@ use crate::tenants::Turns;
 /// Pages left (0 in the order of arrival), then the order of arrival.
 pub(super) type Rank = (u64, u64);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Run {
     tag: u32,
     /// It goes before all that are not.
@@ -23,7 +25,7 @@ struct Run {
 }
 
 /// The queues.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Unbound {
     turns: Turns,
     classes: BTreeMap<u32, BTreeMap<Rank, Run>>,

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use flashweir_trace::Request;
+use serde::{Deserialize, Serialize};
 
 use super::waits::Waited;
 use super::{PAGE_TAG, STATION_TAG, Stations};
@@ -20,7 +21,7 @@ use crate::sim::intake::{Found, Intake};
 use crate::stats::Parts;
 
 /// Purpose of a group, or of what a station does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     /// Pages that the request of a tag reads.
     Read(u32),
@@ -34,7 +35,7 @@ pub(super) enum Kind {
 type Member = (u64, Command, Pages);
 
 /// Commands that start together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Group {
     kind: Kind,
     commands: Vec<Member>,
@@ -45,7 +46,7 @@ struct Group {
 }
 
 /// The groups that are not done.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Groups {
     filling: Vec<Member>,
     waiting: VecDeque<Group>,

@@ -15,6 +15,8 @@ mod waits;
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::intake::Intake;
 use crate::config::{Clock, Config};
 use crate::content::Content;
@@ -60,7 +62,7 @@ impl Tag {
 }
 
 /// The activity of a station.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Station {
     busy: bool,
     /// Entries of the buffer being written.
@@ -73,7 +75,7 @@ struct Station {
 }
 
 /// A collection that a station makes on its own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Own {
     unit: u32,
     mandatory: bool,
@@ -82,7 +84,7 @@ struct Own {
 }
 
 /// A mandatory collection that others take part in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Together {
     initiator: u32,
     /// Whether a unit takes part.
@@ -95,7 +97,7 @@ struct Together {
 }
 
 /// The stations of a drive; none if its channels are not managed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Stations {
     all: Vec<Station>,
     units_per_station: u32,

@@ -1,5 +1,7 @@
 //! The time of stations, and the waits of pages of the buffer for them: for the account of where latencies go.
 
+use serde::{Deserialize, Serialize};
+
 use super::clock::Kind;
 use super::{STATION_TAG, Stations};
 use crate::content::Content;
@@ -8,7 +10,7 @@ use crate::sim::intake::Intake;
 use crate::stats::{Cause, Parts, Spent};
 
 /// Present or last activity of a station, and all before it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Doing {
     before: Spent,
     cause: Cause,
@@ -36,7 +38,7 @@ impl Doing {
 }
 
 /// The wait of a group of commands for the common clock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Waited {
     since_ns: u64,
     since: Spent,
@@ -60,7 +62,7 @@ impl Waited {
 }
 
 /// A write cycle of a station.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Cycle {
     is_under_way: bool,
     decided_ns: u64,
@@ -80,7 +82,7 @@ impl Cycle {
 }
 
 /// Accounts of the entries of the buffer, by slot; empty where nobody asks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Waits {
     /// Activity of the entry's station when the last page came in.
     entered: Vec<Spent>,
