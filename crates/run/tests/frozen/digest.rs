@@ -87,8 +87,8 @@ pub(crate) fn run(run: &RunSpec) -> Result<Digest, flashweir_run::Error> {
     let dir = tempfile::tempdir().expect("a directory");
     let (log, picture) = (dir.path().join("requests.parquet"), dir.path().join("run.pftrace"));
     let recorded = RunSpec {
-        requests: Some(log.clone()),
-        timeline: Some(picture.clone()),
+        requests: Some(log.clone().into()),
+        timeline: Some(picture.clone().into()),
         activity: Some(json!(true)),
         ..run.clone()
     };
