@@ -88,6 +88,8 @@ fn response_times_survive_msr() {
 
 #[test]
 fn blktrace_has_every_stage_of_a_request() {
+    const G: u32 = 4;
+    const I: u32 = 12;
     use flashweir_trace::format::blktrace::{COMPLETE, Event, HEAD_BYTES, ISSUE, QUEUE};
     let path = scratch("stages.blktrace");
     let mut writer = Writer::create(&path, Format::Blktrace).expect("writable");
@@ -102,8 +104,6 @@ fn blktrace_has_every_stage_of_a_request() {
     std::fs::remove_file(&path).expect("there");
     let events = bytes.chunks(HEAD_BYTES).map(|head| Event::from_bytes(head).expect("an event"));
     let told: Vec<_> = events.map(|event| (event.time_ns, event.what().unwrap(), event.sector)).collect();
-    const G: u32 = 4;
-    const I: u32 = 12;
     let stages = |time, sector| [(time, QUEUE, sector), (time, G, sector), (time, I, sector)];
     let expected = [
         &stages(0, 0)[..],
