@@ -57,7 +57,7 @@ def test_every_request_is_in_the_log_with_its_times(tmp_path: Path) -> None:
     flashweir("trace", "generate", spec, "trace.msr.csv", cwd=tmp_path)
     for target, options in ((SIM, []), ("file.img", ["--size", "8MiB"])):
         done = flashweir(
-            "replay", "trace.msr.csv", target, *options, "-o", "log.parquet", "--json", "-", cwd=tmp_path
+            "replay", "trace.msr.csv", target, *options, "-o", "log.parquet", "--force", "--json", "-", cwd=tmp_path
         ).json()
         assert done["requests"] == 2000
         log = log_of(tmp_path / "log.parquet")
