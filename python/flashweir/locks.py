@@ -22,7 +22,11 @@ class Lock:
             FlashweirError: another process has it; the message names that one.
         """
         self._file = path.open("ab")
-        lock(self._file, what)
+        try:
+            lock(self._file, what)
+        except BaseException:
+            self._file.close()
+            raise
 
     def close(self) -> None:
         """Lets go of it."""

@@ -58,6 +58,32 @@ def test_summary_fits_80_columns_and_has_no_control_characters_when_piped() -> N
     assert flashweir("simulate", "random:count=10").out.startswith("default drive, 16GiB: closed loop, queue depth 1, ")
 
 
+def test_assumptions_about_a_trace_are_said_by_what_reads_it(tmp_path: Path) -> None:
+    trace = tmp_path / "t.mqsim"
+    trace.write_text("0 0 8 8 0\n5000 0 16 8 0\n4000 0 32 8 1\n")
+    said = (
+        "note: t.mqsim: ssdsim, mqsim, mqsim-ms, disksim and flashsim look alike; read as mqsim: times are nanoseconds"
+    )
+    spec = tmp_path / "s.toml"
+    spec.write_text(f'workloads = "{trace}"\n[axes]\nop_ratio = [0.1, 0.2]\n')
+    for args in (
+        ("simulate", str(trace), "--json", "-"),
+        ("trace", "characterize", str(trace)),
+        ("sweep", str(spec), "-o", str(tmp_path / "s")),
+        ("compare", str(trace), "--policies", "page+none"),
+        ("replay", str(trace), "sim:tlc,capacity=64MiB", "--timing", "asap"),
+        ("replay", str(trace), "sim:tlc,capacity=64MiB", "--timing", "asap", "--dry-run"),
+    ):
+        err = flashweir(*args).err
+        assert err.startswith(said), (args, err)
+        assert err.endswith("1 times went back and were set to the one before\n"), (args, err)
+        assert err.count("\n") == 1, (args, err)
+        assert flashweir(*args, "--quiet", *(("--resume",) if args[0] == "sweep" else ())).err == ""
+    info = flashweir("trace", "info", str(trace)).out
+    assert "look alike" in info
+    assert "clamped_times  1" in " ".join(info.split()).replace("clamped_times 1", "clamped_times  1")
+
+
 def test_warm_up_is_left_out_and_told() -> None:
     plain = flashweir("simulate", QUICK, *SMALL_SETTINGS, "--json", "-").json()
     assert not {"warmup", "series"} & plain.keys()

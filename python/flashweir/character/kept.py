@@ -37,8 +37,12 @@ class Kept:
         whole = self._read(resume=resume)
         try:
             self._file = path.open("ab", buffering=0)
-            lock(self._file, str(path))
-            self._file.truncate(whole)
+            try:
+                lock(self._file, str(path))
+                self._file.truncate(whole)
+            except BaseException:
+                self._file.close()
+                raise
         except OSError as error:
             raise FlashweirError(f"{path}: {error.strerror}") from error
 
