@@ -232,7 +232,6 @@ impl TimelineWriter {
     }
 
     /// Closes a slice.
-    #[expect(clippy::needless_pass_by_value, reason = "taken by value, so that a slice ends once")]
     pub fn end(&mut self, slice: OpenSlice, end_ns: u64) -> Result<(), OutputError> {
         if matches!(slice.place, Place::After) {
             return Ok(());
