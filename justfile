@@ -9,6 +9,35 @@ default:
 # Everything that CI runs
 check: lint-rust test-rust check-contributing build lint-python test-python
 
+# The inner loop: formats, lints and types, the unit tests of the crates, and the Python tests that start no command
+check-quick:
+    cargo fmt --all --check
+    ruff check
+    ruff format --check
+    mypy
+    cargo clippy --workspace --quiet -- -D warnings
+    cargo nextest run --workspace --lib --no-tests=pass --status-level fail
+    pytest -n auto --dist loadfile {{ quick_tests }}
+
+quick_tests := "python/tests/test_tidy.py python/tests/test_statistics.py python/tests/test_statistics_sweep.py " + \
+    "python/tests/test_charts.py python/tests/test_report_build.py python/tests/test_sweep_spec.py python/tests/test_result.py"
+
+# Where the time of the tests goes: compiling by crate (target/cargo-timings), and the slowest tests of each language
+timings count="25":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    SECONDS=0
+    cargo test --workspace --no-run --timings --quiet
+    echo "compiling the tests: $SECONDS s; by crate in target/cargo-timings/cargo-timing.html"
+    SECONDS=0
+    cargo nextest run --workspace --no-tests=pass --no-fail-fast > target/nextest.log 2>&1 || tail -n 20 target/nextest.log
+    echo "running them: $SECONDS s; the slowest:"
+    sed -nE 's/^ *(PASS|FAIL|SLOW) \[ *>? *([0-9.]+)s\] (.*)$/\2 s  \3/p' target/nextest.log | sort -rn | head -n {{ count }}
+    just build
+    SECONDS=0
+    pytest -n auto --dist loadfile -m "not alone" --durations={{ count }} || true
+    echo "the Python tests: $SECONDS s"
+
 # Formatting and clippy, each crate with its own permissions
 lint-rust:
     cargo fmt --all --check

@@ -15,6 +15,8 @@ from flashweir._native import ConfigError, FlashweirError
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# Names the place of a setting in the messages of the engine: only the command line has it.
+SET = "--set: "
 MAX_WHOLE = 2**64 - 1
 WHOLE = f"expected a whole number from 0 to {MAX_WHOLE}"
 # By the name of a parameter, wherever a function has it.
@@ -98,7 +100,7 @@ def in_python(function: Callable[P, T]) -> Callable[P, T]:
 
 def in_words(message: str) -> str:
     """A message with the parameters of Python instead of options: `--wrap` is `wrap=True`, `--set: ` is left out."""
-    message = message.removeprefix("--set: ")
+    message = message.removeprefix(SET)
 
     def keyword(found: re.Match[str]) -> str:
         name = _RENAMED.get(found[1], found[1].replace("-", "_"))

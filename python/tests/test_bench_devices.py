@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from block_devices import loop_of, mounted, served, tool, wait_for
+from block_devices import loop_of, mounted, need_trim, served, tool, wait_for
 from conftest import flashweir, refused
 from test_interrupt import start
 
@@ -33,6 +33,8 @@ def test_what_it_wrote_itself_is_no_reason_to_stop(tmp_path: Path) -> None:
 @pytest.mark.parametrize("state", ["empty", "filled"])
 def test_a_drive_is_brought_into_its_state(tmp_path: Path, state: str) -> None:
     with served(tmp_path, SIZE) as device:
+        if state == "empty":
+            need_trim(device.device, "a drive that is emptied")
         done = flashweir("bench", device.device, *SMALL, "--state", state, "--json", "-").json()
         found = device.requests()
     (one,) = done["workloads"]

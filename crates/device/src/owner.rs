@@ -26,6 +26,12 @@ pub(crate) fn lock(file: &File, path: &Path, doing: &str) -> Result<(), Error> {
         // Any other error is a file system without locks: as it was before there were any.
         Ok(()) | Err(_) => Ok(()),
     }
+    let owner =
+        owner(file).map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}{}", name(pid)));
+    Err(Error::Setting {
+        what: format!("{doing} {}", path.display()),
+        expected: format!("{owner} is writing to it; expected to wait for its end, or another name"),
+    })
 }
 
 /// The process that has a lock on `file`, as the system lists them.

@@ -186,7 +186,17 @@ fn trace_generate(
 
 /// Settings from the JSON that the Python side makes of them.
 fn parse<T: DeserializeOwned>(json: &str) -> PyResult<T> {
-    serde_json::from_str(json).map_err(|error| ConfigError::new_err(format!("settings: {error}")))
+    serde_json::from_str(json).map_err(|error| {
+        let text = error.to_string();
+        let message = text.split(" at line ").next().unwrap_or(&text);
+        let read = json.get(..error.column()).unwrap_or(json);
+        ConfigError::new_err(format!("{}: {message}", last_key(read).unwrap_or("settings")))
+    })
+}
+
+/// The key of the value at which reading JSON ended.
+fn last_key(read: &str) -> Option<&str> {
+    read[..read.rfind("\":")?].rsplit('"').next()
 }
 
 /// An error that is an exception, which says what the caller can do.

@@ -86,6 +86,10 @@ fn response_times_survive_msr() {
     assert_eq!(out[0].request, request);
 }
 
+/// Room for a request (G), and its place in the queue of its device (I), as the kernel numbers them.
+const ALLOCATE: u32 = 4;
+const INSERT: u32 = 12;
+
 #[test]
 fn blktrace_has_every_stage_of_a_request() {
     const G: u32 = 4;

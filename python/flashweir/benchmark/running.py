@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from flashweir._native import ConfigError
 from flashweir.arguments import check, in_python
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
+from flashweir.locks import Lock
 
 SUITES, STATES = scores.SUITES, scores.STATES
 Progress = Callable[[dict[str, Any]], bool | None]
@@ -62,6 +64,36 @@ def bench(
         FlashweirError: it failed, or was stopped.
     """
     check({"target": target, "seed": seed, "erase": erase, "output": output})
+    with _locked(None if output is None else Path(output)):
+        return _graded(target, suites, state, scale, seed, erase, output, resume, progress, tell)
+
+
+@contextmanager
+def _locked(output: Path | None) -> Iterator[None]:
+    """Locks a result that is written: the lock is a file beside it, as the result itself is replaced each time."""
+    if output is None or not output.parent.is_dir():
+        yield
+        return
+    beside = output.with_name(f".{output.name}.lock")
+    with Lock(beside, str(output)):
+        try:
+            yield
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _graded(
+    target: str,
+    suites: Sequence[str] | None,
+    state: str,
+    scale: float | None,
+    seed: int,
+    erase: str | None,
+    output: str | os.PathLike[str] | None,
+    resume: bool,
+    progress: Progress | None,
+    tell: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]:
     chosen = list(dict.fromkeys(scores.COUNTED if suites is None else suites))
     _check_settings(chosen, state, scale)
     settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}

@@ -52,7 +52,7 @@ def bench(
     """Grade a drive by the writes of known workloads, or set results side by side."""
     outputs: dict[str, str | Path | None] = {"--html": html, "--json": json_to}
     outputs |= {} if resume else {"-o": output}
-    check_outputs(outputs, targets if compare else [], force=force, files=["-o"])
+    check_outputs(outputs, targets if compare else [], force=force, kinds={"-o": "grades"}, files=["-o"])
     check_figures(figures, force=force)
     if compare:
         given = {"--suite": suite, "--scale": scale, "--erase": erase, "-o": output, "--resume": resume or None}

@@ -7,6 +7,7 @@ import typer
 
 from flashweir import api
 from flashweir._native import ConfigError, FlashweirError, TraceError
+from flashweir.assumptions import print_of
 from flashweir.cli.common import Columns, Format, Json, SkipBad, console, watched, write_json
 from flashweir.cli.outputs import Force, check_figures, check_outputs
 from flashweir.result import Section
@@ -117,6 +118,7 @@ def _one(
         return characterize(trace, progress=progress, **settings)
 
     found = watched(run).to_dict()
+    print_of(_reports(found))
     if html is not None or figures is not None:
         from flashweir.character import report
         from flashweir.charts import from_character
@@ -135,6 +137,11 @@ def _one(
     print_character(found, console())
 
 
+def _reports(found: dict[str, Any]) -> "list[tuple[str, dict[str, Any] | None]]":
+    tenants = [(one["workload"], one.get("trace")) for one in found.get("tenants") or ()]
+    return tenants or [(found["workload"], found.get("trace"))]
+
+
 def _folder(folder: str, output: Path, html: str | None, json_to: str | None, **options: Any) -> None:  # noqa: ANN401
     from flashweir.character.summary import print_table
     from flashweir.character.volumes import characterize_all, row_of
@@ -143,6 +150,7 @@ def _folder(folder: str, output: Path, html: str | None, json_to: str | None, **
         return characterize_all(folder, output, progress=progress, **options)
 
     rows = watched(run)
+    print_of((row["trace"], (row["character"] or {}).get("trace")) for row in rows)
     if html is not None:
         from flashweir.character import report
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.assumptions import of_sweep, print_of
 from flashweir.cli.common import (
     Columns,
     Format,
@@ -134,6 +135,7 @@ def _show(frame: "SweepFrame", json_to: str | None, html: Path | None, markdown:
     from flashweir.policies.outcome import as_json
     from flashweir.policies.terminal import print_comparison
 
+    print_of(of_sweep(frame))
     if frame["error"].null_count():
         if html is not None:
             frame.report(html)
@@ -164,6 +166,7 @@ def _trial(
         return judge(file, output, resume=going_on[0], force=going_on[1], threads=threads, progress=progress)
 
     found = watched_sweep(output, run)
+    print_of(of_sweep(found.frame))
     if html is not None:
         write_trial(found, html)
     if markdown is not None:

@@ -7,6 +7,7 @@ import typer
 
 from flashweir import api
 from flashweir._native import ConfigError, FlashweirError, TraceError
+from flashweir.assumptions import print_of
 from flashweir.cli.common import Columns, Format, Json, SkipBad, console, watched, write_json
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.diagnosis import diagnose as diagnosed
@@ -36,6 +37,7 @@ def diagnose(
         return diagnosed(log, capacity=capacity, format=format, columns=columns, skip_bad=skip_bad, progress=progress)
 
     found = watched(run).to_dict()
+    print_of([(Path(log).name, found.get("trace"))])
     if not found["writes"]:
         raise TraceError(
             f"{log}: no write in it has a response time: expected a log of requests, or a trace with completion times"

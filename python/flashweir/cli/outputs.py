@@ -88,7 +88,8 @@ def check_existing(option: str, path: Path, *, force: bool, kind: str) -> None:
     if not ours:
         raise ConfigError(f"{option} {path}: is there already, and is no {name}: expected another name")
     if not force:
-        raise ConfigError(f"{option} {path}: is there already: --force replaces it")
+        ways = "--resume goes on with it, --force replaces it" if kind in _CONTINUED else "--force replaces it"
+        raise ConfigError(f"{option} {path}: is there already: {ways}")
 
 
 def check_outputs(
@@ -204,10 +205,13 @@ def _is_figure(path: Path) -> bool:
     return ends.startswith((b"\x89PNG", b"<?xml", b"%PDF")) and b"flashweir" in ends
 
 
+# Outputs that a command goes on with where it was stopped.
+_CONTINUED = ("grades", "lines")
 _FIGURES = (".png", ".svg", ".pdf")
 # Outputs by what they are: in words, and how one is known.
 KINDS: Mapping[str, tuple[str, Callable[[Path], bool]]] = {
     "result": ("JSON of flashweir", _is_json),
+    "grades": ("result of flashweir bench", _is_json),
     "page": ("report of flashweir", _has(b'<meta name="generator" content="flashweir')),
     "log": ("log of requests of flashweir", _has(b"PAR1", b"flashweir.schema")),
     "timeline": ("timeline of flashweir", _has(b"dirty pages", b"free blocks", b"host")),

@@ -9,6 +9,7 @@ import typer
 
 from flashweir import api, replaying
 from flashweir._native import ConfigError
+from flashweir.assumptions import print_of
 from flashweir.cli.common import Columns, Format, Json, SkipBad, console, show, watched, write_json
 from flashweir.cli.outputs import Force, check_output, check_outputs
 from flashweir.notices import say
@@ -114,6 +115,7 @@ def replay(
         )
 
     done = watched(run)
+    print_of([(Path(trace).name, done.get("trace_report"))])
     for warning in done.get("warnings", []):
         say(f"warning: {warning}")
     if json_to is not None:

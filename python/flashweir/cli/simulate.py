@@ -8,6 +8,7 @@ import typer
 
 from flashweir import _native, api
 from flashweir._native import ConfigError
+from flashweir.assumptions import of_workloads, print_of
 from flashweir.cli.common import Columns, Format, Json, SkipBad, console, pair, watched, write_json
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.result import Result
@@ -124,12 +125,14 @@ def simulate(
         )
 
     result = watched(run)
+    print_of(of_workloads(result))
     if json_to is not None:
         write_json(result.to_dict(), json_to)
         return
     from flashweir.summary import print_result
 
-    print_result(result, console())
+    name = "default drive" if device is None else Path(device).name
+    print_result(result, console(), name)
 
 
 def _traces(mix: str, device: str | None, overrides: dict[str, Any]) -> list[str]:

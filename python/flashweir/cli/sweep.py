@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.assumptions import of_sweep, print_of
 from flashweir.cli.common import Json, console, watched_sweep, write_json
 from flashweir.cli.outputs import Force, check_output
 from flashweir.quantity import number_of
@@ -64,6 +65,7 @@ def sweep(
             progress=progress,
         ),
     )
+    print_of(of_sweep(frame))
     if json_to is not None:
         write_json(frame.to_dicts(), json_to)
     else:

@@ -11,6 +11,7 @@ from flashweir.policies.grammar import CROSSED, crossed, read
 from flashweir.policies.setup import SEEDS, spec_of
 from flashweir.sweeps import Progress, sweep
 from flashweir.sweeps.spec import SweepSpec
+from flashweir.whole import STANDARD
 
 if TYPE_CHECKING:
     from flashweir.policies.matrix import Matrix
@@ -130,6 +131,10 @@ def _check_files(workloads: object) -> None:
     """
     given = workloads.values() if isinstance(workloads, Mapping) else workloads
     for one in given if isinstance(given, Iterable) and not isinstance(given, str) else []:
+        if one == STANDARD:
+            raise ConfigError(
+                f"workload {one}: what runs several times reads its traces several times: expected a file"
+            )
         if isinstance(one, str) and ":" not in one and not Path(one).exists():
             raise ConfigError(
                 f"workload {one!r}: there is no such file, and a generator has options, as in random:count=1000"

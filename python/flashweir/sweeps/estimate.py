@@ -16,7 +16,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import FlashweirError
-from flashweir.arguments import in_words
+from flashweir.arguments import SET
 from flashweir.sweeps.local import MEMORY_SHARE, free_memory_bytes
 from flashweir.sweeps.points import Run, count_points, count_runs, run_at, seeds_of
 from flashweir.sweeps.spec import SweepSpec
@@ -89,7 +89,7 @@ def estimate(spec: SweepSpec, threads: int) -> dict[str, Any]:
         try:
             planned.append(_planned(run))
         except (FlashweirError, OSError) as error:
-            refusals[" ".join(in_words(str(error)).split())] += seeds
+            refusals[" ".join(str(error).removeprefix(SET).split())] += seeds
     speeds, measured = _measure(planned)
     seconds = [speeds.seconds(point) for point in planned] if measured else []
     total_s = sum(one * len(seeds_of(spec, point.run.workload)) for one, point in zip(seconds, planned, strict=False))

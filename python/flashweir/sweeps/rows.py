@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
-from flashweir.arguments import in_words
+from flashweir.arguments import SET
 from flashweir.sweeps.numbers import number_of_stream, numbers, of_streams
 from flashweir.sweeps.points import Run
 from flashweir.sweeps.spec import SweepSpec
@@ -74,7 +74,7 @@ def finished(spec: SweepSpec, run: Run, key: str | None, text: str) -> dict[str,
 
 def failed(spec: SweepSpec, run: Run, key: str | None, error: Exception | str) -> dict[str, Any]:
     """The row of a run that gave none."""
-    text = " ".join(in_words(str(error)).split()) or type(error).__name__
+    text = " ".join(str(error).removeprefix(SET).split()) or type(error).__name__
     return {
         **_start(run, key),
         **dict.fromkeys((*spec.derived, *of_streams(spec.metrics))),

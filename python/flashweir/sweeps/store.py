@@ -5,7 +5,6 @@ temporary name, renamed, and then taken out of `runs.jsonl`; a kill between the 
 the directory puts right. So whatever is killed, no finished run is lost and none is there twice.
 """
 
-import fcntl
 import io
 import json
 import os
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.locks import Lock
 from flashweir.notices import warn
 from flashweir.sweeps.rows import FIRST, LAST, line
 
@@ -47,12 +47,7 @@ class Store:
         self.directory = directory
         self._columns = columns or {}
         directory.mkdir(parents=True, exist_ok=True)
-        self._lock = (directory / ".lock").open("wb")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._lock.close()
-            raise FlashweirError(f"{directory}: another sweep is writing here") from error
+        self._lock = Lock(directory / ".lock", str(directory))
         for leftover in directory.glob(".*.part"):
             leftover.unlink()
         # Place of every run that is there, and its key; and those that failed.

@@ -54,8 +54,7 @@ pub(super) fn check_trims(spec: &ReplaySpec, capacity: &Capacity, outline: &Outl
 pub(super) fn outline(spec: &ReplaySpec, size_bytes: u64, tell: &mut Tell<'_>) -> Result<Outline, Error> {
     let capacity_sectors = size_bytes / SECTOR_BYTES;
     let wrap = spec.wrap.then_some(capacity_sectors).filter(|capacity| *capacity > 0);
-    let mut workload = source::open(spec, wrap)?;
-    Outline::of(&mut workload, capacity_sectors, &mut |requests| tell.looking(requests))
+    Outline::of(source::open(spec, wrap)?, capacity_sectors, &mut |requests| tell.looking(requests))
 }
 
 /// Says what would be done, and what would be refused.
@@ -100,6 +99,7 @@ pub(super) fn run(spec: &ReplaySpec, tell: &mut Tell<'_>) -> Result<Value, Error
         "bytes": by_op(&outline.bytes_by_op),
         "range_bytes": [outline.first_sector * SECTOR_BYTES, outline.end_sector * SECTOR_BYTES],
         "planned_s": planned_s,
+        "trace_report": outline.report,
         "precondition_bytes": first,
         "until_steady": spec.until_steady,
         "refused": refused.map(|error| error.to_string()),

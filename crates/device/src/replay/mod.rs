@@ -116,7 +116,7 @@ fn run(
 ) -> Result<(Done, Option<Error>), Error> {
     let preconditioned = precondition(spec, target, stop, tell)?;
     let wrap = spec.wrap.then(|| target.size_bytes() / SECTOR_BYTES);
-    let workload = source::open(spec, wrap)?;
+    let (workload, _) = source::open(spec, wrap)?;
     let executed = AtomicU64::new(0);
     let before = target.activity();
     let timing = spec.timing();
@@ -253,6 +253,7 @@ fn result(spec: &ReplaySpec, target: &dyn Target, outline: &Outline, done: &Done
     value["late_by_drive"] = json!(late.late_by_drive);
     value["widened"] = json!(late.widened);
     value["log"] = json!(spec.log);
+    value["trace_report"] = json!(outline.report);
     value["warnings"] = json!(warnings(spec, outline, done));
     value
 }
