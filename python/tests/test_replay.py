@@ -194,7 +194,7 @@ def test_a_block_device_is_replayed_to(loop: str, tmp_path: Path) -> None:
     for engine in ("io_uring", "sync"):
         done = flashweir(
             "replay", str(SHIPPED_TRACE), loop, "--erase", loop, "--wrap", "--limit", "3000", "--timing", "asap",
-            "--engine", engine, "-o", str(log), "--json", "-",
+            "--engine", engine, "-o", str(log), "--json", "-", *known,
         ).json()  # fmt: skip
         assert (done["requests"], done["target"]["size_bytes"]) == (3000, 64 << 20)
         assert len(pl.read_parquet(log)) == 3000

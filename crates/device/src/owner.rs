@@ -14,17 +14,9 @@ use crate::Error;
 /// # Errors
 /// Another process has it; the message names that one. `doing` says what it is about to do with `path`.
 pub(crate) fn lock(file: &File, path: &Path, doing: &str) -> Result<(), Error> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            let owner = owner(file)
-                .map_or_else(|| "another process".into(), |pid| format!("process {pid}{}", name(pid)));
-            Err(Error::Setting {
-                what: format!("{doing} {}", path.display()),
-                expected: format!("{owner} is writing to it; expected to wait for its end, or another name"),
-            })
-        }
-        // Any other error is a file system without locks: as it was before there were any.
-        Ok(()) | Err(_) => Ok(()),
+    // A file system without locks is as it was before there were any.
+    if flock(file, FlockOperation::NonBlockingLockExclusive) != Err(rustix::io::Errno::WOULDBLOCK) {
+        return Ok(());
     }
     let owner =
         owner(file).map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}{}", name(pid)));

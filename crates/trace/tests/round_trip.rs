@@ -92,8 +92,6 @@ const INSERT: u32 = 12;
 
 #[test]
 fn blktrace_has_every_stage_of_a_request() {
-    const G: u32 = 4;
-    const I: u32 = 12;
     use flashweir_trace::format::blktrace::{COMPLETE, Event, HEAD_BYTES, ISSUE, QUEUE};
     let path = scratch("stages.blktrace");
     let mut writer = Writer::create(&path, Format::Blktrace).expect("writable");
@@ -108,7 +106,7 @@ fn blktrace_has_every_stage_of_a_request() {
     std::fs::remove_file(&path).expect("there");
     let events = bytes.chunks(HEAD_BYTES).map(|head| Event::from_bytes(head).expect("an event"));
     let told: Vec<_> = events.map(|event| (event.time_ns, event.what().unwrap(), event.sector)).collect();
-    let stages = |time, sector| [(time, QUEUE, sector), (time, G, sector), (time, I, sector)];
+    let stages = |time, sector| [(time, QUEUE, sector), (time, ALLOCATE, sector), (time, INSERT, sector)];
     let expected = [
         &stages(0, 0)[..],
         &stages(500, 500),
