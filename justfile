@@ -110,7 +110,7 @@ theory:
 
 # The experiments of all papers at full size, kept in DIR; their figures go to their folders (a quarter of an hour)
 reproduce dir="reproduction": build-release
-    flashweir reproduce -o {{ dir }} --figures experiments --html {{ dir }}.html
+    flashweir reproduce -o {{ dir }} --figures experiments --html {{ dir }}.html --force
 
 # Throws CASES damaged files at every trace reader, far more than the tests do
 fuzz cases="1000000":
