@@ -255,6 +255,30 @@ class Drive:
         """
         return Result(self._drive.finish())
 
+    def save(self, path: AnyPath) -> None:
+        """Writes the complete state to a file, requests under way and completions that were not polled included.
+
+        The file appears once it is on the disk, in place of one of that name: after a crash there is one of the two.
+
+        Raises:
+            FlashweirError: the file can't be written, or the drive is closed.
+        """
+        self._drive.save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: AnyPath, *, allocator: Allocator | str | None = None) -> Self:
+        """A drive that was saved, exactly as it was, its options included.
+
+        Args:
+            path: the file.
+            allocator: for a drive with `tenants.channels=external`, which can't be saved with the drive.
+
+        Raises:
+            ConfigError: the file is no saved drive, is damaged, or was saved by another engine (by another build of
+                flashweir): its state may mean something else there.
+        """
+        return cls._of(_native.Drive.load(os.fspath(path), None if allocator is None else as_native(allocator)))
+
     def close(self) -> None:
         """Lets go of the drive and its memory. Idempotent."""
         self._drive.close()

@@ -338,6 +338,44 @@ def test_one_thread_at_a_time_steps_a_drive() -> None:
     assert stepped.now_ns == 0
 
 
+def test_a_saved_drive_is_loaded_as_it_was(tmp_path: Path) -> None:
+    aged = drive(tenants=["web", "db"], latency_parts=True)
+    aged.submit(random_writes(500, gap_ns=10_000))
+    aged.advance_to(2_000_000)
+    aged.save(tmp_path / "aged.drive")
+    again = Drive.load(tmp_path / "aged.drive")
+    assert (again.now_ns, again.outstanding, again.tenants) == (aged.now_ns, aged.outstanding, ("web", "db"))
+    assert again.config == aged.config
+    for stepped in (aged, again):
+        stepped.submit(op="read", offset=np.arange(50) * 4096, length=4096, tenant="db")
+        stepped.drain()
+    assert (aged.poll() == again.poll()).all()
+    assert comparable(aged.finish()) == comparable(again.finish())
+    # In a process of its own, too.
+    code = "import flashweir; drive = flashweir.Drive.load('aged.drive'); drive.drain(); print(drive.stats()['requests'])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "500\n"
+
+
+def test_files_that_are_no_saved_drive_are_refused(tmp_path: Path) -> None:
+    config, path = flashweir.ConfigError, tmp_path / "aged.drive"
+    path.write_text("capacity = '1GiB'")
+    assert refusal(config, lambda: Drive.load(path)) == (
+        f"{path}: this is no saved drive; expected a file that a drive was saved to"
+    )
+    with drive() as stepped:
+        stepped.save(path)
+        assert "/nowhere/aged.drive: " in refusal(
+            flashweir.FlashweirError, lambda: stepped.save("/nowhere/aged.drive")
+        )
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-5])
+    assert refusal(config, lambda: Drive.load(path)) == f"{path}: it is cut short"
+    assert "No such file" in refusal(config, lambda: Drive.load(tmp_path / "none.drive"))
+    assert refusal(flashweir.FlashweirError, lambda: stepped.save(path)).startswith("this drive is closed")
+    assert path.read_bytes() == whole[:-5]
+
+
 def test_progress_may_give_up() -> None:
     phases = []
 
