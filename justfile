@@ -20,6 +20,9 @@ lint-rust:
 test-rust:
     #!/usr/bin/env bash
     set -euo pipefail
+    # Tests that this machine can't run (no root, no loop devices, no mkfs of some kind) say so here.
+    export FLASHWEIR_NOT_RUN=$(mktemp)
+    trap 'sort -u "$FLASHWEIR_NOT_RUN"; rm -f "$FLASHWEIR_NOT_RUN"' EXIT
     if cargo nextest --version >/dev/null 2>&1; then
         cargo nextest run --workspace --no-tests=pass
     else
@@ -88,13 +91,18 @@ reproduce dir="reproduction": build-release
 fuzz cases="1000000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test no_panic --test binary
 
-# Runs CASES random drives and workloads on both time paths, under verification
+# Runs CASES random drives and workloads on both time paths, under verification, then with power cuts
 fuzz-drives cases="20000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-ssd --test paths
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-run --test power promise
+
+# Builds CASES random stacks of loop devices, partitions, file systems and swap, and tries to write to each part (root)
+fuzz-safety cases="300":
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-device --lib safety::tests::fuzz -- --nocapture
 
 # Cuts the power of every drive of a matrix CUTS times: FTLs, planners, clocks, buffers and orders
 power-cuts cuts="10000":
-    FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-ssd --test paths matrix -- --nocapture
+    FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-run --test power matrix -- --nocapture
 
 # The documentation of the crates, in target/doc
 docs:

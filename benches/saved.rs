@@ -73,7 +73,7 @@ fn stepped() {
     let settings = [("capacity", "1GiB"), ("precondition", "full"), ("host.mode", "open")];
     let workload = format!("random:span=1GiB,size=4KiB,count={REQUESTS},write=0.5,rate=5000");
     let run = RunSpec {
-        workloads: vec![WorkloadSpec { spec: workload.clone(), ..WorkloadSpec::default() }],
+        workloads: vec![WorkloadSpec { spec: workload.clone().into(), ..WorkloadSpec::default() }],
         overrides: spec(&settings).overrides,
         ..RunSpec::default()
     };

@@ -298,6 +298,9 @@ def test_settings_are_those_of_simulate() -> None:
     assert "no such preset or file" in refusal(config, lambda: Drive("femuu"))
     assert "expected a name of its own" in refusal(config, lambda: Drive(capacity="1MiB", tenants=["a", "a"]))
     ahead = {"alloc.kind": "dynamic", "tenants.channels": "look-ahead"}
+    assert refusal(config, lambda: Drive({"channels": 0})).startswith("device: `channels`")
+    assert "expected a list of names" in refusal(config, lambda: Drive(tenants="web"))
+    assert "seed: -1: expected a whole number" in refusal(config, lambda: Drive(seed=-1))
     assert "holds requests back" in refusal(config, lambda: Drive(set=ahead))
 
 

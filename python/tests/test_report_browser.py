@@ -16,8 +16,8 @@ from report_samples import HOSTILE, banded, curves, every_kind, hostile_charts, 
 
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series
 from flashweir.charts.names import undirected
-from flashweir.report import page as report
-from flashweir.report.model import Figure, Section
+from flashweir.reports import page as report
+from flashweir.reports.model import Figure, Section
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 DRAWN = "document.querySelectorAll('.plot .main-svg').length > 0"

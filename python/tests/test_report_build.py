@@ -12,10 +12,11 @@ from report_samples import HOSTILE, bars, every_kind
 from test_charts import with_recordings
 
 import flashweir
-from flashweir.cli.report import read_result, write_report
-from flashweir.cli.shape import difference
-from flashweir.report import build, cells, page
-from flashweir.report.model import Block, Cell, Details, Facts, Figure, Section, Table, Text
+from flashweir.cli.report import write_report
+from flashweir.reports import build, cells, page
+from flashweir.reports.model import Block, Cell, Details, Facts, Figure, Section, Table, Text
+from flashweir.reports.shape import difference
+from flashweir.reports.sources import read_result
 from flashweir.sweeps.frame import SweepFrame
 
 META: dict[str, Any] = {

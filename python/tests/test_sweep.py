@@ -23,7 +23,7 @@ from flashweir.sweeps.backend import Outcome
 from flashweir.sweeps.estimate import estimate
 from flashweir.sweeps.frame import SweepFrame
 from flashweir.sweeps.local import Budget, LocalBackend
-from flashweir.sweeps.points import Planned, Planner
+from flashweir.sweeps.points import Planned, Planner, count_points, run_at
 from flashweir.sweeps.runner import State
 from flashweir.sweeps.spec import load
 from flashweir.sweeps.terminal import duration, progress_on
@@ -264,11 +264,64 @@ def test_the_limit_is_kept_by_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_dry_run_counts_and_estimates() -> None:
     spec = load({**GRID, "axes": {**GRID["axes"], "capacity": ["64MiB", "16MiB"]}})
-    found = estimate(spec, Planner(), threads=2)
+    found = estimate(spec, threads=2)
     assert (found["points"], found["runs"], found["refused"]) == (8, 24, 12)
     assert found["total_s"] > 0
     assert found["run_s"]["least"] <= found["run_s"]["median"] <= found["run_s"]["most"]
     assert found["memory_bytes"]["least"] > 1 << 20
+
+
+def test_a_dry_run_of_millions_of_points_draws_some() -> None:
+    whole = {"from": 1, "to": 100_000, "step": 1}
+    axes = {
+        "op_ratio": {"from": 0.1, "to": 0.5, "step": 0.001},
+        "host.queue_depth": whole,
+        "gc.victim": ["fifo", "random"],
+    }
+    axes["capacity"] = ["64MiB", "16MiB"]
+    spec = load({**GRID, "axes": axes})
+    found = estimate(spec, threads=1)
+    assert found["points"] == count_points(spec) == 401 * 100_000 * 2 * 2
+    assert found["runs"] == 3 * found["points"]
+    assert 0 < found["planned_points"] <= 2000
+    # Half of the drives are too small.
+    (refused,) = found["refusals"].values()
+    assert 0.4 < refused / found["runs"] < 0.6
+    assert found["total_s"] > 1e-5 * found["runs"]
+
+
+def test_runs_are_found_by_their_number() -> None:
+    spec = load({**GRID, "workloads": {"a": "random:span=32MiB,count={many}", "b": "random:count=10"},
+                 "axes": {**GRID["axes"], "many": [10, 20]}, "once": ["b"]})  # fmt: skip
+    first = {run.point: run for run in reversed(list(runner.runs(spec)))}
+    assert [run_at(spec, point) for point in range(count_points(spec))] == list(first.values())[::-1]
+    with pytest.raises(IndexError):
+        run_at(spec, count_points(spec))
+
+
+def test_times_of_a_dry_run_are_those_of_its_own_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests of many sizes were taken for those of the largest: estimates were 15 times too high."""
+    begun = []
+    real = flashweir._native.simulate
+    monkeypatch.setattr(flashweir._native, "simulate", lambda *args: [begun.append(args[0]), real(*args)][1])
+    spec = load({"workloads": ["rocksdb:scale=0.01", "random:span=1GiB,count=1000"], "set": {"capacity": "64GiB"}})
+    begun.clear()
+    found = estimate(spec, threads=1)
+    assert found["measured_runs"] == len(begun) == 2
+    assert {json.loads(text)["workloads"][0]["spec"] for text in begun} == {
+        "rocksdb:scale=0.01",
+        "random:span=1GiB,count=1000",
+    }
+    refused = estimate(load({"workloads": "random:span=1GiB,count=10", "set": {"capacity": "16MiB"}}), threads=1)
+    assert (refused["refused"], refused["measured_runs"], refused["total_s"], refused["run_s"]) == (1, 0, None, None)
+
+
+def test_runs_that_take_long_are_begun_and_not_ended() -> None:
+    for more in ({}, {"precondition": "steady"}):
+        endless = {"workloads": "random:span=1GiB,count=2000000000", "set": {"capacity": "1GiB", **more}}
+        found = estimate(load(endless), threads=1)
+        assert found["measured_runs"] == 1
+        assert found["total_s"] > 100
 
 
 def test_memory_is_estimated_from_above() -> None:
@@ -357,12 +410,26 @@ def test_what_a_kill_can_leave_is_put_right(tmp_path: Path) -> None:
     assert not (tmp_path / ".runs-00001.parquet.part").exists()
 
 
+def test_a_damaged_line_is_named_and_left_out_and_its_run_is_run_again(tmp_path: Path) -> None:
+    frame = sweep(GRID, tmp_path)
+    lines = (tmp_path / "runs.jsonl").read_bytes().splitlines(keepends=True)
+    # A block of zeros, as a disk that lost power leaves it, and a line that is cut short.
+    damage = [b"\0" * 40 + b"\n", lines[2][:50] + b"\n"]
+    (tmp_path / "runs.jsonl").write_bytes(b"".join([lines[0], *damage, *lines[3:]]))
+    with pytest.warns(flashweir.FlashweirWarning, match=r"runs\.jsonl: line [23]: damaged \(.*\): left out") as warned:
+        found = flashweir.read_sweep(tmp_path)
+    assert len(warned) == 2
+    assert found.height == 10
+    with pytest.warns(flashweir.FlashweirWarning, match=r"line [23]: damaged \(.*\): kept in runs\.damaged"):
+        count, _ = run_counted(GRID, tmp_path, resume=True)
+    assert count == 2
+    assert steady(flashweir.read_sweep(tmp_path)).equals(steady(frame))
+    assert (tmp_path / "runs.damaged").read_bytes() == b"".join(damage)
+    assert len((tmp_path / "runs.jsonl").read_bytes().splitlines()) == 12
+
+
 def test_damaged_files_are_one_clear_line(tmp_path: Path) -> None:
     sweep(GRID, tmp_path)
-    lines = (tmp_path / "runs.jsonl").read_bytes().splitlines(keepends=True)
-    (tmp_path / "runs.jsonl").write_bytes(b"".join([lines[0], b"{damage\n", *lines[1:]]))
-    with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 2: damaged"):
-        store.frame(tmp_path)
     (tmp_path / "runs.jsonl").write_bytes(b"")
     (tmp_path / "runs-00000.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(FlashweirError, match=r"runs-00000\.parquet: damaged"):
@@ -552,7 +619,7 @@ def test_parts_have_the_same_columns_and_types(tmp_path: Path, monkeypatch: pyte
     }
     sweep(spec, tmp_path / "s")
     schemas = [pl.read_parquet_schema(part) for part in store.parts(tmp_path / "s")]
-    assert len(schemas) > 2
+    assert len(schemas) >= 2
     assert all(schema == schemas[0] for schema in schemas)
     assert schemas[0]["align"] == pl.String
     assert schemas[0]["requests"] == pl.Int64
@@ -577,12 +644,12 @@ def test_rubbish_in_the_directory_is_one_clear_line(tmp_path: Path) -> None:
     row = json.loads((tmp_path / "runs.jsonl").read_text().splitlines()[0])
     for change in ({"point": [1]}, {"result": "text"}, {"error": 3}, {"iops": [1]}, {"seed": None}):
         (tmp_path / "runs.jsonl").write_text(json.dumps({**row, **change}) + "\n")
-        with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 1: damaged"):
-            store.frame(tmp_path)
+        with pytest.warns(flashweir.FlashweirWarning, match=r"runs\.jsonl: line 1: damaged"):
+            assert store.frame(tmp_path).height == 0
     for text in ("nonsense\n", "[" * 5000 + "\n", "{}\n", "3\n"):
         (tmp_path / "runs.jsonl").write_text(text)
-        with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 1: damaged"):
-            store.frame(tmp_path)
+        with pytest.warns(flashweir.FlashweirWarning, match=r"runs\.jsonl: line 1: damaged"):
+            assert store.frame(tmp_path).height == 0
     (tmp_path / "runs.jsonl").unlink()
     (tmp_path / "runs.jsonl").mkdir()
     with pytest.raises(FlashweirError, match=r"runs\.jsonl: Is a directory"):

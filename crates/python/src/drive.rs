@@ -112,7 +112,9 @@ impl Drive {
             Ok(())
         })?;
         let mut bytes = Vec::new();
-        completions.iter().for_each(|done| put(done, &mut bytes));
+        for done in &completions {
+            put(done, &mut bytes);
+        }
         Ok(PyByteArray::new(py, &bytes))
     }
 

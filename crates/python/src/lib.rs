@@ -27,15 +27,25 @@ use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-create_exception!(_native, FlashweirError, PyException, "Anything that flashweir refuses or fails at.");
-create_exception!(_native, ConfigError, FlashweirError, "A key, value or combination that makes no drive.");
 create_exception!(
-    _native,
+    flashweir._native,
+    FlashweirError,
+    PyException,
+    "Anything that flashweir refuses or fails at."
+);
+create_exception!(
+    flashweir._native,
+    ConfigError,
+    FlashweirError,
+    "A key, value or combination that makes no drive."
+);
+create_exception!(
+    flashweir._native,
     TraceError,
     FlashweirError,
     "A workload that can't be read, or does not fit the drive."
 );
-create_exception!(_native, DeviceError, FlashweirError, "A real drive that can't be used.");
+create_exception!(flashweir._native, DeviceError, FlashweirError, "A real drive that can't be used.");
 
 thread_local! {
     /// What the panic hook saw last on this thread: message and place.

@@ -11,6 +11,7 @@ use crate::activity::Window;
 use crate::allocator::{self, Decide};
 use crate::alone;
 use crate::error::Error;
+use crate::place::Place;
 use crate::power::{self, Power};
 use crate::precondition::precondition;
 use crate::progress::{Phase, Progress, Reporter};
@@ -20,7 +21,7 @@ use crate::spec::RunSpec;
 use crate::tenant::Shape;
 use crate::traces::Traces;
 use crate::warmup::{Method, Warmup};
-use crate::watch::Watch;
+use crate::watch::{Watch, timeline_window};
 use crate::workload::{Length, Workloads};
 
 /// Requests served between two looks at the clock.
@@ -51,6 +52,7 @@ pub fn simulate_sharing(
     run.check_outputs()?;
     alone::check(run)?;
     let activity = Window::parse(run.activity.as_ref())?;
+    timeline_window(run)?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     let mut workloads = Workloads::open(run, traces, &mut reporter)?;
     check_times(run, &config)?;
@@ -61,19 +63,21 @@ pub fn simulate_sharing(
     }
     let seed = run.seed.unwrap_or(1);
     let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some();
-    let power = power::parse(run.power_cut.as_ref())?.map(|cuts| Power::new(cuts, seed, run.verify));
+    let cuts = power::parse(run.power_cut.as_ref())?;
+    let power = cuts.map(|cuts| Power::new(&config, cuts, seed, run.verify)).transpose()?;
     let options = Options {
         seed,
         verify: run.verify,
         record,
         latency_parts: run.latency_parts,
-        power_cuts: power.is_some(),
+        journal: power.is_some(),
         tenants: workloads.count(),
         windows: run.windows,
     };
     let mut simulation = Simulation::new(&config, options)?;
     let names: Vec<String> = workloads.names();
-    let taken = allocator::attach(&config, &mut simulation, allocator, run.model.as_deref(), &names)?;
+    let taken =
+        allocator::attach(&config, &mut simulation, allocator, run.model.as_ref().map(Place::path), &names)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
     let mut watch = Watch::create(run, activity, power, &config, &simulation)?;
     let setup = started.elapsed();

@@ -4,7 +4,6 @@ mod checks;
 mod origin;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use flashweir_ssd::Geometry;
 use flashweir_trace::format::{Gauge, Report};
@@ -117,16 +116,14 @@ impl<'a> Workloads<'a> {
                 Origin::Generator(spec)
             }
             None => Origin::Trace {
-                path: workload.spec.clone().into(),
+                path: workload.spec.path().to_owned(),
                 content: workload.content.clone(),
                 options: workload.trace_options(of_run),
             },
         };
-        let text = workload.spec.as_str();
         let file = || {
-            Path::new(text)
-                .file_name()
-                .map_or_else(|| text.into(), |file| file.to_string_lossy().into_owned())
+            let name = workload.spec.path().file_name();
+            name.map_or_else(|| workload.spec.to_string(), |name| name.to_string_lossy().into_owned())
         };
         let described = origin.spec().map_or_else(file, Spec::canonical);
         let opened = origin.open(self.shared)?;

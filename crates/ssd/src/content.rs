@@ -5,6 +5,7 @@
 //!
 //! A write takes effect when its page enters the buffer or, without one, when its program is made. Off, it costs nothing.
 
+mod journal;
 mod observers;
 
 use std::ops::Range;
@@ -15,8 +16,8 @@ use crate::cow::CowVec;
 use crate::geometry::Geometry;
 use crate::nand::probe::Recorded;
 use crate::op::{CommandKind, Effect, FlashOp, NO_EFFECT, PageAt, Stage};
-use crate::power::Baseline;
 
+pub use journal::{Baseline, Change, HostEntry, Image, PageEntry, Trim};
 pub(crate) use observers::Observers;
 
 /// Follows every sector: checks, and the journal of power cuts.

@@ -62,8 +62,8 @@ impl<C: Content> Core<C> {
         let geometry = Geometry::new(config)?;
         let tenants = config.tenants.are_on().then_some(tenants);
         let alloc = Alloc::new(&config.alloc, tenants, &geometry);
-        let ftl = Ftl::new(config, &geometry, alloc.shares_map(), seed);
-        let timing = Timing::new(config)?;
+        let ftl = Ftl::new(&config.ftl, &config.upkeep(), &geometry, alloc.shares_map(), seed);
+        let timing = Timing::new(&config.timing, config.page.0, config.bound_planes())?;
         let follows = C::ON || !timing.uniform || config.sched.reorders();
         Ok(Self {
             ops: Ops::new(follows),

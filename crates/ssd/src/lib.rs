@@ -21,10 +21,9 @@ mod geometry;
 mod host;
 mod nand;
 mod op;
-mod power;
 pub mod precondition;
 pub mod quantity;
-mod random;
+pub mod random;
 mod raw;
 mod sched;
 mod sim;
@@ -33,8 +32,9 @@ pub mod tenants;
 mod wear;
 
 pub use config::Config;
+pub use content::{Baseline, Change, HostEntry, Image, PageEntry, Trim};
 pub use error::{Amplification, ConfigError, RunError};
-pub use ftl::Wear;
+pub use ftl::{FtlConfig, Wear};
 pub use geometry::Geometry;
 pub use host::{Arbitration, HostConfig, HostMode, Weights};
 pub use nand::probe::Recorded;
@@ -43,7 +43,7 @@ pub use nand::{
     TransferRecord,
 };
 pub use op::{CommandKind, Purpose};
-pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts};
+pub use sched::SchedPolicy;
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use stats::{
     Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencyParts, LatencySummary,

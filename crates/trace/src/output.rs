@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -19,9 +20,17 @@ pub struct OutputError {
     pub source: io::Error,
 }
 
+/// The name that stands for standard input where a file is read, and for standard output where one is written.
+pub const STANDARD: &str = "-";
+
+/// Whether `path` stands for standard input or output.
+pub fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == STANDARD
+}
+
 /// A file under construction. [`PartFile::finish`] gives it its name; dropped before, it leaves nothing behind.
 ///
-/// A path that leads to something else than a file (a pipe, a terminal, `/dev/null`) is written as it goes: such a thing
+/// `-` is standard output. A path that leads to something else than a file (a pipe, a terminal, `/dev/null`) is written as it goes: such a thing
 /// must not be replaced by a file. A block device is refused: what is on a drive is not lost by the name of an output. A link is followed: the
 /// file behind it is replaced, not the link.
 #[derive(Debug)]
@@ -38,6 +47,10 @@ impl PartFile {
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         let failed = |source| OutputError { path: path.to_owned(), source };
         let open = |file| BufWriter::with_capacity(BUFFER_BYTES, file);
+        if is_standard(path) {
+            let output = io::stdout().as_fd().try_clone_to_owned().map_err(failed)?;
+            return Ok(Self { path: path.to_owned(), part: None, file: Some(open(File::from(output))) });
+        }
         let there = std::fs::metadata(path);
         if there.as_ref().is_ok_and(|there| there.file_type().is_block_device()) {
             let reason = "this is a block device, not a file";
@@ -97,6 +110,10 @@ impl PartFile {
 
 /// Whether two paths lead to the same file, be it there or not; two names of one file (hard links) do.
 pub fn same_file(left: &Path, right: &Path) -> bool {
+    // What is read from standard input is not what is written to standard output.
+    if is_standard(left) || is_standard(right) {
+        return false;
+    }
     if let (Ok(left), Ok(right)) = (std::fs::metadata(left), std::fs::metadata(right)) {
         return (left.dev(), left.ino()) == (right.dev(), right.ino());
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 from flashweir import _native, whole
 from flashweir._native import ConfigError
+from flashweir.arguments import check, in_python
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
 
@@ -21,6 +22,7 @@ _SAME = ("target", "size_bytes", "state", "scale", "seed", "version", "device_fi
 _PLANNED = ("spec", "setup")
 
 
+@in_python
 def bench(
     target: str,
     *,
@@ -45,7 +47,7 @@ def bench(
         scale: how much of the workloads and of their volume, hundredths from 0.01 to 1; what the drive has room for if
             not given.
         seed: of the workloads.
-        erase: the target's own name once more, where something seems to be on it.
+        erase: the target's own name once more, where it holds data; one in use is refused all the same.
         output: a file that has the result after each workload.
         resume: goes on with what is in that file.
         progress: is called with states of the running workload; returning False stops.
@@ -59,10 +61,13 @@ def bench(
         DeviceError: the drive can't be used.
         FlashweirError: it failed, or was stopped.
     """
+    check({"target": target, "seed": seed, "erase": erase, "output": output})
     chosen = list(dict.fromkeys(scores.COUNTED if suites is None else suites))
     _check_settings(chosen, state, scale)
     settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}
     plan = _plan(settings, scale, chosen)
+    # The name has to lead to the same drive for every workload.
+    settings["drive"] = plan["drive"]
     digest = _digest(target)
     result: dict[str, Any] = {
         "format": FORMAT,

@@ -9,7 +9,7 @@ use super::source::{self, Outline};
 use super::spec::ReplaySpec;
 use super::supervise::Tell;
 use crate::precondition::{Method, Preconditioning};
-use crate::safety::{Kind, Survey, survey};
+use crate::safety::{Kind, Survey, glance, survey};
 use crate::simulated::SimTarget;
 use crate::{Error, Timing};
 
@@ -19,14 +19,14 @@ pub(super) struct Capacity {
     pub(super) survey: Option<Survey>,
 }
 
-/// Looks at the target without opening it for writing.
+/// Size and kind of the target.
 pub(super) fn capacity(spec: &ReplaySpec) -> Result<Capacity, Error> {
     if spec.is_simulated() {
         let size_bytes = SimTarget::size_of(&spec.target)?;
         return Ok(Capacity { size_bytes, survey: None });
     }
     let path = Path::new(&spec.target);
-    let survey = survey(path)?;
+    let survey = if spec.dry_run { survey(path) } else { glance(path) }?;
     let size_bytes = match (survey.kind, spec.size_bytes()?) {
         (Kind::Missing, None) => {
             let detail = "there is no such file; expected one, or --size to make it".into();

@@ -14,7 +14,7 @@ pub(super) fn parse(name: &str) -> Result<Config, Error> {
     let mut last: Option<(String, String)> = None;
     for (at, part) in text.split(',').enumerate() {
         match (part.split_once('='), &mut last) {
-            (None, None) if at == 0 => run.device = (!part.is_empty()).then(|| part.to_owned()),
+            (None, None) if at == 0 => run.device = (!part.is_empty()).then(|| part.into()),
             // A comma within a value, as in a list.
             (None, Some((_, value))) => *value = format!("{value},{part}"),
             (None, None) => return Err(misspelt(name, part)),

@@ -1,7 +1,6 @@
 //! Settings of a drive that its caller steps.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use flashweir_ssd::config::Engine;
 use flashweir_ssd::{Config, HostConfig, HostMode};
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::place::Place;
 use crate::spec::RunSpec;
 use crate::workload::Description;
 
@@ -22,7 +22,7 @@ const ONE_TENANT: &str = "workload";
 #[serde(default, deny_unknown_fields)]
 pub struct DriveSpec {
     /// Preset or device file; `None` is the default drive.
-    pub device: Option<String>,
+    pub device: Option<Place>,
     /// Settings over the device, by dotted key.
     pub overrides: BTreeMap<String, Value>,
     /// How to run it.
@@ -46,7 +46,7 @@ pub struct DriveOptions {
     /// Say what each window of requests had and which channels its tenants were given.
     pub windows: bool,
     /// The model of `tenants.channels=learned`; `None` is the one that is shipped.
-    pub model: Option<PathBuf>,
+    pub model: Option<Place>,
 }
 
 impl DriveSpec {

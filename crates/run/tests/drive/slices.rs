@@ -127,7 +127,7 @@ fn simulated(settings: &[(&str, &str)], workloads: &[String]) -> Value {
         workloads: named
             .map(|(name, spec)| WorkloadSpec {
                 name: Some(name),
-                spec: spec.clone(),
+                spec: spec.clone().into(),
                 ..WorkloadSpec::default()
             })
             .collect(),

@@ -1,6 +1,6 @@
-//! Hashes of everything that a run says, section by section, and some plain numbers beside them.
+//! Hashes of everything that a run returns or writes, section by section, and some plain numbers beside them.
 //!
-//! Names of the engine, wall times, the configuration and the version are left out. What happens at one instant may be
+//! The name of the engine, wall times, the configuration and the version are left out. Events of one instant may be
 //! reported in any order: the request log and the Perfetto trace are sorted before they are hashed.
 
 use std::collections::BTreeMap;
@@ -54,15 +54,15 @@ const SECTIONS: [(&str, &[&str]); 7] = [
     ("warmup", &["warmup", "series"]),
 ];
 
-/// Everything that a run said, as text: to be hashed, or to be compared line by line.
-pub(crate) struct Said {
+/// The results of a run as text: to be hashed, or to be compared line by line.
+pub(crate) struct Digest {
     /// By section.
     pub(crate) sections: Vec<(&'static str, String)>,
     /// Plain numbers, for people.
     pub(crate) numbers: String,
 }
 
-impl Said {
+impl Digest {
     /// The numbers and the hashes: the right half of a line.
     pub(crate) fn line(&self) -> String {
         let mut line = format!("{} |", self.numbers);
@@ -80,8 +80,8 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// Runs a drive twice: as it is, and recorded. Both must say the same.
-pub(crate) fn run(run: &RunSpec) -> Result<Said, flashweir_run::Error> {
+/// Runs a drive twice, plain and recorded. Both must give the same result.
+pub(crate) fn run(run: &RunSpec) -> Result<Digest, flashweir_run::Error> {
     let result = simulate(run)?;
     let plain = sections(&result);
     let dir = tempfile::tempdir().expect("a directory");
@@ -94,13 +94,13 @@ pub(crate) fn run(run: &RunSpec) -> Result<Said, flashweir_run::Error> {
     };
     let mut watched = simulate(&recorded)?;
     let activity = watched.as_object_mut().and_then(|object| object.remove("activity"));
-    assert!(plain == sections(&watched), "a recorded run says something else: {run:?}");
+    assert!(plain == sections(&watched), "a recorded run has another result: {run:?}");
     let mut sections = plain;
     sections.push(("activity", canonical(&activity.unwrap_or_default())));
     sections.push(("requests", requests(&log)));
     let (commands, picture) = pictures(&picture);
     sections.extend([("commands", commands), ("picture", picture)]);
-    Ok(Said { sections, numbers: numbers(&result) })
+    Ok(Digest { sections, numbers: numbers(&result) })
 }
 
 /// The result of a run.
@@ -173,7 +173,7 @@ fn sorted(mut lines: Vec<String>) -> String {
     lines.join("\n")
 }
 
-/// What every die and bus did when; and everything that the Perfetto trace shows, but for arrows and lanes.
+/// Intervals of every die and bus; and everything in the Perfetto trace but flows and lanes.
 fn pictures(path: &Path) -> (String, String) {
     let bytes = std::fs::read(path).expect("a timeline");
     let mut reader = Reader::default();

@@ -9,10 +9,10 @@ use super::load::{loads, options};
 use super::{digest, drive};
 
 /// Drives to draw.
-const COUNT: usize = 360;
+const COUNT: usize = 384;
 
 /// Settings that make a family of policies legal; of several choices one is drawn.
-const FAMILIES: [&[(&str, &str)]; 29] = [
+const FAMILIES: [&[(&str, &str)]; 31] = [
     &[],
     &[("engine", "timeline|auto|event")],
     &[("ftl.kind", "page"), ("host.queue_depth", "8|32")],
@@ -70,6 +70,8 @@ const FAMILIES: [&[(&str, &str)]; 29] = [
     &[("ftl.kind", "direct"), ("precondition", "empty"), ("host.mode", "open|closed")],
     &[("host.mode", "open"), ("host.slots", "1|2|4|16"), ("host.arbitration", "round-robin|weighted|fair")],
     &[("host.mode", "open"), ("alloc.kind", "dynamic")],
+    &[("alloc.kind", "dynamic"), ("channels", "3|4|8"), ("host.queue_depth", "2|4")],
+    &[("timing.multi_plane", "true"), ("planes", "2|4"), ("alloc.order", "CPDW|CPWD|CDPW")],
     &[("host.mode", "open"), ("buffer.bytes", "16KiB|64KiB"), ("ftl.kind", "log-block|fast|bast|kast|dftl")],
     &[
         ("clock", "lock-step"),
@@ -237,16 +239,16 @@ pub(super) fn drives() -> Vec<String> {
 /// The settings of a legal drive.
 fn settings(dice: &mut Dice, number: usize, counts: &BTreeMap<String, u64>) -> Option<Settings> {
     let mut settings = Settings::new();
-    let preset = number % 30 == 29;
+    let preset = number % 32 == 31;
     if preset {
-        let (name, capacity) = PRESETS[(number / 30) % PRESETS.len()];
+        let (name, capacity) = PRESETS[(number / 32) % PRESETS.len()];
         for (key, value) in
             [("device", name), ("capacity", capacity), ("op_ratio", "0.2"), ("precondition", "full")]
         {
             settings.push((key.into(), value.into()));
         }
     } else {
-        for (key, choices) in FAMILIES[number % 30] {
+        for (key, choices) in FAMILIES[number % 32] {
             // Of several choices mostly the one that the fewest drives have.
             let rarity = |value: &&str| counts.get(&format!("{key}={value}")).copied().unwrap_or(0);
             let rarest = choices.split('|').min_by_key(rarity).unwrap_or_default();
@@ -283,43 +285,42 @@ fn settings(dice: &mut Dice, number: usize, counts: &BTreeMap<String, u64>) -> O
     Some(settings)
 }
 
-/// Counts of channels, chips, dies, planes, and what is in them.
+/// Counts of channels, chips, dies, planes, and the size of what is in them. The family may have set some.
 fn shape(dice: &mut Dice, settings: &mut Settings) {
     let managed = of(settings, "clock") == Some("lock-step") || of(settings, "gc.planner").is_some();
     let tenants = of(settings, "tenants.channels").is_some();
     // Looking ahead tries every way to share out the channels: a run takes long where there are many.
     let looks_ahead = of(settings, "tenants.channels") == Some("look-ahead");
-    let channels = if looks_ahead {
-        "2"
-    } else if tenants {
-        "2|4|5|8"
-    } else if managed || of(settings, "units").is_some() {
-        "2|3|4"
-    } else {
-        "1|2|2|3|4"
+    let channels = match (looks_ahead, tenants, managed || of(settings, "units").is_some()) {
+        (true, ..) => "2",
+        (_, true, _) => "2|4|5|8",
+        (.., true) => "2|3|4",
+        _ => "1|2|2|3|4",
     };
-    let channels: u64 = dice.one(channels).parse().expect("a number");
-    let chips: u64 = if managed { 1 } else { dice.one("1|1|1|2").parse().expect("a number") };
-    let several = of(settings, "sched.kind").is_some();
-    let dies: u64 = if managed {
-        1
-    } else {
-        dice.one(if several { "2|2|4" } else { "1|1|2" }).parse().expect("a number")
+    let dies = match (managed, of(settings, "sched.kind").is_some()) {
+        (true, _) => "1",
+        (_, true) => "2|2|4",
+        _ => "1|1|2",
     };
-    let planes: u64 = dice.one("1|1|2").parse().expect("a number");
+    let chips = if managed { "1" } else { "1|1|1|2" };
+    let mut units = 1;
+    for (key, choices) in [("channels", channels), ("chips", chips), ("dies", dies), ("planes", "1|1|2")] {
+        let drawn = dice.one(choices).to_owned();
+        let count = of(settings, key).map_or(drawn.clone(), Into::into);
+        units *= count.parse::<u64>().expect("a number");
+        if of(settings, key).is_none() {
+            settings.push((key.into(), count));
+        }
+    }
     let page = 512 * dice.one("2|4|8|8|8|16").parse::<u64>().expect("a number");
     let pages_per_block = dice.one("4|7|8|16").parse::<u64>().expect("a number");
     let pages = pages_per_block * (8 + dice.below(12));
-    let units = channels * chips * dies * planes;
     let op_percent = match of(settings, "ftl.kind") {
         Some("dftl") => 80 + dice.below(80),
         _ if tenants => 50 + dice.below(50),
         Some("page") | None => 15 + dice.below(45),
         Some(_) => 30 + dice.below(60),
     };
-    for (key, value) in [("channels", channels), ("chips", chips), ("dies", dies), ("planes", planes)] {
-        settings.push((key.into(), value.to_string()));
-    }
     settings.push(("page".into(), page.to_string()));
     settings.push(("pages_per_block".into(), pages_per_block.to_string()));
     settings.push(("capacity".into(), (pages * units * page).to_string()));

@@ -52,7 +52,7 @@ fn option_of(run: &mut RunSpec, option: &str, value: &str) {
     }
 }
 
-/// Whether the run needs an allocator from outside the engine.
+/// True if the run needs an allocator from outside the engine.
 pub(crate) fn asks_outside(run: &RunSpec) -> bool {
     run.overrides.get("tenants.channels").is_some_and(|value| value == "external")
 }

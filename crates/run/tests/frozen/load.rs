@@ -28,7 +28,7 @@ pub(super) fn loads(dice: &mut Dice, settings: &mut Settings) {
     let apart = dice.happens(50);
     let share = (capacity / tenants / page).max(1) * page;
     let channels: u64 = of(settings, "channels").map_or(8, |text| text.parse().expect("a number"));
-    let written = capacity * (8 + dice.below(24)) / 10 / tenants;
+    let written = capacity * (8 + dice.below(24)) / 10 / tenants / if looks_ahead { 12 } else { 1 };
     for tenant in 0..tenants {
         let (span, offset) = if apart && tenants > 1 { (share, share * tenant) } else { (capacity, 0) };
         if dice.happens(if tenants == 1 { 22 } else { 8 }) {

@@ -1,12 +1,13 @@
-//! Frozen results: drives of all policies, drawn at random once, say the same as when they were frozen, to the last bit.
+//! Frozen results: 384 drives over all policies, sampled once from a seed, give the results of the day they were frozen, bit
+//! for bit. A mismatch shows a change of behaviour; theory and device tests show which result is right.
 //!
-//! They say that something changed, not what is right. Each line of `frozen.txt` is a drive, some plain numbers, and a hash of
-//! each section of what it said (`digest.rs`). With these variables of the environment:
+//! Each line of `frozen.txt` is a drive, some plain numbers, and a hash of each section of its results (`digest.rs`).
+//! Environment variables:
 //!
-//! - `FLASHWEIR_FREEZE=1`: runs the drives of the file again and writes what they say.
-//! - `FLASHWEIR_FREEZE=draw`: draws the drives anew, too (`draw.rs`).
-//! - `FLASHWEIR_FREEZE_SAYS=DIR`: writes what the drives say into files `DIR/NUMBER.SECTION`, to be compared with those of
-//!   another commit.
+//! - `FLASHWEIR_FREEZE=1` runs the drives of the file and writes their results.
+//! - `FLASHWEIR_FREEZE=draw` also samples the drives again (`draw.rs`).
+//! - `FLASHWEIR_FREEZE_OUT=DIR` writes the results behind the hashes to `DIR/NUMBER.SECTION`, to compare two commits.
+//! - `FLASHWEIR_FREEZE_ONLY=3,17` runs only these drives.
 //!
 //! To write the file: `FLASHWEIR_FREEZE=1 cargo test -p flashweir-run --test frozen frozen_drives`.
 
@@ -33,47 +34,57 @@ fn asked() -> Option<String> {
     std::env::var("FLASHWEIR_FREEZE").ok().filter(|asked| !asked.is_empty())
 }
 
-/// Drives with what they said.
+/// Drives with their results.
 fn frozen() -> Vec<(String, String)> {
     let text = std::fs::read_to_string(path()).expect("the file of frozen drives");
     let halves = |line: &str| {
-        let (drive, said) = line.split_once(" | ").expect("a drive and what it said");
-        (drive.to_owned(), said.to_owned())
+        let (drive, results) = line.split_once(" | ").expect("a drive and its results");
+        (drive.to_owned(), results.to_owned())
     };
     text.lines().map(halves).collect()
 }
 
-fn say(number: usize, drive: &str) -> String {
-    let said = digest::run(&drive::parse(drive)).unwrap_or_else(|error| panic!("{drive}: {error}"));
-    if let Some(dir) = std::env::var_os("FLASHWEIR_FREEZE_SAYS").map(PathBuf::from) {
+/// Runs a drive. Returns the right half of its line; of a run that fails, the error.
+fn results(number: usize, drive: &str) -> String {
+    let digest = match digest::run(&drive::parse(drive)) {
+        Ok(digest) => digest,
+        Err(error) => return format!("error: {error}"),
+    };
+    if let Some(dir) = std::env::var_os("FLASHWEIR_FREEZE_OUT").map(PathBuf::from) {
         std::fs::create_dir_all(&dir).expect("a directory");
-        for (section, text) in &said.sections {
+        for (section, text) in &digest.sections {
             std::fs::write(dir.join(format!("{number}.{section}")), text).expect("a file");
         }
     }
-    said.line()
+    digest.line()
 }
 
-/// Runs every drive of a chunk, and says of each that says something else in which sections.
+/// True for all drives, or for those that are named.
+fn is_chosen(number: usize) -> bool {
+    let only = std::env::var("FLASHWEIR_FREEZE_ONLY").unwrap_or_default();
+    only.is_empty() || only.split(',').any(|chosen| chosen == number.to_string())
+}
+
+/// Runs every drive of a chunk and lists those whose results differ, with the sections that differ.
 fn check(chunk: usize) {
     if asked().is_some() {
         return;
     }
     let mut changed = String::new();
+    let drives = frozen().into_iter().enumerate();
     for (number, (drive, before)) in
-        frozen().into_iter().enumerate().filter(|(number, _)| number % CHUNKS == chunk)
+        drives.filter(|(number, _)| number % CHUNKS == chunk && is_chosen(*number))
     {
-        let now = say(number, &drive);
+        let now = results(number, &drive);
         if now != before {
-            let tokens = before.split(' ').zip(now.split(' '));
-            let sections =
-                tokens.filter(|(before, now)| before != now).filter_map(|(before, _)| before.split_once('='));
-            let sections: Vec<_> = sections.map(|(section, _)| section).collect();
-            writeln!(changed, "drive {number}, {}: {drive}\n  was {before}\n  is  {now}", sections.join(" "))
+            let pairs = before.split(' ').zip(now.split(' ')).filter(|(before, now)| before != now);
+            let sections: Vec<_> = pairs.filter_map(|(before, _)| Some(before.split_once('=')?.0)).collect();
+            let sections = sections.join(" ");
+            writeln!(changed, "drive {number}, {sections}: {drive}\n  was {before}\n  is  {now}")
                 .expect("a string takes everything");
         }
     }
-    assert!(changed.is_empty(), "drives that say something else:\n{changed}");
+    assert!(changed.is_empty(), "drives with other results:\n{changed}");
 }
 
 macro_rules! chunks {
@@ -90,7 +101,7 @@ chunks! {
     chunk_08 8 chunk_09 9 chunk_10 10 chunk_11 11 chunk_12 12 chunk_13 13 chunk_14 14 chunk_15 15
 }
 
-/// How many of the drives have each choice of each key: `key=choice`.
+/// Number of drives with each choice of each key: `key=choice`.
 fn covered<'a>(drives: impl Iterator<Item = &'a str>) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for drive in drives {
@@ -113,8 +124,10 @@ fn frozen_drives_have_every_policy() {
         } else {
             frozen().into_iter().map(|(drive, _)| drive).collect()
         };
-        let lines =
-            drives.iter().enumerate().map(|(number, drive)| format!("{drive} | {}\n", say(number, drive)));
+        let lines = drives
+            .iter()
+            .enumerate()
+            .map(|(number, drive)| format!("{drive} | {}\n", results(number, drive)));
         std::fs::write(path(), lines.collect::<String>()).expect("the file can be written");
     }
     let frozen = frozen();
@@ -145,7 +158,7 @@ fn frozen_drives_have_every_policy() {
     assert!(frozen.len() >= 300);
 }
 
-/// Policies of the drives that were frozen. One that comes later has golden drives, and need not be here.
+/// Policies that existed when the drives were frozen. Later ones have golden drives and need not be here.
 const POLICIES: [(&str, &str); 21] = [
     ("ftl.kind", "page direct log-block dftl fast bast kast"),
     ("ftl.sw_full", "reuse partial-merge"),

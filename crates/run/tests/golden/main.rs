@@ -1,8 +1,9 @@
-//! Golden tests: exact counts of every policy of every slot. They say that something changed, not what is right; theory and
-//! device tests do that. `FLASHWEIR_BLESS=1` writes the numbers anew, to be read before they are committed.
+//! Golden tests: exact counts and latency quantiles of every policy of every slot. A mismatch shows a change of behaviour;
+//! theory and device tests show which result is right. `FLASHWEIR_BLESS=1` writes the files anew; read the diff before you commit it.
 //!
-//! A golden is worth something if it can tell policies apart: all drives of a slot differ in what its [`Differ`] says. A new
-//! policy has its drive by its name in the configuration, and needs nothing but its line in `policies.txt`.
+//! All drives of a slot differ from each other, in flash operations or in latency quantiles ([`Differ`]), so no policy can
+//! stand in for another one unnoticed. The choices of the slot's key are its drives: a new policy only needs a line in the
+//! slot's file.
 
 mod slots;
 
@@ -168,7 +169,7 @@ goldens! {
     drives_on_the_trace_tell_apart TRACE
 }
 
-/// What the two time paths have in common must not differ between golden lines.
+/// Both time paths give the same golden line.
 #[test]
 fn paths_agree_on_the_trace() {
     let [default, events] = [&[] as &[_], &[("engine", "event")]].map(|own| run(&slots::TRACE, own));

@@ -62,7 +62,7 @@ impl AllocConfig {
     }
 
     /// Whether pages are bound to a unit when they are dispatched.
-    pub(crate) fn binds_late(&self) -> bool {
+    pub fn binds_late(&self) -> bool {
         !matches!(self, AllocConfig::Striped(_))
     }
 }

@@ -7,13 +7,14 @@ pub mod keys;
 pub mod layers;
 pub mod presets;
 pub mod refusals;
+mod shape;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::alloc::AllocConfig;
 use crate::buffer::BufferConfig;
-use crate::ftl::FtlConfig;
+use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::host::HostConfig;
 use crate::nand::TimingConfig;
@@ -178,6 +179,17 @@ impl Config {
     /// Planes of a die that act as one.
     pub(crate) fn bound_planes(&self) -> u32 {
         if self.planes_bound { self.planes } else { 1 }
+    }
+
+    /// How the translation layers collect and level blocks.
+    pub(crate) fn upkeep(&self) -> Upkeep<'_> {
+        Upkeep {
+            victim: &self.gc.victim,
+            frontiers: self.gc.frontiers,
+            throttle: self.gc.throttle,
+            selection: self.gc.planner.selection(self.pages_per_block),
+            wear: &self.wear,
+        }
     }
 
     /// Whether the channels are managed: by a planner, or by a common clock.

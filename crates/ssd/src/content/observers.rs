@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::journal::{Baseline, Journal};
 use super::{Content, Versions};
 use crate::geometry::Geometry;
 use crate::nand::probe::Recorded;
 use crate::op::{CommandKind, FlashOp, NO_EFFECT, Stage};
-use crate::power::{Baseline, Journal};
 
 /// Those who are told where every sector goes.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -26,10 +26,11 @@ pub(crate) use log::kast::MOST_ASSOCIATIVITY;
 pub(crate) use page::PageFtl;
 
 use crate::alloc::Home;
-use crate::config::Config;
 use crate::error::RunError;
+use crate::gc::VictimConfig;
 use crate::geometry::Geometry;
 use crate::op::{MapWork, MergeKind, Ops, Step, Written};
+use crate::wear::WearConfig;
 
 /// How logical pages are translated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -104,15 +105,37 @@ pub(crate) enum Ftl {
     Direct,
 }
 
+/// Rules of collection and wear levelling, as the layers take them from other slots.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Upkeep<'a> {
+    /// The choice of the block to collect.
+    pub(crate) victim: &'a VictimConfig,
+    /// Write frontiers of a unit.
+    pub(crate) frontiers: u32,
+    /// Most data blocks that one collection merges; 0 is no limit.
+    pub(crate) throttle: u32,
+    /// Pages in the log with which a data block is merged, and most pages of a victim that are moved instead, where not every
+    /// data block of a victim is merged.
+    pub(crate) selection: Option<(u32, u32)>,
+    /// Wear levelling.
+    pub(crate) wear: &'a WearConfig,
+}
+
 impl Ftl {
-    pub(crate) fn new(config: &Config, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
-        match &config.ftl {
-            FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(config, geometry, shared_map, seed))),
+    pub(crate) fn new(
+        config: &FtlConfig,
+        upkeep: &Upkeep<'_>,
+        geometry: &Geometry,
+        shared_map: bool,
+        seed: u64,
+    ) -> Self {
+        match config {
+            FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(upkeep, geometry, shared_map, seed))),
             FtlConfig::Direct(_) => Ftl::Direct,
             FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
-                Ftl::Log(Box::new(LogFtl::new(config, geometry)))
+                Ftl::Log(Box::new(LogFtl::new(config, upkeep, geometry)))
             }
-            FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(config, own, geometry, seed))),
+            FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(upkeep, own, geometry, seed))),
         }
     }
 

@@ -31,7 +31,8 @@ impl Drive {
         let layers = [shape.as_slice(), settings].map(|part| Layer::from_assignments("test", part.to_vec()));
         let config = resolve(&layers).expect("legal");
         let geometry = Geometry::new(&config).expect("legal");
-        let mut drive = Self { ftl: Ftl::new(&config, &geometry, false, 1), ops: Ops::new(true) };
+        let mut drive =
+            Self { ftl: Ftl::new(&config.ftl, &config.upkeep(), &geometry, false, 1), ops: Ops::new(true) };
         for key in 0..pages {
             drive.write(key);
         }

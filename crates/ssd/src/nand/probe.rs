@@ -3,8 +3,8 @@
 use flashweir_trace::{LogRecord, Request};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::content::{HostEntry, PageEntry};
 use crate::op::{Command, CommandKind, Purpose};
-use crate::power::{HostEntry, PageEntry};
 use crate::stats::Parts;
 
 /// A command as it ran.
@@ -239,7 +239,7 @@ pub struct Recorded {
     pub dirty_pages: Vec<DirtyRecord>,
     /// Writes that waited for room in the write buffer, by time; no two at once.
     pub full: Vec<FullRecord>,
-    /// What the commands did to pages (see [`crate::Options::power_cuts`]), in no particular order.
+    /// What the commands did to pages (see [`crate::Options::journal`]), in no particular order.
     pub pages: Vec<PageEntry>,
     /// What the host changed, in the order in which it takes effect; likewise.
     pub host: Vec<HostEntry>,

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
 use crate::error::ConfigError;
 use crate::quantity::{Latency, Nanos, round_to_u64};
 
@@ -59,8 +58,12 @@ pub(crate) struct Timing {
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 impl Timing {
-    pub(crate) fn new(config: &Config) -> Result<Self, ConfigError> {
-        let timing = &config.timing;
+    /// Times of pages of `page_bytes`, of `bound_planes` planes that act as one.
+    pub(crate) fn new(
+        timing: &TimingConfig,
+        page_bytes: u64,
+        bound_planes: u32,
+    ) -> Result<Self, ConfigError> {
         let refuse = |key: &str, value: String, expected: &str| {
             Err(ConfigError::Value {
                 origin: "device".into(),
@@ -88,8 +91,8 @@ impl Timing {
         // Rounded once, in picoseconds a byte, so that the product is exact.
         let picos_per_byte = round_to_u64(timing.bus * 1000.0);
         // Bound planes share a bus, bound channels have one each.
-        let transfer_ns = (timing.command.0 + (picos_per_byte * config.page.0 + 500) / 1000)
-            * u64::from(config.bound_planes());
+        let transfer_ns =
+            (timing.command.0 + (picos_per_byte * page_bytes + 500) / 1000) * u64::from(bound_planes);
         let uniform = timing.read.0.len() == 1 && timing.program.0.len() == 1;
         Ok(Self {
             transfer_ns,

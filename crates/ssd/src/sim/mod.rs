@@ -12,7 +12,7 @@ use std::ops::Range;
 use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
-use crate::content::{Content, Observers, Unchecked};
+use crate::content::{Baseline, Content, Observers, Unchecked};
 use crate::core::{AHEAD, Core};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::{FtlConfig, Wear};
@@ -22,7 +22,6 @@ use crate::nand::Probe;
 use crate::nand::event::Events;
 use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::nand::timeline::Timeline;
-use crate::power::{self, Baseline};
 use crate::sched::Scheduler;
 use crate::stats::{Completion, Counters, FlashTime, LatencyParts, Stats, Times};
 use crate::tenants::{Allocation, Model};
@@ -53,8 +52,8 @@ pub struct Options {
     pub record: bool,
     /// Keep account of where latencies go (see [`Stats::parts`]).
     pub latency_parts: bool,
-    /// Keep track of what is on flash at any time, for [`crate::PowerCuts`]. Implies `record`.
-    pub power_cuts: bool,
+    /// Keep a journal of what is on flash at any time (see [`Simulation::begin_journal`]). Implies `record`.
+    pub journal: bool,
     /// How many tenants there are: requests have streams below that, where tenants are told apart.
     pub tenants: u16,
     /// Keep what was in each window of requests and what it was given (see [`Simulation::allocations`]).
@@ -68,7 +67,7 @@ impl Default for Options {
             verify: false,
             record: false,
             latency_parts: false,
-            power_cuts: false,
+            journal: false,
             tenants: 1,
             windows: false,
         }
@@ -134,14 +133,11 @@ impl Simulation {
         if options.verify {
             check_versions(&Geometry::new(config)?)?;
         }
-        let Options { verify, power_cuts, .. } = options;
-        if power_cuts {
-            power::check(config, &Geometry::new(config)?)?;
-        }
+        let Options { verify, journal, .. } = options;
         let in_order = !matches!(config.ftl, FtlConfig::Direct(_));
-        let record = options.record || power_cuts;
+        let record = options.record || journal;
         let drive = if verify || record {
-            let content = |geometry: &Geometry| Observers::new(geometry, verify, power_cuts, in_order);
+            let content = |geometry: &Geometry| Observers::new(geometry, verify, journal, in_order);
             if record {
                 build(config, options, content, Recorder::default())?
             } else {
@@ -281,8 +277,9 @@ impl Simulation {
         self.drive.state().free_blocks(channel)
     }
 
-    /// From now on, what commands do to the flash is recorded (see [`Options::power_cuts`]). Returns what is there.
-    pub(crate) fn begin_journal(&mut self) -> Baseline {
+    /// From now on, what commands do to the flash and what the host changes is recorded as [`Recorded::pages`] and
+    /// [`Recorded::host`], if [`Options::journal`] was given. Returns what is on flash at this point.
+    pub fn begin_journal(&mut self) -> Baseline {
         self.drive.state_mut().begin_journal()
     }
 

@@ -23,9 +23,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::page::{Frontier, PageFtl};
-use super::{MapWork, Ops, Wear, Written};
+use super::{MapWork, Ops, Upkeep, Wear, Written};
 use crate::alloc::Home;
-use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
@@ -101,9 +100,9 @@ struct Rules {
 }
 
 impl Dftl {
-    pub(super) fn new(config: &DeviceConfig, own: &Config, geometry: &Geometry, seed: u64) -> Self {
+    pub(super) fn new(upkeep: &Upkeep<'_>, own: &Config, geometry: &Geometry, seed: u64) -> Self {
         let pages = geometry.unit_translation_pages();
-        let page = PageFtl::with_more_keys(config, geometry, false, pages, seed);
+        let page = PageFtl::with_more_keys(upkeep, geometry, false, pages, seed);
         let entries = Divisor::new(geometry.entries_per_translation_page());
         let logical = geometry.unit_logical_pages;
         let units = (0..geometry.units())
@@ -123,7 +122,7 @@ impl Dftl {
             held_back: u64::from(geometry.unit_reserved_blocks) + 1,
             map_blocks: geometry.unit_translation_blocks(),
             batch_update: own.batch_update,
-            least_worn_first: config.wear.dynamic,
+            least_worn_first: upkeep.wear.dynamic,
         };
         Self { page, units, rules }
     }

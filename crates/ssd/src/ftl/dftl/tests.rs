@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::Config as DeviceConfig;
 use crate::config::layers::{Layer, resolve};
 use crate::ftl::FtlConfig;
 use crate::op::Step;
@@ -30,7 +31,7 @@ impl Bench {
         let geometry = Geometry::new(config).expect("legal");
         let FtlConfig::Dftl(own) = &config.ftl else { panic!("of this layer") };
         Self {
-            ftl: Dftl::new(config, own, &geometry, 3),
+            ftl: Dftl::new(&config.upkeep(), own, &geometry, 3),
             ops: Ops::new(true),
             array: Array::new(&geometry),
             units: geometry.units(),

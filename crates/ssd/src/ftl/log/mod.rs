@@ -25,9 +25,8 @@ mod unit;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FtlConfig, Ops, Step, Wear, Written, blocks};
+use super::{FtlConfig, Ops, Step, Upkeep, Wear, Written, blocks};
 use crate::alloc::Home;
-use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
@@ -77,8 +76,8 @@ pub(crate) struct LogFtl {
 }
 
 impl LogFtl {
-    pub(super) fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
-        let kind = match &config.ftl {
+    pub(super) fn new(config: &FtlConfig, upkeep: &Upkeep<'_>, geometry: &Geometry) -> Self {
+        let kind = match config {
             FtlConfig::Fast(fast) => Kind::Fast(fast.sw_full),
             FtlConfig::Bast(_) => Kind::Bast,
             FtlConfig::Kast(kast) => Kind::Kast { associativity: kast.associativity },
@@ -88,11 +87,9 @@ impl LogFtl {
             kind,
             pages_per_block: Divisor::new(geometry.pages_per_block.into()),
             log_blocks: geometry.unit_log_blocks as u32,
-            throttle: config.gc.throttle,
-            selection: config
-                .gc
-                .planner
-                .selection(geometry.pages_per_block)
+            throttle: upkeep.throttle,
+            selection: upkeep
+                .selection
                 .map(|(merged_from, most_moves)| Selection { merged_from, most_moves }),
         };
         Self { units: (0..geometry.units()).map(|unit| Unit::new(unit, geometry, &rules)).collect(), rules }

@@ -120,7 +120,7 @@ impl Bench {
             events: Vec::new(),
         };
         Self {
-            ftl: LogFtl::new(&config, &geometry),
+            ftl: LogFtl::new(&config.ftl, &config.upkeep(), &geometry),
             ops: Ops::new(true),
             array,
             newest: BTreeMap::new(),

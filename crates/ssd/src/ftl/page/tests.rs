@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::Config as DeviceConfig;
 use crate::config::layers::{Layer, resolve};
 use crate::ftl::blocks::Index;
 use crate::op::Effect;
@@ -75,7 +76,7 @@ struct Bench {
 impl Bench {
     fn new(config: &DeviceConfig, shared: bool) -> Self {
         let geometry = Geometry::new(config).expect("legal");
-        let ftl = PageFtl::new(config, &geometry, shared, 3);
+        let ftl = PageFtl::new(&config.upkeep(), &geometry, shared, 3);
         let blocks = vec![0; geometry.unit_blocks as usize];
         let programmed = vec![blocks; geometry.units() as usize];
         let array = Array { programmed, pages_per_block: geometry.pages_per_block };
@@ -261,7 +262,7 @@ fn a_unit_that_no_collection_can_help_says_in_what_state_it_is() {
             let mut geometry = Geometry::for_test(1, 1, 1, 1);
             geometry.unit_blocks = 16 + u64::from(config.gc.free_blocks);
             geometry.unit_reserved_blocks = config.gc.free_blocks;
-            let mut ftl = PageFtl::new(&config, &geometry, false, 1);
+            let mut ftl = PageFtl::new(&config.upkeep(), &geometry, false, 1);
             let blocks = vec![vec![0; geometry.unit_blocks as usize]];
             let mut array = Array { programmed: blocks, pages_per_block: 4 };
             let mut ops = Ops::new(true);
