@@ -43,9 +43,12 @@ fn saved(capacity: &str, path: &std::path::Path) {
     let mut drive = open(&[("capacity", capacity), ("precondition", "full")]);
     let pages = drive.geometry().logical_pages;
     // Some of it again at random places, so that the map has no order there.
-    let again = Spec::parse(&format!("random:span={},size=4KiB,count={REQUESTS},write=1", drive.capacity_bytes()));
+    let again =
+        Spec::parse(&format!("random:span={},size=4KiB,count={REQUESTS},write=1", drive.capacity_bytes()));
     let mut writes = requests(&again.expect("a workload"));
-    writes.iter_mut().for_each(|request| request.time_ns = drive.now_ns());
+    for request in &mut writes {
+        request.time_ns = drive.now_ns();
+    }
     drive.submit(&writes).expect("submitted");
     println!("{capacity}: {pages} pages, made in {:.1} s, {:.0} MB", elapsed(started), memory_mb() - before);
 

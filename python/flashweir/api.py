@@ -262,7 +262,7 @@ def _workloads(workload: Workload) -> list[dict[str, Any]]:
     return [tenant(None, given, "workload") for given in workload]
 
 
-def device_name(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> str | None:
+def device_name(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> Any:  # noqa: ANN401 - JSON
     """A name or path for the native module, which reads mappings from a file."""
     if device is None:
         return None

@@ -158,7 +158,8 @@ impl Drive {
     ) -> Result<Self, Error> {
         let started = Instant::now();
         let mut reporter = Reporter::new(progress, started);
-        let mut drive = Self::new(config, options.clone(), allocator, options.model.as_ref().map(Place::path))?;
+        let mut drive =
+            Self::new(config, options.clone(), allocator, options.model.as_ref().map(Place::path))?;
         drive.setup_wall = started.elapsed();
         let seed = options.precondition_seed.unwrap_or(options.seed());
         let mut writes = |geometry: &Geometry| {
