@@ -96,6 +96,10 @@ bench:
     cargo bench --package flashweir-trace --bench parse
     cargo bench --package flashweir-analyze --bench characterize
 
+# Saving and loading a drive of 1 TB in FOLDER, and what a step costs over a run (benches/HISTORY.md)
+bench-saved capacity="1TB" folder="/tmp":
+    cargo bench --package flashweir-run --bench saved -- {{ capacity }} {{ folder }}
+
 # Cost of a sweep over its runs, as a ratio to processes of their own (benches/HISTORY.md)
 bench-sweep: build-release
     python benches/sweep.py

@@ -144,7 +144,7 @@ def simulate(
         text = _native.simulate(as_json(spec), as_native_progress(progress), None, native)
     except ConfigError as error:
         shutil.rmtree(scratch)
-        error.args = (str(error).replace(str(scratch / _DEVICE), "device"),)
+        name_device(error, scratch)
         raise
     except BaseException:
         shutil.rmtree(scratch)
@@ -271,6 +271,11 @@ def device_name(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> ob
     file = scratch / _DEVICE
     file.write_text(as_json(device.to_dict() if isinstance(device, Section) else device), encoding="utf-8")
     return str(file)
+
+
+def name_device(error: ConfigError, scratch: Path) -> None:
+    """Names the file of a device that was given as a mapping what the caller calls it."""
+    error.args = (str(error).replace(str(scratch / _DEVICE), "device"),)
 
 
 def as_json(value: object) -> str:

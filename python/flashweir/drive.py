@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.allocators import Allocator, as_native
-from flashweir.api import Progress, as_json, as_native_progress, device_name
+from flashweir.api import Progress, as_json, as_native_progress, device_name, name_device
+from flashweir.arguments import check, in_python, place
 from flashweir.parts import LatencyParts
 from flashweir.result import Result
 from flashweir.settings import chosen
@@ -39,6 +40,7 @@ class Drive:
     on. One thread at a time steps a drive. It is a context manager, which closes it.
     """
 
+    @in_python
     def __init__(
         self,
         device: AnyPath | Mapping[str, Any] | None = None,
@@ -76,6 +78,10 @@ class Drive:
             ConfigError: a key, value or combination that makes no drive that can be stepped.
             FlashweirError: preconditioning failed, or `progress` stopped it.
         """
+        check({"device": device, "seed": seed, "verify": verify, "latency_parts": latency_parts, "model": model,
+               "windows": windows})  # fmt: skip
+        if isinstance(tenants, str) or not all(isinstance(name, str) for name in tenants):
+            raise ConfigError(f"tenants: {tenants!r}: expected a list of names")
         settings = chosen(set, overrides)
         if allocator is not None:
             settings.setdefault("tenants.channels", "external")
@@ -83,14 +89,18 @@ class Drive:
             "seed": seed,
             "verify": verify,
             "latency_parts": latency_parts,
-            "tenants": [tenants] if isinstance(tenants, str) else list(tenants),
+            "tenants": list(tenants),
             "windows": windows,
-            "model": model and os.fspath(model),
+            "model": model and place(model),
         }
         with tempfile.TemporaryDirectory(prefix="flashweir-") as scratch:
             spec = {"device": device_name(device, Path(scratch)), "overrides": settings, "options": options}
             native = None if allocator is None else as_native(allocator)
-            self._drive = _native.Drive(as_json(spec), as_native_progress(progress), native)
+            try:
+                self._drive = _native.Drive(as_json(spec), as_native_progress(progress), native)
+            except ConfigError as error:
+                name_device(error, Path(scratch))
+                raise
 
     @classmethod
     def _of(cls, drive: _native.Drive) -> Self:
@@ -254,6 +264,30 @@ class Drive:
             The result of the whole run. `fork().finish()` says what it would be, and the drive goes on.
         """
         return Result(self._drive.finish())
+
+    def save(self, path: AnyPath) -> None:
+        """Writes the complete state to a file, requests under way and completions that were not polled included.
+
+        The file appears once it is on the disk, in place of one of that name: after a crash there is one of the two.
+
+        Raises:
+            FlashweirError: the file can't be written, or the drive is closed.
+        """
+        self._drive.save(os.fsdecode(path))
+
+    @classmethod
+    def load(cls, path: AnyPath, *, allocator: Allocator | str | None = None) -> Self:
+        """A drive that was saved, exactly as it was, its options included.
+
+        Args:
+            path: the file.
+            allocator: for a drive with `tenants.channels=external`, which can't be saved with the drive.
+
+        Raises:
+            ConfigError: the file is no saved drive, is damaged, or was saved by another engine (by another build of
+                flashweir): its state may mean something else there.
+        """
+        return cls._of(_native.Drive.load(os.fsdecode(path), None if allocator is None else as_native(allocator)))
 
     def close(self) -> None:
         """Lets go of the drive and its memory. Idempotent."""

@@ -1,5 +1,6 @@
 //! A drive that Python steps: columns of requests in, completions out as packed records.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -140,6 +141,21 @@ impl Drive {
         let outcome =
             detached(py, || self.lock()?.take().ok_or_else(closed).map(flashweir_run::Drive::finish))??;
         self.explained(py, outcome).map(|result| result.to_string())
+    }
+
+    /// Writes the complete state to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.step(py, |drive, _| drive.save(&path))
+    }
+
+    /// A drive that was saved.
+    #[staticmethod]
+    #[pyo3(signature = (path, allocator=None))]
+    fn load(py: Python<'_>, path: PathBuf, allocator: Option<Py<PyAny>>) -> PyResult<Self> {
+        let raised = Raised::default();
+        let decide = allocator.map(|allocator| asking(allocator, Arc::clone(&raised)));
+        let drive = detached(py, || flashweir_run::Drive::load(&path, decide))?;
+        Ok(Self::of(drive.map_err(|error| error.raise())?, raised))
     }
 
     /// Lets go of the drive. Idempotent.

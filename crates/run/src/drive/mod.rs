@@ -28,6 +28,7 @@ use serde_json::Value;
 
 use crate::allocator::{self, Decide, Taken};
 use crate::error::Error;
+use crate::place::Place;
 use crate::precondition::precondition;
 use crate::progress::{Progress, Reporter};
 use crate::result::{self, Measured};
@@ -157,7 +158,8 @@ impl Drive {
     ) -> Result<Self, Error> {
         let started = Instant::now();
         let mut reporter = Reporter::new(progress, started);
-        let mut drive = Self::new(config, options.clone(), allocator, options.model.as_deref())?;
+        let mut drive =
+            Self::new(config, options.clone(), allocator, options.model.as_ref().map(Place::path))?;
         drive.setup_wall = started.elapsed();
         let seed = options.precondition_seed.unwrap_or(options.seed());
         let mut writes = |geometry: &Geometry| {

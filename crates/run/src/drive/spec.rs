@@ -1,7 +1,6 @@
 //! Settings of a drive that its caller steps.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use flashweir_ssd::config::Engine;
 use flashweir_ssd::{Config, HostConfig, HostMode};
@@ -47,7 +46,7 @@ pub struct DriveOptions {
     /// Say what each window of requests had and which channels its tenants were given.
     pub windows: bool,
     /// The model of `tenants.channels=learned`; `None` is the one that is shipped.
-    pub model: Option<PathBuf>,
+    pub model: Option<Place>,
 }
 
 impl DriveSpec {
