@@ -148,7 +148,7 @@ fn device_layer(name: &Place) -> Result<Layer, Error> {
 /// A device file: JSON if its name or its beginning says so, else TOML.
 fn layer_of_file(name: &Place, text: &str) -> Result<Layer, Error> {
     let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if !(name.to_ascii_lowercase().ends_with(".json") || bare.trim_start().starts_with(['{', '['])) {
+    if !(name.to_ascii_lowercase().ends_with(".json") || bare.trim_start().starts_with('{')) {
         return Ok(Layer::from_text(name, bare)?);
     }
     let wrong = |detail: String| ConfigError::Syntax { origin: name.to_string(), detail };

@@ -50,8 +50,9 @@ pub(crate) struct Timing {
     pub(crate) erase_ns: u64,
     /// Whether every page reads and programs alike.
     pub(crate) uniform: bool,
-    read: Latency,
-    program: Latency,
+    /// Array times by page type, ns.
+    read: Box<[u64]>,
+    program: Box<[u64]>,
 }
 
 /// Longest time of a single operation: sums of a run then fit 64 bits.
@@ -98,20 +99,20 @@ impl Timing {
             transfer_ns,
             erase_ns: timing.erase.0,
             uniform,
-            read: timing.read.clone(),
-            program: timing.program.clone(),
+            read: timing.read.0.iter().map(|time| time.0).collect(),
+            program: timing.program.0.iter().map(|time| time.0).collect(),
         })
     }
 
     /// Array time to read page `page` of a block, ns.
     #[inline]
     pub(crate) fn read_ns(&self, page: u32) -> u64 {
-        if self.uniform { self.read.0[0].0 } else { self.read.of_page(page) }
+        self.read[if self.uniform { 0 } else { page as usize % self.read.len() }]
     }
 
     /// Array time to program page `page` of a block, ns.
     #[inline]
     pub(crate) fn program_ns(&self, page: u32) -> u64 {
-        if self.uniform { self.program.0[0].0 } else { self.program.of_page(page) }
+        self.program[if self.uniform { 0 } else { page as usize % self.program.len() }]
     }
 }
