@@ -62,7 +62,7 @@ fmt:
 bench:
     cargo bench --package flashweir-run --bench speed
     cargo bench --package flashweir-trace --bench parse
-    cargo bench --package flashweir-analyze --bench characterize
+    cargo bench --package flashweir-analyze --bench characterize --bench diagnose
 
 # Cost of a sweep over its runs, as a ratio to processes of their own (benches/HISTORY.md)
 bench-sweep: build-release

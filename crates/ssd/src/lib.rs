@@ -28,6 +28,7 @@ mod sched;
 mod sim;
 mod stats;
 pub mod tenants;
+mod untimed;
 mod wear;
 
 pub use config::Config;
@@ -46,3 +47,4 @@ pub use stats::{
     Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencyParts, LatencySummary,
     LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams, Times,
 };
+pub use untimed::{Untimed, Work};
