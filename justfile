@@ -9,6 +9,35 @@ default:
 # Everything that CI runs
 check: lint-rust test-rust check-contributing build lint-python test-python
 
+# The inner loop: formats, lints and types, the unit tests of the crates, and the Python tests that start no command
+check-quick:
+    cargo fmt --all --check
+    ruff check
+    ruff format --check
+    mypy
+    cargo clippy --workspace --quiet -- -D warnings
+    cargo nextest run --workspace --lib --no-tests=pass --status-level fail
+    pytest -n auto --dist loadfile {{ quick_tests }}
+
+quick_tests := "python/tests/test_tidy.py python/tests/test_statistics.py python/tests/test_statistics_sweep.py " + \
+    "python/tests/test_charts.py python/tests/test_report_build.py python/tests/test_sweep_spec.py python/tests/test_result.py"
+
+# Where the time of the tests goes: compiling by crate (target/cargo-timings), and the slowest tests of each language
+timings count="25":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    SECONDS=0
+    cargo test --workspace --no-run --timings --quiet
+    echo "compiling the tests: $SECONDS s; by crate in target/cargo-timings/cargo-timing.html"
+    SECONDS=0
+    cargo nextest run --workspace --no-tests=pass --no-fail-fast > target/nextest.log 2>&1 || tail -n 20 target/nextest.log
+    echo "running them: $SECONDS s; the slowest:"
+    sed -nE 's/^ *(PASS|FAIL|SLOW) \[ *>? *([0-9.]+)s\] (.*)$/\2 s  \3/p' target/nextest.log | sort -rn | head -n {{ count }}
+    just build
+    SECONDS=0
+    pytest -n auto --dist loadfile -m "not alone" --durations={{ count }} || true
+    echo "the Python tests: $SECONDS s"
+
 # Formatting and clippy, each crate with its own permissions
 lint-rust:
     cargo fmt --all --check
@@ -20,6 +49,9 @@ lint-rust:
 test-rust:
     #!/usr/bin/env bash
     set -euo pipefail
+    # Tests that this machine can't run (no root, no loop devices, no mkfs of some kind) say so here.
+    export FLASHWEIR_NOT_RUN=$(mktemp)
+    trap 'sort -u "$FLASHWEIR_NOT_RUN"; rm -f "$FLASHWEIR_NOT_RUN"' EXIT
     if cargo nextest --version >/dev/null 2>&1; then
         cargo nextest run --workspace --no-tests=pass
     else
@@ -64,6 +96,10 @@ bench:
     cargo bench --package flashweir-trace --bench parse
     cargo bench --package flashweir-analyze --bench characterize --bench diagnose
 
+# Saving and loading a drive of 1 TB in FOLDER, and what a step costs over a run (benches/HISTORY.md)
+bench-saved capacity="1TB" folder="/tmp":
+    cargo bench --package flashweir-run --bench saved -- {{ capacity }} {{ folder }}
+
 # Cost of a sweep over its runs, as a ratio to processes of their own (benches/HISTORY.md)
 bench-sweep: build-release
     python benches/sweep.py
@@ -78,19 +114,24 @@ theory:
 
 # The experiments of all papers at full size, kept in DIR; their figures go to their folders (a quarter of an hour)
 reproduce dir="reproduction": build-release
-    flashweir reproduce -o {{ dir }} --figures experiments --html {{ dir }}.html
+    flashweir reproduce -o {{ dir }} --figures experiments --html {{ dir }}.html --force
 
 # Throws CASES damaged files at every trace reader, far more than the tests do
 fuzz cases="1000000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test no_panic --test binary
 
-# Runs CASES random drives and workloads on both time paths, under verification
+# Runs CASES random drives and workloads on both time paths, under verification, then with power cuts
 fuzz-drives cases="20000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-ssd --test paths
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-run --test power promise
+
+# Builds CASES random stacks of loop devices, partitions, file systems and swap, and tries to write to each part (root)
+fuzz-safety cases="300":
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-device --lib safety::tests::fuzz -- --nocapture
 
 # Cuts the power of every drive of a matrix CUTS times: FTLs, planners, clocks, buffers and orders
 power-cuts cuts="10000":
-    FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-ssd --test paths matrix -- --nocapture
+    FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-run --test power matrix -- --nocapture
 
 # The documentation of the crates, in target/doc
 docs:

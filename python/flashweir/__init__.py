@@ -1,8 +1,10 @@
 """Simulates multichannel SSDs under real block traces.
 
-`simulate` runs a workload through a drive and returns a `Result`; `sweep` runs many simulations over a grid, and
-`read_sweep` reads what one has left; `compare` runs policies side by side, and `judge` a frozen one against its rivals;
-`reproduce` holds measured values against what papers print; `bench` grades drives, real and simulated;
+`simulate` runs a workload through a drive and returns a `Result`; a `Drive` is one that the caller steps;
+`sweep` runs many simulations over a grid, and `read_sweep` reads what one has left;
+`compare` runs policies side by side, and `judge` a frozen one against its rivals;
+`report` writes a page and figures of results and sweeps; `reproduce` holds measured values against what papers print;
+`bench` grades drives, real and simulated;
 `probe` asks a drive what it is made of, and makes a device file of it;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `collect` makes a trace of what a running system asks of a drive;
@@ -11,11 +13,14 @@
 `presets` and `schema` say what a drive can be. The command `flashweir` does the same.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
 from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
 from flashweir.diagnosis import diagnose
+from flashweir.drive import Drive
+from flashweir.notices import FlashweirWarning
 from flashweir.parts import LatencyParts
 from flashweir.probing import probe
 from flashweir.replaying import recover_log, replay
@@ -26,13 +31,16 @@ if TYPE_CHECKING:
     from flashweir.character import characterize
     from flashweir.collecting import collect
     from flashweir.policies import compare, judge
+    from flashweir.reports.api import report
     from flashweir.reproduction import reproduce
     from flashweir.sweeps import read_sweep, sweep
 
 __all__ = [
     "ConfigError",
     "DeviceError",
+    "Drive",
     "FlashweirError",
+    "FlashweirWarning",
     "LatencyParts",
     "Result",
     "Section",
@@ -50,6 +58,7 @@ __all__ = [
     "recover_log",
     "refusals",
     "replay",
+    "report",
     "reproduce",
     "schema",
     "simulate",
@@ -60,30 +69,25 @@ __all__ = [
 ]
 
 
+# Modules that take time to import are imported when their function is first asked for.
+_MODULES = {
+    "bench": "flashweir.benchmark",
+    "characterize": "flashweir.character",
+    "collect": "flashweir.collecting",
+    "compare": "flashweir.policies",
+    "judge": "flashweir.policies",
+    "read_sweep": "flashweir.sweeps",
+    "report": "flashweir.reports.api",
+    "reproduce": "flashweir.reproduction",
+    "sweep": "flashweir.sweeps",
+}
+
+
 def __getattr__(name: str) -> object:
-    """What only sweeps need is imported when it is first asked for: a single run starts sooner without it."""
-    if name == "bench":
-        from flashweir import benchmark
-
-        return benchmark.bench
-    if name == "characterize":
-        from flashweir import character
-
-        return character.characterize
-    if name == "collect":
-        from flashweir import collecting
-
-        return collecting.collect
-    if name in ("compare", "judge"):
-        from flashweir import policies
-
-        return getattr(policies, name)
-    if name == "reproduce":
-        from flashweir import reproduction
-
-        return reproduction.reproduce
-    if name in ("read_sweep", "sweep"):
-        from flashweir import sweeps
-
-        return getattr(sweeps, name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

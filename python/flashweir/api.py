@@ -4,22 +4,25 @@ import json
 import os
 import shutil
 import tempfile
-import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.allocators import Allocator, as_native
-from flashweir.result import Result, Section
-from flashweir.settings import flat
+from flashweir.arguments import check, in_python, is_utf8, place
+from flashweir.result import RequestLog, Result, Section
+from flashweir.settings import chosen
 from flashweir.tenants import AnyPath, Tenant, tenant
 
 Workload = AnyPath | Mapping[str, Tenant] | Sequence[AnyPath]
 Progress = Callable[[dict[str, Any]], bool | None]
+# The file of a drive that was given as a mapping.
+_DEVICE = "device.json"
 
 
+@in_python
 def simulate(
     workload: Workload,
     device: AnyPath | Mapping[str, Any] | None = None,
@@ -29,6 +32,8 @@ def simulate(
     latency_parts: bool = False,
     requests: bool | AnyPath = False,
     timeline: AnyPath | None = None,
+    timeline_from: str | None = None,
+    timeline_to: str | None = None,
     activity: bool | str = False,
     power_cut: int | str | Sequence[str] | None = None,
     format: str | None = None,
@@ -61,6 +66,8 @@ def simulate(
             cause, bus, flash. Without events a run takes a tenth to a third longer then.
         requests: True keeps a log of every request for `Result.requests`; a path writes it there as Parquet.
         timeline: where to write a Perfetto trace of what every die and bus did.
+        timeline_from: leaves out of it what was before this time of the run, such as `"1.5s"`.
+        timeline_to: leaves out of it what comes after this time.
         activity: True adds `activity` to the result: what each channel did over time. A window of simulated time such
             as `"10ms..20ms"`, of which either end may be left out, looks closer at that.
         power_cut: adds `power_cuts` to the result: what would be lost if power failed at these times of the run, as
@@ -96,25 +103,34 @@ def simulate(
         FlashweirError: the run failed, or `progress` stopped it.
         KeyboardInterrupt: Ctrl-C; its message says what was done.
     """
+    check({"seed": seed, "verify": verify, "latency_parts": latency_parts, "requests": requests, "timeline": timeline,
+           "timeline_from": timeline_from, "timeline_to": timeline_to, "format": format, "columns": columns,
+           "skip_bad": skip_bad, "wrap": wrap, "warmup": warmup, "model": model, "windows": windows, "alone": alone,
+           "device": device})  # fmt: skip
+    if not (allocator is None or isinstance(allocator, str) or callable(allocator)):
+        raise ConfigError(f"allocator: {allocator!r}: expected a function, or FILE.py:FUNCTION")
+    workloads = _workloads(workload)
+    settings = chosen(set, overrides)
     scratch = Path(tempfile.mkdtemp(prefix="flashweir-"))
     log: Path | None = None
     if requests:
         log = scratch / "requests.parquet" if requests is True else Path(requests)
-    chosen = {**flat(set or {}), **flat({k.replace("__", "."): v for k, v in overrides.items()})}
     if allocator is not None:
-        chosen.setdefault("tenants.channels", "external")
+        settings.setdefault("tenants.channels", "external")
     try:
         spec = {
-            "workloads": _workloads(workload),
-            "device": _device(device, scratch),
-            "overrides": chosen,
+            "workloads": workloads,
+            "device": device_name(device, scratch),
+            "overrides": settings,
             "seed": seed,
             "verify": verify,
             "latency_parts": latency_parts,
             "windows": windows,
-            "model": model and os.fspath(model),
-            "requests": str(log) if log else None,
-            "timeline": timeline and os.fspath(timeline),
+            "model": model and place(model),
+            "requests": log and place(log),
+            "timeline": timeline and place(timeline),
+            "timeline_from": timeline_from,
+            "timeline_to": timeline_to,
             "activity": activity,
             "power_cut": power_cut,
             "format": format,
@@ -126,13 +142,17 @@ def simulate(
         }
         native = None if allocator is None else as_native(allocator)
         text = _native.simulate(as_json(spec), as_native_progress(progress), None, native)
-        result = Result(text, log)
+    except ConfigError as error:
+        shutil.rmtree(scratch)
+        name_device(error, scratch)
+        raise
     except BaseException:
         shutil.rmtree(scratch)
         raise
-    # A temporary log lives as long as the result that reads it.
-    weakref.finalize(result, shutil.rmtree, scratch, ignore_errors=True)
-    return result
+    if log is None or log.parent != scratch:
+        shutil.rmtree(scratch)
+        return Result(text, None if log is None else RequestLog(log.absolute()))
+    return Result(text, RequestLog(log, scratch))
 
 
 def presets() -> list[Section]:
@@ -151,6 +171,7 @@ def refusals() -> list[Section]:
     return [Section(refusal) for refusal in json.loads(_native.refusals())]
 
 
+@in_python
 def trace_info(
     path: AnyPath,
     *,
@@ -170,9 +191,11 @@ def trace_info(
         FlashweirError: `progress` stopped it.
     """
     options = {"format": format, "columns": columns, "skip_bad": skip_bad}
+    check({"trace": path, **options})
     return Section(json.loads(_native.trace_info(os.fspath(path), as_json(options), as_native_progress(progress))))
 
 
+@in_python
 def trace_convert(
     source: AnyPath,
     target: AnyPath,
@@ -193,12 +216,15 @@ def trace_convert(
         TraceError: the source can't be read, or the target not written.
         FlashweirError: `progress` stopped it.
     """
-    options = as_json({"to": to, "format": format, "columns": columns, "skip_bad": skip_bad})
+    given = {"to": to, "format": format, "columns": columns, "skip_bad": skip_bad}
+    check({"trace": source, "output": target, **given})
+    options = as_json(given)
     return Section(
         json.loads(_native.trace_convert(os.fspath(source), os.fspath(target), options, as_native_progress(progress)))
     )
 
 
+@in_python
 def trace_generate(spec: str, target: AnyPath, *, to: str | None = None, progress: Progress | None = None) -> Section:
     """Writes a generator's requests as a trace: in format `to`, or what the suffix of `target` says.
 
@@ -210,6 +236,9 @@ def trace_generate(spec: str, target: AnyPath, *, to: str | None = None, progres
         TraceError: the spec can't be understood, or the target not written.
         FlashweirError: `progress` stopped it.
     """
+    check({"output": target, "to": to})
+    if not isinstance(spec, str):
+        raise ConfigError(f"spec: {spec!r}: expected a generator such as random:count=100000")
     return Section(
         json.loads(_native.trace_generate(spec, os.fspath(target), as_json({"to": to}), as_native_progress(progress)))
     )
@@ -225,23 +254,50 @@ def _workloads(workload: Workload) -> list[dict[str, Any]]:
         return [tenant(None, workload, "workload")]
     if isinstance(workload, Mapping):
         return [tenant(str(name), given, f"workload {name}") for name, given in workload.items()]
+    if not isinstance(workload, Sequence):
+        raise ConfigError(
+            f"workload: {workload!r}: expected a trace file, a generator such as random:count=100000, "
+            "or a mapping or list of them"
+        )
     return [tenant(None, given, "workload") for given in workload]
 
 
-def _device(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> str | None:
+def device_name(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> object:
     """A name or path for the native module, which reads mappings from a file."""
     if device is None:
         return None
     if not isinstance(device, Mapping):
-        return os.fspath(device)
-    file = scratch / "device.json"
+        return place(device)
+    file = scratch / _DEVICE
     file.write_text(as_json(device.to_dict() if isinstance(device, Section) else device), encoding="utf-8")
     return str(file)
+
+
+def name_device(error: ConfigError, scratch: Path) -> None:
+    """Names the file of a device that was given as a mapping what the caller calls it."""
+    error.args = (str(error).replace(str(scratch / _DEVICE), "device"),)
 
 
 def as_json(value: object) -> str:
     """Settings as the native module takes them."""
     try:
-        return json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"a setting that is no number, text or list: {error}") from error
+    if "\\ud" in text:
+        _check_texts(value, "")
+    return text
+
+
+def _check_texts(value: object, where: str) -> None:
+    """Refuses texts that are none: bytes of a command line or of a file's name that are not UTF-8."""
+    parts: Iterable[tuple[object, object]] = ()
+    if isinstance(value, Mapping):
+        parts = value.items()
+    elif isinstance(value, list | tuple):
+        parts = ((where, part) for part in value)
+    elif isinstance(value, str) and not is_utf8(value):
+        raise ConfigError(f"{where}: {value!r}: expected a text in UTF-8")
+    for name, part in parts:
+        _check_texts(name, where)
+        _check_texts(part, str(name))

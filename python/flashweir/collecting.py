@@ -12,12 +12,14 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.arguments import check, in_python
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
 Progress = Callable[[dict[str, Any]], bool | None]
 
 
+@in_python
 def collect(
     device: AnyPath,
     output: AnyPath,
@@ -55,6 +57,8 @@ def collect(
         ConfigError: what was asked for can't be done here.
         FlashweirError: events were lost: the trace is kept, and its metadata say so.
     """
+    check({"device": device, "output": output, "method": method, "relative": relative, "allow_drops": allow_drops,
+           "buffer_kb": buffer_kb})  # fmt: skip
     summary = collect_all(
         device,
         output,

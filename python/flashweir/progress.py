@@ -3,6 +3,8 @@
 import sys
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from flashweir.notices import is_quiet
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -57,7 +59,7 @@ class ProgressBar:
 
 def bar_on_terminal() -> ProgressBar | None:
     """A bar on standard error, or None where that is no terminal."""
-    return ProgressBar(sys.stderr) if sys.stderr.isatty() else None
+    return ProgressBar(sys.stderr) if sys.stderr.isatty() and not is_quiet() else None
 
 
 def _start(stream: TextIO) -> "Progress":

@@ -6,10 +6,12 @@ from typing import Any, Literal
 
 from flashweir import _native
 from flashweir.api import Progress, as_json, as_native_progress
+from flashweir.arguments import check, in_python
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
 
+@in_python
 def replay(
     trace: AnyPath,
     target: AnyPath,
@@ -53,7 +55,7 @@ def replay(
         limit: only so many requests.
         wrap: folds addresses beyond the target into it, instead of refusing them.
         seed: of what is written, of preconditioning, and of a simulated drive.
-        erase: the name of the target once more: it may be written though something is on it.
+        erase: the name of the target once more: it may be written though it holds data, unless it is in use.
         size: of a file that is made, bytes or text such as `"1GiB"`.
         precondition: what is written before: `"snia"`, twice the capacity in order; `"random"`, all of it once in
             random order.
@@ -75,6 +77,7 @@ def replay(
         FlashweirError: the target failed, or `progress` stopped it; the log has what was done.
         KeyboardInterrupt: Ctrl-C; its message says what was done and where it is.
     """
+    check({"trace": trace, "target": target, "erase": erase, "log": log, "seed": seed, "depth": depth, "limit": limit})
     spec: dict[str, Any] = {
         "trace": os.fspath(trace),
         "target": os.fspath(target),
@@ -97,9 +100,11 @@ def replay(
         "columns": columns,
         "skip_bad": skip_bad,
     }
+    check({name: value for name, value in spec.items() if name not in ("size", "scale")})
     return Section(json.loads(_native.replay(as_json(spec), as_native_progress(progress))))
 
 
+@in_python
 def recover_log(log: AnyPath) -> Section:
     """Makes a log of what a killed replay left: `log`, or `log` with `.part` behind it.
 

@@ -1,6 +1,9 @@
-"""What a run gives back: the result's JSON as mappings with attributes, and the per-request log as a frame."""
+"""The result of a run: its JSON as mappings with attributes, and the per-request log as a frame."""
 
 import json
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
@@ -47,7 +50,10 @@ class Section(Mapping[str, Any]):
         return _wrap(value)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - JSON holds anything
-        if name.startswith("_") or name not in self._values:
+        # An object that is being copied or unpickled has no values yet.
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no {name!r}")
+        if name not in self._values:
             raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(self._values)}")
         return self[name]
 
@@ -63,28 +69,83 @@ class Section(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({dict(self._values)!r})"
 
+    def __eq__(self, other: object) -> bool:
+        """Equal to a mapping of the same keys and values."""
+        if isinstance(other, Section):
+            other = other._values
+        return dict(self._values) == other if isinstance(other, Mapping) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # a mapping, and its values may be lists
+
     def to_dict(self) -> dict[str, Any]:
         """The section as plain dictionaries and lists: a copy of its own."""
         copy: dict[str, Any] = json.loads(json.dumps(self._values))
         return copy
 
 
+class RequestLog:
+    """The Parquet file of a per-request log. All copies of a result share it; it is pickled with its content.
+
+    A temporary one is deleted when the last result that reads it is gone.
+    """
+
+    def __init__(self, path: Path, scratch: Path | None = None) -> None:
+        """Takes the file `path`; `scratch` is the folder to delete with it, None for a file that the caller named."""
+        self.path, self._scratch = path, scratch
+        if scratch is not None:
+            weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
+
+    def __copy__(self) -> "RequestLog":
+        return self
+
+    def __deepcopy__(self, _: object) -> "RequestLog":
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._scratch is None:
+            return RequestLog, (self.path,)
+        return _unpickled_log, (self.path.read_bytes(),)
+
+
+def _unpickled_log(content: bytes) -> RequestLog:
+    scratch = Path(tempfile.mkdtemp(prefix="flashweir-"))
+    path = scratch / "requests.parquet"
+    path.write_bytes(content)
+    return RequestLog(path, scratch)
+
+
 class Result(Section):
     """The result of one run. Its keys are those of the JSON result (docs/reference/result.md).
 
     `result["requests"]` is the number of requests, as in the JSON; `result.requests` is the per-request log.
+
+    Results can be copied, pickled (with their log) and compared: two are equal if the drive did the same. How long the
+    computation took (`wall_s` and the others that end so) does not count.
     """
 
-    def __init__(self, text: str, log: Path | None = None) -> None:
+    def __init__(self, text: str, log: RequestLog | None = None) -> None:
         """Wraps the JSON `text` of a run.
 
         Args:
             text: the result as JSON.
-            log: the Parquet file of the per-request log, if one was asked for.
+            log: the per-request log, if one was asked for.
         """
         super().__init__(json.loads(text))
         self._log = log
         self._frame: pl.DataFrame | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to a result of the same values, and to a mapping of them; wall times don't count."""
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        values = other._values if isinstance(other, Section) else other
+        return bool(_without_wall_times(self._values) == _without_wall_times(values))
+
+    __hash__ = None  # as of any mapping
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The frame is read again from the log.
+        return {**self.__dict__, "_frame": None}
 
     @property
     def config(self) -> dict[str, Any]:
@@ -104,7 +165,9 @@ class Result(Section):
             # Polars takes 60 MB and a quarter of a second, which only this needs.
             import polars as pl
 
-            self._frame = pl.read_parquet(self._log)
+            # As an open file: its name need not be text.
+            with self._log.path.open("rb") as file:
+                self._frame = pl.read_parquet(file)
         return self._frame
 
     @property
@@ -150,3 +213,10 @@ class Result(Section):
 
 def _wrap(value: object) -> object:
     return Section(value) if isinstance(value, Mapping) else value
+
+
+def _without_wall_times(value: Any) -> Any:  # noqa: ANN401 - JSON holds anything
+    """JSON values less the times that the computation took, at any depth."""
+    if isinstance(value, Mapping):
+        return {name: _without_wall_times(part) for name, part in value.items() if not str(name).endswith("wall_s")}
+    return [_without_wall_times(part) for part in value] if isinstance(value, list) else value

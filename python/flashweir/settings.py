@@ -3,6 +3,8 @@
 import os
 from collections.abc import Mapping
 
+from flashweir._native import ConfigError
+
 
 def flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     """Dotted keys from nested mappings; None leaves a key as it is, a path becomes text."""
@@ -13,3 +15,10 @@ def flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
         elif value is not None:
             found[f"{prefix}{name}"] = os.fspath(value) if isinstance(value, os.PathLike) else value
     return found
+
+
+def chosen(settings: Mapping[str, object] | None, overrides: Mapping[str, object]) -> dict[str, object]:
+    """Settings by dotted key: those of a mapping, then keyword arguments, in which `__` stands for a dot."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise ConfigError(f"set: {settings!r}: expected a mapping of keys to values")
+    return {**flat(settings or {}), **flat({key.replace("__", "."): value for key, value in overrides.items()})}

@@ -16,13 +16,23 @@ _LARGE = 10_000
 _SCHED = (("passed", "passed"), ("suspensions", "suspended"), ("preemptions", "made way"))
 # Latencies from here on are shown in a larger unit.
 _MANY_US = 1e6
+# Names of drives from here on are cut.
+_LONG_NAME = 28
 # Tenants in the table.
 _MOST_TENANTS = 20
 _PERCENTILES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 
-def print_result(result: Mapping[str, Any], console: Console) -> None:
-    """Prints latencies, flash operations, time shares and wear of one result."""
+def print_result(result: Mapping[str, Any], console: Console, drive: str = "drive") -> None:
+    """Prints latencies, flash operations, time shares and wear of one result.
+
+    Args:
+        result: of `simulate`.
+        console: where to.
+        drive: names it in the first line, with the settings that a run's figures depend on most.
+    """
+    if "host" in (result.get("config") or {}):
+        console.print(_conditions(result["config"], drive), highlight=False, markup=False)
     console.print(_headline(result), highlight=False)
     latencies = result.get("latency_us", {})
     served = {name: row for name, row in latencies.items() if row and row.get("count", 1)}
@@ -84,6 +94,18 @@ def print_paragraphs(rows: Iterable[tuple[str, str]], console: Console) -> None:
             text, max(console.width, indent + 20), initial_indent=f"{name:<{indent}}", subsequent_indent=" " * indent
         )
         console.print(wrapped, highlight=False, markup=False)
+
+
+def _conditions(config: Mapping[str, Any], drive: str) -> str:
+    """Drive, mode, queue depth and precondition of a run."""
+    host = config["host"]
+    if host["mode"] == "closed":
+        mode = f"closed loop, queue depth {host['queue_depth']}"
+    else:
+        slots = "" if host.get("slots", "none") == "none" else f", {host['slots']} slots"
+        mode = f"open loop{slots}"
+    shown = drive if len(drive) <= _LONG_NAME else f"{drive[: _LONG_NAME - 3]}..."
+    return f"{shown}, {config['capacity']}: {mode}, precondition {config['precondition']}"
 
 
 def _headline(result: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError
+from flashweir.arguments import place as place_of
 
 AnyPath = str | os.PathLike[str]
 Tenant = AnyPath | Mapping[str, Any]
@@ -40,10 +41,10 @@ def tenant(name: str | None, given: Tenant, where: str) -> dict[str, Any]:
         ConfigError: it is neither, or has an unknown key.
     """
     if isinstance(given, (str, os.PathLike)):
-        return {"name": name, "spec": os.fspath(given)}
+        return {"name": name, "spec": place_of(given)}
     if not isinstance(given, Mapping) or not isinstance(given.get("workload"), (str, os.PathLike)):
         raise ConfigError(f"{where}: expected a trace file, a generator, or a table with one as workload")
-    found: dict[str, Any] = {"name": name, "spec": os.fspath(given["workload"])}
+    found: dict[str, Any] = {"name": name, "spec": place_of(given["workload"])}
     for key, value in given.items():
         if key == "workload" or value is None:
             continue

@@ -1,17 +1,24 @@
 """Files that are whole or absent: what every text that flashweir writes goes through."""
 
 import os
+import sys
 from pathlib import Path
+
+# Stands for standard output where a file is written.
+STANDARD = "-"
 
 
 def write(path: str | os.PathLike[str], text: str) -> None:
     """Writes a file that appears when it is complete.
 
-    A link is followed; what is no file (a pipe, `/dev/null`) is written as it is.
+    `-` is standard output. A link is followed; what is no file (a pipe, `/dev/null`) is written as it is.
 
     Raises:
         OSError: it can't be written, or is a block device: what is on a drive is not lost by an option for outputs.
     """
+    if str(path) == STANDARD:
+        sys.stdout.write(text)
+        return
     target = Path(path).resolve()
     if target.is_block_device():
         raise OSError(None, "that is a block device; expected a file", str(path))
@@ -31,7 +38,9 @@ def write(path: str | os.PathLike[str], text: str) -> None:
 
 
 def same_file(left: Path, right: Path) -> bool:
-    """Whether two paths lead to the same file, be it there or not."""
+    """Whether two paths lead to the same file, be it there or not; standard input and output are none."""
+    if STANDARD in (str(left), str(right)):
+        return False
     try:
         return left.samefile(right)
     except OSError:

@@ -53,6 +53,18 @@ def loop_on(file: Path, *options: str) -> Iterator[str]:
         subprocess.run([losetup, "--detach", device], check=True)
 
 
+def knows_trim(device: str) -> bool:
+    """Whether a block device says that it discards: loop devices do as far as the file system below them does."""
+    limit = Path("/sys/block") / Path(device).name / "queue/discard_max_bytes"
+    return limit.is_file() and limit.read_text(encoding="ascii").strip() != "0"
+
+
+def need_trim(device: str, what: str) -> None:
+    """Skips the rest of a test, by the name of what it does not run, where a device does not discard."""
+    if not knows_trim(device):
+        pytest.skip(f"not run: {what}: {device} reports no discard")
+
+
 @contextlib.contextmanager
 def loop_of(folder: Path, size_bytes: int = 64 * MIB, *options: str) -> Iterator[str]:
     """A loop device on a file without data."""

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series, Strips
-from flashweir.report.model import Cell, Details, Facts, Figure, Section, Table, Text
+from flashweir.reports.model import Cell, Details, Facts, Figure, Section, Table, Text
 
 HOSTILE = (
     "</script><script>window.pwned=1</script>",

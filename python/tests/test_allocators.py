@@ -175,7 +175,7 @@ def test_an_allocator_and_its_use_need_each_other() -> None:
         flashweir.simulate(TENANTS, set={**DRIVE, "tenants.channels": "external"})
     assert str(caught.value) == (
         "tenants.channels=external: expected an allocator for it: "
-        "--allocator FILE.py:FUNCTION, or simulate(allocator=...)"
+        "allocator FILE.py:FUNCTION, or simulate(allocator=...)"
     )
     with pytest.raises(ConfigError) as caught:
         flashweir.simulate(TENANTS, set={**DRIVE, "tenants.channels": "ssdkeeper"}, allocator=halves)

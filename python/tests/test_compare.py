@@ -34,6 +34,31 @@ def frame(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return package.compare({"uniform": WORK, "skewed": ZIPF}, POLICIES, set=FULL, seeds=3, directory=directory)
 
 
+def test_a_trace_that_only_reads_is_compared_by_its_reads(tmp_path: Path) -> None:
+    trace = tmp_path / "reads.msr.csv"
+    flashweir("trace", "generate", "random:span=8MiB,count=200,write=0,rate=1000", str(trace))
+    compared = ("compare", str(trace), "--policies", "page+none,page:gc.victim=fifo", "--seeds", "2")
+    outputs = ("--html", str(tmp_path / "r.html"), "--markdown", str(tmp_path / "r.md"))
+    out = flashweir(*compared, "--set", "precondition=full").out
+    assert "read p99, us" in out
+    assert "write p99" not in out
+    found = flashweir(*compared, *outputs, "--set", "precondition=full", "--json", "-").json()
+    assert found["rows"][0]["metrics"]["latency_us.read.p99"]["value"] > 0
+    assert "latency_us.read.p99" in (tmp_path / "r.html").read_text()
+    assert "read p99" in (tmp_path / "r.md").read_text()
+    both = flashweir(*compared, "random:span=8MiB,count=200", "--set", "precondition=full", "--json", "-").json()
+    metrics = {row["workload"]: set(row["metrics"]) for row in both["rows"]}
+    assert "latency_us.read.p50" in metrics["reads.msr.csv"] - metrics["random:span=8MiB,count=200"]
+
+
+def test_a_workload_that_takes_no_time_is_said_to(tmp_path: Path) -> None:
+    trace = tmp_path / "reads.msr.csv"
+    flashweir("trace", "generate", "random:span=8MiB,count=200,write=0,rate=1000", str(trace))
+    outputs = ("--html", str(tmp_path / "r.html"), "--markdown", str(tmp_path / "r.md"))
+    out = flashweir("compare", str(trace), "--policies", "page+none,page:gc.victim=fifo", *outputs).out
+    assert "nothing to compare, as it takes no time: all that it reads was never written" in out
+
+
 def test_a_comparison_is_a_sweep_of_policies(frame: Any) -> None:
     assert frame.height == 2 * 2 * 3
     assert frame.axes == ["workload", "policy"]
@@ -201,9 +226,10 @@ def test_reads_are_compared_where_asked() -> None:
     (one,) = outcomes(frame)
     assert one.operation == "read"
     assert "latency_us.read.p999" in one.metrics
-    # Nothing was written, so the latency of writes is no metric and no objective.
+    # Nothing was written, so reads are compared, and the latency of writes is no objective.
     (one,) = outcomes(package.compare(f"{WORK},write=0", "greedy,gc.victim=fifo", set=FULL, seeds=2))
-    assert one.metrics == ["iops"]
+    assert one.operation == "read"
+    assert one.metrics == ["iops", *(f"latency_us.read.{name}" for name in ("p50", "p95", "p99", "p999", "p9999"))]
     assert one.front == ["greedy", "gc.victim=fifo"]
 
 

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from flashweir.charts import from_sweep
 from flashweir.charts.model import Chart, Heat, Plot
-from flashweir.report import build
-from flashweir.report.model import Cell, Table, Text
+from flashweir.reports import build
+from flashweir.reports.model import Cell, Table, Text
 from flashweir.statistics import Estimate, bootstrap_mean, mean_interval, pooled_quantile, summarize
 from flashweir.statistics.bootstrap import bucket_width
 from flashweir.sweeps import frame as frames

@@ -1,9 +1,14 @@
 """Outputs: no option for one writes to a drive, or to what the command reads."""
 
+import io
+import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import QUICK, SHIPPED_TRACE, flashweir, refused
 
@@ -99,3 +104,160 @@ def test_a_drive_is_not_probed_for_an_answer_that_can_not_be_kept(tmp_path: Path
     assert run.code in (1, 2)
     assert run.err.startswith("error: /proc/drive.toml: ")
     assert drive.read_bytes() == b"kept" * 1_048_576
+
+
+SMALL = "random:span=8MiB,count=200"
+COMMAND = str(Path(sys.executable).with_name("flashweir"))
+
+
+def piped(*args: str, given: bytes = b"", code: int = 0) -> tuple[bytes, str]:
+    """Runs the command with `given` on standard input; its output as bytes, and its messages."""
+    done = subprocess.run([COMMAND, *args], input=given, capture_output=True, timeout=300, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stdout, done.stderr.decode()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep and a result to report on, and a trace."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "s.toml").write_text(f'workloads = "{SMALL}"\n[axes]\ngc.victim = ["fifo", "greedy"]\n')
+    flashweir("sweep", "s.toml", "-o", "s2", cwd=folder)
+    flashweir("simulate", SMALL, "--json", "run.json", cwd=folder)
+    flashweir("trace", "generate", SMALL, "t.msr.csv", cwd=folder)
+    return folder
+
+
+OUTPUTS = [
+    (("simulate", SMALL, "--json"), "r.json"),
+    (("simulate", SMALL, "--requests"), "r.parquet"),
+    (("simulate", SMALL, "--timeline"), "r.pftrace"),
+    (("compare", SMALL, "--policies", "page+none", "--seeds", "1", "--json"), "c.json"),
+    (("compare", SMALL, "--policies", "page+none", "--seeds", "1", "--html"), "c.html"),
+    (("compare", SMALL, "--policies", "page+none", "--seeds", "1", "--markdown"), "c.md"),
+    (("report", "run.json", "-o"), "p.html"),
+    (("sweep", "s.toml", "--dry-run", "--json"), "d.json"),
+    (("sweep", "s.toml", "-o", "s2", "--resume", "--json"), "rows.json"),
+    (("trace", "generate", SMALL), "g.msr.csv"),
+    (("trace", "convert", "t.msr.csv"), "g.spc"),
+    (("trace", "info", "t.msr.csv", "--json"), "i.json"),
+    (("trace", "characterize", "t.msr.csv", "--macroscopic", "--json"), "k.json"),
+    (("trace", "characterize", "t.msr.csv", "--html"), "k.html"),
+    (("presets", "--json"), "presets.json"),
+    (("replay", SMALL, DRIVE, "--timing", "asap", "-o"), "log.parquet"),
+    (("replay", SMALL, DRIVE, "--timing", "asap", "--json"), "replay.json"),
+    (("replay", SMALL, DRIVE, "--timing", "asap", "--dry-run", "--json"), "dry.json"),
+]
+
+
+@pytest.mark.parametrize(("command", "name"), OUTPUTS, ids=lambda part: part if isinstance(part, str) else part[0])
+def test_outputs_are_replaced_with_force_and_files_of_others_never(
+    command: tuple[str, ...], name: str, made: Path
+) -> None:
+    run = (*command, name)
+    flashweir(*run, cwd=made)
+    before = (made / name).stat().st_ino
+    assert "is there already: " in (said := refused(*run, cwd=made))
+    assert "--force replaces it" in said
+    flashweir(*run, "--force", cwd=made)
+    assert (made / name).stat().st_ino != before
+    for content in (b"notes of mine\n", b'{"name": "mine"}\n', b"\x89PNG\r\n\x1a\n", b"PAR1 and more"):
+        (made / name).write_bytes(content)
+        assert "expected another name" in refused(*run, "--force", cwd=made)
+        assert (made / name).read_bytes() == content
+    (made / name).write_bytes(b"")
+    flashweir(*run, cwd=made)
+    assert (made / name).stat().st_size
+
+
+def test_a_specification_is_no_report(made: Path) -> None:
+    before = (made / "s.toml").read_bytes()
+    for more in ((), ("--force",)):
+        assert "is no report of flashweir" in refused("report", "s2", "-o", "s.toml", *more, cwd=made)
+    assert (made / "s.toml").read_bytes() == before
+
+
+def test_an_empty_name_is_no_name(made: Path) -> None:
+    before = sorted(made.iterdir())
+    for args in (("report", "s2", "-o", ""), ("report", "s2", "--figures="), ("sweep", "s.toml", "-o", "")):
+        assert "expected a value, and not an empty text" in refused(*args, cwd=made)
+    assert sorted(made.iterdir()) == before
+
+
+def test_figures_are_replaced_with_force(made: Path) -> None:
+    for kind in ("svg", "png", "pdf"):
+        run = ("report", "run.json", "--figures", f"f-{kind}", "--format", kind)
+        flashweir(*run, cwd=made)
+        assert "holds figures already" in refused(*run, cwd=made)
+        flashweir(*run, "--force", cwd=made)
+        figure = next((made / f"f-{kind}").iterdir())
+        figure.write_bytes(b"drawn by hand")
+        assert "expected another name" in refused(*run, "--force", cwd=made)
+        assert figure.read_bytes() == b"drawn by hand"
+
+
+def test_a_sweep_begins_anew_with_force_and_loses_nothing(made: Path) -> None:
+    run = ("sweep", "s.toml", "-o", "anew")
+    flashweir(*run, cwd=made)
+    kept = flashweir("sweep", "s.toml", "-o", "anew", "--resume", "--json", "-", cwd=made).json()
+    assert "--force puts it aside" in refused(*run, cwd=made)
+    flashweir(*run, "--force", cwd=made)
+    earlier = [json.loads(line) for line in (made / "anew" / "earlier-1" / "runs.jsonl").read_text().splitlines()]
+    assert [row["wall_s"] for row in earlier] == [row["wall_s"] for row in kept]
+    anew = flashweir("sweep", "s.toml", "-o", "anew", "--resume", "--json", "-", cwd=made).json()
+    assert [row["wall_s"] for row in anew] != [row["wall_s"] for row in kept]
+
+
+def test_standard_input_and_output_stand_for_files(made: Path) -> None:
+    msr, said = piped("trace", "convert", str(made / "t.msr.csv"), "-", "--to", "msr")
+    assert msr == (made / "t.msr.csv").read_bytes()
+    assert "written_as" in said
+    result = json.loads(piped("simulate", "-", "--format", "msr", "--json", "-", given=msr)[0])
+    assert result["requests"] == 200
+    assert result["workloads"][0]["workload"] == "-"
+    log, said = piped("simulate", "-", "--format", "msr", "--requests", "-", given=msr)
+    assert pl.read_parquet(io.BytesIO(log)).height == 200
+    assert "200 requests" in said
+    assert json.loads(piped("trace", "info", "-", "--format", "msr", "--json", "-", given=msr)[0])["requests"] == 200
+    found = piped("trace", "characterize", "-", "--format", "msr", "--macroscopic", "--json", "-", given=msr)[0]
+    assert json.loads(found)["trace"]["requests"] == 200
+    page = piped("report", "-", "-o", "-", given=(made / "run.json").read_bytes())[0]
+    assert page.startswith(b"<!DOCTYPE html>")
+    counts = piped("sweep", "-", "--dry-run", "--json", "-", given=(made / "s.toml").read_bytes())[0]
+    assert json.loads(counts)["runs"] == 2
+    device = piped("simulate", SMALL, "--device", "-", "--json", "-", given=b"channels = 2\n")[0]
+    assert json.loads(device)["config"]["channels"] == 2
+    generated = piped("trace", "generate", SMALL, "-", "--to", "parquet")[0]
+    assert pl.read_parquet(io.BytesIO(generated)).height == 200
+    assert piped("compare", SMALL, "--policies", "page+none", "--seeds", "1", "--markdown", "-")[0].startswith(b"#")
+
+
+def test_what_can_not_go_through_a_pipe_says_so(made: Path) -> None:
+    msr = (made / "t.msr.csv").read_bytes()
+    for args, message in (
+        (("simulate", "-"), "it is a pipe or a device, whose content can't be looked at beforehand"),
+        (("simulate", SMALL, "--json", "-", "--requests", "-"), "another output goes to standard output already"),
+        (("replay", SMALL, DRIVE, "-o", "-"), "it is written bit by bit"),
+        (("bench", DRIVE, "-o", "-"), "it is written bit by bit"),
+        (("compare", "-", "--policies", "page+none"), "what runs several times reads its traces several times"),
+        (("sweep", "-"), "expected -o DIR with it"),
+    ):
+        assert message in piped(*args, given=msr, code=2)[1], args
+
+
+def test_standard_output_is_appended_to_where_the_shell_says_so(made: Path) -> None:
+    target = made / "appended"
+    target.write_text("before\n")
+    with target.open("ab") as file:
+        command = [COMMAND, "trace", "convert", str(made / "t.msr.csv"), "-", "--to", "msr"]
+        subprocess.run(command, stdout=file, stderr=subprocess.DEVNULL, check=True, timeout=300)
+    assert target.read_bytes() == b"before\n" + (made / "t.msr.csv").read_bytes()
+
+
+def test_quiet_prints_outputs_alone(made: Path) -> None:
+    run = flashweir("simulate", SMALL, "--quiet")
+    assert (run.out, run.err) == ("", "")
+    run = flashweir("simulate", str(made / "t.msr.csv"), "-q", "--json", "-")
+    assert run.json()["requests"] == 200
+    assert run.err == ""
+    assert "no such kind" in refused("simulate", "nonsense:count=1", "-q")

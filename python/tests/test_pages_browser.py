@@ -11,6 +11,8 @@ import pytest
 from conftest import SHIPPED_TRACE, flashweir
 from playwright.sync_api import Page, sync_playwright
 
+# With all cores busy a page takes long.
+PATIENCE_S = 240.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDTHS = "[document.documentElement.scrollWidth, innerWidth]"
 DRIVE = "sim:slc-2006,capacity=200MB"
@@ -58,6 +60,7 @@ def page() -> Iterator[Page]:
         arguments = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"]
         browser = playwright.chromium.launch(executable_path=found, args=arguments)
         opened = browser.new_page()
+        opened.set_default_timeout(PATIENCE_S * 1000)
         opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         opened.on("pageerror", lambda error: complaints.append(str(error)))
         opened.on(

@@ -162,7 +162,7 @@ def test_a_report_has_the_figure(tmp_path: Path) -> None:
     result = json.loads(run.read_text(encoding="utf-8"))
     del result["latency_parts_us"]["read"]["flash"]
     run.write_text(json.dumps(result), encoding="utf-8")
-    assert "latency_parts_us.read.flash" in refused("report", str(run), "-o", str(tmp_path / "page.html"))
+    assert "latency_parts_us.read.flash" in refused("report", str(run), "-o", str(tmp_path / "other.html"))
 
 
 def test_sweeps_have_a_column_a_part(tmp_path: Path) -> None:

@@ -12,13 +12,18 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from block_devices import MIB, SECTOR, Served, loop_of, loop_on, mounted, served, wait_for
+from block_devices import MIB, SECTOR, Served, knows_trim, loop_of, loop_on, mounted, need_trim, served, wait_for
 from conftest import flashweir, refused
 from test_interrupt import start
 
-# Between what is looked at before a drive is written: its first 2 MiB and its last.
+# Between what is looked at before a drive is written that is named twice: superblocks at its beginning and end.
 WITHIN = (8 * MIB, 40 * MIB)
 MIXED = f"random:offset={WITHIN[0]},span=32MiB,size=16KiB,write=0.5,trim=0.1,flush=0.05,seed=5"
+
+
+def named(device: Served) -> tuple[str, ...]:
+    """The device, named twice: it is then written without its content being read."""
+    return device.device, "--erase", device.device
 
 
 def asked(device: Served) -> list[tuple[str, int, int]]:
@@ -36,8 +41,9 @@ def logged(path: Path) -> list[tuple[str, int, int]]:
 def test_a_drive_gets_every_request_once_and_in_order(tmp_path: Path, options: list[str]) -> None:
     log = tmp_path / "log.parquet"
     with served(tmp_path) as device:
+        need_trim(device.device, "requests with TRIM in order")
         trace = f"{MIXED},rate=2000,count=600"
-        flashweir("replay", trace, device.device, *options, "-o", str(log))
+        flashweir("replay", trace, *named(device), *options, "-o", str(log))
         assert len(logged(log)) > 500
         assert asked(device) == logged(log)
 
@@ -45,7 +51,9 @@ def test_a_drive_gets_every_request_once_and_in_order(tmp_path: Path, options: l
 def test_a_drive_gets_every_request_once_with_many_under_way(tmp_path: Path) -> None:
     log = tmp_path / "log.parquet"
     with served(tmp_path, 64 * MIB, "delay:rdelay=3ms") as device:
-        done = flashweir("replay", f"{MIXED},rate=3000,count=1500", device.device, "-o", str(log), "--json", "-").json()
+        done = flashweir(
+            "replay", f"{MIXED},rate=3000,count=1500", *named(device), "-o", str(log), "--json", "-"
+        ).json()
         assert done["most_under_way"] > 2
         assert Counter(asked(device)) == Counter(logged(log))
     frame = pl.read_parquet(log).sort("due_ns")
@@ -70,7 +78,7 @@ def test_response_times_hold_those_of_the_server(tmp_path: Path) -> None:
 def test_a_drive_that_is_too_slow_is_said_to_be(tmp_path: Path, options: list[str]) -> None:
     writes = f"random:offset={WITHIN[0]},span=32MiB,size=4KiB,write=1,rate=4000,count=400"
     with served(tmp_path, 64 * MIB, "delay:wdelay=8ms") as device:
-        run = flashweir("replay", writes, device.device, *options, "--json", "-")
+        run = flashweir("replay", writes, *named(device), *options, "--json", "-")
     assert run.err.startswith("warning: the drive and not the processor was the limit: ")
     assert run.err.count("\n") == 1
     done = run.json()
@@ -84,8 +92,9 @@ def test_a_request_that_fails_ends_it_in_a_line(tmp_path: Path, engine: str) -> 
     log, trigger = tmp_path / "log.parquet", tmp_path / "trigger"
     fails = ("error:error=EIO", "error:error-rate=100%", f"error:error-file={trigger}")
     with served(tmp_path, 64 * MIB, *fails) as device:
+        need_trim(device.device, "requests with TRIM on a drive that fails")
         run = start(
-            "replay", f"{MIXED},rate=500,count=5000", device.device, "--engine", engine, "-o", str(log),
+            "replay", f"{MIXED},rate=500,count=5000", *named(device), "--engine", engine, "-o", str(log),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert wait_for(lambda: len(asked(device)) > 50 or run.poll() is not None)
@@ -104,8 +113,9 @@ def test_a_request_that_fails_ends_it_in_a_line(tmp_path: Path, engine: str) -> 
 def test_a_drive_that_disappears_ends_it_in_a_line(tmp_path: Path) -> None:
     log = tmp_path / "log.parquet"
     with served(tmp_path) as device:
+        need_trim(device.device, "requests with TRIM on a drive that disappears")
         run = start(
-            "replay", f"{MIXED},rate=500,count=5000", device.device, "-o", str(log),
+            "replay", f"{MIXED},rate=500,count=5000", *named(device), "-o", str(log),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert wait_for(lambda: len(asked(device)) > 50 or run.poll() is not None)
@@ -118,8 +128,9 @@ def test_a_drive_that_disappears_ends_it_in_a_line(tmp_path: Path) -> None:
 def test_a_killed_replay_leaves_what_the_drive_had_done(tmp_path: Path) -> None:
     log = tmp_path / "log.parquet"
     with served(tmp_path) as device:
+        need_trim(device.device, "requests with TRIM until a kill")
         run = start(
-            "replay", f"{MIXED},rate=500,count=5000", device.device, "--engine", "sync", "-o", str(log),
+            "replay", f"{MIXED},rate=500,count=5000", *named(device), "--engine", "sync", "-o", str(log),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert wait_for(lambda: len(asked(device)) > 200 or run.poll() is not None)
@@ -137,7 +148,7 @@ def test_blocks_of_4096_bytes_get_whole_blocks(tmp_path: Path) -> None:
     log = tmp_path / "log.parquet"
     spec = f"random:offset={WITHIN[0]},span=32MiB,size=6KiB,align=512,write=0.5,trim=0.2,rate=2000,count=400,seed=2"
     with served(tmp_path, 64 * MIB, loop=("--sector-size", "4096")) as device:
-        done = flashweir("replay", spec, device.device, "--engine", "sync", "-o", str(log), "--json", "-").json()
+        done = flashweir("replay", spec, *named(device), "--engine", "sync", "-o", str(log), "--json", "-").json()
         found = asked(device)
     assert done["target"]["block_bytes"] == 4096
     assert all(start % 4096 == 0 and length % 4096 == 0 for _, start, length in found)
@@ -181,9 +192,28 @@ def without_trim(tmp_path: Path) -> Iterator[str]:
         image = folder / "image"
         image.write_bytes(bytes(200_000_000 // 4096 * 4096))
         with loop_on(image) as device:
-            if (Path("/sys/block") / Path(device).name / "queue/discard_max_bytes").read_text().strip() != "0":
-                pytest.skip("loop devices on ramfs know TRIM here")
+            if knows_trim(device):
+                pytest.skip("not run: a drive without TRIM: loop devices on ramfs discard here")
             yield device
+
+
+def test_a_drive_is_read_from_end_to_end_before_it_is_written_unless_it_is_named_twice(tmp_path: Path) -> None:
+    trace = "sequential:span=1MiB,size=64KiB,write=1,rate=1000,count=16"
+    with served(tmp_path) as device:
+        flashweir("replay", trace, device.device)
+        found = device.requests()
+        first = next(number for number, one in enumerate(found) if one[0] == "write")
+        read: set[int] = set()
+        for op, offset, length in found[:first]:
+            assert op == "read"
+            read.update(range(offset // SECTOR, (offset + length) // SECTOR))
+        assert len(read) == 64 * MIB // SECTOR
+        assert "holds data of no known format" in refused("replay", trace, device.device)
+        before = len(device.requests())
+        flashweir("replay", trace, *named(device))
+        again = device.requests()[before:]
+        assert sum(length for op, _, length in again if op == "read") < 8 * MIB
+        assert sum(length for op, _, length in again if op == "write") == MIB
 
 
 def test_a_drive_that_knows_no_trim_is_refused_before_anything_is_done(without_trim: str, tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ from flashweir.charts.names import apart, isolated, undirected
 from flashweir.charts.palette import SERIES, STATES
 from flashweir.charts.plotly import figure
 from flashweir.charts.plotly.texts import number, short, text
-from flashweir.report import page
-from flashweir.report.model import Cell, Figure, Section, Table, Text
+from flashweir.reports import page
+from flashweir.reports.model import Cell, Figure, Section, Table, Text
 
 MEGABYTE = 1_000_000
 

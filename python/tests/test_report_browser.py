@@ -16,9 +16,10 @@ from report_samples import HOSTILE, banded, curves, every_kind, hostile_charts, 
 
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series
 from flashweir.charts.names import undirected
-from flashweir.report import page as report
-from flashweir.report.model import Figure, Section
+from flashweir.reports import page as report
+from flashweir.reports.model import Figure, Section
 
+PATIENCE_S = 240.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 DRAWN = "document.querySelectorAll('.plot .main-svg').length > 0"
 ALL_DRAWN = "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('.main-svg'))"
@@ -42,6 +43,8 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
             viewport={"width": 1280, "height": 900},
         )
+        # With all cores busy a page takes long: what is waited for comes, or the test runs into its own end.
+        opened.set_default_timeout(PATIENCE_S * 1000)
         yield opened
         opened.close()
 
@@ -85,7 +88,7 @@ def show(page: Page, file: Path, width: int = 1280, scheme: Any = "light") -> No
     assert page.evaluate(ALL_DRAWN)
 
 
-def wait(page: Page, expression: str, seconds: float = 10.0) -> None:
+def wait(page: Page, expression: str, seconds: float = PATIENCE_S) -> None:
     """Until the expression is true; the page's policy lets no one watch from within."""
     for _ in range(round(seconds * 20)):
         if page.evaluate(expression):

@@ -12,10 +12,11 @@ from report_samples import HOSTILE, bars, every_kind
 from test_charts import with_recordings
 
 import flashweir
-from flashweir.cli.report import read_result, write_report
-from flashweir.cli.shape import difference
-from flashweir.report import build, cells, page
-from flashweir.report.model import Block, Cell, Details, Facts, Figure, Section, Table, Text
+from flashweir.cli.report import write_report
+from flashweir.reports import build, cells, page
+from flashweir.reports.model import Block, Cell, Details, Facts, Figure, Section, Table, Text
+from flashweir.reports.shape import difference
+from flashweir.reports.sources import read_result
 from flashweir.sweeps.frame import SweepFrame
 
 META: dict[str, Any] = {
@@ -250,8 +251,8 @@ def test_a_report_of_files(tmp_path: Path, result: dict[str, Any]) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "run.json").write_text(json.dumps(result), encoding="utf-8")
     target = tmp_path / "report.html"
-    target.write_text("older", encoding="utf-8")
-    write_report([tmp_path / "x" / "run.json", tmp_path / "y" / "run.json"], target, None, None)
+    write_report([tmp_path / "x" / "run.json"], target, None, None)
+    write_report([tmp_path / "x" / "run.json", tmp_path / "y" / "run.json"], target, None, None, force=True)
     text = target.read_text(encoding="utf-8")
     assert "<!DOCTYPE html>" in text
     assert f"{tmp_path}/x/run" in text, "files of the same name are told apart by their folder"
@@ -362,14 +363,13 @@ def test_refusals_of_the_command(tmp_path: Path) -> None:
         (["deep.json", "-o", page_], f"deep.json: {wrong}: not JSON"),
         (["none.json", "-o", page_], "none.json: there is no such file or folder"),
         ([".", "-o", page_], ".: no sweep: expected sweep.json in it"),
-        (["run.json", "-o", "-"], "-o -: expected the name of a file; only --json goes to standard output"),
         (["run.json", "-o", "run.json"], "-o run.json: expected a file of its own: run.json is read already"),
         (["run.json", "-o", "link.html"], "-o link.html: expected a file of its own: run.json is read already"),
         (["run.json", "-o", "none/r.html"], "-o none/r.html: there is no folder none"),
         (["run.json", "-o", "."], "-o .: that is a folder"),
         (["run.json", "-o", "new/"], "-o new/: that is a folder: expected the name of a file, such as report.html"),
         (["run.json", "-o", page_, "--format", "png"], "--format goes with --figures DIR"),
-        (["run.json", "--figures", "f", "--format", "gif"], "--format gif: expected png or svg"),
+        (["run.json", "--figures", "f", "--format", "gif"], "--format gif: expected one of png, svg, pdf"),
         (["run.json", "--figures", "run.json"], "--figures run.json: expected a folder"),
         (["run.json", "--figures", "none/f"], "--figures none/f: there is no folder none"),
     ):

@@ -222,7 +222,7 @@ def test_failed_runs_are_said_and_make_the_exit_code(root: Path) -> None:
         (["sample", "--figure", "99"], "--figure 99: not of sample: expected one of 1, 2, 10"),
         (["--figure", "1"], "--figure 1: expected the paper that it is in: sample"),
         (["sample", "--format", "png"], "--format goes with --figures DIR"),
-        (["sample", "--figures", "f", "--format", "gif"], "--format gif: expected png or svg"),
+        (["sample", "--figures", "f", "--format", "gif"], "--format gif: expected one of png, svg, pdf"),
         (["sample", "-o", "none/runs"], "-o none/runs: there is no folder none"),
         (["sample", "--html", "none/page.html"], "--html none/page.html: there is no folder none"),
     ],

@@ -1,5 +1,7 @@
 """Channels for tenants, reproduced: what its figures are made of, and what is said where traces are missing."""
 
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +100,16 @@ rows = [{ name = "iops@1" }]
 
 def test_missing_traces_are_one_line_and_the_others_are_run(tmp_path: Path) -> None:
     root = sample(tmp_path, VALUE, top='traces = "../nowhere"')
-    message = f"figure-1: expected recorded traces in {tmp_path.resolve() / 'papers' / '01-sample' / 'nowhere'}"
-    assert refused("reproduce", "sample", "--experiments", str(root), code=1) == message
+    place = tmp_path.resolve() / "papers" / "01-sample" / "nowhere"
+    need = "figure-1: needs recorded traces, which do not ship: expected them"
+    message = f"{need} in {place}, or in the folder of --traces"
+    assert refused("reproduce", "sample", "--experiments", str(root), code=3) == message
     sample(tmp_path, VALUE.replace("@1", "@2"), "figure-2")
-    done = flashweir("reproduce", "sample", "--experiments", str(root))
+    done = flashweir("reproduce", "sample", "--experiments", str(root), code=3)
+    assert done.err == f"error: {message}\n"
+    both = ("reproduce", "sample", "--experiments", str(root), "--traces", str(tmp_path))
+    assert "expected the experiments that ship" in refused(*both)
+    assert "expected a folder" in refused("reproduce", "ssdkeeper2024", "--traces", str(tmp_path / "none"))
     assert f"not run: {message}" in done.out.replace("\n", " ") or "not run: figure-1" in done.out
     (found,) = reproduce("sample", experiments=root)
     assert [row["name"] for row in found.rows] == ["iops@2"]
@@ -113,6 +121,27 @@ def test_traces_beside_the_experiment_are_found(tmp_path: Path) -> None:
     (found,) = reproduce("sample", experiments=root)
     assert "skipped" not in found.to_dict()
     assert len(found.rows) == 1
+
+
+def test_a_folder_of_traces_stands_for_the_one_beside_the_sources(tmp_path: Path) -> None:
+    with catalogue.with_traces(tmp_path) as copy:
+        (paper,) = (one for one in catalogue.papers(copy) if one.name == "ssdkeeper2024")
+        places = {one.traces.resolve() for one in paper.experiments if one.traces is not None}
+        assert places == {tmp_path.resolve()}
+        mix = copy / paper.folder.name / "mix-msr.toml"
+        (tmp_path / "msr-rsrch_1.msr.csv.zst").touch()
+        named = re.findall(r'workload = "(.*rsrch_1.*)"', mix.read_text())
+        assert (mix.parent / named[0]).exists()
+    assert not copy.exists()
+
+
+def test_an_installed_package_has_no_traces_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = tmp_path / "site-packages" / "flashweir" / "experiments"
+    shutil.copytree(catalogue.SHIPPED.resolve(), installed, ignore=shutil.ignore_patterns("*.svg"))
+    monkeypatch.setattr(catalogue, "SHIPPED", installed)
+    (paper,) = (one for one in catalogue.papers(installed) if one.name == "ssdkeeper2024")
+    lacks = {one.lacks for one in paper.experiments if one.traces is not None}
+    assert all(reason.endswith("which do not ship: expected them in the folder of --traces") for reason in lacks), lacks
 
 
 def test_erases_depend_on_what_is_written_whoever_gets_which_channels() -> None:

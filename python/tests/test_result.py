@@ -1,14 +1,19 @@
 """How results look: in a notebook, on a terminal, and with what a hostile or odd result may hold."""
 
+import copy
 import io
 import json
+import pickle
+from pathlib import Path
 from typing import Any
 
+import pytest
+from conftest import QUICK, SMALL_DRIVE
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from flashweir import Result, Section
+from flashweir import FlashweirError, Result, Section, TraceError, simulate
 from flashweir.summary import print_fields, print_paragraphs, print_result
 
 HOSTILE = "<script>alert(1)</script>&\"'[bold]x[/bold]"
@@ -33,6 +38,45 @@ def printed(show: Any, *args: Any, encoding: str = "utf-8") -> str:
     show(*args, Console(file=stream, width=80))
     stream.flush()
     return raw.getvalue().decode()
+
+
+def test_results_are_copied_pickled_and_compared() -> None:
+    result = simulate(QUICK, set=SMALL_DRIVE)
+    for other in (copy.copy(result), copy.deepcopy(result), pickle.loads(pickle.dumps(result))):  # noqa: S301
+        assert type(other) is Result
+        assert other == result == other.to_dict()
+        assert other.latency_us == result.latency_us
+    again = simulate(QUICK, set=SMALL_DRIVE)
+    assert again["wall_s"] != result["wall_s"]
+    assert again == result
+    assert again != simulate(QUICK, set=SMALL_DRIVE, seed=2)
+    assert result != "text"
+    assert copy.deepcopy(result.flash) == result["flash"] == result["flash"].to_dict()
+
+
+def test_the_log_of_requests_goes_with_copies_and_ends_with_the_last(tmp_path: Path) -> None:
+    result = simulate(QUICK, set=SMALL_DRIVE, requests=True)
+    assert result._log is not None
+    place, twin, pickled = result._log.path, copy.copy(result), pickle.dumps(result)
+    frame = result.requests
+    del result
+    assert place.exists()
+    assert twin.requests.equals(frame)
+    del twin
+    assert not place.exists()
+    assert pickle.loads(pickled).requests.equals(frame)  # noqa: S301
+    kept = simulate(QUICK, set=SMALL_DRIVE, requests=tmp_path / "log.parquet")
+    assert pickle.loads(pickle.dumps(kept)).requests.equals(frame)  # noqa: S301
+    del kept
+    assert (tmp_path / "log.parquet").exists()
+
+
+def test_errors_go_through_processes() -> None:
+    with pytest.raises(TraceError) as raised:
+        simulate("nowhere.csv")
+    again = pickle.loads(pickle.dumps(raised.value))  # noqa: S301
+    assert (type(again), str(again)) == (TraceError, str(raised.value))
+    assert FlashweirError.__module__ == "flashweir._native"
 
 
 def test_html_is_escaped() -> None:

@@ -413,3 +413,53 @@ def test_nothing_expensive_is_imported_before_it_is_used() -> None:
     code = "import sys, flashweir.statistics, flashweir.tables; print({'numpy', 'scipy', 'polars'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_one_run_under_many_seeds_counts_once() -> None:
+    """A recorded trace on drives that draw nothing: rows of the same key."""
+    rows = [{**run(seed, iops, a=a), "key": f"run-{a}"} for a, iops in ((1, 100.0), (2, 120.0)) for seed in range(1, 6)]
+    frame = swept(rows, a=[1, 2])
+    (one,) = compare(frame, "a", "iops").iter_rows(named=True)
+    assert (one["n"], one["difference"], one["low"], one["p"], one["significant"]) == (1, 20.0, None, None, False)
+    assert one["verdict"] == "the same run under every seed: no interval"
+    summary = summarize(frame, "iops")
+    assert summary["runs"].to_list() == [5, 5]
+    assert summary["iops low"].to_list() == [None, None]
+    # Against one that draws, the same run stands beside each seed.
+    drawn = [run(seed, 120.0 + seed, a=3) for seed in range(1, 6)]
+    against = compare(swept([*rows[:5], *drawn], a=[1, 3]), "a", "iops").row(0, named=True)
+    assert (against["n"], against["difference"], against["significant"]) == (5, 23.0, True)
+
+
+def test_pooled_quantiles_count_a_run_once() -> None:
+    rows = [{**run(seed, 1.0, a=1), "key": "same", "latency_us.read.p99": 1.0} for seed in range(1, 6)]
+    histograms = {"same": {"read": [[1000, 99], [2000, 1]]}}
+    found = summarize(swept(rows, a=[1]), "latency_us.read.p99", histograms=histograms).row(0, named=True)
+    assert (found["latency_us.read.p99"], found["latency_us.read.p99 low"]) == (1.0, None)
+
+
+def test_differences_within_a_bucket_are_none() -> None:
+    """At 1000 us a bucket is 0.512 us wide: one apart is nothing that the histogram knows of."""
+
+    def quantiles(*values: float) -> Swept:
+        rows = [
+            {**run(seed, 1.0, a=a), "latency_us.read.p99": value}
+            for a, value in enumerate(values)
+            for seed in (1, 2, 3)
+        ]
+        return swept(rows, a=list(range(len(values))))
+
+    same = compare(quantiles(1000.0, 1000.512), "a", "latency_us.read.p99").row(0, named=True)
+    assert (same["difference"], same["low"], same["high"], same["significant"]) == (0.0, 0.0, 0.0, False)
+    assert same["verdict"] == "no difference in any of 3 seeds"
+    # Two apart in every seed: more than a bucket, and less than the interval that carries one.
+    near = compare(quantiles(1000.0, 1001.024), "a", "latency_us.read.p99").row(0, named=True)
+    assert near["low"] < 0 < near["high"]
+    assert not near["significant"]
+    far = compare(quantiles(1000.0, 1010.24), "a", "latency_us.read.p99").row(0, named=True)
+    assert far["significant"]
+    assert far["high"] - far["low"] == pytest.approx(2 * 4.303 * 0.512, rel=1e-3)
+    assert far["relative_low"] == pytest.approx(far["low"] / 1000)
+    # Any other metric is as exact as it is.
+    exact = [{**run(seed, iops, a=a)} for a, iops in ((1, 1000.0), (2, 1000.5)) for seed in (1, 2, 3)]
+    assert compare(swept(exact, a=[1, 2]), "a", "iops")["significant"].to_list() == [True]

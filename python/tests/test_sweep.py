@@ -20,7 +20,6 @@ import flashweir
 from flashweir import ConfigError, FlashweirError
 from flashweir.sweeps import runner, store, sweep
 from flashweir.sweeps.backend import Outcome
-from flashweir.sweeps.estimate import estimate
 from flashweir.sweeps.frame import SweepFrame
 from flashweir.sweeps.local import Budget, LocalBackend
 from flashweir.sweeps.points import Planned, Planner
@@ -127,7 +126,7 @@ def test_a_directory_is_not_taken_twice(tmp_path: Path) -> None:
 
 
 def test_two_writers_do_not_share_a_directory(tmp_path: Path) -> None:
-    with store.Store(tmp_path), pytest.raises(FlashweirError, match="another sweep is writing here"):
+    with store.Store(tmp_path), pytest.raises(FlashweirError, match=rf"process {os.getpid()} \(.+\) is writing here"):
         sweep(GRID, tmp_path)
 
 
@@ -262,35 +261,6 @@ def test_the_limit_is_kept_by_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     assert most == 2
 
 
-def test_a_dry_run_counts_and_estimates() -> None:
-    spec = load({**GRID, "axes": {**GRID["axes"], "capacity": ["64MiB", "16MiB"]}})
-    found = estimate(spec, Planner(), threads=2)
-    assert (found["points"], found["runs"], found["refused"]) == (8, 24, 12)
-    assert found["total_s"] > 0
-    assert found["run_s"]["least"] <= found["run_s"]["median"] <= found["run_s"]["most"]
-    assert found["memory_bytes"]["least"] > 1 << 20
-
-
-def test_memory_is_estimated_from_above() -> None:
-    measure = (
-        "import re, sys; from pathlib import Path; from flashweir import _native; "
-        "peak = lambda: int(re.search(r'VmHWM:\\s*([0-9]+)', Path('/proc/self/status').read_text())[1]) * 1024; "
-        "before = peak(); _native.simulate(sys.argv[1]); print(peak() - before)"
-    )
-    for drive, verify in (
-        ({"capacity": "8GiB", "precondition": "full"}, False),
-        ({"capacity": "4GiB", "precondition": "full"}, True),
-        ({"capacity": "64GiB"}, False),
-    ):
-        workload = {"name": None, "spec": f"random:span={drive['capacity']},count=20000"}
-        text = json.dumps({"workloads": [workload], "overrides": drive, "verify": verify})
-        done = subprocess.run([sys.executable, "-c", measure, text], capture_output=True, check=True)
-        taken, expected = int(done.stdout), json.loads(flashweir._native.plan(text))["memory_bytes"]
-        assert taken < expected * 1.1 + (8 << 20), (drive, verify)
-        assert expected < taken * 3 + (16 << 20), (drive, verify)
-
-
-# A sweep whose parts are small, so that kills hit compaction too.
 VICTIM = """
 import json, sys
 from pathlib import Path
@@ -357,12 +327,26 @@ def test_what_a_kill_can_leave_is_put_right(tmp_path: Path) -> None:
     assert not (tmp_path / ".runs-00001.parquet.part").exists()
 
 
+def test_a_damaged_line_is_named_and_left_out_and_its_run_is_run_again(tmp_path: Path) -> None:
+    frame = sweep(GRID, tmp_path)
+    lines = (tmp_path / "runs.jsonl").read_bytes().splitlines(keepends=True)
+    # A block of zeros, as a disk that lost power leaves it, and a line that is cut short.
+    damage = [b"\0" * 40 + b"\n", lines[2][:50] + b"\n"]
+    (tmp_path / "runs.jsonl").write_bytes(b"".join([lines[0], *damage, *lines[3:]]))
+    with pytest.warns(flashweir.FlashweirWarning, match=r"runs\.jsonl: line [23]: damaged \(.*\): left out") as warned:
+        found = flashweir.read_sweep(tmp_path)
+    assert len(warned) == 2
+    assert found.height == 10
+    with pytest.warns(flashweir.FlashweirWarning, match=r"line [23]: damaged \(.*\): kept in runs\.damaged"):
+        count, _ = run_counted(GRID, tmp_path, resume=True)
+    assert count == 2
+    assert steady(flashweir.read_sweep(tmp_path)).equals(steady(frame))
+    assert (tmp_path / "runs.damaged").read_bytes() == b"".join(damage)
+    assert len((tmp_path / "runs.jsonl").read_bytes().splitlines()) == 12
+
+
 def test_damaged_files_are_one_clear_line(tmp_path: Path) -> None:
     sweep(GRID, tmp_path)
-    lines = (tmp_path / "runs.jsonl").read_bytes().splitlines(keepends=True)
-    (tmp_path / "runs.jsonl").write_bytes(b"".join([lines[0], b"{damage\n", *lines[1:]]))
-    with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 2: damaged"):
-        store.frame(tmp_path)
     (tmp_path / "runs.jsonl").write_bytes(b"")
     (tmp_path / "runs-00000.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(FlashweirError, match=r"runs-00000\.parquet: damaged"):
@@ -486,9 +470,12 @@ def test_a_trace_that_changes_while_the_sweep_runs_is_never_taken_for_the_other(
     assert set(by_requests) == {3, 7}
     # Whoever wants the trace as it is now gets nothing of the other.
     ran, state = run_counted(spec, tmp_path / "again", reuse=(tmp_path / "s",))
-    assert (ran, state.ready) == (240 - by_requests[7], by_requests[7])
+    # A trace on a drive that draws nothing is the same run under every seed: those that ended serve all.
+    assert (ran, state.ready) == (0, 240)
     assert set(store.frame(tmp_path / "again")["requests"]) == {7}
-    assert run_counted(spec, tmp_path / "s", resume=True)[0] > 0
+    # What failed because the trace changed under it is made good.
+    after = sweep(spec, tmp_path / "s", resume=True)
+    assert "error" not in after.columns or after["error"].drop_nulls().is_empty()
     assert set(store.frame(tmp_path / "s")["requests"]) == {7}
 
 
@@ -552,7 +539,7 @@ def test_parts_have_the_same_columns_and_types(tmp_path: Path, monkeypatch: pyte
     }
     sweep(spec, tmp_path / "s")
     schemas = [pl.read_parquet_schema(part) for part in store.parts(tmp_path / "s")]
-    assert len(schemas) > 2
+    assert len(schemas) >= 2
     assert all(schema == schemas[0] for schema in schemas)
     assert schemas[0]["align"] == pl.String
     assert schemas[0]["requests"] == pl.Int64
@@ -577,12 +564,12 @@ def test_rubbish_in_the_directory_is_one_clear_line(tmp_path: Path) -> None:
     row = json.loads((tmp_path / "runs.jsonl").read_text().splitlines()[0])
     for change in ({"point": [1]}, {"result": "text"}, {"error": 3}, {"iops": [1]}, {"seed": None}):
         (tmp_path / "runs.jsonl").write_text(json.dumps({**row, **change}) + "\n")
-        with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 1: damaged"):
-            store.frame(tmp_path)
+        with pytest.warns(flashweir.FlashweirWarning, match=r"runs\.jsonl: line 1: damaged"):
+            assert store.frame(tmp_path).height == 0
     for text in ("nonsense\n", "[" * 5000 + "\n", "{}\n", "3\n"):
         (tmp_path / "runs.jsonl").write_text(text)
-        with pytest.raises(FlashweirError, match=r"runs\.jsonl: line 1: damaged"):
-            store.frame(tmp_path)
+        with pytest.warns(flashweir.FlashweirWarning, match=r"runs\.jsonl: line 1: damaged"):
+            assert store.frame(tmp_path).height == 0
     (tmp_path / "runs.jsonl").unlink()
     (tmp_path / "runs.jsonl").mkdir()
     with pytest.raises(FlashweirError, match=r"runs\.jsonl: Is a directory"):

@@ -67,6 +67,19 @@ def test_failed_runs_are_said_and_kept(tmp_path: Path) -> None:
     assert len((tmp_path / "out" / "runs.jsonl").read_text().splitlines()) == 8
 
 
+def test_a_damaged_line_is_a_warning_of_report_and_resume(spec: Path, tmp_path: Path) -> None:
+    flashweir("sweep", str(spec), "-o", "s", cwd=tmp_path)
+    lines = (tmp_path / "s" / "runs.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "s" / "runs.jsonl").write_text("".join(["{}\n", *lines[1:]]))
+    done = flashweir("report", "s", "-o", "s.html", cwd=tmp_path)
+    said = "warning: s/runs.jsonl: line 1: damaged (expected a run with key, point, seed, workload, error and result)"
+    assert done.err == f"{said}: left out; sweep --resume runs it again\n"
+    assert (tmp_path / "s.html").stat().st_size > 1000
+    done = flashweir("sweep", str(spec), "-o", "s", "--resume", cwd=tmp_path)
+    assert done.err == f"{said}: kept in runs.damaged, and its run is run again\n"
+    assert "4 runs, 0 failed" in done.out
+
+
 def test_bad_input_is_one_line(spec: Path, tmp_path: Path) -> None:
     assert "absent.toml" in refused("sweep", "absent.toml", cwd=tmp_path)
     assert "--on nowhere" in refused("sweep", str(spec), "--on", "nowhere", cwd=tmp_path)

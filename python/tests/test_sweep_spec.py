@@ -167,7 +167,7 @@ def test_a_workload_may_have_settings_of_its_own_and_run_once() -> None:
     settings = {run.workload: run.spec["overrides"] for run in found if run.axes["gc.victim"] == "random"}
     assert settings["a"] == {"capacity": "64MiB", "channels": 2, "gc.victim": "random"}
     assert settings["b"] == {"capacity": "8MiB", "channels": 2, "gc.victim": "random"}
-    assert estimate(spec, Planner(), 1)["runs"] == 8
+    assert estimate(spec, 1)["runs"] == 8
 
 
 def test_several_streams_make_one_workload() -> None:
@@ -351,5 +351,5 @@ def test_a_dry_run_estimates_drives_of_every_run_loop() -> None:
         "set": {"capacity": "16MiB", "channels": 2, "ftl.kind": "fast", "precondition": "full"},
         "axes": {"clock": ["async", "lock-step"]},
     }
-    found = estimate(load(spec), Planner(), threads=1)
+    found = estimate(load(spec), threads=1)
     assert (found["points"], found["refused"]) == (2, 0)

@@ -12,10 +12,10 @@ import flashweir
 from flashweir import ConfigError
 from flashweir.charts import figures
 from flashweir.charts.model import Bars
-from flashweir.cli.shape import difference
 from flashweir.progress import ProgressBar
-from flashweir.report.build import report_of_results
-from flashweir.report.model import Table
+from flashweir.reports.build import report_of_results
+from flashweir.reports.model import Table
+from flashweir.reports.shape import difference
 from flashweir.summary import print_result
 from flashweir.sweeps.numbers import number_of_stream, numbers
 from flashweir.sweeps.spec import load

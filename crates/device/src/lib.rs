@@ -8,6 +8,7 @@ pub mod bench;
 pub mod collect;
 mod error;
 mod open;
+mod owner;
 pub mod precondition;
 pub mod probe;
 pub mod real;

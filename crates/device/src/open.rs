@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::real::{Engine, RealTarget};
+use crate::safety::Identity;
 use crate::simulated::SimTarget;
 use crate::{Error, Target};
 
@@ -46,12 +47,14 @@ impl Began {
 /// How a target is opened.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// Whether it is going to be written (writes and TRIMs): a real drive is then refused if anything seems to be on it (see
+    /// Whether it is going to be written (writes and TRIMs): a real drive is then refused if it is in use or holds data (see
     /// [`crate::safety`]), and opened read-only otherwise.
     pub write: bool,
-    /// The target's own name, typed once more by its owner: what is on it may be destroyed.
+    /// The target's own name, typed once more by its owner: what is on it may be destroyed. A target in use is refused all the same.
     pub erase: Option<String>,
-    /// Whether this process has written what is on it: then that is no reason to refuse, and whoever uses it still is.
+    /// The real drive that the name led to before ([`Target::identity`]): another one is refused.
+    pub seen: Option<Identity>,
+    /// Whether this process has written what is on the drive that was `seen`: then that is no reason to refuse.
     pub ours: bool,
     /// Size of a file that is not there yet and is to be made, bytes.
     pub size_bytes: Option<u64>,
@@ -75,6 +78,7 @@ impl Default for OpenOptions {
         Self {
             write: false,
             erase: None,
+            seen: None,
             ours: false,
             size_bytes: None,
             engine: Engine::default(),

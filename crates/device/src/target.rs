@@ -5,6 +5,7 @@ use flashweir_trace::{LogRecord, Request};
 use serde::Serialize;
 
 use crate::Error;
+use crate::safety::Identity;
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,6 +64,11 @@ pub trait Target: Send {
 
     /// The smallest unit of addresses and lengths, bytes.
     fn block_bytes(&self) -> u32;
+
+    /// Identity of a real drive, by which it is known when its name is used again; `None` of a simulated one.
+    fn identity(&self) -> Option<Identity> {
+        None
+    }
 
     /// Executes requests and hands a record of each to `sink`, in the order in which they complete. All of them are complete when it
     /// returns. A target that may not be written refuses the first write.

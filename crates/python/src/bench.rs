@@ -1,6 +1,7 @@
 //! Benchmarks of drives: what would be run, and one workload at a time.
 
 use flashweir_device::bench::{self, State, Suite, Tell, Workload};
+use flashweir_device::safety::Identity;
 use flashweir_device::{Error, OpenOptions, open};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -21,6 +22,9 @@ struct Settings {
     seed: u64,
     #[serde(default)]
     erase: Option<String>,
+    /// The drive that the plan was made for; `None` of a simulated one.
+    #[serde(default)]
+    drive: Option<Identity>,
     #[serde(default)]
     ours: bool,
     #[serde(default)]
@@ -31,8 +35,8 @@ struct Settings {
 
 impl Settings {
     fn options(&self, write: bool) -> OpenOptions {
-        let Self { ours, seed, .. } = *self;
-        OpenOptions { write, erase: self.erase.clone(), ours, seed, ..OpenOptions::default() }
+        let Self { drive: seen, ours, seed, .. } = *self;
+        OpenOptions { write, erase: self.erase.clone(), seen, ours, seed, ..OpenOptions::default() }
     }
 
     /// The workloads of the suites at the scale that the drive has room for.
@@ -43,6 +47,7 @@ impl Settings {
         let workloads: Vec<Workload> =
             self.suites.iter().flat_map(|suite| suite.workloads(hundredths, self.seed)).collect();
         Ok(json!({
+            "drive": target.identity(),
             "size_bytes": target.size_bytes(),
             "scale": hundredths as f64 / 100.0,
             "workloads": workloads,

@@ -10,6 +10,7 @@ mod bench;
 mod characterize;
 mod collect;
 mod diagnose;
+mod drive;
 mod probe;
 mod replay;
 
@@ -26,15 +27,25 @@ use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-create_exception!(_native, FlashweirError, PyException, "Anything that flashweir refuses or fails at.");
-create_exception!(_native, ConfigError, FlashweirError, "A key, value or combination that makes no drive.");
 create_exception!(
-    _native,
+    flashweir._native,
+    FlashweirError,
+    PyException,
+    "Anything that flashweir refuses or fails at."
+);
+create_exception!(
+    flashweir._native,
+    ConfigError,
+    FlashweirError,
+    "A key, value or combination that makes no drive."
+);
+create_exception!(
+    flashweir._native,
     TraceError,
     FlashweirError,
     "A workload that can't be read, or does not fit the drive."
 );
-create_exception!(_native, DeviceError, FlashweirError, "A real drive that can't be used.");
+create_exception!(flashweir._native, DeviceError, FlashweirError, "A real drive that can't be used.");
 
 thread_local! {
     /// What the panic hook saw last on this thread: message and place.
@@ -175,7 +186,17 @@ fn trace_generate(
 
 /// Settings from the JSON that the Python side makes of them.
 fn parse<T: DeserializeOwned>(json: &str) -> PyResult<T> {
-    serde_json::from_str(json).map_err(|error| ConfigError::new_err(format!("settings: {error}")))
+    serde_json::from_str(json).map_err(|error| {
+        let text = error.to_string();
+        let message = text.split(" at line ").next().unwrap_or(&text);
+        let read = json.get(..error.column()).unwrap_or(json);
+        ConfigError::new_err(format!("{}: {message}", last_key(read).unwrap_or("settings")))
+    })
+}
+
+/// The key of the value at which reading JSON ended.
+fn last_key(read: &str) -> Option<&str> {
+    read[..read.rfind("\":")?].rsplit('"').next()
 }
 
 /// An error that is an exception, which says what the caller can do.
@@ -219,6 +240,15 @@ fn watched<E: Raise + Send>(
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&mut dyn FnMut(&Progress) -> bool) -> Result<Value, E> + Send,
 ) -> PyResult<String> {
+    reporting(py, progress, work).map(|value| value.to_string())
+}
+
+/// Calls `work` without the GIL, with a function that hands its progress to Python.
+fn reporting<T: Send, E: Raise + Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(&Progress) -> bool) -> Result<T, E> + Send,
+) -> PyResult<T> {
     let mut raised: Option<PyErr> = None;
     let outcome = detached(py, || {
         work(&mut |state| match report(progress.as_ref(), state) {
@@ -230,7 +260,7 @@ fn watched<E: Raise + Send>(
         })
     })?;
     match (raised, outcome) {
-        (None, outcome) => text(outcome),
+        (None, outcome) => outcome.map_err(|error| error.raise()),
         // Ctrl-C carries the work's own account of what was done.
         (Some(error), Err(stopped)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
             Err(PyKeyboardInterrupt::new_err(stopped.to_string()))
@@ -279,6 +309,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(plan, module)?)?;
     module.add_class::<Traces>()?;
+    module.add_class::<drive::Drive>()?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(refusals, module)?)?;

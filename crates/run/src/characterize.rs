@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
+use crate::place::Place;
 use crate::progress::{Phase, Progress, Reporter};
 use crate::pull::Feed;
 use crate::spec::RunSpec;
@@ -24,7 +25,7 @@ const BATCH: usize = 4096;
 #[serde(default, deny_unknown_fields)]
 pub struct CharacterizeSpec {
     /// A trace file, a generator spec or `mix:FILE`.
-    pub workload: String,
+    pub workload: Place,
     /// Trace format, where detection is not to be trusted.
     pub format: Option<String>,
     /// Description of a table that no format fits.

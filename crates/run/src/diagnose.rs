@@ -37,5 +37,7 @@ pub fn diagnose(
         reporter.report_share(Phase::Trace, read.requests + read.flushes, trace.fraction())?;
     }
 
-    Ok(json!(diagnose::diagnose(&log)))
+    let mut found = json!(diagnose::diagnose(&log));
+    found["trace"] = json!(trace.report());
+    Ok(found)
 }

@@ -32,6 +32,14 @@ pub enum Error {
         /// What would have been right.
         expected: String,
     },
+    /// A request that a stepped drive refuses; nothing of its call was submitted.
+    #[error("{which}: {detail}")]
+    Submitted {
+        /// The request: its number in the call, from 1.
+        which: String,
+        /// What is wrong, and what was expected.
+        detail: String,
+    },
     /// The device file can't be read.
     #[error("{path}: {source}")]
     DeviceFile {
@@ -39,6 +47,14 @@ pub enum Error {
         path: PathBuf,
         /// The operating system's reason.
         source: std::io::Error,
+    },
+    /// The file of a saved drive can't be loaded.
+    #[error("{path}: {detail}")]
+    DriveFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what was expected.
+        detail: String,
     },
     /// A result can't be written.
     #[error(transparent)]
@@ -70,13 +86,27 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// The same error, of a request that has this number, from 1, for whoever submitted it.
+    #[must_use]
+    pub fn of_request(self, number: u64) -> Self {
+        match self {
+            Error::Submitted { detail, .. } => {
+                Error::Submitted { which: format!("request {number}"), detail }
+            }
+            other => other,
+        }
+    }
+
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::Config(_) | Error::Setting { .. } | Error::DeviceFile { .. } => ErrorKind::Config,
-            Error::Trace(_) | Error::Analysis(_) | Error::Run(RunError::BeyondDrive { .. }) => {
-                ErrorKind::Trace
+            Error::Config(_) | Error::Setting { .. } | Error::DeviceFile { .. } | Error::DriveFile { .. } => {
+                ErrorKind::Config
             }
+            Error::Trace(_)
+            | Error::Analysis(_)
+            | Error::Submitted { .. }
+            | Error::Run(RunError::BeyondDrive { .. }) => ErrorKind::Trace,
             Error::Run(_) | Error::Output(_) | Error::RequestLog(_) => ErrorKind::Run,
             Error::Cancelled { .. } => ErrorKind::Cancelled,
         }

@@ -165,7 +165,7 @@ impl Mix {
             .map_err(|error| Error::setting("options", error.to_string()))?;
         Shape::parse(&workload)?;
         workload.name = Some(name.to_owned());
-        workload.spec = self.place(&text)?;
+        workload.spec = self.place(&text)?.into();
         for (own, key) in [(&mut workload.align, "align"), (&mut workload.duration, "duration")] {
             if own.is_none() {
                 *own = self.text(key)?;

@@ -1,11 +1,10 @@
 //! What a run would be, without running it: its complete configuration and workloads, and about how much memory it takes.
 
-use std::path::Path;
-
 use flashweir_ssd::config::Precondition;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::{Config, Geometry};
 use flashweir_trace::SECTOR_BYTES;
+use flashweir_trace::output::is_standard;
 use serde_json::{Value, json};
 
 use crate::activity::Window;
@@ -15,6 +14,7 @@ use crate::power;
 use crate::simulate::{check_times, check_warmup};
 use crate::spec::RunSpec;
 use crate::warmup::Method;
+use crate::watch::timeline_window;
 use crate::workload;
 
 /// Memory of a run besides that of its drive: histograms, buffers, the result.
@@ -63,7 +63,11 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
             pages = pages.map(|sum| sum.saturating_add(most));
             told["workload"] = json!(spec.canonical());
         } else {
-            let path = Path::new(&workload.spec);
+            let path = workload.spec.path();
+            if is_standard(path) {
+                let expected = "expected a file: what runs several times reads its traces several times";
+                return Err(Error::setting("workload -", expected));
+            }
             path.metadata().map_err(|source| Error::DeviceFile { path: path.into(), source })?;
             (requests, pages) = (None, None);
             told["path"] = json!(workload.spec);
@@ -71,6 +75,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         workloads.push(told);
     }
     Window::parse(run.activity.as_ref())?;
+    timeline_window(run)?;
     power::parse(run.power_cut.as_ref())?;
     alone::check(run)?;
     // While all run together, the drive is kept as each will find it alone.

@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use flashweir_ssd::config::Precondition;
 use flashweir_ssd::config::layers::to_value;
-use flashweir_ssd::precondition::{Preconditioner, Step};
 use flashweir_ssd::{Config, Geometry, Options, Simulation};
 use flashweir_trace::format::Gauge;
 use serde_json::Value;
@@ -13,7 +11,9 @@ use crate::activity::Window;
 use crate::allocator::{self, Decide};
 use crate::alone;
 use crate::error::Error;
+use crate::place::Place;
 use crate::power::{self, Power};
+use crate::precondition::precondition;
 use crate::progress::{Phase, Progress, Reporter};
 use crate::pull::Feed;
 use crate::result::{self, Measured};
@@ -21,10 +21,10 @@ use crate::spec::RunSpec;
 use crate::tenant::Shape;
 use crate::traces::Traces;
 use crate::warmup::{Method, Warmup};
-use crate::watch::Watch;
-use crate::workload::{self, Length, Workloads};
+use crate::watch::{Watch, timeline_window};
+use crate::workload::{Length, Workloads};
 
-/// Requests served, or pages written, between two looks at the clock.
+/// Requests served between two looks at the clock.
 const SLICE: usize = 4096;
 /// The same while the run is recorded: records wait in memory, and counters of the drive are taken once a slice.
 const WATCHED_SLICE: usize = 64;
@@ -52,6 +52,7 @@ pub fn simulate_sharing(
     run.check_outputs()?;
     alone::check(run)?;
     let activity = Window::parse(run.activity.as_ref())?;
+    timeline_window(run)?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     let mut workloads = Workloads::open(run, traces, &mut reporter)?;
     check_times(run, &config)?;
@@ -62,24 +63,27 @@ pub fn simulate_sharing(
     }
     let seed = run.seed.unwrap_or(1);
     let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some();
-    let power = power::parse(run.power_cut.as_ref())?.map(|cuts| Power::new(cuts, seed, run.verify));
+    let cuts = power::parse(run.power_cut.as_ref())?;
+    let power = cuts.map(|cuts| Power::new(&config, cuts, seed, run.verify)).transpose()?;
     let options = Options {
         seed,
         verify: run.verify,
         record,
         latency_parts: run.latency_parts,
-        power_cuts: power.is_some(),
+        journal: power.is_some(),
         tenants: workloads.count(),
         windows: run.windows,
     };
     let mut simulation = Simulation::new(&config, options)?;
     let names: Vec<String> = workloads.names();
-    let taken = allocator::attach(&config, &mut simulation, allocator, run.model.as_deref(), &names)?;
+    let taken =
+        allocator::attach(&config, &mut simulation, allocator, run.model.as_ref().map(Place::path), &names)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
     let mut watch = Watch::create(run, activity, power, &config, &simulation)?;
     let setup = started.elapsed();
 
-    let capacities = precondition(run, &config, &workloads, &mut simulation, &mut reporter)?;
+    let mut writes = |geometry: &Geometry| workloads.preconditioning(seed, run.wrap, geometry);
+    let capacities = precondition(&config, &mut simulation, &mut writes, &mut reporter)?;
     let fresh = alone::fresh(run, &mut simulation);
     watch.start(&mut simulation)?;
     let preconditioned = started.elapsed();
@@ -140,45 +144,6 @@ pub(crate) fn check_warmup(run: &RunSpec, config: &Config) -> Result<(), Error> 
         ));
     }
     Ok(())
-}
-
-/// Brings the drive into its starting state. Returns how many capacities were overwritten to find it steady.
-fn precondition(
-    run: &RunSpec,
-    config: &Config,
-    workloads: &Workloads<'_>,
-    simulation: &mut Simulation,
-    reporter: &mut Reporter<'_>,
-) -> Result<u64, Error> {
-    let pages = simulation.geometry().logical_pages;
-    let mut preconditioner = Preconditioner::new(config.precondition, pages);
-    let mut stream = None;
-    let mut batch = Vec::with_capacity(SLICE);
-    let mut everything = None;
-    // Steady state takes at least two capacities after filling; how many more is not known before.
-    let total = if config.precondition == Precondition::Steady { 3 * pages } else { pages };
-    loop {
-        match preconditioner.step(simulation)? {
-            Step::Done => break,
-            Step::Again => {}
-            Step::NeedsRequests => {
-                if stream.is_none() {
-                    let seed = run.seed.unwrap_or(1);
-                    stream = Some(workloads.preconditioning(seed, run.wrap, simulation.geometry())?);
-                }
-                batch.clear();
-                if let Some(stream) = &mut stream {
-                    stream.read(&mut batch, SLICE)?;
-                }
-                let everything = *everything.get_or_insert_with(|| !workload::writes(&batch));
-                preconditioner.overwrite(simulation, &batch, everything)?;
-            }
-        }
-        let written = preconditioner.written(simulation);
-        reporter.report(Phase::Precondition, written, total.max(written))?;
-    }
-    simulation.end_of_preconditioning();
-    Ok(preconditioner.capacities())
 }
 
 fn serve(

@@ -1,19 +1,20 @@
 //! What to run, as data: the one argument of [`crate::simulate`], and what the command line and Python fill in.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use flashweir_ssd::Config;
 use flashweir_ssd::config::layers::{Layer, resolve};
 use flashweir_ssd::config::presets::{Preset, unknown};
+use flashweir_ssd::{Config, ConfigError};
 use flashweir_trace::TraceError;
 use flashweir_trace::format::{Columns, Format, Options};
-use flashweir_trace::output::same_file;
+use flashweir_trace::output::{is_standard, same_file};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::mix;
+use crate::place::Place;
 use crate::tenant::WorkloadSpec;
 
 /// A run.
@@ -24,7 +25,7 @@ pub struct RunSpec {
     /// The workloads; each is a stream.
     pub workloads: Vec<WorkloadSpec>,
     /// Preset or device file; `None` is the default drive.
-    pub device: Option<String>,
+    pub device: Option<Place>,
     /// Settings over the device, by dotted key.
     pub overrides: BTreeMap<String, Value>,
     /// Replaces every seed that workloads and drive draw from; `None` leaves the generators' own, and 1 for the drive.
@@ -36,11 +37,15 @@ pub struct RunSpec {
     /// Say what each window of requests had and which channels its tenants were given.
     pub windows: bool,
     /// The model of `tenants.channels=learned`; `None` is the one that is shipped.
-    pub model: Option<PathBuf>,
+    pub model: Option<Place>,
     /// Where to write the log of requests.
-    pub requests: Option<PathBuf>,
+    pub requests: Option<Place>,
     /// Where to write the timeline.
-    pub timeline: Option<PathBuf>,
+    pub timeline: Option<Place>,
+    /// The part of the run that the timeline shows: times such as `1.5s`.
+    pub timeline_from: Option<String>,
+    /// Its end.
+    pub timeline_to: Option<String>,
     /// Whether the result says what each channel did over time: true or `all`, or a window of simulated time FROM..TO.
     pub activity: Option<Value>,
     /// When power is cut, in thought: a time such as `1.5s`, a list of times, or a number of random cuts.
@@ -97,17 +102,17 @@ impl RunSpec {
 
     /// Refuses outputs that would replace one another, or what the run reads.
     pub(crate) fn check_outputs(&self) -> Result<(), Error> {
-        let texts = self.workloads.iter().map(|workload| workload.spec.as_str());
-        let inputs = texts.map(|text| mix::file(text).unwrap_or(text)).chain(self.device.as_deref());
-        let mut taken: Vec<&Path> = inputs.map(Path::new).filter(|path| path.is_file()).collect();
-        for output in [&self.requests, &self.timeline].into_iter().flatten() {
+        let read = |place: &'_ Place| mix::file(place).map_or_else(|| place.path().to_owned(), PathBuf::from);
+        let inputs = self.workloads.iter().map(|workload| &workload.spec).chain(&self.device);
+        let mut taken: Vec<PathBuf> = inputs.map(read).filter(|path| path.is_file()).collect();
+        for output in [&self.requests, &self.timeline].into_iter().flatten().map(Place::path) {
             if let Some(other) = taken.iter().find(|other| same_file(other, output)) {
                 let what = format!("output {}", output.display());
                 let expected =
                     format!("expected a file of its own: {} is read or written already", other.display());
                 return Err(Error::Setting { what, expected });
             }
-            taken.push(output);
+            taken.push(output.to_owned());
         }
         Ok(())
     }
@@ -124,16 +129,34 @@ impl RunSpec {
 }
 
 /// A preset by its name; otherwise a file.
-fn device_layer(name: &str) -> Result<Layer, Error> {
+fn device_layer(name: &Place) -> Result<Layer, Error> {
     if let Some(preset) = Preset::find(name) {
         return Ok(preset.layer()?);
     }
-    let path = PathBuf::from(name);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(Layer::from_text(name, &text)?),
+    let text = if is_standard(name.path()) {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(name.path())
+    };
+    match text {
+        Ok(text) => layer_of_file(name, &text),
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => Err(unknown(name).into()),
-        Err(source) => Err(Error::DeviceFile { path, source }),
+        Err(source) => Err(Error::DeviceFile { path: name.path().to_owned(), source }),
     }
+}
+
+/// A device file: JSON if its name or its beginning says so, else TOML.
+fn layer_of_file(name: &Place, text: &str) -> Result<Layer, Error> {
+    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !(name.to_ascii_lowercase().ends_with(".json") || bare.trim_start().starts_with('{')) {
+        return Ok(Layer::from_text(name, bare)?);
+    }
+    let wrong = |detail: String| ConfigError::Syntax { origin: name.to_string(), detail };
+    let table: Value = serde_json::from_str(bare).map_err(|error| wrong(format!("not JSON: {error}")))?;
+    if !table.is_object() {
+        return Err(wrong("expected an object of keys, such as {\"channels\": 8}".into()).into());
+    }
+    Ok(Layer::from_text(name, &table.to_string())?)
 }
 
 /// Overrides: texts are read as on the command line, other values are what they are.

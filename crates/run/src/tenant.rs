@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::place::Place;
 use crate::spec::TraceOptions;
 
 /// One workload. What is said of its requests holds in this order: operations, limit, duration, scale, start, volume, offset.
@@ -19,7 +20,7 @@ pub struct WorkloadSpec {
     /// Name of its stream.
     pub name: Option<String>,
     /// A trace file or a generator spec; `mix:FILE` stands for the tenants of a file.
-    pub spec: String,
+    pub spec: Place,
     /// Which content of the file is meant, in any words: runs that share traces share only what has the same.
     pub content: Option<String>,
     /// Factor on its times: `0.01` or `1/100`.

@@ -38,6 +38,27 @@ const PACKET_KEY: u8 = 1 << 3 | 2;
 pub struct OpenSlice {
     track: usize,
     lane: usize,
+    place: Place,
+}
+
+/// Place of the beginning of a slice relative to the window.
+#[derive(Debug)]
+enum Place {
+    /// Written.
+    Within,
+    /// To be written if the slice lasts into the window.
+    Before(Early),
+    /// Left out with the whole slice.
+    After,
+}
+
+/// A slice that has begun before the window.
+#[derive(Debug)]
+struct Early {
+    name: String,
+    args: Vec<(&'static str, u64)>,
+    flows: Vec<u64>,
+    within: Vec<(String, Range<u64>)>,
 }
 
 /// One line of a track and the time from which on it is free.
@@ -72,9 +93,20 @@ pub struct TimelineWriter {
     event_names: BTreeMap<String, u64>,
     annotation_names: BTreeMap<&'static str, u64>,
     encoded: Vec<u8>,
+    /// What lies outside is left out, ns.
+    window: Range<u64>,
+    /// Counters that were set before the window: by track, the value that holds when it begins.
+    before: BTreeMap<usize, i64>,
 }
 
 impl TimelineWriter {
+    /// Leaves out what happens outside of `window_ns`, and cuts what reaches beyond it.
+    #[must_use]
+    pub fn with_window(mut self, window_ns: Range<u64>) -> Self {
+        self.window = window_ns;
+        self
+    }
+
     /// Starts a trace at `path` with the given tracks; parents stand before their children.
     pub fn create(path: &Path, tracks: &[Track]) -> Result<Self, OutputError> {
         let mut writer = Self {
@@ -84,6 +116,8 @@ impl TimelineWriter {
             event_names: BTreeMap::new(),
             annotation_names: BTreeMap::new(),
             encoded: Vec::new(),
+            window: 0..u64::MAX,
+            before: BTreeMap::new(),
         };
         let flags = Some(proto::INCREMENTAL_STATE_CLEARED);
         writer.write(TracePacket { sequence_flags: flags, ..TracePacket::default() })?;
@@ -122,15 +156,50 @@ impl TimelineWriter {
         args: &[(&'static str, u64)],
         flows: &[u64],
     ) -> Result<OpenSlice, OutputError> {
+        if start_ns >= self.window.end {
+            return Ok(OpenSlice { track: track.0, lane: 0, place: Place::After });
+        }
         let lane = self.free_lane(track.0, start_ns)?;
+        if start_ns < self.window.start {
+            let (name, args, flows) = (name.to_owned(), args.to_vec(), flows.to_vec());
+            let place = Place::Before(Early { name, args, flows, within: Vec::new() });
+            return Ok(OpenSlice { track: track.0, lane, place });
+        }
         self.begin_on(track.0, lane, name, start_ns, args, flows)?;
-        Ok(OpenSlice { track: track.0, lane })
+        Ok(OpenSlice { track: track.0, lane, place: Place::Within })
     }
 
     /// Writes a slice within one that is open; those of one come in order.
-    pub fn within(&mut self, slice: &OpenSlice, name: &str, span_ns: Range<u64>) -> Result<(), OutputError> {
-        self.begin_on(slice.track, slice.lane, name, span_ns.start, &[], &[])?;
-        self.end_on(slice.track, slice.lane, span_ns.end)
+    pub fn within(
+        &mut self,
+        slice: &mut OpenSlice,
+        name: &str,
+        span_ns: Range<u64>,
+    ) -> Result<(), OutputError> {
+        match &mut slice.place {
+            Place::Within => self.part(slice.track, slice.lane, name, span_ns),
+            Place::Before(early) => {
+                early.within.push((name.to_owned(), span_ns));
+                Ok(())
+            }
+            Place::After => Ok(()),
+        }
+    }
+
+    /// Writes what lies in the window of a slice within another one.
+    fn part(
+        &mut self,
+        track: usize,
+        lane: usize,
+        name: &str,
+        span_ns: Range<u64>,
+    ) -> Result<(), OutputError> {
+        let start_ns = span_ns.start.max(self.window.start);
+        if span_ns.end < self.window.start || start_ns >= self.window.end {
+            return Ok(());
+        }
+        self.begin_on(track, lane, name, start_ns, &[], &[])?;
+        self.end_on(track, lane, span_ns.end)
     }
 
     fn begin_on(
@@ -163,11 +232,23 @@ impl TimelineWriter {
     }
 
     /// Closes a slice.
-    #[expect(clippy::needless_pass_by_value, reason = "taken by value, so that a slice ends once")]
     pub fn end(&mut self, slice: OpenSlice, end_ns: u64) -> Result<(), OutputError> {
+        if matches!(slice.place, Place::After) {
+            return Ok(());
+        }
         let track = &mut self.tracks[slice.track];
         track.ended.push(Reverse((end_ns, slice.lane)));
         track.lanes[slice.lane].free_ns = end_ns;
+        if let Place::Before(early) = slice.place {
+            let start_ns = self.window.start;
+            if end_ns <= start_ns {
+                return Ok(());
+            }
+            self.begin_on(slice.track, slice.lane, &early.name, start_ns, &early.args, &early.flows)?;
+            for (name, span_ns) in early.within {
+                self.part(slice.track, slice.lane, &name, span_ns)?;
+            }
+        }
         self.end_on(slice.track, slice.lane, end_ns)
     }
 
@@ -175,7 +256,7 @@ impl TimelineWriter {
         let uuid = self.tracks[track].lanes[lane].uuid;
         let event =
             TrackEvent { r#type: Some(proto::SLICE_END), track_uuid: Some(uuid), ..TrackEvent::default() };
-        self.event(end_ns, event, None)
+        self.event(end_ns.min(self.window.end), event, None)
     }
 
     /// Writes a slice whose end is known: [`TimelineWriter::begin`] and [`TimelineWriter::end`] in one.
@@ -187,16 +268,31 @@ impl TimelineWriter {
         args: &[(&'static str, u64)],
         flows: &[u64],
     ) -> Result<(), OutputError> {
+        // A window that begins with the run leaves nothing out before it.
+        if span_ns.end <= self.window.start && self.window.start > 0 {
+            return Ok(());
+        }
         let slice = self.begin(track, name, span_ns.start, args, flows)?;
         self.end(slice, span_ns.end)
     }
 
     /// Sets a counter; a value it has already is not written again.
     pub fn counter(&mut self, track: TrackId, time_ns: u64, value: i64) -> Result<(), OutputError> {
-        if self.tracks[track.0].lanes.is_empty() {
-            self.add_lane(track.0)?;
+        if time_ns < self.window.start {
+            self.before.insert(track.0, value);
+            return Ok(());
         }
-        let state = &mut self.tracks[track.0];
+        if let Some(early) = self.before.remove(&track.0) {
+            self.set(track.0, self.window.start, early)?;
+        }
+        if time_ns < self.window.end { self.set(track.0, time_ns, value) } else { Ok(()) }
+    }
+
+    fn set(&mut self, track: usize, time_ns: u64, value: i64) -> Result<(), OutputError> {
+        if self.tracks[track].lanes.is_empty() {
+            self.add_lane(track)?;
+        }
+        let state = &mut self.tracks[track];
         if state.last_value.replace(value) == Some(value) {
             return Ok(());
         }
@@ -210,7 +306,10 @@ impl TimelineWriter {
     }
 
     /// Ends the trace and gives the file its name. A trace that is dropped instead leaves no file.
-    pub fn finish(self) -> Result<(), OutputError> {
+    pub fn finish(mut self) -> Result<(), OutputError> {
+        for (track, value) in std::mem::take(&mut self.before) {
+            self.set(track, self.window.start, value)?;
+        }
         self.file.finish()
     }
 

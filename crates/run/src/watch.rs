@@ -5,7 +5,10 @@ mod levels;
 mod picture;
 mod waits;
 
+use std::ops::Range;
+
 use flashweir_ssd::{Config, Simulation};
+use flashweir_trace::quantity::parse_nanos;
 use serde_json::Value;
 
 use crate::activity::{Activity, Window};
@@ -35,8 +38,11 @@ impl Watch {
         let geometry = simulation.geometry();
         let has_buffer = config.buffer.bytes.0 > 0;
         Ok(Self {
-            requests: run.requests.as_deref().map(RequestLog::create).transpose()?,
-            picture: run.timeline.as_deref().map(|path| Picture::create(path, geometry)).transpose()?,
+            requests: run.requests.as_ref().map(|place| RequestLog::create(place.path())).transpose()?,
+            picture: match &run.timeline {
+                Some(place) => Some(Picture::create(place.path(), timeline_window(run)?, geometry)?),
+                None => None,
+            },
             activity: activity.map(|window| Activity::new(window, geometry, has_buffer)),
             power,
         })
@@ -96,5 +102,28 @@ impl Watch {
         let activity = self.activity.map(Activity::finish);
         let told = [("activity", activity), ("power_cuts", power_cuts)];
         Ok(told.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+    }
+}
+
+/// The part of the run that the timeline shows, ns.
+pub(crate) fn timeline_window(run: &RunSpec) -> Result<Range<u64>, Error> {
+    let wrong = |what: &str, text: &str, expected: &str| Error::setting(format!("{what} {text}"), expected);
+    let time = |what: &str, text: &Option<String>, default| match text {
+        None => Ok(default),
+        Some(text) => parse_nanos(text)
+            .ok_or_else(|| wrong(what, text, "expected a time of the run such as 1.5s or 20ms")),
+    };
+    let window =
+        time("timeline from", &run.timeline_from, 0)?..time("timeline to", &run.timeline_to, u64::MAX)?;
+    match (&run.timeline_from, &run.timeline_to, &run.timeline) {
+        (None, None, _) => Ok(window),
+        (.., None) => {
+            Err(Error::setting("timeline from, timeline to", "expected a timeline: the file to write it to"))
+        }
+        (.., Some(_)) if window.is_empty() => {
+            let text = run.timeline_to.as_deref().unwrap_or_default();
+            Err(wrong("timeline to", text, "expected a time after that of timeline from"))
+        }
+        _ => Ok(window),
     }
 }

@@ -4,7 +4,6 @@ mod checks;
 mod origin;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use flashweir_ssd::Geometry;
 use flashweir_trace::format::{Gauge, Report};
@@ -117,16 +116,14 @@ impl<'a> Workloads<'a> {
                 Origin::Generator(spec)
             }
             None => Origin::Trace {
-                path: workload.spec.clone().into(),
+                path: workload.spec.path().to_owned(),
                 content: workload.content.clone(),
                 options: workload.trace_options(of_run),
             },
         };
-        let text = workload.spec.as_str();
         let file = || {
-            Path::new(text)
-                .file_name()
-                .map_or_else(|| text.into(), |file| file.to_string_lossy().into_owned())
+            let name = workload.spec.path().file_name();
+            name.map_or_else(|| workload.spec.to_string(), |name| name.to_string_lossy().into_owned())
         };
         let described = origin.spec().map_or_else(file, Spec::canonical);
         let opened = origin.open(self.shared)?;
@@ -349,7 +346,7 @@ fn occurs(spec: &Spec, ops: OpSet) -> bool {
 }
 
 /// Page writes, uniform over the first sectors of the drive.
-fn uniform(seed: u64, sectors: u64, geometry: &Geometry) -> Result<Generator, TraceError> {
+pub(crate) fn uniform(seed: u64, sectors: u64, geometry: &Geometry) -> Result<Generator, TraceError> {
     let page = u64::from(geometry.page_sectors) * SECTOR_BYTES;
     let span = sectors * SECTOR_BYTES;
     let spec = Spec::parse(&format!("random:span={span},size={page},seed={}", seed ^ OTHER_SEED))?;

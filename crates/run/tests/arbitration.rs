@@ -146,7 +146,8 @@ fn slices_do_not_matter_nor_who_looks_on() {
         for arbitration in ARBITRATIONS {
             let plain = spec(&[host[0], host[1], ("host.arbitration", arbitration)], &timed);
             // Slices are smaller where requests are recorded.
-            let recorded = RunSpec { requests: Some(folder.path().join("log.parquet")), ..plain.clone() };
+            let recorded =
+                RunSpec { requests: Some(folder.path().join("log.parquet").into()), ..plain.clone() };
             assert_eq!(result_of(&plain), result_of(&recorded), "{host:?} {arbitration}");
             let with_warmup = RunSpec { warmup: Some("requests=600".into()), ..plain.clone() };
             let (whole, rest) = (result_of(&plain), result_of(&with_warmup));

@@ -26,7 +26,7 @@ fn workload(given: Value) -> WorkloadSpec {
 }
 
 fn mix(path: &Path) -> Vec<WorkloadSpec> {
-    vec![WorkloadSpec { spec: format!("mix:{}", path.display()), ..WorkloadSpec::default() }]
+    vec![WorkloadSpec { spec: format!("mix:{}", path.display()).into(), ..WorkloadSpec::default() }]
 }
 
 fn quiet(run: &RunSpec) -> Result<Value, String> {
@@ -39,7 +39,8 @@ fn quiet(run: &RunSpec) -> Result<Value, String> {
 fn requests(run: &RunSpec) -> Vec<Request> {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log.parquet");
-    simulate(&RunSpec { requests: Some(log.clone()), ..run.clone() }, &mut |_| true).expect("a result");
+    simulate(&RunSpec { requests: Some(log.clone().into()), ..run.clone() }, &mut |_| true)
+        .expect("a result");
     let mut found = Vec::new();
     let mut trace = Trace::open(&log, &Options::default()).expect("a log");
     while trace.read(&mut found, 1000).expect("a log") {}
@@ -325,7 +326,10 @@ fn options_without_effect_are_refused() {
             spec(vec![timed], &[("host.mode", "closed")]),
             "time_scale: host.mode = closed takes requests as fast",
         ),
-        (RunSpec { timeline: Some(path.clone()), ..spec(mix(&path), &[]) }, "is read or written already"),
+        (
+            RunSpec { timeline: Some(path.clone().into()), ..spec(mix(&path), &[]) },
+            "is read or written already",
+        ),
     ];
     for (run, expected) in cases {
         let found = quiet(&run).expect_err(expected);

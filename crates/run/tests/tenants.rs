@@ -142,7 +142,7 @@ fn running_alone_changes_nothing_of_the_run_of_all() {
         let with = quiet(&run);
         let watched = RunSpec {
             verify: true,
-            requests: Some(folder.path().join("log.parquet")),
+            requests: Some(folder.path().join("log.parquet").into()),
             activity: Some(json!(true)),
             ..run.clone()
         };

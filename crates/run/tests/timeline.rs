@@ -165,9 +165,9 @@ fn names_without_number_are_written_in_full() {
 #[test]
 fn a_slice_within_another_is_on_its_lane() {
     let trace = written(|writer, tracks| {
-        let outer = writer.begin(tracks.paused[1], "erase gc", 100, &[], &[]).unwrap();
-        writer.within(&outer, "suspended", 150..160).unwrap();
-        writer.within(&outer, "suspended", 160..170).unwrap();
+        let mut outer = writer.begin(tracks.paused[1], "erase gc", 100, &[], &[]).unwrap();
+        writer.within(&mut outer, "suspended", 150..160).unwrap();
+        writer.within(&mut outer, "suspended", 160..170).unwrap();
         writer.end(outer, 300).unwrap();
         writer.slice(tracks.paused[1], "erase gc", 300..310, &[], &[]).unwrap();
     });
@@ -224,6 +224,11 @@ fn taken_apart(trace: &Trace) -> (Vec<Slice>, Counters) {
 
 /// A run of writes, and reads now and then, in an open loop, with its timeline.
 fn run_with(settings: &[(&str, &str)]) -> (Value, Trace) {
+    run_within(settings, None)
+}
+
+/// The same with a part of the timeline only.
+fn run_within(settings: &[(&str, &str)], window: Option<[&str; 2]>) -> (Value, Trace) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("run.pftrace");
     let base = [
@@ -239,7 +244,9 @@ fn run_with(settings: &[(&str, &str)]) -> (Value, Trace) {
     let run = RunSpec {
         workloads: vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }],
         overrides: overrides.collect(),
-        timeline: Some(path.clone()),
+        timeline: Some(path.clone().into()),
+        timeline_from: window.map(|[from, _]| from.into()),
+        timeline_to: window.map(|[_, to]| to.into()),
         activity: Some(true.into()),
         ..RunSpec::default()
     };
@@ -325,6 +332,65 @@ fn in_the_order_of_arrival_nobody_is_paused() {
     let names: BTreeSet<_> = waits.map(|slice| slice.1.as_str()).collect();
     for name in ["read waits for write", "read waits for gc", "write waits for write"] {
         assert!(names.contains(name), "no {name} in {names:?}");
+    }
+}
+
+#[test]
+fn a_window_has_what_the_whole_timeline_has_there() {
+    let settings = [("sched.kind", "suspend"), ("sched.resume_time", "5us")];
+    let (result, all) = run_with(&settings);
+    let (from, to) = (200_000_000, 300_000_000);
+    let (within, some) = run_within(&settings, Some(["200ms", "300ms"]));
+    assert_eq!(within["latency_us"], result["latency_us"], "the run itself is the same");
+    assert!(events(&some).all(|(time, _)| (from..=to).contains(&time)));
+    assert!(events(&some).count() * 5 < events(&all).count());
+    let (slices, counters) = taken_apart(&all);
+    let (slices_within, counters_within) = taken_apart(&some);
+    // By lane they may differ: those that were left out take none.
+    let mut expected: Vec<_> = slices
+        .iter()
+        .filter(|slice| slice.3 > from && slice.2 < to)
+        .map(|slice| (slice.0.clone(), slice.1.clone(), slice.2.max(from), slice.3.min(to)))
+        .collect();
+    let mut found: Vec<_> = slices_within
+        .iter()
+        .filter(|slice| slice.3 > slice.2)
+        .map(|slice| (slice.0.clone(), slice.1.clone(), slice.2, slice.3))
+        .collect();
+    expected.sort();
+    found.sort();
+    assert_eq!(found, expected);
+    for (name, values) in &counters_within {
+        let whole = &counters[name];
+        let at = |time: u64| whole.iter().rev().find(|(when, _)| *when <= time).map(|(_, value)| *value);
+        assert!(values.iter().all(|(time, value)| at(*time) == Some(*value)), "{name}");
+        assert_eq!(
+            values.first().map(|(time, _)| *time),
+            Some(from),
+            "{name}: what it was when the window began"
+        );
+    }
+}
+
+#[test]
+fn a_window_needs_a_timeline_and_an_end_after_its_start() {
+    let run = |from: Option<&str>, to: Option<&str>, timeline: bool| RunSpec {
+        workloads: vec![WorkloadSpec { spec: "random:count=1".into(), ..WorkloadSpec::default() }],
+        timeline: timeline.then(|| "never.pftrace".into()),
+        timeline_from: from.map(Into::into),
+        timeline_to: to.map(Into::into),
+        ..RunSpec::default()
+    };
+    for (run, said) in [
+        (run(Some("1s"), None, false), "timeline from, timeline to: expected a timeline"),
+        (
+            run(Some("soon"), None, true),
+            "timeline from soon: expected a time of the run such as 1.5s or 20ms",
+        ),
+        (run(Some("2s"), Some("2s"), true), "timeline to 2s: expected a time after that of timeline from"),
+    ] {
+        let error = simulate(&run, &mut |_| true).expect_err(said).to_string();
+        assert!(error.contains(said), "{error}");
     }
 }
 

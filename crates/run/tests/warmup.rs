@@ -108,7 +108,7 @@ fn a_trace_that_is_too_short_leaves_no_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces/package-build.blktrace.0.zst");
     let run = RunSpec {
-        requests: Some(folder.path().join("requests.parquet")),
+        requests: Some(folder.path().join("requests.parquet").into()),
         ..spec(trace, &[("capacity", "4GiB")], Some("requests=63649"))
     };
     let error = simulate(&run, &mut |_| true).expect_err("nothing would stay").to_string();

@@ -5,29 +5,22 @@
 //!
 //! A write takes effect when its page enters the buffer or, without one, when its program is made. Off, it costs nothing.
 
+mod journal;
 mod observers;
 
 use std::ops::Range;
 
-use crate::cow::CowVec;
-use crate::ftl::Written;
-use crate::geometry::Geometry;
-use crate::nand::Command;
-use crate::nand::probe::Recorded;
-use crate::power::Baseline;
+use serde::{Deserialize, Serialize};
 
+use crate::cow::CowVec;
+use crate::geometry::Geometry;
+use crate::nand::probe::Recorded;
+use crate::op::{CommandKind, Effect, FlashOp, NO_EFFECT, PageAt, Stage};
+
+pub use journal::{Baseline, Change, HostEntry, Image, PageEntry, Trim};
 pub(crate) use observers::Observers;
 
-/// Where data waits between the host and the flash: entry `slot` of the buffer, or the page being written right now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// The page being written, without a buffer.
-    Direct,
-    /// An entry of the write buffer.
-    Buffer(u32),
-}
-
-/// Is told where every sector goes.
+/// Follows every sector: checks, and the journal of power cuts.
 pub(crate) trait Content: Clone {
     /// Whether anyone listens.
     const ON: bool;
@@ -35,21 +28,14 @@ pub(crate) trait Content: Clone {
     fn stage(&mut self, stage: Stage, request: u64, lpn: u64, sectors: Range<u32>);
     /// What is staged at `from` is staged at `to` as well, under what comes there.
     fn inherit(&mut self, from: Stage, to: Stage);
-    /// A staged page is programmed; sectors not staged come from its version before.
-    fn program(&mut self, stage: Stage, unit: u32, written: &Written);
-    /// A page is moved.
-    fn copy(&mut self, unit: u32, from: u32, to: u32);
-    /// The pages moved in the unit since the last call go as one command.
-    fn copied(&mut self, _unit: u32) {}
-    /// A translation page is read.
-    fn read_map(&mut self, unit: u32, ppn: u32);
-    /// A translation page is programmed.
-    fn program_map(&mut self, unit: u32, ppn: u32);
-    /// A block is erased.
-    fn erase(&mut self, unit: u32, block: u32);
-    /// A command goes to its die. Each plane of `planes` takes part with the first thing that it was told of and that no
-    /// command was handed over for: a page programmed, the pages moved by one command, or a block erased.
-    fn handed(&mut self, _command: &Command, _planes: u64) {}
+    /// An operation is made; `moves` are the pages that it moves, from and to. Returns the number under which its effect is
+    /// kept until [`Content::handed`], or [`NO_EFFECT`].
+    fn apply(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u32;
+    /// Operations with these effects, in the order of their planes, go to their die as one command. Returns the number under
+    /// which all of them are kept, or [`NO_EFFECT`].
+    fn handed(&mut self, _kind: CommandKind, _effects: &[u32]) -> u32 {
+        NO_EFFECT
+    }
     /// Staged data is no longer there: its page has left the buffer, or was trimmed.
     fn unstage(&mut self, stage: Stage);
     /// A whole page is trimmed by request `request`.
@@ -67,7 +53,7 @@ pub(crate) trait Content: Clone {
 }
 
 /// No checks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Unchecked;
 
 impl Content for Unchecked {
@@ -77,15 +63,9 @@ impl Content for Unchecked {
     #[inline]
     fn inherit(&mut self, _: Stage, _: Stage) {}
     #[inline]
-    fn program(&mut self, _: Stage, _: u32, _: &Written) {}
-    #[inline]
-    fn copy(&mut self, _: u32, _: u32, _: u32) {}
-    #[inline]
-    fn read_map(&mut self, _: u32, _: u32) {}
-    #[inline]
-    fn program_map(&mut self, _: u32, _: u32) {}
-    #[inline]
-    fn erase(&mut self, _: u32, _: u32) {}
+    fn apply(&mut self, _: &FlashOp, _: &[(u32, u32)]) -> u32 {
+        NO_EFFECT
+    }
     #[inline]
     fn unstage(&mut self, _: Stage) {}
     #[inline]
@@ -106,7 +86,7 @@ const ERASED: u32 = u32::MAX - 1;
 const MAP: u32 = u32::MAX - 2;
 
 /// Versions of all sectors.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Versions {
     sectors: u64,
     unit_pages: u64,
@@ -188,37 +168,17 @@ impl Versions {
         }
         self.programmed.set(at, page + 1);
     }
-}
 
-fn value_or_nothing(value: u32) -> u32 {
-    if value == CowVec::EMPTY { NOTHING } else { value }
-}
-
-impl Content for Versions {
-    const ON: bool = true;
-
-    fn stage(&mut self, stage: Stage, _: u64, lpn: u64, sectors: Range<u32>) {
-        self.last = if self.last >= MAP - 1 { 1 } else { self.last + 1 };
-        let version = self.last;
-        for sector in sectors {
-            self.expected.set(lpn * self.sectors + u64::from(sector), version);
-            self.staged(stage)[sector as usize] = version;
-        }
-    }
-
-    fn inherit(&mut self, from: Stage, to: Stage) {
-        *self.staged(to) = self.staged(from).clone();
-    }
-
-    fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
-        self.check_order(unit, written.ppn);
+    /// A staged page is programmed.
+    fn program(&mut self, stage: Stage, unit: u32, ppn: u32, old: Option<PageAt>) {
+        self.check_order(unit, ppn);
         // A page of the buffer can be read from it until it has left it.
         let staged = match stage {
             Stage::Direct => std::mem::take(self.staged(stage)),
             Stage::Buffer(_) => self.staged(stage).clone(),
         };
         for (sector, version) in (0..).zip(&staged) {
-            let version = match (*version, written.old) {
+            let version = match (*version, old) {
                 (NOTHING, Some((old_unit, old))) => self.on_flash(old_unit, old, sector),
                 (version, _) => version,
             };
@@ -227,7 +187,7 @@ impl Content for Versions {
                     format!("unit {unit}: a partial write took its other sectors from an erased page")
                 });
             }
-            let at = self.physical(unit, written.ppn) + sector;
+            let at = self.physical(unit, ppn) + sector;
             self.stored.set(at, version);
         }
     }
@@ -265,6 +225,40 @@ impl Content for Versions {
         }
         let at = u64::from(unit) * (self.unit_pages / u64::from(self.pages_per_block)) + u64::from(block);
         self.programmed.set(at, 0);
+    }
+}
+
+fn value_or_nothing(value: u32) -> u32 {
+    if value == CowVec::EMPTY { NOTHING } else { value }
+}
+
+impl Content for Versions {
+    const ON: bool = true;
+
+    fn stage(&mut self, stage: Stage, _: u64, lpn: u64, sectors: Range<u32>) {
+        self.last = if self.last >= MAP - 1 { 1 } else { self.last + 1 };
+        let version = self.last;
+        for sector in sectors {
+            self.expected.set(lpn * self.sectors + u64::from(sector), version);
+            self.staged(stage)[sector as usize] = version;
+        }
+    }
+
+    fn inherit(&mut self, from: Stage, to: Stage) {
+        *self.staged(to) = self.staged(from).clone();
+    }
+
+    fn apply(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u32 {
+        let unit = op.unit;
+        match op.effect {
+            Effect::Read { .. } => {}
+            Effect::MapRead { ppn, .. } => self.read_map(unit, ppn),
+            Effect::Programmed { ppn, stale: old, stage } => self.program(stage, unit, ppn, old),
+            Effect::MapProgrammed { ppn, .. } => self.program_map(unit, ppn),
+            Effect::Moved(_) => moves.iter().for_each(|(from, to)| self.copy(unit, *from, *to)),
+            Effect::Erased { block } => self.erase(unit, block),
+        }
+        NO_EFFECT
     }
 
     fn unstage(&mut self, stage: Stage) {

@@ -1,7 +1,14 @@
 //! A large array of `u32` in chunks that are made when first written and copied when first written after a
 //! snapshot. This is why untouched space costs nothing, and why a drive clones cheaply.
 
+use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
+
+use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeSeq, Serializer};
+
+use crate::raw::{PieceInto, Pieces, piece_len};
 
 /// Chunks of 1 MiB: the table of chunks stays in the cache. A new chunk is zeroed memory, of which the system gives only
 /// the parts that are touched; entries are stored with 1 added, so that zero means [`CowVec::EMPTY`].
@@ -70,7 +77,7 @@ impl CowVec {
 
     #[cold]
     fn make_owned(&mut self, number: usize) {
-        let len = (self.len - number as u64 * LEN).min(LEN) as usize;
+        let len = self.chunk_len(number);
         let chunk = &mut self.chunks[number];
         let block = match std::mem::replace(chunk, Chunk::Absent) {
             Chunk::Owned(block) => block,
@@ -93,9 +100,118 @@ impl CowVec {
     }
 }
 
+/// Pieces of a chunk in a state that is saved. Chunks that were never written are pieces of zeros, which take no room.
+const PIECE: usize = piece_len::<u32>();
+
+impl CowVec {
+    /// Entries in chunk `number`.
+    fn chunk_len(&self, number: usize) -> usize {
+        (self.len - number as u64 * LEN).min(LEN) as usize
+    }
+
+    /// A part of a chunk, to be written.
+    fn piece_mut(&mut self, number: usize, part: Range<usize>) -> &mut [u32] {
+        self.make_owned(number);
+        match &mut self.chunks[number] {
+            Chunk::Owned(block) => &mut block[part],
+            Chunk::Absent | Chunk::Shared(_) => unreachable!("made owned above"),
+        }
+    }
+}
+
+impl Serialize for CowVec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let pieces = self.len.div_ceil(PIECE as u64);
+        let count = usize::try_from(pieces + 1).map_err(serde::ser::Error::custom)?;
+        let mut sequence = serializer.serialize_seq(Some(count))?;
+        sequence.serialize_element(&self.len)?;
+        let mut to = Pieces::new(&mut sequence);
+        for (number, chunk) in self.chunks.iter().enumerate() {
+            let block = match chunk {
+                Chunk::Owned(block) => block,
+                Chunk::Shared(block) => &**block,
+                Chunk::Absent => {
+                    for _ in 0..self.chunk_len(number).div_ceil(PIECE) {
+                        to.put::<u32>(&[])?;
+                    }
+                    continue;
+                }
+            };
+            for piece in block.chunks(PIECE) {
+                to.put(piece)?;
+            }
+        }
+        sequence.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for CowVec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(InPieces)
+    }
+}
+
+struct InPieces;
+
+impl<'de> Visitor<'de> for InPieces {
+    type Value = CowVec;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an array in pieces")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<CowVec, A::Error> {
+        let Some(len) = sequence.next_element()? else { return Err(A::Error::invalid_length(0, &self)) };
+        let mut array = CowVec { chunks: Vec::new(), len };
+        for number in 0..usize::try_from(len.div_ceil(LEN)).map_err(A::Error::custom)? {
+            // One by one: a length that is wrong is found before its memory is asked for.
+            array.chunks.push(Chunk::Absent);
+            let chunk_len = array.chunk_len(number);
+            for start in (0..chunk_len).step_by(PIECE) {
+                let end = (start + PIECE).min(chunk_len);
+                let place = &mut array;
+                let words = PieceInto::new(move || place.piece_mut(number, start..end));
+                if sequence.next_element_seed(words)?.is_none() {
+                    return Err(A::Error::invalid_length(number, &self));
+                }
+            }
+        }
+        Ok(array)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_saved_array_comes_back_and_untouched_parts_take_no_room() {
+        for len in [1, LEN - 1, LEN, LEN + 1, 5 * LEN + 7] {
+            let mut array = CowVec::new(len);
+            for index in (0..len).step_by(90_001) {
+                array.set(index, (index % 1000) as u32);
+            }
+            array.set(len - 1, CowVec::EMPTY - 1);
+            let mut shared = array.snapshot();
+            shared.replace(len / 2, 3);
+            for saved in [&array, &shared] {
+                let bytes = postcard::to_stdvec(saved).expect("bytes");
+                let again: CowVec = postcard::from_bytes(&bytes).expect("an array");
+                assert_eq!((again.len, again.chunks.len()), (saved.len, saved.chunks.len()));
+                assert!((0..len).all(|index| again.get(index) == saved.get(index)), "{len}");
+                assert!(postcard::from_bytes::<CowVec>(&bytes[..bytes.len() - 1]).is_err());
+            }
+        }
+        let none = postcard::to_stdvec(&CowVec::new(0)).expect("bytes");
+        assert_eq!(postcard::from_bytes::<CowVec>(&none).expect("an array").len, 0);
+        let mut sparse = CowVec::new(1 << 30);
+        sparse.set(1 << 29, 5);
+        let bytes = postcard::to_stdvec(&sparse).expect("bytes");
+        assert!(bytes.len() < (1 << 16) + (1 << 17), "{}", bytes.len());
+        let again: CowVec = postcard::from_bytes(&bytes).expect("an array");
+        let made = again.chunks.iter().filter(|chunk| !matches!(chunk, Chunk::Absent)).count();
+        assert_eq!((again.get(1 << 29), again.get(0), made), (5, CowVec::EMPTY, 1));
+    }
 
     #[test]
     fn snapshots_do_not_see_each_other() {

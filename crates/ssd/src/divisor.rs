@@ -1,7 +1,9 @@
 //! Division by a number fixed at start-up, without a hardware division where it is a power of two (it nearly always is).
 
+use serde::{Deserialize, Serialize};
+
 /// A divisor known before the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Divisor {
     value: u64,
     /// `log2(value)`, or `u32::MAX` if it is no power of two.

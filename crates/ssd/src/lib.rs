@@ -20,31 +20,32 @@ mod gc;
 mod geometry;
 mod host;
 mod nand;
-mod power;
+mod op;
 pub mod precondition;
 pub mod quantity;
-mod random;
+pub mod random;
+mod raw;
 mod sched;
 mod sim;
 mod stats;
 pub mod tenants;
-mod untimed;
 mod wear;
 
 pub use config::Config;
+pub use content::{Baseline, Change, HostEntry, Image, PageEntry, Trim};
 pub use error::{Amplification, ConfigError, RunError};
-pub use ftl::Wear;
+pub use ftl::{FtlConfig, Wear};
 pub use geometry::Geometry;
 pub use host::{Arbitration, HostConfig, HostMode, Weights};
 pub use nand::probe::Recorded;
 pub use nand::{
-    CommandKind, CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, Purpose,
-    QueueRecord, RequestRecord, TransferRecord,
+    CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, QueueRecord, RequestRecord,
+    TransferRecord,
 };
-pub use power::{CutError, Cuts, HostEntry, Image, Outcome, PageEntry, PowerCuts};
+pub use op::{CommandKind, Purpose};
+pub use sched::SchedPolicy;
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use stats::{
     Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencyParts, LatencySummary,
     LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams, Times,
 };
-pub use untimed::{Untimed, Work};

@@ -4,7 +4,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
 /// A uniform integer below `bound` (Lemire 2019: multiply, reject the biased remainder). `bound` must not be zero.
-pub(crate) fn below(rng: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
+pub fn below(rng: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
     let mut product = u128::from(rng.next_u64()) * u128::from(bound);
     if (product as u64) < bound {
         let threshold = bound.wrapping_neg() % bound;

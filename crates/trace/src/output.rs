@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -19,9 +20,17 @@ pub struct OutputError {
     pub source: io::Error,
 }
 
+/// The name that stands for standard input where a file is read, and for standard output where one is written.
+pub const STANDARD: &str = "-";
+
+/// Whether `path` stands for standard input or output.
+pub fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == STANDARD
+}
+
 /// A file under construction. [`PartFile::finish`] gives it its name; dropped before, it leaves nothing behind.
 ///
-/// A path that leads to something else than a file (a pipe, a terminal, `/dev/null`) is written as it goes: such a thing
+/// `-` is standard output. A path that leads to something else than a file (a pipe, a terminal, `/dev/null`) is written as it goes: such a thing
 /// must not be replaced by a file. A block device is refused: what is on a drive is not lost by the name of an output. A link is followed: the
 /// file behind it is replaced, not the link.
 #[derive(Debug)]
@@ -38,6 +47,10 @@ impl PartFile {
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         let failed = |source| OutputError { path: path.to_owned(), source };
         let open = |file| BufWriter::with_capacity(BUFFER_BYTES, file);
+        if is_standard(path) {
+            let output = io::stdout().as_fd().try_clone_to_owned().map_err(failed)?;
+            return Ok(Self { path: path.to_owned(), part: None, file: Some(open(File::from(output))) });
+        }
         let there = std::fs::metadata(path);
         if there.as_ref().is_ok_and(|there| there.file_type().is_block_device()) {
             let reason = "this is a block device, not a file";
@@ -73,6 +86,22 @@ impl PartFile {
         done.map_err(|source| self.error(source))
     }
 
+    /// As [`PartFile::finish`], with the file on the disk before it gets its name, and then the name: after a crash of the system there is
+    /// the file that was there before, or the new one.
+    pub fn finish_synced(mut self) -> Result<(), OutputError> {
+        let synced = self.flush().and_then(|()| match (&self.file, &self.part) {
+            (Some(file), Some(_)) => file.get_ref().sync_all(),
+            _ => Ok(()),
+        });
+        synced.map_err(|source| self.error(source))?;
+        let (path, target) = (self.path.clone(), self.part.as_ref().map(|(_, target)| target.clone()));
+        self.finish()?;
+        let folder = target.as_deref().and_then(Path::parent);
+        let folder = folder.map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+        let named = folder.map_or(Ok(()), |folder| File::open(folder)?.sync_all());
+        named.map_err(|source| OutputError { path, source })
+    }
+
     /// An error about this file, under the name asked for.
     pub fn error(&self, source: io::Error) -> OutputError {
         OutputError { path: self.path.clone(), source }
@@ -81,6 +110,10 @@ impl PartFile {
 
 /// Whether two paths lead to the same file, be it there or not; two names of one file (hard links) do.
 pub fn same_file(left: &Path, right: &Path) -> bool {
+    // What is read from standard input is not what is written to standard output.
+    if is_standard(left) || is_standard(right) {
+        return false;
+    }
     if let (Ok(left), Ok(right)) = (std::fs::metadata(left), std::fs::metadata(right)) {
         return (left.dev(), left.ino()) == (right.dev(), right.ino());
     }
@@ -165,6 +198,13 @@ mod tests {
         assert!(!path.exists());
         finished.finish().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+
+        let mut synced = PartFile::create(&path).unwrap();
+        synced.write_all(b"synced").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        synced.finish_synced().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"synced");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 

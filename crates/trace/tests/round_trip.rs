@@ -86,6 +86,37 @@ fn response_times_survive_msr() {
     assert_eq!(out[0].request, request);
 }
 
+/// Room for a request (G), and its place in the queue of its device (I), as the kernel numbers them.
+const ALLOCATE: u32 = 4;
+const INSERT: u32 = 12;
+
+#[test]
+fn blktrace_has_every_stage_of_a_request() {
+    use flashweir_trace::format::blktrace::{COMPLETE, Event, HEAD_BYTES, ISSUE, QUEUE};
+    let path = scratch("stages.blktrace");
+    let mut writer = Writer::create(&path, Format::Blktrace).expect("writable");
+    for (time_ns, issue_ns, completion_ns) in
+        [(0, Some(700), Some(900)), (500, None, Some(800)), (600, Some(650), None)]
+    {
+        let request = Request { time_ns, lba: time_ns, sectors: 8, stream: 0, op: Op::Write };
+        writer.write(&LogRecord { issue_ns, completion_ns, ..LogRecord::bare(request) }).expect("holds it");
+    }
+    writer.finish().expect("written");
+    let bytes = std::fs::read(&path).expect("there");
+    std::fs::remove_file(&path).expect("there");
+    let events = bytes.chunks(HEAD_BYTES).map(|head| Event::from_bytes(head).expect("an event"));
+    let told: Vec<_> = events.map(|event| (event.time_ns, event.what().unwrap(), event.sector)).collect();
+    let stages = |time, sector| [(time, QUEUE, sector), (time, ALLOCATE, sector), (time, INSERT, sector)];
+    let expected = [
+        &stages(0, 0)[..],
+        &stages(500, 500),
+        &[(500, ISSUE, 500)],
+        &stages(600, 600),
+        &[(650, ISSUE, 600), (700, ISSUE, 0), (800, COMPLETE, 500), (900, COMPLETE, 0)],
+    ];
+    assert_eq!(told, expected.concat());
+}
+
 #[test]
 fn conversion_keeps_requests_and_takes_the_format_from_the_name() {
     let (input, output) = (scratch("in.spc"), scratch("out.ssdsim.zst"));

@@ -3,14 +3,17 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from flashweir import _native, whole
 from flashweir._native import ConfigError
+from flashweir.arguments import check, in_python
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
+from flashweir.locks import Lock
 
 SUITES, STATES = scores.SUITES, scores.STATES
 Progress = Callable[[dict[str, Any]], bool | None]
@@ -21,6 +24,7 @@ _SAME = ("target", "size_bytes", "state", "scale", "seed", "version", "device_fi
 _PLANNED = ("spec", "setup")
 
 
+@in_python
 def bench(
     target: str,
     *,
@@ -45,7 +49,7 @@ def bench(
         scale: how much of the workloads and of their volume, hundredths from 0.01 to 1; what the drive has room for if
             not given.
         seed: of the workloads.
-        erase: the target's own name once more, where something seems to be on it.
+        erase: the target's own name once more, where it holds data; one in use is refused all the same.
         output: a file that has the result after each workload.
         resume: goes on with what is in that file.
         progress: is called with states of the running workload; returning False stops.
@@ -59,10 +63,43 @@ def bench(
         DeviceError: the drive can't be used.
         FlashweirError: it failed, or was stopped.
     """
+    check({"target": target, "seed": seed, "erase": erase, "output": output})
+    with _locked(None if output is None else Path(output)):
+        return _graded(target, suites, state, scale, seed, erase, output, resume, progress, tell)
+
+
+@contextmanager
+def _locked(output: Path | None) -> Iterator[None]:
+    """Locks a result that is written: the lock is a file beside it, as the result itself is replaced each time."""
+    if output is None or not output.parent.is_dir():
+        yield
+        return
+    beside = output.with_name(f".{output.name}.lock")
+    with Lock(beside, str(output)):
+        try:
+            yield
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _graded(
+    target: str,
+    suites: Sequence[str] | None,
+    state: str,
+    scale: float | None,
+    seed: int,
+    erase: str | None,
+    output: str | os.PathLike[str] | None,
+    resume: bool,
+    progress: Progress | None,
+    tell: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]:
     chosen = list(dict.fromkeys(scores.COUNTED if suites is None else suites))
     _check_settings(chosen, state, scale)
     settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}
     plan = _plan(settings, scale, chosen)
+    # The name has to lead to the same drive for every workload.
+    settings["drive"] = plan["drive"]
     digest = _digest(target)
     result: dict[str, Any] = {
         "format": FORMAT,

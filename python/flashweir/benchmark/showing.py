@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from flashweir.charts.model import Chart
-    from flashweir.report.model import Content, Section
+    from flashweir.reports.model import Content, Section
 
 Result = Mapping[str, Any]
 
@@ -146,7 +146,7 @@ def _sweep(result: Result, order: str) -> list[tuple[str, float]]:
 
 def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Row]) -> "list[Section]":
     """A page: what was run, scores side by side, what they mean, and figures."""
-    from flashweir.report.model import Block, Cell, Facts, Figure, Section, Table, Text
+    from flashweir.reports.model import Block, Cell, Facts, Figure, Section, Table, Text
 
     first, drives = results[0], list(labels)
     if len(drives) > 1 and max(map(len, drives)) > _LONG:
@@ -202,6 +202,6 @@ def _head(label: str, name: str, *, alone: bool) -> str:
 
 def _number(value: float | None) -> "Content":
     """Three significant digits: a drive repeats its score within some per cent."""
-    from flashweir.report.model import Cell
+    from flashweir.reports.model import Cell
 
     return None if value is None else Cell(f"{value:,.3g}", value)

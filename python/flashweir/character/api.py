@@ -4,11 +4,14 @@ import json
 import os
 
 from flashweir import _native
+from flashweir._native import ConfigError
 from flashweir.api import Progress, as_json, as_native_progress
+from flashweir.arguments import check, in_python, place
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
 
+@in_python
 def characterize(
     workload: AnyPath,
     *,
@@ -58,8 +61,10 @@ def characterize(
         TraceError: the workload can't be read.
         FlashweirError: `progress` stopped it.
     """
+    if not isinstance(workload, str | os.PathLike):
+        raise ConfigError(f"workload: {workload!r}: expected a trace file or a generator")
     spec = {
-        "workload": os.fspath(workload),
+        "workload": place(workload),
         "gap": gap,
         "small": small,
         "align": align,
@@ -73,4 +78,5 @@ def characterize(
         "skip_bad": skip_bad,
         "seed": seed,
     }
+    check(spec)
     return Section(json.loads(_native.characterize(as_json(spec), as_native_progress(progress))))

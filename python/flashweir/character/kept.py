@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.locks import lock
 
 Row = dict[str, Any]
 
@@ -29,14 +30,19 @@ class Kept:
 
         Raises:
             ConfigError: it is there and has lines, without `resume`; or it is something else.
-            FlashweirError: it can't be written.
+            FlashweirError: it can't be written, or another process is writing it.
         """
         self.path = path
         self.rows: dict[str, Row] = {}
         whole = self._read(resume=resume)
         try:
             self._file = path.open("ab", buffering=0)
-            self._file.truncate(whole)
+            try:
+                lock(self._file, str(path))
+                self._file.truncate(whole)
+            except BaseException:
+                self._file.close()
+                raise
         except OSError as error:
             raise FlashweirError(f"{path}: {error.strerror}") from error
 

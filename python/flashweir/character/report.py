@@ -6,7 +6,7 @@ from typing import Any
 from flashweir.character.summary import percent, size, sizes_of
 from flashweir.character.volumes import row_of
 from flashweir.charts.model import Axis, Chart, Plot, Series
-from flashweir.report.model import Block, Cell, Content, Facts, Figure, Section, Table, Text
+from flashweir.reports.model import Block, Cell, Content, Facts, Figure, Section, Table, Text
 
 Json = Mapping[str, Any]
 

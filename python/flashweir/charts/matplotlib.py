@@ -1,4 +1,4 @@
-"""Figures as PNG and SVG files, without a browser or a display.
+"""Figures as PNG, SVG and PDF files, without a browser or a display.
 
 Uses matplotlib's objects and never pyplot or its settings, so threads may write at once and the settings of a script
 that uses matplotlib itself stay as they are. Texts are drawn as they stand: no mathematics, no markup.
@@ -9,22 +9,24 @@ import io
 import logging
 import math
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.charts.model import Chart
+from flashweir.whole import STANDARD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SUFFIXES = (".png", ".svg")
+SUFFIXES = (".png", ".svg", ".pdf")
 _WIDTHS_IN = (2.0, 60.0)
 _PIXELS = 32_000
 
 
-_SVG_SETTINGS = threading.Lock()
+_SETTINGS = threading.Lock()
 
 
 def write(
@@ -39,7 +41,7 @@ def write(
 
     Args:
         chart: what to draw; title, legend and note are part of the picture.
-        path: ends in `.png` or `.svg`.
+        path: ends in `.png`, `.svg` or `.pdf`; `-` is standard output, as PNG.
         width_in: inches, 2 to 60.
         height_in: inches; None is what the figure needs. Smaller than its texts need is not obeyed.
         dpi: pixels an inch of a PNG.
@@ -54,7 +56,11 @@ def write(
     from flashweir.charts.layout import lay_out
 
     figure = lay_out(chart, width_in, height_in, dpi)
-    data = _png(figure) if target.suffix.lower() == ".png" else _svg(figure, chart)
+    suffix = target.suffix.lower()
+    data = _svg(figure, chart) if suffix == ".svg" else _pdf(figure, chart) if suffix == ".pdf" else _png(figure)
+    if str(target) == STANDARD:
+        sys.stdout.buffer.write(data)
+        return
     part = target.with_name(f".{target.name}.{os.getpid()}.{id(figure):x}.part")
     try:
         part.write_bytes(data)
@@ -75,8 +81,8 @@ def svg(chart: Chart, *, width_in: float = 7.0) -> str:
 
 
 def _check(target: Path, width_in: float, height_in: float | None, dpi: float) -> None:
-    if target.suffix.lower() not in SUFFIXES:
-        raise ConfigError(f"{target}: a figure is written as .png or .svg, expected a name that ends so")
+    if str(target) != STANDARD and target.suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"{target}: a figure is written as .png, .svg or .pdf, expected a name that ends so")
     if not target.absolute().parent.is_dir():
         raise ConfigError(f"{target}: there is no folder {target.parent}")
     if target.is_dir():
@@ -100,7 +106,7 @@ def _png(figure: "Figure") -> bytes:
 
     stream = io.BytesIO()
     canvas: Any = FigureCanvasAgg(figure)
-    canvas.print_png(stream, metadata={"Software": None})
+    canvas.print_png(stream, metadata={"Software": "flashweir"})
     return stream.getvalue()
 
 
@@ -115,6 +121,21 @@ def _svg(figure: "Figure", chart: Chart) -> bytes:
     canvas: Any = FigureCanvasSVG(figure)
     about = {"Date": None, "Creator": "flashweir", "Title": plain(chart.title)}
     # Matplotlib has these two settings for the whole process only.
-    with _SVG_SETTINGS, rc_context({"svg.fonttype": "none", "svg.hashsalt": "flashweir"}):
+    with _SETTINGS, rc_context({"svg.fonttype": "none", "svg.hashsalt": "flashweir"}):
         canvas.print_svg(stream, metadata=about)
+    return stream.getvalue()
+
+
+def _pdf(figure: "Figure", chart: Chart) -> bytes:
+    """PDF whose texts are texts, with the parts of its fonts that they need."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
+    from flashweir.charts.lettering import plain
+
+    stream = io.BytesIO()
+    canvas: Any = FigureCanvasPdf(figure)
+    about = {"CreationDate": None, "Creator": "flashweir", "Title": plain(chart.title)}
+    with _SETTINGS, rc_context({"pdf.fonttype": 42}):
+        canvas.print_pdf(stream, metadata=about)
     return stream.getvalue()

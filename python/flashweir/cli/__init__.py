@@ -4,17 +4,18 @@ Every failure is one line on standard error that starts with `error:`; the exit 
 that failed, 130 for Ctrl-C. Modules that take time or memory are imported where they are used.
 """
 
-import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 import typer
 
-from flashweir import _native
+from flashweir import _native, arguments, notices
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
+from flashweir.cli import completion, streams
 from flashweir.cli.bench import bench
 from flashweir.cli.collect import collect
-from flashweir.cli.common import Stopped
+from flashweir.cli.common import Stopped, quietly
 from flashweir.cli.compare import compare
 from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
@@ -35,6 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=False,
     help="Simulates multichannel SSDs under real block traces.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(trace_app, name="trace")
 COMMANDS = (
@@ -51,9 +53,10 @@ COMMANDS = (
     presets,
     schema,
     train_allocator,
+    completion.completion,
 )
 for command in COMMANDS:
-    app.command()(command)
+    app.command()(quietly(command))
 
 
 @app.callback(invoke_without_command=True)
@@ -72,10 +75,15 @@ def top(
 
 def main() -> NoReturn:
     """Runs the command line; the only way out is an exit code."""
+    streams.prepare()
+    completion.prepare()
+    arguments.from_command_line()
+    notices.to_standard_error()
     try:
-        code = app(standalone_mode=False) or 0
+        _check_empty(sys.argv[1:])
+        code = app(prog_name="flashweir", complete_var=completion.VARIABLE, standalone_mode=False) or 0
         if code == INTERRUPTED:
-            # Ctrl-C between what we watch: the library makes a code of it, and no words.
+            # Ctrl-C outside of a run: the library makes a code of it, without a message.
             code = fail("stopped by Ctrl-C", INTERRUPTED)
         sys.stdout.flush()
     except typer.TyperException as error:
@@ -83,18 +91,39 @@ def main() -> NoReturn:
     except (ConfigError, TraceError, DeviceError) as error:
         code = fail(str(error), BAD_INPUT)
     except FlashweirError as error:
-        code = fail(str(error), FAILED)
+        code = fail(str(error), getattr(error, "exit_code", FAILED))
     except (Stopped, KeyboardInterrupt) as error:
         code = fail(f"stopped by Ctrl-C{': ' if str(error) else ''}{error}", INTERRUPTED)
     except BrokenPipeError:
-        # The reader has gone, as in `flashweir schema | head`. Nothing is left to say, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone, as in `flashweir schema | head`: nothing is left to say.
+        streams.abandon_output()
         code = FAILED
     except OSError as error:
         code = fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), FAILED)
     except Exception as error:  # noqa: BLE001 - a traceback helps nobody who runs a command
         code = fail(f"internal error, please report it: {type(error).__name__}: {error}", FAILED)
-    sys.exit(code)
+    sys.exit(_flushed(code))
+
+
+def _check_empty(given: Sequence[str]) -> None:
+    """Refuses an option with an empty value: as a path it would be the current folder."""
+    for place, text in enumerate(given):
+        if text == "--":
+            return
+        option = given[place - 1] if place else ""
+        if text == "":
+            raise ConfigError(f"{option or 'argument'}: expected a value, and not an empty text")
+        if text.startswith("--") and text.endswith("=") and text.count("=") == 1:
+            raise ConfigError(f"{text[:-1]}: expected a value, and not an empty text")
+
+
+def _flushed(code: int) -> int:
+    """Writes what a failed command has left to be written; exits of Python say nothing more then."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        streams.abandon_output()
+    return code
 
 
 def fail(message: str, code: int) -> int:

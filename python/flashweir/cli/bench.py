@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
-from flashweir.cli.common import Json, Stopped, check_outputs, console, write_json
+from flashweir.cli.common import Json, Stopped, console, write_json
+from flashweir.cli.outputs import Force, check_figures, check_outputs
+from flashweir.notices import say
 from flashweir.progress import bar_on_terminal
 
 if TYPE_CHECKING:
@@ -41,15 +43,17 @@ def bench(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in -o FILE.")] = False,
     compare: Annotated[bool, typer.Option("--compare", help="Set results side by side instead.")] = False,
     json_to: Json = None,
+    force: Force = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")] = None,
     figures: Annotated[
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a PNG file.")
     ] = None,
 ) -> None:
     """Grade a drive by the writes of known workloads, or set results side by side."""
-    check_outputs({"-o": output, "--html": html, "--json": json_to}, targets if compare else [])
-    if figures is not None and (not figures.absolute().parent.is_dir() or (figures.exists() and not figures.is_dir())):
-        raise ConfigError(f"--figures {figures}: expected a folder, or the name of one in a folder that is there")
+    outputs: dict[str, str | Path | None] = {"--html": html, "--json": json_to}
+    outputs |= {} if resume else {"-o": output}
+    check_outputs(outputs, targets if compare else [], force=force, kinds={"-o": "grades"}, files=["-o"])
+    check_figures(figures, force=force)
     if compare:
         given = {"--suite": suite, "--scale": scale, "--erase": erase, "-o": output, "--resume": resume or None}
         for option, value in given.items():
@@ -60,8 +64,6 @@ def bench(
         raise ConfigError(f"{targets[1]}: expected one drive, or --compare with results")
     if resume and output is None:
         raise ConfigError("--resume: expected the result to go on with, -o FILE")
-    if output is not None and output.exists() and not resume:
-        raise ConfigError(f"-o {output}: is there already; expected --resume, or another name")
     result = _run(targets[0], suite, state, scale, seed, erase, output, resume)
     _show([result], targets, json_to, html, figures)
     return None
@@ -84,7 +86,7 @@ def _run(
     bar = bar_on_terminal()
 
     def tell(name: str, number: int, count: int) -> None:
-        print(f"{number} of {count}: {name}", file=sys.stderr)
+        say(f"{number} of {count}: {name}")
 
     try:
         arguments: dict[str, Any] = {"suites": suites, "state": state, "scale": scale, "seed": seed, "erase": erase}
@@ -124,7 +126,7 @@ def _show(
 
     called, rows, warned = labels(results, names), compare(results), warnings(results)
     for warning in warned:
-        print(f"warning: {warning}", file=sys.stderr)
+        say(f"warning: {warning}")
     if json_to is not None:
         alone = (
             results[0]
@@ -137,7 +139,7 @@ def _show(
     else:
         showing.print_comparison(rows, called, console())
     if html is not None:
-        from flashweir.report import page
+        from flashweir.reports import page
 
         try:
             page.write(html, showing.title(called), showing.sections(results, called, rows))

@@ -7,7 +7,9 @@ import typer
 
 from flashweir import api
 from flashweir._native import ConfigError, FlashweirError, TraceError
-from flashweir.cli.common import Columns, Format, Json, SkipBad, check_outputs, console, watched, write_json
+from flashweir.assumptions import print_of
+from flashweir.cli.common import Columns, Format, Json, SkipBad, console, watched, write_json
+from flashweir.cli.outputs import Force, check_figures, check_outputs
 from flashweir.result import Section
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ Macroscopic = Annotated[bool, typer.Option("--macroscopic", help="Leave out all 
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")]
 Figures = Annotated[Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file.")]
 FigureFormat = Annotated[
-    str | None, typer.Option("--figure-format", metavar="png|svg", help="Of --figures; png if not given.")
+    str | None, typer.Option("--figure-format", metavar="png|svg|pdf", help="Of --figures; png if not given.")
 ]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Of a folder: lines of JSON; else DIR.jsonl")
@@ -62,6 +64,7 @@ def trace_characterize(
     on: On = "local",
     threads: Threads = None,
     resume: Resume = False,
+    force: Force = False,
 ) -> None:
     """Say what a workload is like, and which suite it belongs to; or every trace of a folder."""
     settings: dict[str, Any] = {
@@ -75,8 +78,8 @@ def trace_characterize(
         "columns": columns,
         "skip_bad": skip_bad,
     }
-    if figure_format not in (None, "png", "svg"):
-        raise ConfigError(f"--figure-format {figure_format}: expected png or svg")
+    if figure_format not in (None, "png", "svg", "pdf"):
+        raise ConfigError(f"--figure-format {figure_format}: expected one of png, svg, pdf")
     if figure_format is not None and figures is None:
         raise ConfigError("--figure-format goes with --figures DIR")
     of_folder = {"-o": output, "--match": match != "*", "--on": on != "local", "--threads": threads, "--resume": resume}
@@ -84,18 +87,30 @@ def trace_characterize(
         if figures is not None:
             raise ConfigError(f"--figures {figures}: expected one trace: {trace} is a folder")
         lines = output or Path(f"{Path(trace).resolve().name}.jsonl")
-        check_outputs({"--html": html, "--json": json_to, "-o": lines}, [])
+        outputs: dict[str, str | Path | None] = {"--html": html, "--json": json_to}
+        outputs |= {} if resume else {"-o": lines}
+        check_outputs(outputs, [], force=force, kinds={"-o": "lines"}, files=["-o"])
+        if force and not resume:
+            lines.unlink(missing_ok=True)
         _folder(trace, lines, html, json_to, match=match, on=on, threads=threads, resume=resume, **settings)
         return
     for option, given in of_folder.items():
         if given:
             raise ConfigError(f"{option}: expected a folder of traces: {trace} is none")
-    check_outputs({"--html": html, "--json": json_to}, [trace])
-    _one(trace, html, figures, figure_format or "png", json_to, settings)
+    check_outputs({"--html": html, "--json": json_to}, [trace], force=force)
+    check_figures(figures, force=force)
+    _one(trace, html, figures, figure_format or "png", json_to, settings, force=force)
 
 
 def _one(
-    trace: str, html: str | None, figures: Path | None, format: str, json_to: str | None, settings: dict[str, Any]
+    trace: str,
+    html: str | None,
+    figures: Path | None,
+    format: str,
+    json_to: str | None,
+    settings: dict[str, Any],
+    *,
+    force: bool,
 ) -> None:
     def run(progress: api.Progress | None) -> Section:
         from flashweir.character import characterize
@@ -103,6 +118,7 @@ def _one(
         return characterize(trace, progress=progress, **settings)
 
     found = watched(run).to_dict()
+    print_of(_reports(found))
     if html is not None or figures is not None:
         from flashweir.character import report
         from flashweir.charts import from_character
@@ -110,7 +126,7 @@ def _one(
 
         charts = from_character.figures(found)
         if figures is not None:
-            write_figures(charts, figures, format, [Path(trace)], None if html is None else Path(html))
+            write_figures(charts, figures, format, [Path(trace)], None if html is None else Path(html), force=force)
         if html is not None:
             _write_page(html, report.title_of(found), report.sections(found, charts))
     if json_to is not None:
@@ -121,6 +137,11 @@ def _one(
     print_character(found, console())
 
 
+def _reports(found: dict[str, Any]) -> "list[tuple[str, dict[str, Any] | None]]":
+    tenants = [(one["workload"], one.get("trace")) for one in found.get("tenants") or ()]
+    return tenants or [(found["workload"], found.get("trace"))]
+
+
 def _folder(folder: str, output: Path, html: str | None, json_to: str | None, **options: Any) -> None:  # noqa: ANN401
     from flashweir.character.summary import print_table
     from flashweir.character.volumes import characterize_all, row_of
@@ -129,6 +150,7 @@ def _folder(folder: str, output: Path, html: str | None, json_to: str | None, **
         return characterize_all(folder, output, progress=progress, **options)
 
     rows = watched(run)
+    print_of((row["trace"], (row["character"] or {}).get("trace")) for row in rows)
     if html is not None:
         from flashweir.character import report
 
@@ -143,7 +165,7 @@ def _folder(folder: str, output: Path, html: str | None, json_to: str | None, **
 
 
 def _write_page(path: str, title: str, sections: Any) -> None:  # noqa: ANN401 - a report's sections
-    from flashweir.report import page
+    from flashweir.reports import page
 
     try:
         page.write(path, title, sections)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from flashweir._native import ConfigError
-from flashweir.cli.common import Json, check_outputs, console, write_json
+from flashweir.cli.common import Json, console, write_json
+from flashweir.cli.outputs import Force, check_outputs
+from flashweir.notices import is_quiet
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,11 +47,13 @@ def collect(
         int | None, typer.Option("--buffer-kb", metavar="KIB", help="The kernel's buffer for each CPU.")
     ] = None,
     json_to: Json = None,
+    force: Force = False,
 ) -> None:
     """Collect the requests that this system makes of a drive, below the file system."""
     from flashweir.collecting import collect_all, refuse_losses
 
-    check_outputs({"-o": output, "--json": json_to}, [])
+    outputs: dict[str, str | Path | None] = {"-o": output, "--json": json_to}
+    check_outputs(outputs, [], force=force, kinds={"-o": "trace"}, files=["-o"])
     if command and shell is not None:
         raise ConfigError("--command: there is a command behind -- already; expected one of them")
     words = ["/bin/sh", "-c", shell] if shell is not None else list(command or [])
@@ -81,7 +85,7 @@ class _Line:
         self._shown = False
 
     def update(self, state: dict[str, Any]) -> bool:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not is_quiet():
             self._shown = True
             if state["phase"] == "write":
                 text = f"writing {100 * (state['fraction'] or 0):.0f}%"

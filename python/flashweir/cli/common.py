@@ -1,8 +1,10 @@
-"""What the commands share: options, checks of outputs, JSON out, Ctrl-C."""
+"""Parts that the commands share: options, JSON out, progress, Ctrl-C."""
 
+import functools
+import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -10,9 +12,10 @@ import typer
 
 from flashweir import api, whole
 from flashweir._native import ConfigError
+from flashweir.cli.outputs import standard_output_is_taken
+from flashweir.notices import be_quiet, is_quiet
 from flashweir.progress import bar_on_terminal
 from flashweir.result import Section
-from flashweir.whole import same_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,44 +36,26 @@ SkipBad = Annotated[
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the result as JSON; - is stdout.")]
 
 
+def quietly(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the option `--quiet`, which all of them have."""
+    option = typer.Option("--quiet", "-q", help="Print no progress, warnings or summary: only outputs and errors.")
+
+    @functools.wraps(command)
+    def run(*args: object, quiet: bool = False, **kwargs: object) -> None:
+        if quiet:
+            be_quiet()
+        command(*args, **kwargs)
+
+    signature = inspect.signature(command)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    added = inspect.Parameter("quiet", kind, default=False, annotation=Annotated[bool, option])
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), added])  # type: ignore[attr-defined]
+    run.__annotations__ = {**command.__annotations__, "quiet": added.annotation}
+    return run
+
+
 class Stopped(Exception):
     """Ctrl-C; the message says what was done until then."""
-
-
-def check_output(option: str, target: str | Path | None) -> None:
-    """Refuses, before a long run, a file that can't be written after it."""
-    if target is None or target == "-":
-        return
-    path = Path(target)
-    if path.is_dir():
-        raise ConfigError(f"{option} {path}: that is a folder")
-    if path.is_block_device():
-        raise ConfigError(f"{option} {path}: that is a block device; expected a file")
-    if not path.absolute().parent.is_dir():
-        raise ConfigError(f"{option} {path}: there is no folder {path.parent}")
-
-
-def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Sequence[str | None]) -> None:
-    """Refuses outputs that can't be written, or that would replace one another or what the run reads."""
-    taken = [file for text in inputs if text for file in _files(text)]
-    for option, target in outputs.items():
-        check_output(option, target)
-        if target is None or str(target) == "-":
-            if target is not None and option != "--json":
-                raise ConfigError(f"{option} -: expected the name of a file; only --json goes to standard output")
-            continue
-        place = Path(target)
-        other = next((other for other in taken if same_file(other, place)), None)
-        if other is not None and (place.is_file() or not place.exists()):
-            raise ConfigError(f"{option} {target}: expected a file of its own: {other} is read or written already")
-        taken.append(place)
-
-
-def _files(text: str) -> list[Path]:
-    """What an argument may name: a file, that of NAME=FILE, or that of sim:FILE,KEY=VALUE."""
-    if text.startswith("sim:"):
-        return [Path(text.removeprefix("sim:").partition(",")[0])]
-    return [Path(name) for name in (text, text.partition("=")[2]) if name]
 
 
 def write_json(value: object, target: str) -> None:
@@ -83,9 +68,6 @@ def write_json(value: object, target: str) -> None:
 
 def write_text(text: str, target: str) -> None:
     """Writes a text as `write_json` does."""
-    if target == "-":
-        sys.stdout.write(text)
-        return
     whole.write(target, text)
 
 
@@ -145,7 +127,7 @@ def pair(text: str, option: str, shape: str) -> tuple[str, Any]:
 
 
 def console() -> "Console":
-    """What tables are printed on."""
+    """The console for tables: standard output, or standard error where an output goes to that."""
     from rich.console import Console
 
-    return Console()
+    return Console(stderr=standard_output_is_taken(), quiet=is_quiet())

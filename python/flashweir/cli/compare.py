@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.assumptions import of_sweep, print_of
 from flashweir.cli.common import (
     Columns,
     Format,
     Json,
     SkipBad,
-    check_outputs,
     console,
     pair,
     watched_sweep,
     write_json,
     write_text,
 )
+from flashweir.cli.outputs import Force, check_outputs
 
 if TYPE_CHECKING:
     from flashweir.policies.matrix import Matrix
@@ -63,6 +64,7 @@ def compare(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what DIR holds.")] = False,
     json_to: Json = None,
+    force: Force = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with figures.")] = None,
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="Write the tables for a document.")
@@ -93,12 +95,12 @@ def compare(
         if given := next((name for name, value in others.items() if value), None):
             said = given if given == "WORKLOAD" else f"--{given.replace('_', '-')}"
             raise ConfigError(f"--matrix {matrix}: goes without {said}: the file says what to run")
-        check_outputs(outputs, [str(matrix)])
-        _trial(matrix, output, resume, threads, json_to, html, markdown)
+        check_outputs(outputs, [str(matrix)], force=force)
+        _trial(matrix, output, (resume, force), threads, json_to, html, markdown)
         return
     if not workloads:
         raise ConfigError("no workload: give trace files or generators, such as random:count=100000")
-    check_outputs(outputs, [device, *workloads])
+    check_outputs(outputs, [device, *workloads], force=force)
     from flashweir.policies.api import planned
     from flashweir.policies.setup import SEEDS
 
@@ -116,7 +118,7 @@ def compare(
     from flashweir.sweeps import sweep
 
     def run(progress: "SweepProgress") -> "SweepFrame":
-        return sweep(spec, output, resume=resume, threads=threads, progress=progress)
+        return sweep(spec, output, resume=resume, force=force, threads=threads, progress=progress)
 
     _show(watched_sweep(output, run), json_to, html, markdown)
 
@@ -133,6 +135,7 @@ def _show(frame: "SweepFrame", json_to: str | None, html: Path | None, markdown:
     from flashweir.policies.outcome import as_json
     from flashweir.policies.terminal import print_comparison
 
+    print_of(of_sweep(frame))
     if frame["error"].null_count():
         if html is not None:
             frame.report(html)
@@ -146,18 +149,24 @@ def _show(frame: "SweepFrame", json_to: str | None, html: Path | None, markdown:
 
 
 def _trial(
-    file: Path, output: Path | None, resume: bool, threads: int | None, json_to: str | None, html: Path | None,
+    file: Path,
+    output: Path | None,
+    going_on: tuple[bool, bool],
+    threads: int | None,
+    json_to: str | None,
+    html: Path | None,
     markdown: Path | None,
-) -> None:  # fmt: skip
+) -> None:
     from flashweir.policies import markdown as document
     from flashweir.policies.api import judge
     from flashweir.policies.html import write_trial
     from flashweir.policies.terminal import print_matrix
 
     def run(progress: "SweepProgress") -> "Matrix":
-        return judge(file, output, resume=resume, threads=threads, progress=progress)
+        return judge(file, output, resume=going_on[0], force=going_on[1], threads=threads, progress=progress)
 
     found = watched_sweep(output, run)
+    print_of(of_sweep(found.frame))
     if html is not None:
         write_trial(found, html)
     if markdown is not None:

@@ -7,9 +7,12 @@ import typer
 
 from flashweir import api
 from flashweir._native import ConfigError, FlashweirError, TraceError
-from flashweir.cli.common import Columns, Format, Json, SkipBad, check_outputs, console, watched, write_json
+from flashweir.assumptions import print_of
+from flashweir.cli.common import Columns, Format, Json, SkipBad, console, watched, write_json
+from flashweir.cli.outputs import Force, check_outputs
 from flashweir.diagnosis import diagnose as diagnosed
 from flashweir.result import Section
+from flashweir.whole import STANDARD
 
 
 def diagnose(
@@ -17,6 +20,7 @@ def diagnose(
     html: Annotated[Path | None, typer.Option("--html", metavar="F.html", help="Write a report.")] = None,
     png: Annotated[Path | None, typer.Option("--png", metavar="F.png", help="Write the picture.")] = None,
     json_to: Json = None,
+    force: Force = False,
     capacity: Annotated[
         str | None, typer.Option("--capacity", metavar="SIZE", help="What the drive holds, such as 120GB.")
     ] = None,
@@ -25,14 +29,15 @@ def diagnose(
     skip_bad: SkipBad = 0,
 ) -> None:
     """Say from a log of requests what is wrong with a drive."""
-    check_outputs({"--html": html, "--png": png, "--json": json_to}, [log])
-    if png is not None and png.suffix.lower() not in (".png", ".svg"):
-        raise ConfigError(f"--png {png}: a picture is written as .png or .svg, expected a name that ends so")
+    check_outputs({"--html": html, "--png": png, "--json": json_to}, [log], force=force)
+    if png is not None and png.suffix.lower() not in (".png", ".svg", ".pdf") and str(png) != STANDARD:
+        raise ConfigError(f"--png {png}: a picture is written as .png, .svg or .pdf, expected a name that ends so")
 
     def run(progress: api.Progress | None) -> Section:
         return diagnosed(log, capacity=capacity, format=format, columns=columns, skip_bad=skip_bad, progress=progress)
 
     found = watched(run).to_dict()
+    print_of([(Path(log).name, found.get("trace"))])
     if not found["writes"]:
         raise TraceError(
             f"{log}: no write in it has a response time: expected a log of requests, or a trace with completion times"

@@ -5,12 +5,13 @@ from typing import Annotated
 import typer
 
 from flashweir import api
-from flashweir.cli.common import Json, check_output, console, write_json
+from flashweir.cli.common import Json, console, write_json
+from flashweir.cli.outputs import Force, check_output
 
 
-def presets(json_to: Json = None) -> None:
+def presets(json_to: Json = None, force: Force = False) -> None:
     """List the drives that have a name."""
-    check_output("--json", json_to)
+    check_output("--json", json_to, force=force)
     found = [preset.to_dict() for preset in api.presets()]
     if json_to is not None:
         write_json(found, json_to)

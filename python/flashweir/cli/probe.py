@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from flashweir import api, probing
-from flashweir.cli.common import Json, check_outputs, console, watched, write_json, write_text
+from flashweir.cli.common import Json, console, watched, write_json, write_text
+from flashweir.cli.outputs import Force, check_outputs
 from flashweir.result import Section
 
 _SURE = 0.5
@@ -23,15 +24,16 @@ def probe(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Of random addresses.")] = 1,
     json_to: Json = None,
+    force: Force = False,
 ) -> None:
     """Ask a drive what it is made of, and write a device file that simulate takes. All of the drive is written."""
-    check_outputs({"--output": output, "--json": json_to}, [target])
+    check_outputs({"--output": output, "--json": json_to}, [target], force=force, kinds={"--output": "device"})
 
     def run(progress: api.Progress | None) -> Section:
         return probing.probe(target, erase=erase, seed=seed, progress=progress)
 
     # A drive is not written all over for an answer that can't be kept.
-    if not output.exists():
+    if not output.exists() and str(output) != "-":
         write_text("", str(output))
         output.unlink()
     found = watched(run).to_dict()

@@ -1,7 +1,6 @@
 """`flashweir replay`: a trace on a real drive, or a simulated one."""
 
 import math
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -10,7 +9,10 @@ import typer
 
 from flashweir import api, replaying
 from flashweir._native import ConfigError
-from flashweir.cli.common import Columns, Format, Json, SkipBad, check_outputs, console, show, watched, write_json
+from flashweir.assumptions import print_of
+from flashweir.cli.common import Columns, Format, Json, SkipBad, console, show, watched, write_json
+from flashweir.cli.outputs import Force, check_output, check_outputs
+from flashweir.notices import say
 from flashweir.result import Section
 
 Timing = Literal["original", "asap", "closed"]
@@ -64,6 +66,7 @@ def replay(
         Path | None, typer.Option("--recover", metavar="F.parquet", help="Finish the log of a replay that was killed.")
     ] = None,
     json_to: Json = None,
+    force: Force = False,
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
@@ -72,11 +75,12 @@ def replay(
     if recover is not None:
         if trace is not None:
             raise ConfigError("--recover F.parquet: expected no TRACE with it, nothing is replayed")
+        check_output("--json", json_to, force=force)
         show(replaying.recover_log(recover), json_to)
         return
     if trace is None or target is None:
         raise ConfigError("expected TRACE and TARGET, such as trace.csv /dev/sdx, or trace.csv sim:tlc")
-    check_outputs({"--json": json_to, "--log": log}, [trace, target])
+    check_outputs({"--json": json_to, "--log": log}, [trace, target], force=force, files=["--log"])
     for option, value, choices in (
         ("--timing", timing, get_args(Timing)),
         ("--engine", engine, get_args(Engine)),
@@ -111,8 +115,9 @@ def replay(
         )
 
     done = watched(run)
+    print_of([(Path(trace).name, done.get("trace_report"))])
     for warning in done.get("warnings", []):
-        print(f"warning: {warning}", file=sys.stderr)
+        say(f"warning: {warning}")
     if json_to is not None:
         write_json(done.to_dict(), json_to)
     elif dry_run:

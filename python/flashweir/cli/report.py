@@ -1,23 +1,21 @@
 """`flashweir report`: results or a sweep in, one HTML file and figures out."""
 
-import json
 import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
-from flashweir.cli.common import check_output
-from flashweir.cli.shape import difference
+from flashweir.cli.outputs import Force, check_existing, check_figures, check_output
+from flashweir.whole import STANDARD
 
 if TYPE_CHECKING:
     from flashweir.charts.model import Chart
-    from flashweir.report.model import Section
 
-FORMATS = ("png", "svg")
+FORMATS = ("png", "svg", "pdf")
 # What sweeps own in their folder: no report may take such a place, whether there is a file yet or not.
 _OF_SWEEPS = ("sweep.json", ".lock", "runs*", "earlier-*", ".*.part")
 
@@ -32,16 +30,21 @@ def report(
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file of its own.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", metavar="png|svg", help="Of --figures; svg if not given.")
+        str | None, typer.Option("--format", metavar="png|svg|pdf", help="Of --figures; svg if not given.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write a report that needs no network, from a sweep or from results of simulate."""
     if output is not None and output.endswith(("/", os.sep)):
         raise ConfigError(f"-o {output}: that is a folder: expected the name of a file, such as report.html")
-    write_report([Path(name) for name in inputs], None if output is None else Path(output), figures, format)
+    write_report(
+        [Path(name) for name in inputs], None if output is None else Path(output), figures, format, force=force
+    )
 
 
-def write_report(inputs: Sequence[Path], output: Path | None, figures: Path | None, format: str | None) -> None:
+def write_report(
+    inputs: Sequence[Path], output: Path | None, figures: Path | None, format: str | None, *, force: bool = False
+) -> None:
     """Writes the report to `output` and the figures into `figures`.
 
     Raises:
@@ -54,13 +57,15 @@ def write_report(inputs: Sequence[Path], output: Path | None, figures: Path | No
     if format is not None and figures is None:
         raise ConfigError("--format goes with --figures DIR")
     if format is not None and format not in FORMATS:
-        raise ConfigError(f"--format {format}: expected {' or '.join(FORMATS)}")
-    _check_outputs(inputs, output, figures)
-    title, charts, sections = _of_sweep(inputs[0]) if inputs[0].is_dir() else _of_results(inputs)
+        raise ConfigError(f"--format {format}: expected one of {', '.join(FORMATS)}")
+    _check_outputs(inputs, output, figures, force=force)
+    from flashweir.reports.sources import of_files, of_sweep
+
+    title, charts, sections = of_sweep(inputs[0]) if inputs[0].is_dir() else of_files(inputs)
     if figures is not None:
-        write_figures(charts, figures, format or "svg", inputs, output)
+        write_figures(charts, figures, format or "svg", inputs, output, force=force)
     if output is not None:
-        from flashweir.report import page
+        from flashweir.reports import page
 
         try:
             page.write(output, title, sections)
@@ -70,7 +75,13 @@ def write_report(inputs: Sequence[Path], output: Path | None, figures: Path | No
 
 
 def write_figures(
-    charts: "Sequence[Chart]", folder: Path, format: str, inputs: Sequence[Path], output: Path | None
+    charts: "Sequence[Chart]",
+    folder: Path,
+    format: str,
+    inputs: Sequence[Path],
+    output: Path | None,
+    *,
+    force: bool = False,
 ) -> None:
     """Writes each chart into `folder` under its own name, none of them over an input or the report at `output`.
 
@@ -83,6 +94,7 @@ def write_figures(
     targets = [folder / f"{chart.name}.{format}" for chart in charts]
     for target in targets:
         _keep("--figures", target, inputs)
+        check_existing("--figures", target, force=force, kind="figure")
         if output is not None and (_same(target, output) or _same(folder, output)):
             raise ConfigError(f"-o {output}: expected a file of its own: --figures {folder} writes it already")
     try:
@@ -93,79 +105,24 @@ def write_figures(
         write(chart, target)
 
 
-def _of_sweep(folder: Path) -> "tuple[str, list[Chart], list[Section]]":
-    from flashweir.report import build
-    from flashweir.sweeps import read_sweep
-
-    frame = read_sweep(folder)
-    meta = frame.meta or {}
-    charts = build.charts_of_sweep(frame) if frame["error"].null_count() else []
-    return f"Sweep {meta['name']}", charts, build.report_of_sweep(frame, meta, charts)
-
-
-def _of_results(files: Sequence[Path]) -> "tuple[str, list[Chart], list[Section]]":
-    from flashweir.report import build
-
-    results = list(zip(_names(files), map(read_result, files), strict=True))
-    names = [name for name, _ in results]
-    title = names[0] if len(names) == 1 else f"{len(names)} runs: {', '.join(names)}"
-    charts = build.charts_of_results(results)
-    return title, charts, build.report_of_results(results, charts)
-
-
-def read_result(file: Path) -> dict[str, Any]:
-    """The result that `flashweir simulate --json` wrote to `file`.
-
-    Raises:
-        ConfigError: it can't be read, or is something else.
-    """
-    try:
-        result = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{file}: not a result of flashweir simulate --json: not JSON ({error})") from error
-    if wrong := difference(result):
-        raise ConfigError(f"{file}: not a result of flashweir simulate --json: expected {wrong}")
-    found: dict[str, Any] = result
-    return found
-
-
-def _names(files: Sequence[Path]) -> list[str]:
-    """Each file's name without its suffix; with its folder, and then a number, where several have the same."""
-    names: list[str] = []
-    for file in files:
-        alike = [other for other in files if other.stem == file.stem]
-        base = name = file.stem if len(alike) == 1 else str(file.with_suffix(""))
-        count = 1
-        while name in names:
-            count += 1
-            name = f"{base} ({count})"
-        names.append(name)
-    return names
-
-
-def _check_outputs(inputs: Sequence[Path], output: Path | None, figures: Path | None) -> None:
+def _check_outputs(inputs: Sequence[Path], output: Path | None, figures: Path | None, *, force: bool) -> None:
     """Refuses inputs of two kinds, and outputs that can't be written or would replace what is read."""
     for path in inputs:
         if path.is_dir() and len(inputs) > 1:
             raise ConfigError(f"{path}: expected one folder of a sweep and nothing else, or files with results")
-        if not path.exists():
+        if not path.exists() and str(path) != STANDARD:
             raise ConfigError(f"{path}: there is no such file or folder")
     if output is not None:
-        if str(output) == "-":
-            raise ConfigError("-o -: expected the name of a file; only --json goes to standard output")
-        check_output("-o", output)
+        # First whether it is an input: that says more than that it is there.
         _keep("-o", output, inputs)
-    if figures is not None:
-        if figures.exists() and not figures.is_dir():
-            raise ConfigError(f"--figures {figures}: expected a folder")
-        if not figures.absolute().parent.is_dir():
-            raise ConfigError(f"--figures {figures}: there is no folder {figures.parent}")
+        check_output("-o", output, force=force, kind="page")
+    check_figures(figures, force=force)
 
 
 def _keep(option: str, target: Path, inputs: Sequence[Path]) -> None:
     """Refuses a target that is one of the inputs, under whatever name, or a file of the sweep that is read."""
+    if str(target) == STANDARD:
+        return
     place = target.resolve()
     for source in inputs:
         if not source.is_dir():
@@ -184,6 +141,8 @@ def _keep(option: str, target: Path, inputs: Sequence[Path]) -> None:
 
 def _same(one: Path, other: Path) -> bool:
     """Whether two paths are one place, whether there is a file or not."""
+    if STANDARD in (str(one), str(other)):
+        return False
     if one.exists() and other.exists():
         return one.samefile(other)
     return one.resolve() == other.resolve()

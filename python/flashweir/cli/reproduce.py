@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
-from flashweir.cli.common import Json, Stopped, check_outputs, console, write_json
+from flashweir.cli.common import Json, Stopped, console, write_json
+from flashweir.cli.outputs import Force, check_existing, check_figures, check_outputs
 from flashweir.cli.report import FORMATS
 
 if TYPE_CHECKING:
@@ -22,15 +23,19 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller drives, fewer points a curve.")] = False,
     json_to: Json = None,
+    force: Force = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")] = None,
     figures: Annotated[
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file of its own.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", metavar="png|svg", help="Of --figures; svg if not given.")
+        str | None, typer.Option("--format", metavar="png|svg|pdf", help="Of --figures; svg if not given.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Keep the runs; go on with what is there.")
+    ] = None,
+    traces: Annotated[
+        Path | None, typer.Option("--traces", metavar="DIR", help="Folder of the recorded traces, which do not ship.")
     ] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", min=1, max=4096, help="Runs at a time; one a core.")
@@ -42,8 +47,9 @@ def reproduce(
     """Run the experiments of a paper and hold them against what it prints."""
     from flashweir import reproduction
 
-    check_outputs({"--json": json_to, "--html": html}, [])
+    check_outputs({"--json": json_to, "--html": html}, [], force=force)
     _check(figures, format, output)
+    check_figures(figures, force=force)
     reproduction.choose(paper, figure, experiments)
     last: list[State] = []
     found = _watched(
@@ -55,6 +61,7 @@ def reproduce(
             quick=quick,
             directory=output,
             experiments=experiments,
+            traces=traces,
             threads=threads,
             progress=progress,
         ),
@@ -71,19 +78,23 @@ def reproduce(
     if html is not None:
         _write_page(html, found)
     if figures is not None:
-        _write_figures(figures, format or "svg", found)
+        _write_figures(figures, format or "svg", found, force=force)
+    skipped = [reason for one in found for reason in one.skipped]
     failed = [error for one in found for error in one.failed]
     if failed:
         raise FlashweirError(
             f"{len(failed):,} of {last[-1].total if last else 0:,} runs failed, the first: {failed[0]}"
         )
+    if skipped:
+        more = f" ({len(skipped) - 1} more experiments were not run)" if len(skipped) > 1 else ""
+        raise reproduction.TracesMissingError(f"{skipped[0]}{more}")
 
 
 def _check(figures: Path | None, format: str | None, output: Path | None) -> None:
     if format is not None and figures is None:
         raise ConfigError("--format goes with --figures DIR")
     if format is not None and format not in FORMATS:
-        raise ConfigError(f"--format {format}: expected {' or '.join(FORMATS)}")
+        raise ConfigError(f"--format {format}: expected one of {', '.join(FORMATS)}")
     for option, folder in (("--figures", figures), ("-o", output)):
         if folder is not None and folder.exists() and not folder.is_dir():
             raise ConfigError(f"{option} {folder}: expected a folder")
@@ -110,7 +121,7 @@ def _watched(output: Path | None, last: "list[State]", run) -> "list[Reproductio
 
 
 def _write_page(target: Path, found: "list[Reproduction]") -> None:
-    from flashweir.report import page
+    from flashweir.reports import page
     from flashweir.reproduction.showing import sections
 
     try:
@@ -119,7 +130,7 @@ def _write_page(target: Path, found: "list[Reproduction]") -> None:
         raise FlashweirError(f"{target}: can't be written: {error.strerror or error}") from error
 
 
-def _write_figures(folder: Path, format: str, found: "list[Reproduction]") -> None:
+def _write_figures(folder: Path, format: str, found: "list[Reproduction]", *, force: bool) -> None:
     """Writes each figure into a folder of its experiment, as the experiments themselves lie."""
     from flashweir.charts.matplotlib import write
 
@@ -131,4 +142,5 @@ def _write_figures(folder: Path, format: str, found: "list[Reproduction]") -> No
             except OSError as error:
                 raise FlashweirError(f"--figures {target}: can't be made: {error.strerror or error}") from error
             for chart in charts:
+                check_existing("--figures", target / f"{chart.name}.{format}", force=force, kind="figure")
                 write(chart, target / f"{chart.name}.{format}")

@@ -8,7 +8,9 @@ import typer
 
 from flashweir import _native, api
 from flashweir._native import ConfigError
-from flashweir.cli.common import Columns, Format, Json, SkipBad, check_outputs, console, pair, watched, write_json
+from flashweir.assumptions import of_workloads, print_of
+from flashweir.cli.common import Columns, Format, Json, SkipBad, console, pair, watched, write_json
+from flashweir.cli.outputs import Force, check_outputs
 from flashweir.result import Result
 from flashweir.tenants import MIX
 
@@ -26,11 +28,18 @@ def simulate(
         typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the drive; may be repeated."),
     ] = None,
     json_to: Json = None,
+    force: Force = False,
     requests: Annotated[
         Path | None, typer.Option("--requests", metavar="F.parquet", help="Write a log of every request.")
     ] = None,
     timeline: Annotated[
         Path | None, typer.Option("--timeline", metavar="F", help="Write a Perfetto trace of dies and buses.")
+    ] = None,
+    timeline_from: Annotated[
+        str | None, typer.Option("--timeline-from", metavar="T", help="Leave out of the timeline what was before T.")
+    ] = None,
+    timeline_to: Annotated[
+        str | None, typer.Option("--timeline-to", metavar="T", help="Leave out of the timeline what comes after T.")
     ] = None,
     activity: Annotated[
         str | None,
@@ -87,7 +96,7 @@ def simulate(
     if workload and workload.startswith(MIX) and json_to is not None:
         implied = {"tenants.channels": "external"} if allocator else {}
         inputs += _traces(workload, device, {**implied, **overrides})
-    check_outputs(outputs, inputs)
+    check_outputs(outputs, inputs, force=force)
 
     def run(progress: api.Progress | None) -> Result:
         return api.simulate(
@@ -98,6 +107,8 @@ def simulate(
             latency_parts=True,
             requests=requests or False,
             timeline=timeline,
+            timeline_from=timeline_from,
+            timeline_to=timeline_to,
             activity=False if activity is None else activity,
             power_cut=power_cut or None,
             format=format,
@@ -114,18 +125,20 @@ def simulate(
         )
 
     result = watched(run)
+    print_of(of_workloads(result))
     if json_to is not None:
         write_json(result.to_dict(), json_to)
         return
     from flashweir.summary import print_result
 
-    print_result(result, console())
+    name = "default drive" if device is None else Path(device).name
+    print_result(result, console(), name)
 
 
 def _traces(mix: str, device: str | None, overrides: dict[str, Any]) -> list[str]:
     """The traces of a mix."""
     spec = {"workloads": [{"spec": mix}], "device": device, "overrides": overrides}
-    return [one["path"] for one in json.loads(_native.plan(json.dumps(spec)))["workloads"] if "path" in one]
+    return [one["path"] for one in json.loads(_native.plan(api.as_json(spec)))["workloads"] if "path" in one]
 
 
 def _workloads(single: str | None, named: list[str]) -> dict[str, Any] | str:

@@ -6,8 +6,11 @@ from typing import Annotated
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
-from flashweir.cli.common import Json, check_output, console, watched_sweep, write_json
+from flashweir.assumptions import of_sweep, print_of
+from flashweir.cli.common import Json, console, watched_sweep, write_json
+from flashweir.cli.outputs import Force, check_output
 from flashweir.quantity import number_of
+from flashweir.whole import STANDARD
 
 
 def sweep(
@@ -32,11 +35,12 @@ def sweep(
         str | None, typer.Option("--memory", metavar="SIZE", help="For all runs here together; 80% of what is free.")
     ] = None,
     json_to: Json = None,
+    force: Force = False,
 ) -> None:
     """Run many simulations over a grid."""
     from flashweir import sweeps
 
-    check_output("--json", json_to)
+    check_output("--json", json_to, force=force)
     memory_bytes = None if memory is None else number_of(memory)
     if memory is not None and (memory_bytes is None or memory_bytes < 1):
         raise ConfigError(f"--memory {memory}: expected a size such as 8GiB")
@@ -44,6 +48,8 @@ def sweep(
         sweeps.backend_for(on)
         _estimate(spec, threads, json_to)
         return
+    if output is None and str(spec) == STANDARD:
+        raise ConfigError("SPEC.toml -: expected -o DIR with it, as there is no name to make one of")
     directory = output or Path(f"{spec.stem}.sweep")
     frame = watched_sweep(
         directory,
@@ -52,12 +58,14 @@ def sweep(
             directory,
             on=on,
             resume=resume,
+            force=force,
             reuse=reuse or [],
             threads=threads,
             memory_bytes=None if memory_bytes is None else int(memory_bytes),
             progress=progress,
         ),
     )
+    print_of(of_sweep(frame))
     if json_to is not None:
         write_json(frame.to_dicts(), json_to)
     else:
@@ -73,11 +81,13 @@ def _estimate(spec: Path, threads: int | None, json_to: str | None) -> None:
     import os
 
     from flashweir.sweeps.estimate import estimate
-    from flashweir.sweeps.points import Planner
     from flashweir.sweeps.spec import load
-    from flashweir.sweeps.terminal import print_estimate
+    from flashweir.sweeps.terminal import print_counts, print_estimate
 
-    found = estimate(load(spec), Planner(), threads or len(os.sched_getaffinity(0)))
+    read = load(spec)
+    if json_to is None:
+        print_counts(read, console())
+    found = estimate(read, threads or len(os.sched_getaffinity(0)))
     if json_to is not None:
         write_json(found, json_to)
     else:

@@ -1,29 +1,32 @@
 """`flashweir trace`: reads, converts and generates traces."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from flashweir import api
 from flashweir.cli.characterize import trace_characterize
-from flashweir.cli.common import Columns, Format, Json, SkipBad, check_output, show, watched
+from flashweir.cli.common import Columns, Format, Json, SkipBad, quietly, show, watched
+from flashweir.cli.outputs import Force, check_output, check_outputs
+from flashweir.notices import say
 from flashweir.result import Section
 
 trace_app = typer.Typer(rich_markup_mode=None, help="Reads, converts, characterizes and generates traces.")
-trace_app.command("characterize")(trace_characterize)
+trace_app.command("characterize")(quietly(trace_characterize))
 
 
 @trace_app.command("info")
+@quietly
 def trace_info(
     trace: Annotated[str, typer.Argument(metavar="TRACE", help="A trace file, or mix:FILE.")],
     json_to: Json = None,
+    force: Force = False,
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
 ) -> None:
     """Say what a trace holds, and what was assumed to read it."""
-    check_output("--json", json_to)
+    check_output("--json", json_to, force=force)
 
     def run(progress: api.Progress | None) -> Section:
         return api.trace_info(trace, format=format, columns=columns, skip_bad=skip_bad, progress=progress)
@@ -32,6 +35,7 @@ def trace_info(
 
 
 @trace_app.command("convert")
+@quietly
 def trace_convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="A trace file.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
@@ -39,8 +43,10 @@ def trace_convert(
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
+    force: Force = False,
 ) -> None:
     """Write a trace in another format."""
+    check_outputs({"OUT": target}, [source], force=force, kinds={"OUT": "trace"})
 
     def run(progress: api.Progress | None) -> Section:
         return api.trace_convert(
@@ -53,12 +59,15 @@ def trace_convert(
 
 
 @trace_app.command("generate")
+@quietly
 def trace_generate(
     spec: Annotated[str, typer.Argument(metavar="SPEC", help="A generator, such as zipf:count=100000,theta=0.9")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
     to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = None,
+    force: Force = False,
 ) -> None:
     """Write a generator's requests as a trace."""
+    check_outputs({"OUT": target}, [], force=force, kinds={"OUT": "trace"})
     done = watched(lambda progress: api.trace_generate(spec, target, to=to, progress=progress))
     show(done, None)
     _warn_of_left_out(done)
@@ -71,4 +80,4 @@ def _warn_of_left_out(written: Section) -> None:
         count, name = tally["count"], tally["reason"]
         counts.append(f"{count} {name}{'' if count == 1 else 'es' if name.endswith('sh') else 's'}")
     if counts:
-        print(f"left out: {', '.join(counts)}: {written['written_as']} has no such operation", file=sys.stderr)
+        say(f"left out: {', '.join(counts)}: {written['written_as']} has no such operation")

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from flashweir.cli.common import check_output, console
+from flashweir.cli.common import console
+from flashweir.cli.outputs import Force, check_outputs
 
 
 def train_allocator(
@@ -15,11 +16,12 @@ def train_allocator(
     threads: Annotated[
         int, typer.Option("--threads", metavar="N", min=1, help="Mixes simulated at the same time.")
     ] = 2,
+    force: Force = False,
 ) -> None:
     """Learn from look-ahead over generated mixes which tenants get which channels (needs flashweir[learn])."""
     from flashweir import training
 
-    check_output("--output", output)
+    check_outputs({"--output": output}, [], force=force, kinds={"--output": "model"})
     learned = training.train(mixes, seed, threads=threads)
     training.write(learned, output)
     console().print(learned.model["about"], highlight=False)

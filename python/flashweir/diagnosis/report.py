@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flashweir.charts.model import Axis, Cloud, Heat
-from flashweir.report import page
-from flashweir.report.model import Facts, Figure, Section, Text
+from flashweir.reports import page
+from flashweir.reports.model import Facts, Figure, Section, Text
 
 GIB, MIB, KIB = 1 << 30, 1 << 20, 1 << 10
 NAMES = {"mapping": "address mapping", "collection": "garbage collection", "buffer": "write buffer"}

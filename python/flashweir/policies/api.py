@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
+from flashweir.arguments import in_python
 from flashweir.policies.grammar import CROSSED, crossed, read
 from flashweir.policies.setup import SEEDS, spec_of
 from flashweir.sweeps import Progress, sweep
 from flashweir.sweeps.spec import SweepSpec
+from flashweir.whole import STANDARD
 
 if TYPE_CHECKING:
     from flashweir.policies.matrix import Matrix
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 AnyPath = str | os.PathLike[str]
 
 
+@in_python
 def compare(
     workload: AnyPath | Sequence[AnyPath] | Mapping[str, Any],
     policies: object = None,
@@ -34,6 +37,7 @@ def compare(
     latency: str = "write",
     directory: AnyPath | None = None,
     resume: bool = False,
+    force: bool = False,
     threads: int | None = None,
     memory_bytes: int | None = None,
     progress: Progress | None = None,
@@ -57,6 +61,7 @@ def compare(
         latency: "write" or "read": the operation whose latencies are compared.
         directory: where the runs are kept.
         resume: as of `flashweir.sweep`.
+        force: likewise.
         threads: likewise.
         memory_bytes: likewise.
         progress: likewise.
@@ -83,7 +88,9 @@ def compare(
         latency=latency,
         options=options,
     )
-    return sweep(spec, directory, resume=resume, threads=threads, memory_bytes=memory_bytes, progress=progress)
+    return sweep(
+        spec, directory, resume=resume, force=force, threads=threads, memory_bytes=memory_bytes, progress=progress
+    )
 
 
 def planned(
@@ -124,17 +131,23 @@ def _check_files(workloads: object) -> None:
     """
     given = workloads.values() if isinstance(workloads, Mapping) else workloads
     for one in given if isinstance(given, Iterable) and not isinstance(given, str) else []:
+        if one == STANDARD:
+            raise ConfigError(
+                f"workload {one}: what runs several times reads its traces several times: expected a file"
+            )
         if isinstance(one, str) and ":" not in one and not Path(one).exists():
             raise ConfigError(
                 f"workload {one!r}: there is no such file, and a generator has options, as in random:count=1000"
             )
 
 
+@in_python
 def judge(
     file: AnyPath,
     directory: AnyPath | None = None,
     *,
     resume: bool = False,
+    force: bool = False,
     threads: int | None = None,
     memory_bytes: int | None = None,
     progress: Progress | None = None,
@@ -145,6 +158,7 @@ def judge(
         file: TOML (docs/reference/compare.md).
         directory: where the runs are kept.
         resume: as of `flashweir.sweep`.
+        force: likewise.
         threads: likewise.
         memory_bytes: likewise.
         progress: likewise.
@@ -160,5 +174,7 @@ def judge(
     from flashweir.policies.trial import load
 
     trial = load(file)
-    frame = sweep(trial.spec, directory, resume=resume, threads=threads, memory_bytes=memory_bytes, progress=progress)
+    frame = sweep(
+        trial.spec, directory, resume=resume, force=force, threads=threads, memory_bytes=memory_bytes, progress=progress
+    )
     return judged(trial, frame)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flashweir.policies.matrix import HEADINGS
-from flashweir.report.model import Block, Cell, Content, Section, Table, Text
+from flashweir.reports.model import Block, Cell, Content, Section, Table, Text
 
 if TYPE_CHECKING:
     from flashweir.policies.matrix import Matrix, Verdict
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def write_trial(found: "Matrix", path: Path) -> None:
     """Writes the report of the trial's sweep, with who won before it."""
-    from flashweir.report import build, page
+    from flashweir.reports import build, page
 
     sections = build.report_of_sweep(found.frame, found.frame.meta or {})
     page.write(path, f"Trial {found.name}", [Section("Wins and losses", _blocks(found)), *sections])

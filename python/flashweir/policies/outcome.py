@@ -1,12 +1,13 @@
 """What a comparison says of each workload: values with intervals, changes against the baseline, the Pareto front."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flashweir import statistics
 from flashweir.policies.setup import AXIS, OPERATIONS, QUANTILES, metrics, objectives
 from flashweir.statistics.verdict import decimals, judgement
+from flashweir.sweeps.rows import shown_metrics
 
 if TYPE_CHECKING:
     from flashweir.sweeps.frame import SweepFrame
@@ -59,13 +60,13 @@ class Outcome:
 def outcomes(frame: "SweepFrame") -> list[Outcome]:
     """What the sweep of a comparison says, a workload after the other in their order."""
     meta = frame.meta or {}
-    operation = next(name for name in OPERATIONS if f"latency_us.{name}.p999" in meta["metrics"])
-    summary = frame.summary()
-    compared = frame.compare(AXIS).to_dicts() if summary.height else []
-    several = "workload" in summary.columns
-    names = meta["workloads"] if several else [meta["workloads"][0]]
+    several = len(meta["workloads"]) > 1
+    operations = {workload: _operation(frame, workload) for workload in meta["workloads"]}
+    wanted = list(dict.fromkeys([*shown_metrics(frame, meta), *_there(frame, operations.values())]))
+    summary = frame.summary(wanted)
+    compared = frame.compare(AXIS, wanted).to_dicts() if summary.height else []
     found = []
-    for workload in names:
+    for workload, operation in operations.items():
         rows = summary.filter(summary["workload"] == workload) if several else summary
         changes: dict[str, dict[str, Mapping[str, Any]]] = {}
         for row in compared:
@@ -73,11 +74,27 @@ def outcomes(frame: "SweepFrame") -> list[Outcome]:
                 changes.setdefault(row["alternative"], {})[row["metric"]] = row
         # What no policy has, such as a latency of writes where none were, is no objective.
         there = [name for name in objectives(operation) if name in rows.columns and rows[name].drop_nulls().len()]
-        wanted = {name: way for name, way in objectives(operation).items() if name in there}
-        front = statistics.pareto(rows, wanted)[AXIS].to_list() if wanted else []
+        aims = {name: way for name, way in objectives(operation).items() if name in there}
+        front = statistics.pareto(rows, aims)[AXIS].to_list() if aims else []
         entries = [_entry(row, operation, changes.get(row[AXIS], {}), front) for row in rows.iter_rows(named=True)]
         found.append(Outcome(str(workload), operation, str(meta["baseline"]), entries))
     return found
+
+
+def _operation(frame: "SweepFrame", workload: str) -> str:
+    """The operation whose latencies are compared: the other one where the workload has none of those asked for."""
+    meta = frame.meta or {}
+    asked = next(name for name in OPERATIONS if f"latency_us.{name}.p999" in meta["metrics"])
+    rows = frame.filter(frame["workload"] == workload)
+    has = [name for name in OPERATIONS if f"latency_us.{name}.p50" in rows.columns
+           and rows[f"latency_us.{name}.p50"].drop_nulls().len()]  # fmt: skip
+    return asked if asked in has or not has else has[0]
+
+
+def _there(frame: "SweepFrame", operations: Iterable[str]) -> Iterator[str]:
+    """Metrics of these operations that have a value."""
+    for operation in operations:
+        yield from (name for name in metrics(operation) if name in frame.columns and frame[name].drop_nulls().len())
 
 
 def _entry(row: Mapping[str, Any], operation: str, changes: Mapping[str, Any], front: Sequence[str]) -> Entry:

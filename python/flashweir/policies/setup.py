@@ -8,6 +8,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.arguments import SET
 from flashweir.policies.grammar import Policies, completed
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis
@@ -93,7 +94,7 @@ def _refused(spec: SweepSpec) -> dict[str, str]:
             _native.plan(json.dumps({**run.spec, "workloads": [PROBE]}))
             drives.add(name)
         except FlashweirError as error:
-            reasons.setdefault(name, " ".join(str(error).split()))
+            reasons.setdefault(name, " ".join(str(error).removeprefix(SET).split()))
     return {name: reason for name, reason in reasons.items() if name not in drives}
 
 

@@ -47,6 +47,9 @@ def print_matrix(found: "Matrix", console: "Console") -> None:
 def _print_outcome(one: Outcome, console: "Console") -> None:
     from rich.text import Text
 
+    if all(entry.values["iops"][0] is None and not entry.failed for entry in one.entries):
+        _say(f"{one.workload}: {NO_TIME}", console)
+        return
     said = "" if len(one.entries) == 1 else f", against {one.baseline}"
     _say(f"{one.workload}{said}\n", console)
     bars = []
@@ -77,6 +80,11 @@ def _change(entry: Entry, metric: str, baseline: str) -> "Text":
     return Text(text, style=STYLES.get(judged, ""))
 
 
+# Printed where a workload takes no time at all.
+NO_TIME = (
+    "nothing to compare, as it takes no time: all that it reads was never written; "
+    "--set precondition=full, or on-read, puts data there"
+)
 # A policy of which no run has ended.
 _NOTHING = {"difference": None}
 

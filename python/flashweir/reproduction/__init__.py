@@ -8,10 +8,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashweir._native import FlashweirError
+from flashweir.arguments import in_python
 from flashweir.reproduction import catalogue
 
 if TYPE_CHECKING:
@@ -20,6 +23,12 @@ if TYPE_CHECKING:
     from flashweir.sweeps.runner import Progress
 
 AnyPath = str | os.PathLike[str]
+
+
+class TracesMissingError(FlashweirError):
+    """Experiments need recorded traces that are not there."""
+
+    exit_code = 3
 
 
 @dataclass
@@ -53,6 +62,7 @@ class Reproduction:
         self.failed += [f"{experiment.name}: {error}" for error in measured.failed]
 
 
+@in_python
 def reproduce(
     paper: str | None = None,
     *,
@@ -60,6 +70,7 @@ def reproduce(
     quick: bool = False,
     directory: AnyPath | None = None,
     experiments: AnyPath | None = None,
+    traces: AnyPath | None = None,
     threads: int | None = None,
     progress: "Progress | None" = None,
 ) -> list[Reproduction]:
@@ -71,6 +82,7 @@ def reproduce(
         quick: runs smaller drives with fewer points a curve.
         directory: where the runs go and stay; a call that was stopped goes on there. Without one they are not kept.
         experiments: a folder of experiments; those that ship if not given.
+        traces: the folder of recorded traces, which do not ship; without it they are looked for beside the source tree.
         threads: how many runs at a time; one a core if not given.
         progress: is called with a `State` as results come in; returning False stops.
 
@@ -79,16 +91,32 @@ def reproduce(
 
     Raises:
         ConfigError: there is no such paper or figure, or an experiment is not what it should be.
-        FlashweirError: `progress` stopped it, or no experiment has the traces that it needs.
+        FlashweirError: `progress` stopped it.
+        TracesMissingError: no experiment has the traces that it needs.
     """
-    from flashweir._native import FlashweirError
+    from flashweir._native import ConfigError
+
+    with ExitStack() as stack:
+        if traces is not None:
+            if experiments is not None:
+                raise ConfigError("--traces: expected the experiments that ship: those of --experiments name their own")
+            experiments = stack.enter_context(catalogue.with_traces(Path(traces)))
+        return _reproduced(choose(paper, figure, experiments), quick, directory, threads, progress)
+
+
+def _reproduced(
+    chosen: Sequence[tuple[catalogue.Paper, Sequence[catalogue.Experiment]]],
+    quick: bool,
+    directory: AnyPath | None,
+    threads: int | None,
+    progress: "Progress | None",
+) -> list[Reproduction]:
     from flashweir.reproduction import running
     from flashweir.sweeps import backend_for
 
-    chosen = choose(paper, figure, experiments)
     wanted = [experiment for _, parts in chosen for experiment in parts]
     if wanted and all(one.lacks for one in wanted):
-        raise FlashweirError(wanted[0].lacks)
+        raise TracesMissingError(wanted[0].lacks)
     folder = Path(tempfile.mkdtemp(prefix="flashweir-reproduce-")) if directory is None else Path(directory)
     found = {
         one.name: Reproduction(one, quick, skipped=[part.lacks for part in parts if part.lacks])

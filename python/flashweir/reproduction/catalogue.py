@@ -7,7 +7,10 @@ A folder of experiments holds one numbered folder a paper, and that one a folder
 import difflib
 import os
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -123,11 +126,34 @@ class Experiment:
         """What it can't run without and is not there; empty if nothing is missing."""
         if self.traces is None or self.traces.is_dir():
             return ""
-        return f"{self.name}: expected recorded traces in {os.path.normpath(self.traces)}"
+        place = "" if _is_installed(self.traces) else f"in {os.path.normpath(self.traces)}, or "
+        return f"{self.name}: needs recorded traces, which do not ship: expected them {place}in the folder of --traces"
 
     def sweep(self, *, quick: bool) -> Path:
         """The spec of its runs."""
         return self.folder / ("quick.toml" if quick else "sweep.toml")
+
+
+def _is_installed(place: Path) -> bool:
+    """Whether a place lies where packages are installed, beside which nobody puts traces."""
+    return SHIPPED.is_dir() and not SHIPPED.is_symlink() and SHIPPED.resolve().parent.parent in place.resolve().parents
+
+
+@contextmanager
+def with_traces(folder: Path) -> Iterator[Path]:
+    """A copy of the experiments that ship, as if the recorded traces in `folder` lay beside the source tree.
+
+    Raises:
+        ConfigError: it is no folder.
+    """
+    if not folder.is_dir():
+        raise ConfigError(f"--traces {folder}: expected a folder with recorded traces")
+    with tempfile.TemporaryDirectory(prefix="flashweir-experiments-") as scratch:
+        copy = Path(scratch) / "project" / "experiments"
+        shutil.copytree(SHIPPED.resolve(), copy, ignore=shutil.ignore_patterns("*.svg"))
+        (Path(scratch) / "shared").mkdir()
+        (Path(scratch) / "shared" / "traces").symlink_to(folder.resolve())
+        yield copy
 
 
 @dataclass(frozen=True)

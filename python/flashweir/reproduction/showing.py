@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from flashweir.charts.from_curves import Measured
     from flashweir.charts.model import Chart
-    from flashweir.report.model import Section
+    from flashweir.reports.model import Section
     from flashweir.reproduction import Reproduction
     from flashweir.reproduction.catalogue import Drawing, Experiment
     from flashweir.reproduction.curves import Curve, Family
@@ -153,7 +153,7 @@ def summary(found: "Reproduction") -> str:
 
 def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
     """What a page says: values and claims of each paper, then each experiment with its description and figures."""
-    from flashweir.report.model import Block, Details, Figure, Section, Table, Text
+    from flashweir.reports.model import Block, Details, Figure, Section, Table, Text
 
     found: list[Section] = []
     for one in reproductions:

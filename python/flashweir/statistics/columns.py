@@ -17,7 +17,10 @@ Setting = tuple[Any, ...]
 
 @dataclass
 class Group:
-    """The runs of one setting: how many there are, how many failed, and the others' rows by seed, lowest first."""
+    """The runs of one setting: how many there are, how many failed, and the others' rows by seed, lowest first.
+
+    Rows of one `key` are one run, whatever their seeds: a trace on a drive that draws nothing.
+    """
 
     runs: int = 0
     failed: int = 0
@@ -29,8 +32,31 @@ class Group:
 
         Runs that share a seed are averaged: they are one replication, however many there are.
         """
-        values: dict[Any, float] = {}
+        return self._means(metric, self.distinct())
+
+    def by_every_seed(self, metric: str) -> dict[Any, float]:
+        """The same, with each seed of a run that has several: what it pairs with in another setting."""
+        return self._means(metric, self.rows)
+
+    def distinct(self) -> dict[Any, list[dict[str, Any]]]:
+        """The rows by seed, of seeds with the same runs the first only."""
+        found: dict[Any, list[dict[str, Any]]] = {}
+        known: set[Any] = set()
         for seed, rows in self.rows.items():
+            keys = self.keys(seed)
+            if keys is None or keys not in known:
+                known.add(keys)
+                found[seed] = rows
+        return found
+
+    def keys(self, seed: Any) -> frozenset[Any] | None:  # noqa: ANN401 - a column's value
+        """What the runs of a seed are known by; None where the frame does not say."""
+        keys = frozenset(row.get("key") for row in self.rows[seed])
+        return None if None in keys else keys
+
+    def _means(self, metric: str, by_seed: Mapping[Any, list[dict[str, Any]]]) -> dict[Any, float]:
+        values: dict[Any, float] = {}
+        for seed, rows in by_seed.items():
             found = [float(row[metric]) for row in rows if is_number(row.get(metric))]
             if found:
                 values[seed] = math.fsum(found) / len(found)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
+from flashweir.statistics.bootstrap import bucket_width
 from flashweir.statistics.columns import (
     Group,
     axis_names,
@@ -19,7 +20,8 @@ from flashweir.statistics.columns import (
     ordered,
     sweep_meta,
 )
-from flashweir.statistics.intervals import Difference, check_confidence, difference, holm
+from flashweir.statistics.intervals import Difference, check_confidence, difference, holm, is_number
+from flashweir.statistics.summary import QUANTILE, US_NS
 from flashweir.statistics.verdict import verdict
 
 if TYPE_CHECKING:
@@ -46,7 +48,9 @@ def compare(
     of `difference`, for latency quantiles too: the mean over seeds of what changes in the quantile of a run. `low` to
     `high` are of the difference, `relative_low` to `relative_high` of the same as a share of the baseline's mean; they
     stand for themselves and are not widened for several comparisons. `p_holm` is adjusted for these, by Holm's method
-    over all alternatives of a metric within a setting, and `significant` is p_holm < 1 - confidence.
+    over all alternatives of a metric within a setting, and `significant` is p_holm < 1 - confidence. Seeds under which
+    both sides are the same runs count once (rows of one `key`). Latency quantiles come from histograms: differences
+    within a bucket are none, and no standard error is less than its width.
 
     Args:
         frame: a row a run, as `sweep` gives it.
@@ -85,22 +89,45 @@ def _family(
     against: Group, alternatives: dict[Any, Group], metric: str, confidence: float
 ) -> dict[Any, tuple[int | float | str | None, ...]]:
     """The columns from `n` on for each alternative of a metric within a setting."""
-    base = against.by_seed(metric)
+    base = against.by_every_seed(metric)
     found: dict[Any, Difference] = {}
     for alternative, group in alternatives.items():
-        values = group.by_seed(metric)
-        seeds = [seed for seed in base if seed in values]
-        found[alternative] = difference([base[seed] for seed in seeds], [values[seed] for seed in seeds], confidence)
+        values = group.by_every_seed(metric)
+        seeds = _distinct(against, group, [seed for seed in base if seed in values])
+        first, second = [base[seed] for seed in seeds], [values[seed] for seed in seeds]
+        found[alternative] = difference(first, second, confidence, resolution=_resolution(metric, [*first, *second]))
     adjusted = holm([one.p for one in found.values()])
     rows: dict[Any, tuple[int | float | str | None, ...]] = {}
     for (alternative, one), p_holm in zip(found.items(), adjusted, strict=True):
         significant = p_holm is not None and p_holm < 1 - confidence
-        tried = len(against.seeds | alternatives[alternative].seeds)
+        tried = len(against.seeds | alternatives[alternative].seeds) - _repeated(against, alternatives[alternative])
         means = [None if math.isnan(mean) else mean for mean in (one.mean_a, one.mean_b, one.value)]
         relative = (one.relative, one.relative_low, one.relative_high)
-        text = verdict(one, significant, tried)
+        once = one.n == 1 and len(against.seeds | alternatives[alternative].seeds) > tried
+        text = verdict(one, significant, tried, once=once)
         rows[alternative] = (one.n, *means, one.low, one.high, *relative, one.p, p_holm, significant, text)
     return rows
+
+
+def _distinct(one: Group, other: Group, seeds: Sequence[Any]) -> list[Any]:
+    """Of seeds under which both settings have the same runs as before, the first only."""
+    known: dict[Any, Any] = {}
+    for seed in seeds:
+        keys = one.keys(seed), other.keys(seed)
+        known.setdefault(seed if None in keys else keys, seed)
+    return list(known.values())
+
+
+def _repeated(one: Group, other: Group) -> int:
+    """How many pairs of runs, of those that finished on both sides, are others once more."""
+    both = [seed for seed in one.rows if seed in other.rows]
+    return len(both) - len(_distinct(one, other, both))
+
+
+def _resolution(metric: str, values: Sequence[float]) -> float:
+    """The width of a histogram's bucket at a latency quantile, in its unit; 0 of any other metric."""
+    largest = max((value for value in values if is_number(value)), default=0.0)
+    return bucket_width(largest * US_NS) / US_NS if QUANTILE.fullmatch(metric) else 0.0
 
 
 def _others(frame: "pl.DataFrame", axis: str, by: Sequence[str] | str | None) -> list[str]:

@@ -70,13 +70,18 @@ def mean_interval(values: Iterable[float | None], confidence: float = 0.95) -> E
     return Estimate(mean, mean - half, mean + half, n)
 
 
-def difference(a: Sequence[float | None], b: Sequence[float | None], confidence: float = 0.95) -> Difference:
+def difference(
+    a: Sequence[float | None], b: Sequence[float | None], confidence: float = 0.95, *, resolution: float = 0.0
+) -> Difference:
     """The mean of b - a over pairs (a[i], b[i]), by the paired t test; pairs without two numbers are left out.
 
     Where all differences are the same, no spread is left to estimate: all 0 is no difference (p = 1), any other
     constant is significant (p = 0), and in both cases the interval has no width. Differences that rounding explains
     (a share of 1e-12 of the values) are 0. The interval of `relative` is Fieller's (1954), which takes the
     spread of the first mean into account and excludes 0 exactly where the interval of the difference does.
+
+    Where values are known to a `resolution` only, differences up to it are 0, and the standard error is at least so
+    much unless all are.
 
     Raises:
         ConfigError: `a` and `b` differ in length, or `confidence` is not between 0 and 1.
@@ -89,7 +94,9 @@ def difference(a: Sequence[float | None], b: Sequence[float | None], confidence:
     if n == 0:
         return Difference(math.nan, None, None, None, None, 0, False, None, None, math.nan, math.nan)
     first, second = [x for x, _ in pairs], [y for _, y in pairs]
-    changes = [0.0 if abs(y - x) <= _ROUNDING * max(abs(x), abs(y)) else y - x for x, y in pairs]
+    # A bucket's width is a power of two, its edges are rounded.
+    least = resolution * (1 + 1e-9)
+    changes = [0.0 if abs(y - x) <= max(least, _ROUNDING * max(abs(x), abs(y))) else y - x for x, y in pairs]
     mean_a, mean_b, value = _mean(first), _mean(second), _mean(changes)
     known_base = abs(mean_a) > _ROUNDING * max(map(abs, [*first, *second]))
     relative = value / abs(mean_a) if known_base else None
@@ -98,9 +105,11 @@ def difference(a: Sequence[float | None], b: Sequence[float | None], confidence:
     error = math.sqrt(_covariance(changes, changes) / n)
     if error <= _ROUNDING * abs(value):
         error = 0.0
+    if any(changes):
+        error = max(error, resolution)
     half = t_quantile(confidence, n) * error
     p = _two_sided(value, error, n)
-    relative_low, relative_high = _relative_interval(first, changes, confidence) if known_base else (None, None)
+    relative_low, relative_high = _relative_interval(first, changes, confidence, error) if known_base else (None, None)
     return Difference(
         value,
         value - half,
@@ -173,17 +182,18 @@ def _special() -> "ModuleType":
 
 
 def _relative_interval(
-    first: Sequence[float], changes: Sequence[float], confidence: float
+    first: Sequence[float], changes: Sequence[float], confidence: float, error: float
 ) -> tuple[float | None, float | None]:
     """All r for which the mean of change - r x first is not significantly different from 0, with `first` scaled to 1.
 
     These are the r between the roots of (1 - k Vxx) r^2 - 2 (d - k Vdx) r + d^2 - k Vdd, with k = t^2 / n; unbounded,
-    and given as None, if the mean of `first` could be 0.
+    and given as None, if the mean of `first` could be 0. `error` is the standard error of the mean change.
     """
     scale = _mean(first)
     x, d = [value / scale for value in first], [value / abs(scale) for value in changes]
     k = t_quantile(confidence, len(x)) ** 2 / len(x)
-    vxx, vdx, vdd, mean = _covariance(x, x), _covariance(d, x), _covariance(d, d), _mean(d)
+    vxx, vdx, mean = _covariance(x, x), _covariance(d, x), _mean(d)
+    vdd = max(_covariance(d, d), len(d) * (error / scale) ** 2)
     leading = 1 - k * vxx
     if leading <= 0:
         return None, None

@@ -19,7 +19,7 @@ Histograms = Mapping[str, Mapping[str, Histogram]] | Callable[[Sequence[str]], S
 QUANTILE = re.compile(r"latency_us\.(?P<operation>.+)\.(?P<quantile>p50|p95|p99|p999|p9999)")
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 _US = 1e-3
-_US_NS = 1000.0
+US_NS = 1000.0
 
 
 def summarize(
@@ -86,7 +86,7 @@ def mean_of(
 ) -> Estimate:
     """The mean of a metric's values, one a replication: with a bootstrap interval for a latency quantile, else t's."""
     if QUANTILE.fullmatch(metric):
-        return bootstrap_mean(values, confidence, resamples, seed, unit_ns=_US_NS)
+        return bootstrap_mean(values, confidence, resamples, seed, unit_ns=US_NS)
     return mean_interval(values, confidence)
 
 
@@ -120,7 +120,7 @@ def _pooled(
 def _fetched(group: Group, histograms: Histograms) -> list[list[tuple[str, Mapping[str, Histogram]]]]:
     """Keys and histograms of the runs that finished, each once, by seed."""
     keys: list[dict[str, None]] = []
-    for rows in group.rows.values():
+    for rows in group.distinct().values():
         if any(row.get("key") is None for row in rows):
             raise ConfigError("histograms: the frame has no column `key` that says whose they are")
         keys.append(dict.fromkeys(row["key"] for row in rows))

@@ -27,15 +27,18 @@ BETTER: dict[str, Literal["higher", "lower"]] = {
 _MAX_DECIMALS = 9
 
 
-def verdict(found: Difference, significant: bool, seeds: int) -> str:
+def verdict(found: Difference, significant: bool, seeds: int, *, once: bool = False) -> str:
     """What `found` says.
 
     Args:
         found: the difference.
         significant: whether it is, after the correction for several comparisons.
         seeds: how many were tried on either side.
+        once: whether the one pair is the same under every seed that was tried.
     """
     unpaired = f"; {seeds - found.n} of {seeds} seeds unpaired" if seeds > found.n else ""
+    if once and found.n == 1:
+        return "the same run under every seed: no interval"
     return _finding(found, significant) + unpaired
 
 

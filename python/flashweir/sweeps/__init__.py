@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
+from flashweir.arguments import in_python
 from flashweir.sweeps import runner
 from flashweir.sweeps.backend import Backend
 from flashweir.sweeps.cluster import cluster_backend
@@ -28,12 +29,14 @@ AnyPath = str | os.PathLike[str]
 __all__ = ["Progress", "State", "backend_for", "read_sweep", "sweep"]
 
 
+@in_python
 def sweep(
     spec: AnyPath | Mapping[str, Any] | SweepSpec,
     directory: AnyPath | None = None,
     *,
     on: str = "local",
     resume: bool = False,
+    force: bool = False,
     reuse: Sequence[AnyPath] = (),
     threads: int | None = None,
     memory_bytes: int | None = None,
@@ -47,6 +50,7 @@ def sweep(
         on: `local`, the address of a Dask scheduler such as `tcp://10.0.0.1:8786`, `file:` and a scheduler file, or a
             batch system and how many jobs to ask it for, such as `slurm:8`.
         resume: go on in a directory that holds a sweep already; failed runs are tried again.
+        force: start anew in such a directory; what it holds is put aside in a folder of it, `earlier-N`.
         reuse: directories of other sweeps, whose results are taken where they are the same run.
         threads: how many runs at a time on this machine; one a core if not given.
         memory_bytes: what the runs on this machine may take together; 80% of what is free if not given.
@@ -62,6 +66,8 @@ def sweep(
     """
     from flashweir.sweeps.frame import read
 
+    if not isinstance(spec, SweepSpec | Mapping | str | os.PathLike):
+        raise ConfigError(f"spec: {spec!r}: expected a TOML file or a mapping")
     read_spec = spec if isinstance(spec, SweepSpec) else load(spec if isinstance(spec, Mapping) else Path(spec))
     make_backend = backend_for(on, threads=threads, memory_bytes=memory_bytes)
     folder = Path(tempfile.mkdtemp(prefix="flashweir-sweep-")) if directory is None else Path(directory)
@@ -71,6 +77,7 @@ def sweep(
             folder,
             make_backend,
             resume=resume,
+            force=force,
             reuse=tuple(Path(other) for other in reuse),
             progress=progress,
         )
@@ -84,6 +91,7 @@ def sweep(
     return frame
 
 
+@in_python
 def read_sweep(directory: AnyPath) -> "SweepFrame":
     """Reads what a sweep has left in its directory, finished or not.
 

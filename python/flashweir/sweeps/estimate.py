@@ -1,106 +1,199 @@
-"""What a sweep would take, without running it: `flashweir sweep --dry-run`."""
+"""Estimate of the time and memory of a sweep, without running it: `flashweir sweep --dry-run`.
+
+Plans every point of a small grid, and a random sample of a large one. Then begins some of the planned runs, each for a
+fraction of a second, and carries their speed over to the others.
+"""
 
 import json
+import random
 import statistics
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from flashweir import _native
 from flashweir._native import FlashweirError
-from flashweir.quantity import number_of
-from flashweir.sweeps.points import Planner, count_runs, runs, seeds_of
+from flashweir.arguments import SET
+from flashweir.sweeps.local import MEMORY_SHARE, free_memory_bytes
+from flashweir.sweeps.points import Run, count_points, count_runs, run_at, seeds_of
 from flashweir.sweeps.spec import SweepSpec
 
-# Short runs tell how fast this machine is: on a drive whose maps are larger than the processor's caches.
-PILOT_WORKLOAD = {"name": None, "spec": "random:span=2GiB,size=4KiB,count=100000"}
-PILOT_DRIVE = {"capacity": "2GiB", "precondition": "full"}
+# Points that are planned, and how long that may take.
+MAX_PLANNED = 2000
+MAX_PLANNING_S = 4.0
+# For how long one run goes, and all that are begun together.
+ONE_RUN_S = 0.4
+ALL_RUNS_S = 4.0
 # Capacities written until a drive is steady, filling included: mostly four.
 STEADY_CAPACITIES = 4
-# What makes a drive run on each run loop, by its name in a plan.
-PILOTS: dict[str, dict[str, Any]] = {
-    "timeline": {"engine": "timeline"},
-    "event": {"engine": "event"},
-    "managed": {"ftl.kind": "fast", "clock": "lock-step"},
-}
 
 
-def estimate(spec: SweepSpec, planner: Planner, threads: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Point:
+    """A planned point. `size` is how much its workload is: pages of a generator, bytes of trace files."""
+
+    run: Run
+    plan: Mapping[str, Any]
+    size: float
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Runs of the same workload on the same time path are about equally fast, by page."""
+        return self.run.workload, str(self.plan["engine"])
+
+    @property
+    def written_before(self) -> float:
+        """Pages that preconditioning writes."""
+        pages = float(self.plan["logical_pages"])
+        return {"full": pages, "steady": STEADY_CAPACITIES * pages}.get(self.plan["config"]["precondition"], 0.0)
+
+
+@dataclass
+class _Speeds:
+    """Seconds by page (or byte of a trace), as measured: of runs by their kind, of preconditioning by the time path."""
+
+    runs: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    before: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+
+    def seconds(self, point: _Point) -> float:
+        before = point.written_before
+        if before:
+            before *= _mean(self.before, (point.plan["engine"], point.plan["config"]["precondition"]))
+        return before + point.size * _mean(self.runs, point.kind)
+
+
+def estimate(spec: SweepSpec, threads: int) -> dict[str, Any]:
     """Counts, and about how long and how much memory a run takes.
 
     Returns `points`, `runs`, `refused` (runs that make no drive) and `refusals` (reason to runs), `run_s` and
-    `memory_bytes` (each `least`, `median` and `most` over the runs), and `total_s` with `threads` runs at a time. Times
-    are from a short run of each run loop on this machine, and good to a factor of two or three: write amplification is
-    not foreseen.
+    `memory_bytes` (each `least`, `median` and `most` over the runs), and `total_s` with `threads` runs at a time.
+    Of a large grid only `planned_points` are planned, drawn at random; the other figures follow from those.
+    `run_s` and `total_s` are None where no run makes a drive or fits into the memory. They are good to a factor of two
+    or three, as write amplification is not foreseen. `measured_runs` were begun for it.
     """
-    speed = {name: _pilot(settings) for name, settings in PILOTS.items()}
-    traces: dict[str, dict[str, Any]] = {}
-    seconds: list[float] = []
-    memory: list[int] = []
+    points = count_points(spec)
+    planned: list[_Point] = []
     refusals: Counter[str] = Counter()
-    points, total_s = 0, 0.0
-    for run in runs(spec):
-        if run.seed != spec.seeds[0]:
-            continue
-        points += 1
+    looked_at, weight = 0, 0
+    began = time.monotonic()
+    for place in _order(points):
+        if looked_at and time.monotonic() - began > MAX_PLANNING_S:
+            break
+        looked_at += 1
+        run = run_at(spec, place)
+        seeds = len(seeds_of(spec, run.workload))
+        weight += seeds
         try:
-            planned = planner.plan(run)
-            pages = _pages(planned.plan, run.spec, traces)
-        except FlashweirError as error:
-            refusals[" ".join(str(error).split())] += len(seeds_of(spec, run.workload))
-            continue
-        seconds.append(_seconds(planned.plan, pages, speed[planned.plan["engine"]]))
-        total_s += seconds[-1] * len(seeds_of(spec, run.workload))
-        memory.append(planned.plan["memory_bytes"])
+            planned.append(_planned(run))
+        except (FlashweirError, OSError) as error:
+            refusals[" ".join(str(error).removeprefix(SET).split())] += seeds
+    speeds, measured = _measure(planned)
+    seconds = [speeds.seconds(point) for point in planned] if measured else []
+    total_s = sum(one * len(seeds_of(spec, point.run.workload)) for one, point in zip(seconds, planned, strict=False))
+    scale = count_runs(spec) / max(weight, 1)
     return {
         "name": spec.name,
         "points": points,
         "runs": count_runs(spec),
-        "refused": refusals.total(),
-        "refusals": dict(refusals.most_common()),
+        "planned_points": looked_at,
+        "refused": round(refusals.total() * scale),
+        "refusals": {reason: max(1, round(count * scale)) for reason, count in refusals.most_common()},
         "threads": threads,
+        "measured_runs": measured,
         "run_s": _spread(seconds),
-        "memory_bytes": _spread(memory),
-        "total_s": total_s / threads,
+        "memory_bytes": _spread([int(point.plan["memory_bytes"]) for point in planned]),
+        "total_s": total_s * scale / threads if measured else None,
     }
 
 
-def _pilot(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Seconds a page of the run, and a page of filling the drive."""
-    spec = {"workloads": [PILOT_WORKLOAD], "overrides": {**PILOT_DRIVE, **settings}}
-    result = json.loads(_native.simulate(json.dumps(spec)))
-    pages = result["geometry"]["logical_pages"]
-    return result["wall_s"] / result["requests"], result["precondition_wall_s"] / pages
+def _order(points: int) -> Iterator[int]:
+    """All points, or a sample, in an order by chance that is the same every time: time may end it anywhere."""
+    chance = random.Random(1)  # noqa: S311 - nothing is secret
+    places: Sequence[int] = range(points)
+    yield from chance.sample(places, min(points, MAX_PLANNED))
 
 
-def _pages(plan: Mapping[str, Any], run: Mapping[str, Any], traces: dict[str, dict[str, Any]]) -> float:
-    """Pages that the workload touches; a trace is read for that, once."""
-    # Each tenant that runs alone too serves its requests once more.
+def _planned(run: Run) -> _Point:
+    plan = json.loads(_native.plan(json.dumps(run.spec)))
+    # Each tenant that runs alone too does its requests once more.
     times = 2.0 if plan["alone"] else 1.0
-    if plan["pages"] is not None:
-        return times * float(plan["pages"])
-    page_bytes = number_of(plan["config"]["page"]) or 1.0
-    total = 0.0
-    for workload in plan["workloads"]:
-        if "path" not in workload:
-            continue
-        path = workload["path"]
-        if path not in traces:
-            given = {**run, **workload["options"]}
-            options = {name: given[name] for name in ("format", "columns", "skip_bad") if name in given}
-            traces[path] = json.loads(_native.trace_info(path, json.dumps(options)))
-        info = traces[path]
-        for count, size in (("reads", "mean_read_bytes"), ("writes", "mean_write_bytes")):
-            total += info[count] * max(1.0, (info[size] or 0.0) / page_bytes)
-    return times * total
+    stored = sum(Path(one["path"]).stat().st_size for one in plan["workloads"] if "path" in one)
+    size = plan["pages"] if plan["pages"] is not None else stored
+    return _Point(run, plan, times * max(float(size), 1.0))
 
 
-def _seconds(plan: Mapping[str, Any], pages: float, speed: tuple[float, float]) -> float:
-    a_page, a_filled_page = speed
-    capacity = int(plan["logical_pages"])
-    # The others write nothing before the run.
-    before = {"full": capacity * a_filled_page, "steady": STEADY_CAPACITIES * capacity * a_page}
-    return before.get(plan["config"]["precondition"], 0.0) + pages * a_page
+def _measure(planned: Sequence[_Point]) -> tuple[_Speeds, int]:
+    """Begins runs of every kind in turn, as long as there is time."""
+    free = free_memory_bytes() * MEMORY_SHARE
+    waiting: dict[tuple[str, str, str], list[_Point]] = {}
+    for point in planned:
+        files = [one["path"] for one in point.plan["workloads"] if "path" in one]
+        if point.plan["memory_bytes"] <= free and all(Path(path).is_file() for path in files):
+            waiting.setdefault((*point.kind, str(point.plan["config"]["precondition"])), []).append(point)
+    speeds, measured = _Speeds(), 0
+    began = time.monotonic()
+    for rank in range(max(map(len, waiting.values()), default=0)):
+        for points in waiting.values():
+            if rank < len(points) and (not measured or time.monotonic() - began < ALL_RUNS_S):
+                measured += _run_for_a_while(points[rank], speeds)
+        if time.monotonic() - began >= ALL_RUNS_S:
+            break
+    return speeds, measured
+
+
+class _Watch:
+    """Follows a run that was begun, and ends it after a while. A phase ends where the next is first heard of."""
+
+    def __init__(self) -> None:
+        self.phase, self.start_s, self.now_s, self.share = "", 0.0, 0.0, 0.0
+
+    def __call__(self, text: str) -> bool:
+        state = json.loads(text)
+        if state["phase"] != self.phase:
+            self.phase, self.start_s = state["phase"], self.now_s
+        self.now_s, self.share = state["elapsed_s"], state["fraction"] or 0.0
+        return self.now_s < ONE_RUN_S
+
+    @property
+    def phase_s(self) -> float:
+        """How long the phase takes in all."""
+        return (self.now_s - self.start_s) / self.share
+
+
+def _run_for_a_while(point: _Point, speeds: _Speeds) -> bool:
+    """Begins a run and notes how fast it goes; False if it fails or says nothing of that."""
+    key = (str(point.plan["engine"]), str(point.plan["config"]["precondition"]))
+    before, runs = speeds.before.setdefault(key, []), speeds.runs.setdefault(point.kind, [])
+    watch = _Watch()
+    began = time.monotonic()
+    try:
+        result = json.loads(_native.simulate(json.dumps(point.run.spec), watch))
+    except FlashweirError:
+        if not watch.share:
+            return False
+        if watch.phase == "precondition":
+            before.append(watch.phase_s / point.written_before)
+            # Nothing is known of the run itself: a page takes about as long as in preconditioning.
+            runs += before[-1:] if point.plan["pages"] is not None else []
+            return True
+        if point.written_before:
+            before.append(watch.start_s / point.written_before)
+        runs.append(watch.phase_s * (2.0 if point.plan["alone"] else 1.0) / point.size)
+        return watch.phase == "run"
+    precondition_s = result["precondition_wall_s"]
+    if point.written_before:
+        before.append(precondition_s / point.written_before)
+    runs.append((time.monotonic() - began - precondition_s) / point.size)
+    return True
+
+
+def _mean(measured: Mapping[tuple[str, str], Sequence[float]], key: tuple[str, str]) -> float:
+    """The mean of what was measured: of this kind, else of all."""
+    values = measured.get(key) or [value for some in measured.values() for value in some]
+    return statistics.fmean(values) if values else 0.0
 
 
 def _spread(values: list[float] | list[int]) -> dict[str, float] | None:

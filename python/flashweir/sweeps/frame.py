@@ -113,7 +113,7 @@ class SweepFrame(pl.DataFrame):
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes the report of the sweep as one HTML file (docs/reference/report.md)."""
-        from flashweir.report import build, page
+        from flashweir.reports import build, page
 
         meta = self._described()
         page.write(Path(path), f"Sweep {meta['name']}", build.report_of_sweep(self, meta))

@@ -1,5 +1,6 @@
 """Specs that stand on others: `include` lays files under a spec, so that sweeps share what they have in common."""
 
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 from flashweir._native import ConfigError
 from flashweir.tenants import MIX, place
+from flashweir.whole import STANDARD
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -16,7 +18,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         ConfigError: it can't be read, or is no TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = sys.stdin.read() if str(path) == STANDARD else path.read_text(encoding="utf-8")
+        return tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}: expected a sweep in TOML") from error
     except UnicodeDecodeError as error:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,20 +81,41 @@ def runs(spec: SweepSpec) -> Iterator[Run]:
     """All runs: workloads outermost, then the groups of axes in their order, seeds innermost."""
     grid = ((name, ranks) for name, streams in spec.workloads.items() for ranks in product(*_choices(spec, streams)))
     for point, (name, ranks) in enumerate(grid):
-        streams = spec.workloads[name]
-        axes: dict[str, Label | None] = {}
-        settings = {**spec.settings, **spec.set_for.get(name, {})}
-        for group, rank in zip(spec.groups, ranks, strict=True):
-            for axis in group:
-                axes[axis.name] = None if rank is None else axis.labels[rank]
-                settings |= {} if rank is None else axis.settings[rank]
-        device = settings.pop("device", spec.device)
-        workloads = [{key: _filled(value, settings) for key, value in one.items()} | {"name": stream}
-                     for stream, one in streams.items()]  # fmt: skip
-        overrides = {key: value for key, value in settings.items() if key not in spec.placeholders}
+        first = _first_run(spec, point, name, ranks)
         for seed in seeds_of(spec, name):
-            run = {"workloads": workloads, "device": device, "overrides": overrides, "seed": seed, **spec.run}
-            yield Run(point, seed, name, axes, run)
+            yield replace(first, seed=seed, spec={**first.spec, "seed": seed})
+
+
+def run_at(spec: SweepSpec, point: int) -> Run:
+    """The run of a point with the first seed, as `runs` has it, without going through those before it."""
+    left = point
+    for name, streams in spec.workloads.items():
+        choices = _choices(spec, streams)
+        count = math.prod(map(len, choices))
+        if left < count:
+            ranks: list[int | None] = []
+            for some in reversed(choices):
+                left, rank = divmod(left, len(some))
+                ranks.insert(0, some[rank])
+            return _first_run(spec, point, name, ranks)
+        left -= count
+    raise IndexError(point)
+
+
+def _first_run(spec: SweepSpec, point: int, name: str, ranks: Sequence[int | None]) -> Run:
+    axes: dict[str, Label | None] = {}
+    settings = {**spec.settings, **spec.set_for.get(name, {})}
+    for group, rank in zip(spec.groups, ranks, strict=True):
+        for axis in group:
+            axes[axis.name] = None if rank is None else axis.labels[rank]
+            settings |= {} if rank is None else axis.settings[rank]
+    device = settings.pop("device", spec.device)
+    workloads = [{key: _filled(value, settings) for key, value in one.items()} | {"name": stream}
+                 for stream, one in spec.workloads[name].items()]  # fmt: skip
+    overrides = {key: value for key, value in settings.items() if key not in spec.placeholders}
+    seed = spec.seeds[0]
+    run = {"workloads": workloads, "device": device, "overrides": overrides, "seed": seed, **spec.run}
+    return Run(point, seed, name, axes, run)
 
 
 def _choices(spec: SweepSpec, streams: Streams) -> list[Sequence[int | None]]:
@@ -128,7 +149,8 @@ class Planner:
         """Resolves a run's settings and identifies it by what they are, not by how they were given.
 
         Two runs have the same key if engine, configuration, workloads (a trace by its content), seed and options of
-        the run are the same: then they have the same result. A mix is what its tenants are.
+        the run are the same: then they have the same result. A mix is what its tenants are. Of a run that draws
+        nothing, such as a recorded trace on most drives, the seed does not count.
 
         Raises:
             FlashweirError: the run makes no drive, or its workload can't be read.
@@ -143,7 +165,8 @@ class Planner:
             "engine": f"{_native.__version__}+{_native.__build__}",
             "config": plan["config"],
             "workloads": workloads,
-            "seed": plan["seed"],
+            # What draws nothing is the same run under every seed.
+            "seed": plan["seed"] if plan["seeded"] else None,
             "options": {name: run.spec.get(name) for name in _OPTIONS if run.spec.get(name)},
         }
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
+from flashweir.arguments import SET
 from flashweir.sweeps.numbers import number_of_stream, numbers, of_streams
 from flashweir.sweeps.points import Run
 from flashweir.sweeps.spec import SweepSpec
@@ -21,6 +22,7 @@ USUAL_METRICS = (
     "latency_us.write.p99",
     "write_amplification",
 )
+OPERATIONS = ("write", "read")
 # Columns before the axes.
 FIRST = ("key", "point", "seed", "workload")
 LAST = ("error", "result")
@@ -29,11 +31,28 @@ LAST = ("error", "result")
 def shown_metrics(frame: "pl.DataFrame", meta: Mapping[str, Any]) -> list[str]:
     """Columns to show of a sweep: what its author named, else the usual ones that differ; and what it derives."""
     named = list(meta.get("metrics") or ())
-    there = [name for name in named or USUAL_METRICS if name in frame.columns and frame[name].drop_nulls().len()]
+    has = {name for name in frame.columns if name != "error" and frame[name].drop_nulls().len()}
+    there = [name for name in named or USUAL_METRICS if name in has]
+    if not any(map(_operation, there)):
+        # Runs without the operation that was named have latencies of the other one.
+        there += [other for name in named if (other := _of_other_operation(name)) in has]
     if not named:
         there = [name for name in there if frame[name].drop_nulls().n_unique() > 1] or there
-    derived = [name for name in meta.get("derived") or () if name in frame.columns and frame[name].drop_nulls().len()]
-    return list(dict.fromkeys([*there, *derived]))
+    derived = [name for name in meta.get("derived") or () if name in has]
+    # In a run that takes no time, nothing else has a value.
+    return list(dict.fromkeys([*there, *derived])) or [name for name in ("requests",) if name in has]
+
+
+def _operation(metric: str) -> str:
+    """The operation whose latency a metric is; empty if it is none."""
+    return next((name for name in OPERATIONS if metric.startswith(f"latency_us.{name}.")), "")
+
+
+def _of_other_operation(metric: str) -> str:
+    """The same latency of reads instead of writes, or the other way round."""
+    operation = _operation(metric)
+    other = OPERATIONS[1 - OPERATIONS.index(operation)] if operation else ""
+    return metric.replace(f"latency_us.{operation}.", f"latency_us.{other}.") if operation else ""
 
 
 def finished(spec: SweepSpec, run: Run, key: str | None, text: str) -> dict[str, Any]:
@@ -55,7 +74,7 @@ def finished(spec: SweepSpec, run: Run, key: str | None, text: str) -> dict[str,
 
 def failed(spec: SweepSpec, run: Run, key: str | None, error: Exception | str) -> dict[str, Any]:
     """The row of a run that gave none."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(str(error).removeprefix(SET).split()) or type(error).__name__
     return {
         **_start(run, key),
         **dict.fromkeys((*spec.derived, *of_streams(spec.metrics))),

@@ -59,6 +59,7 @@ def execute(
     backend: MakeBackend,
     *,
     resume: bool = False,
+    force: bool = False,
     reuse: tuple[Path, ...] = (),
     progress: Progress | None = None,
 ) -> State:
@@ -70,6 +71,7 @@ def execute(
         backend: makes what runs the runs; not called if nothing is left to run.
         resume: go on where an earlier call with this directory stopped, and try failed runs again. If the sweep or the
             engine has changed, the earlier results are put aside and serve what is the same.
+        force: put what the directory holds aside and run everything anew.
         reuse: directories of other sweeps whose results serve as well.
         progress: is called as results come in, at least five times a second; returning False stops the sweep.
 
@@ -86,17 +88,20 @@ def execute(
     planner = Planner()
     with Store(directory, spec.columns) as store:
         meta = describe(spec)
+        if store.keys and force and not resume:
+            store.put_aside()
         if store.keys:
             if not resume:
                 raise ConfigError(
-                    f"{directory}: holds a sweep already: --resume goes on with it, -o names another directory"
+                    f"{directory}: holds a sweep already: --resume goes on with it, --force puts it aside, "
+                    "-o names another directory"
                 )
             if _is_same(store, meta, spec, planner):
                 store.drop_failed()
             else:
                 store.put_aside()
         store.write_meta(meta)
-        sources = [*earlier(directory), *reuse]
+        sources = [*(() if force else earlier(directory)), *reuse]
         if sources:
             _take_over(store, spec, planner, sources)
         state.ready = len(store.keys)

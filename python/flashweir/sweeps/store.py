@@ -5,7 +5,6 @@ temporary name, renamed, and then taken out of `runs.jsonl`; a kill between the 
 the directory puts right. So whatever is killed, no finished run is lost and none is there twice.
 """
 
-import fcntl
 import io
 import json
 import os
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.locks import Lock
+from flashweir.notices import warn
 from flashweir.sweeps.rows import FIRST, LAST, line
 
 if TYPE_CHECKING:
@@ -46,12 +47,7 @@ class Store:
         self.directory = directory
         self._columns = columns or {}
         directory.mkdir(parents=True, exist_ok=True)
-        self._lock = (directory / ".lock").open("wb")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._lock.close()
-            raise FlashweirError(f"{directory}: another sweep is writing here") from error
+        self._lock = Lock(directory / ".lock", str(directory))
         for leftover in directory.glob(".*.part"):
             leftover.unlink()
         # Place of every run that is there, and its key; and those that failed.
@@ -74,10 +70,25 @@ class Store:
         for part in parts(self.directory):
             for row in _read_parquet(part, columns=["key", "point", "seed", "error"]).iter_rows(named=True):
                 self._know(row)
-        self._tail = [row for row in read_lines(self.directory / "runs.jsonl") if place_of(row) not in self.keys]
+        damaged: list[bytes] = []
+        lines = read_lines(self.directory / "runs.jsonl", damaged)
+        self._tail = [row for row in lines if place_of(row) not in self.keys]
         for row in self._tail:
             self._know(row)
+        if damaged:
+            self._set_aside(damaged)
         self._rewrite_tail()
+
+    def _set_aside(self, damaged: Sequence[bytes]) -> None:
+        """Keeps lines that are no runs in `runs.damaged`, before `runs.jsonl` is written without them."""
+        place = self.directory / "runs.damaged"
+        try:
+            with place.open("ab") as file:
+                file.writelines(damaged)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise FlashweirError(f"{place}: {error.strerror}") from error
 
     def _know(self, row: Mapping[str, Any]) -> None:
         self.keys[place_of(row)] = row["key"]
@@ -184,6 +195,9 @@ def read_meta(directory: Path) -> dict[str, Any]:
     return meta
 
 
+_EXPECTED = "expected a run with key, point, seed, workload, error and result"
+
+
 def _count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -220,11 +234,13 @@ _META: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 }
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+def read_lines(path: Path, damaged: list[bytes] | None = None) -> Iterator[dict[str, Any]]:
     """Rows of `runs.jsonl`. A killed writer may have left part of a line at the end: it did not count yet.
 
+    A line that is no row is left out with a warning, and added to `damaged` where that is given.
+
     Raises:
-        FlashweirError: the file can't be read, or a line is damaged.
+        FlashweirError: the file can't be read.
     """
     if not path.exists():
         return
@@ -233,17 +249,20 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
             for number, text in enumerate(file, 1):
                 if not text.endswith(b"\n"):
                     return
-                yield _row(text, f"{path}: line {number}: damaged")
+                row, wrong = _row(text)
+                if row is not None:
+                    yield row
+                elif damaged is None:
+                    warn(f"{path}: line {number}: damaged ({wrong}): left out; sweep --resume runs it again")
+                else:
+                    damaged.append(text)
+                    warn(f"{path}: line {number}: damaged ({wrong}): kept in runs.damaged, and its run is run again")
     except OSError as error:
         raise FlashweirError(f"{path}: {error.strerror}") from error
 
 
-def _row(text: bytes, where: str) -> dict[str, Any]:
-    """A line as a row; its result as text.
-
-    Raises:
-        FlashweirError: the line is no row of a sweep.
-    """
+def _row(text: bytes) -> tuple[dict[str, Any] | None, str]:
+    """A line as a row, with its result as text; or what is wrong with it."""
     try:
         row = json.loads(text)
         right = (
@@ -253,11 +272,11 @@ def _row(text: bytes, where: str) -> dict[str, Any]:
             and all(isinstance(value, str | int | float | None) for name, value in row.items() if name != "result")
         )
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise FlashweirError(f"{where}: {' '.join(str(error).split())}") from error
+        return None, " ".join(str(error).split()) if isinstance(error, ValueError) else _EXPECTED
     if not right:
-        raise FlashweirError(f"{where}: expected a run with key, point, seed, workload, error and result")
+        return None, _EXPECTED
     result = row["result"]
-    return {**row, "result": None if result is None else json.dumps(result, separators=(",", ":"))}
+    return {**row, "result": None if result is None else json.dumps(result, separators=(",", ":"))}, ""
 
 
 def read_part(path: Path) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from flashweir.notices import is_quiet
 from flashweir.sweeps.runner import State
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from flashweir.sweeps.frame import SweepFrame
+    from flashweir.sweeps.spec import SweepSpec
 
 # Between two lines of progress where there is no terminal.
 LINE_S = 60.0
@@ -73,7 +75,7 @@ class SweepLines:
 
     def update(self, state: State) -> bool:
         """Writes `state`, if the last line is a minute old. Never stops the sweep."""
-        if state.elapsed_s - self._said_s >= LINE_S:
+        if state.elapsed_s - self._said_s >= LINE_S and not is_quiet():
             self._said_s = state.elapsed_s
             done = state.ready + state.done
             words = ", ".join(part for part in (f"{done:,} of {state.total:,} runs", describe(state)) if part)
@@ -83,7 +85,7 @@ class SweepLines:
 
 def progress_on(stream: TextIO) -> SweepBar | SweepLines:
     """A bar where there is a terminal to draw it on, lines elsewhere."""
-    return SweepBar(stream) if stream.isatty() else SweepLines(stream)
+    return SweepBar(stream) if stream.isatty() and not is_quiet() else SweepLines(stream)
 
 
 def describe(state: State) -> str:
@@ -110,19 +112,34 @@ def duration(seconds: float) -> str:
     return f"{count} {large} {rest // part} {small}"
 
 
+def print_counts(spec: "SweepSpec", console: "Console") -> None:
+    """Prints how many runs a sweep has, at once."""
+    from flashweir.sweeps.points import count_points, count_runs
+
+    console.print(
+        f"{spec.name}: {count_points(spec):,} points, {count_runs(spec):,} runs", highlight=False, markup=False
+    )
+    console.file.flush()
+
+
 def print_estimate(estimate: Mapping[str, Any], console: "Console") -> None:
-    """Prints what a dry run found."""
+    """Prints what a dry run found, after its counts."""
 
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    say(f"{estimate['name']}: {estimate['points']:,} points, {estimate['runs']:,} runs")
+    about = ""
+    if estimate["planned_points"] < estimate["points"]:
+        about = "about "
+        say(f"estimated from {estimate['planned_points']:,} points, drawn at random")
     for reason, count in estimate["refusals"].items():
-        say(f"  {count:,} refused: {reason}")
-    if estimate["run_s"] is not None:
-        run_s, memory = estimate["run_s"], estimate["memory_bytes"]
-        say("time a run:   " + ", ".join(f"{word} {duration(run_s[kind])}" for kind, word in _KINDS))
+        say(f"  {about}{count:,} refused: {reason}")
+    if estimate["memory_bytes"] is not None:
+        if estimate["run_s"] is not None:
+            say("time a run:   " + ", ".join(f"{word} {duration(estimate['run_s'][kind])}" for kind, word in _KINDS))
+        memory = estimate["memory_bytes"]
         say("memory a run: " + ", ".join(f"{word} {memory[kind] / (1 << 20):,.0f} MiB" for kind, word in _KINDS))
+    if estimate["total_s"] is not None:
         say(f"all of it:    about {duration(estimate['total_s'])}, {estimate['threads']} at a time")
 
 

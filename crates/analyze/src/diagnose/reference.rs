@@ -5,8 +5,8 @@
 
 use flashweir_ssd::config::layers::{Layer, resolve};
 use flashweir_ssd::quantity::Bytes;
-use flashweir_ssd::{Config, Untimed};
-use flashweir_trace::SECTOR_BYTES;
+use flashweir_ssd::{Config, Options, Simulation};
+use flashweir_trace::{Op, Request, SECTOR_BYTES};
 
 use super::log::{Log, Write};
 
@@ -16,6 +16,8 @@ const BLOCK_BYTES: u64 = 512 * 1024;
 const MAX_BLOCKS: u64 = 2048;
 /// Pages written and moved from which on no more is followed, because it would take long: 16 GiB of 4 KiB.
 const MAX_PAGES: u64 = 1 << 22;
+/// Writes that a drive takes at a time.
+const TOGETHER: usize = 64;
 /// Over-provisioning beyond which a drive never collects within as many pages; shares of logical.
 const MAX_SPARE: f64 = 64.0;
 /// Bytes of an entry of a map on flash, and of one in memory.
@@ -59,14 +61,6 @@ pub(super) struct Work {
 }
 
 impl Work {
-    fn of(work: &flashweir_ssd::Work) -> Self {
-        Self {
-            pages: work.host.programs as f64,
-            moved: work.gc.programs as f64,
-            mapped: work.mapping.programs as f64,
-        }
-    }
-
     fn add(&mut self, other: &Self) {
         self.pages += other.pages;
         self.moved += other.moved;
@@ -116,7 +110,7 @@ impl Pages {
     }
 
     /// The drive, new: it holds the range, or a block if that is shorter.
-    fn drive(&self, kind: Kind) -> Option<Untimed> {
+    fn drive(&self, kind: Kind) -> Option<Simulation> {
         let mut config = kind.config()?;
         let logical = self.count.max(self.per_block);
         config.page = Bytes(self.bytes);
@@ -131,7 +125,7 @@ impl Pages {
                 self.spare(logical, space, MIN_SPARE_BLOCKS + more)
             }
         };
-        Untimed::new(&config, 0).ok()
+        Simulation::new(&config, Options::default()).ok()
     }
 
     /// Over-provisioning of a page map whose blocks, the one that is kept erased included, come to `space`; or to so many more
@@ -165,36 +159,65 @@ impl Kind {
     }
 }
 
-/// Calls `each` with the work of every write of the log, in order, as long as it is followed. Nothing is, if nothing was
-/// written or the range is too long.
-fn follow((log, range): (&Log, &Range), page_bytes: u64, kind: Kind, mut each: impl FnMut(Work)) {
-    let Some(pages) = Pages::of(range, page_bytes) else { return };
-    let Some(mut drive) = pages.drive(kind) else { return };
-    let capacity = drive.geometry().capacity_sectors();
-    let mut followed = 0;
-    for write in &log.writes {
-        let first = write.lba - pages.low;
-        let sectors = (write.bytes / SECTOR_BYTES).clamp(1, capacity - first);
-        let Ok(work) = drive.write(first, sectors as u32) else { return };
-        each(Work::of(&work));
-        followed += work.host.programs + work.gc.programs;
-        if followed > MAX_PAGES {
-            return;
+/// A drive that takes the writes of a log.
+struct Follower {
+    drive: Simulation,
+    /// The sector of the log that is the drive's first.
+    low: u64,
+    capacity: u64,
+    /// Pages written, moved and written for the map so far.
+    total: [u64; 3],
+    requests: Vec<Request>,
+}
+
+impl Follower {
+    fn new(range: &Range, page_bytes: u64, kind: Kind) -> Option<Self> {
+        let pages = Pages::of(range, page_bytes)?;
+        let drive = pages.drive(kind)?;
+        let capacity = drive.geometry().capacity_sectors();
+        Some(Self { drive, low: pages.low, capacity, total: [0; 3], requests: Vec::new() })
+    }
+
+    /// Takes more writes and says what they made. `None` if the drive has done enough, or has no room left.
+    fn take(&mut self, writes: &[Write]) -> Option<Work> {
+        let [pages, moved, mapped] = self.total;
+        if pages + moved > MAX_PAGES {
+            return None;
         }
+        self.requests.clear();
+        self.requests.extend(writes.iter().map(|write| {
+            let lba = write.lba - self.low;
+            let sectors = (write.bytes / SECTOR_BYTES).clamp(1, self.capacity - lba) as u32;
+            Request { time_ns: 0, lba, sectors, stream: 0, op: Op::Write }
+        }));
+        self.drive.overwrite(&self.requests, false).ok()?;
+        let counters = self.drive.counters();
+        self.total = [counters.host.programs, counters.gc.programs, counters.mapping.programs];
+        let since = |now: u64, then: u64| (now - then) as f64;
+        Some(Work {
+            pages: since(self.total[0], pages),
+            moved: since(self.total[1], moved),
+            mapped: since(self.total[2], mapped),
+        })
     }
 }
 
 /// The work of each part of the log; `ends` says with which write each part ends. Parts that are not followed to their end
-/// are missing.
-pub(super) fn work(log: (&Log, &Range), page_bytes: u64, kind: Kind, ends: &[usize]) -> Vec<Work> {
-    let (mut found, mut part, mut writes) = (Vec::with_capacity(ends.len()), Work::default(), 0);
-    follow(log, page_bytes, kind, |work| {
-        part.add(&work);
-        writes += 1;
-        if ends.get(found.len()) == Some(&writes) {
-            found.push(std::mem::take(&mut part));
+/// are missing; all are, if nothing was written or the range is too long.
+pub(super) fn work((log, range): (&Log, &Range), page_bytes: u64, kind: Kind, ends: &[usize]) -> Vec<Work> {
+    let (mut found, mut start) = (Vec::with_capacity(ends.len()), 0);
+    let Some(mut drive) = Follower::new(range, page_bytes, kind) else { return found };
+    for end in ends {
+        let mut part = Work::default();
+        // The last one alone: a part that ends with the write by which the drive has done enough is complete.
+        let (most, last) = log.writes[start..*end].split_at(end - start - 1);
+        for writes in most.chunks(TOGETHER).chain([last]) {
+            let Some(work) = drive.take(writes) else { return found };
+            part.add(&work);
         }
-    });
+        found.push(part);
+        start = *end;
+    }
     found
 }
 
@@ -202,14 +225,16 @@ pub(super) fn work(log: (&Log, &Range), page_bytes: u64, kind: Kind, ends: &[usi
 /// several sizes of its buffer in bytes: a write waits for the flash as far as more is left to do than the buffer holds. One
 /// request at a time, as logs of drives that are tried out have it.
 pub(super) fn costs<const N: usize>(
-    log: (&Log, &Range),
+    (log, range): (&Log, &Range),
     page_bytes: u64,
     kind: Kind,
     (page_ns, moved_ns): (f64, f64),
     buffer_bytes: [u64; N],
 ) -> [Vec<f64>; N] {
     let mut buffers = buffer_bytes.map(|bytes| ((bytes / page_bytes) as f64 * page_ns, 0.0, Vec::new()));
-    follow(log, page_bytes, kind, |work| {
+    let mut drive = Follower::new(range, page_bytes, kind);
+    for write in log.writes.chunks(1) {
+        let Some(work) = drive.as_mut().and_then(|drive| drive.take(write)) else { break };
         let takes_ns = work.pages * page_ns + work.moved * moved_ns;
         for (held_ns, left_ns, found) in &mut buffers {
             *left_ns += takes_ns;
@@ -217,7 +242,7 @@ pub(super) fn costs<const N: usize>(
             *left_ns -= waits_ns;
             found.push(waits_ns);
         }
-    });
+    }
     buffers.map(|(_, _, found)| found)
 }
 

@@ -81,7 +81,7 @@ pub fn run(
 /// [`Error::Target`] if it is to forget everything and knows no TRIM, or is not there.
 pub fn check_state(name: &str, state: State) -> Result<(), Error> {
     let path = Path::new(name);
-    if state == State::Empty && !name.starts_with(crate::SIMULATED) && !crate::safety::survey(path)?.discards
+    if state == State::Empty && !name.starts_with(crate::SIMULATED) && !crate::safety::glance(path)?.discards
     {
         let detail = "it knows no TRIM, so it can't be emptied; expected --state filled or as-is".into();
         return Err(Error::Target { path: path.into(), detail });

@@ -9,7 +9,7 @@ use flashweir_trace::SECTOR_BYTES;
 use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags};
 use rustix::io::Errno;
 
-use crate::safety::{self, Kind, Survey};
+use crate::safety::{self, Access, Identity, Kind, NO_DIRECT, Place, Survey};
 use crate::{Error, OpenOptions};
 
 /// Alignment of files where the system does not say which it wants for `O_DIRECT`.
@@ -22,6 +22,7 @@ pub(super) struct Device {
     pub(super) path: PathBuf,
     pub(super) file: File,
     pub(super) kind: Kind,
+    pub(super) identity: Identity,
     pub(super) size_bytes: u64,
     pub(super) block_bytes: u32,
     /// What memory has to be aligned to.
@@ -30,24 +31,22 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// Looks at the target and opens it; makes it, if it is a file that is not there and has a size.
+    /// Opens the target and looks at it; makes it, if it is a file that is not there and has a size.
     pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<Self, Error> {
-        let survey = safety::survey(path)?;
-        let survey = if options.ours { survey.of_its_writer() } else { survey };
-        if options.write || options.erase.is_some() {
-            survey.permit(options.erase.as_deref())?;
-        }
         let refuse = |detail: String| Error::Target { path: path.into(), detail };
+        let access = Access {
+            write: options.write,
+            erase: options.erase.as_deref(),
+            seen: options.seen,
+            ours: options.ours,
+            direct: options.direct,
+        };
+        let (file, survey) = match Place::find(path)? {
+            Place::There(there) => there.open(access)?,
+            Place::Free(survey) => (make(&survey, options)?, survey),
+        };
         let size_bytes = match (survey.kind, options.size_bytes) {
-            (Kind::Missing, None) => {
-                return Err(refuse("there is no such file; expected one that is there".into()));
-            }
-            (Kind::Missing, Some(_)) if !options.write => {
-                return Err(refuse(
-                    "a file made now would have nothing to read; expected one that is there".into(),
-                ));
-            }
-            (Kind::Missing, Some(size)) => size,
+            (Kind::Missing, size) => size.unwrap_or_default(),
             (Kind::File, Some(size)) if size > survey.size_bytes && options.write => size,
             (_, Some(size)) if size != survey.size_bytes => {
                 let bytes = survey.size_bytes;
@@ -57,27 +56,23 @@ impl Device {
             }
             _ => survey.size_bytes,
         };
-        let (file, direct) =
-            open_file(&survey, options).map_err(|error| refuse(explain(&error, options.direct)))?;
-        let metadata = file.metadata().map_err(|error| refuse(error.to_string()))?;
-        if survey.kind != Kind::Missing && !survey.is_still(&metadata) {
-            return Err(refuse("it became another device while it was looked at".into()));
-        }
         let kind = if survey.kind == Kind::Block { Kind::Block } else { Kind::File };
         if survey.size_bytes < size_bytes {
             file.set_len(size_bytes).map_err(|error| refuse(error.to_string()))?;
         }
-        let (block_bytes, align_bytes) = blocks(&file, kind, direct);
+        let (block_bytes, align_bytes) = blocks(&file, kind, options.direct);
         let whole_bytes = size_bytes / u64::from(block_bytes) * u64::from(block_bytes);
         if whole_bytes == 0 {
             return Err(refuse(format!(
                 "it has {size_bytes} bytes; expected at least a block of {block_bytes}"
             )));
         }
+        let identity = safety::identity_of(&file).map_err(|error| refuse(error.to_string()))?;
         Ok(Self {
             path: path.into(),
             file,
             kind,
+            identity,
             size_bytes: whole_bytes,
             block_bytes,
             align_bytes,
@@ -119,38 +114,28 @@ pub(super) fn discard(file: &File, kind: Kind, offset: u64, length: u64) -> Resu
     }
 }
 
-/// Opens what was surveyed. Also says whether the page cache is passed by.
-fn open_file(survey: &Survey, options: &OpenOptions) -> std::io::Result<(File, bool)> {
+/// Makes a file that is not there, and nothing else: what came to be under its name meanwhile is left alone.
+fn make(survey: &Survey, options: &OpenOptions) -> Result<File, Error> {
+    let refuse = |detail: &str| Error::Target { path: survey.path.clone(), detail: detail.into() };
+    survey.check_name(options.erase.as_deref())?;
+    if options.size_bytes.is_none() {
+        return Err(refuse("there is no such file; expected one that is there"));
+    }
+    if options.seen.is_some() {
+        return Err(refuse("it is gone since it was looked at; expected the same file or drive"));
+    }
+    if !options.write {
+        return Err(refuse("a file made now would have nothing to read; expected one that is there"));
+    }
     let direct = if options.direct { OFlags::DIRECT } else { OFlags::empty() };
-    let mut exclusive =
-        if options.write && survey.kind == Kind::Block { OFlags::EXCL } else { OFlags::empty() };
-    loop {
-        let flags = (direct | exclusive).bits().cast_signed();
-        let mut how = FileOptions::new();
-        how.read(true).write(options.write).create_new(survey.kind == Kind::Missing).custom_flags(flags);
-        match how.open(&survey.path) {
-            // Its owner has named it: other users do not matter.
-            Err(error) if is(&error, Errno::BUSY) && options.erase.is_some() && !exclusive.is_empty() => {
-                exclusive = OFlags::empty();
-            }
-            opened => return opened.map(|file| (file, options.direct)),
+    let mut how = FileOptions::new();
+    how.read(true).write(true).create_new(true).custom_flags(direct.bits().cast_signed());
+    how.open(&survey.path).map_err(|error| {
+        if options.direct && error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) {
+            return refuse(NO_DIRECT);
         }
-    }
-}
-
-fn is(error: &std::io::Error, number: Errno) -> bool {
-    error.raw_os_error() == Some(number.raw_os_error())
-}
-
-fn explain(error: &std::io::Error, direct: bool) -> String {
-    if is(error, Errno::INVAL) && direct {
-        return "its file system can't pass the page cache by (O_DIRECT); expected another one, or --buffered".into();
-    }
-    if is(error, Errno::BUSY) {
-        return "it is in use (somebody has opened it exclusively); expected a target that nobody uses"
-            .into();
-    }
-    error.to_string()
+        refuse(&error.to_string())
+    })
 }
 
 /// The smallest unit of addresses and lengths, and the alignment of memory, bytes.

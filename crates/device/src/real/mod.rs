@@ -20,6 +20,7 @@ use std::path::Path;
 use flashweir_trace::{LogRecord, Op, Request, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
+use crate::safety::Identity;
 use crate::{Activity, Began, Error, OpenOptions, Stop, Target, Timing};
 
 use buffers::Content;
@@ -57,7 +58,7 @@ pub struct RealTarget {
 }
 
 impl RealTarget {
-    /// Opens a block device or file. What is to be written is looked at first, and refused if something seems to be on it (see
+    /// Opens a block device or file. What is to be written is looked at first, and refused if it is in use or holds data (see
     /// [`crate::safety`]).
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, Error> {
         let device = Device::open(path, options)?;
@@ -148,6 +149,10 @@ impl Target for RealTarget {
 
     fn block_bytes(&self) -> u32 {
         self.device.block_bytes
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(self.device.identity)
     }
 
     fn execute(

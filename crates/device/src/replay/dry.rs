@@ -9,7 +9,7 @@ use super::source::{self, Outline};
 use super::spec::ReplaySpec;
 use super::supervise::Tell;
 use crate::precondition::{Method, Preconditioning};
-use crate::safety::{Kind, Survey, survey};
+use crate::safety::{Kind, Survey, glance, survey};
 use crate::simulated::SimTarget;
 use crate::{Error, Timing};
 
@@ -19,14 +19,14 @@ pub(super) struct Capacity {
     pub(super) survey: Option<Survey>,
 }
 
-/// Looks at the target without opening it for writing.
+/// Size and kind of the target.
 pub(super) fn capacity(spec: &ReplaySpec) -> Result<Capacity, Error> {
     if spec.is_simulated() {
         let size_bytes = SimTarget::size_of(&spec.target)?;
         return Ok(Capacity { size_bytes, survey: None });
     }
     let path = Path::new(&spec.target);
-    let survey = survey(path)?;
+    let survey = if spec.dry_run { survey(path) } else { glance(path) }?;
     let size_bytes = match (survey.kind, spec.size_bytes()?) {
         (Kind::Missing, None) => {
             let detail = "there is no such file; expected one, or --size to make it".into();
@@ -54,8 +54,7 @@ pub(super) fn check_trims(spec: &ReplaySpec, capacity: &Capacity, outline: &Outl
 pub(super) fn outline(spec: &ReplaySpec, size_bytes: u64, tell: &mut Tell<'_>) -> Result<Outline, Error> {
     let capacity_sectors = size_bytes / SECTOR_BYTES;
     let wrap = spec.wrap.then_some(capacity_sectors).filter(|capacity| *capacity > 0);
-    let mut workload = source::open(spec, wrap)?;
-    Outline::of(&mut workload, capacity_sectors, &mut |requests| tell.looking(requests))
+    Outline::of(source::open(spec, wrap)?, capacity_sectors, &mut |requests| tell.looking(requests))
 }
 
 /// Says what would be done, and what would be refused.
@@ -100,6 +99,7 @@ pub(super) fn run(spec: &ReplaySpec, tell: &mut Tell<'_>) -> Result<Value, Error
         "bytes": by_op(&outline.bytes_by_op),
         "range_bytes": [outline.first_sector * SECTOR_BYTES, outline.end_sector * SECTOR_BYTES],
         "planned_s": planned_s,
+        "trace_report": outline.report,
         "precondition_bytes": first,
         "until_steady": spec.until_steady,
         "refused": refused.map(|error| error.to_string()),

@@ -1,6 +1,7 @@
 //! The log of a replay: a thread takes records, puts them into a journal as they come, and counts. At the end the journal becomes a
 //! Parquet file; if the process is killed, it can be read as it is.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -12,7 +13,7 @@ use flashweir_trace::output::OutputError;
 use flashweir_trace::{LogRecord, TraceError};
 
 use super::tally::Tally;
-use crate::{Error, Stop};
+use crate::{Error, Stop, owner};
 
 /// Between two looks of the thread, which nobody wakes: waking it would cost those who issue requests a system call.
 const NAP: Duration = Duration::from_millis(2);
@@ -32,11 +33,15 @@ pub(super) type Recorder = Sender<LogRecord>;
 /// What the thread gives back: the counts, and whether everything was written.
 pub(super) type Logged = (Tally, Result<(), TraceError>);
 
-/// Starts the journal of `log`, if there is to be one.
-pub(super) fn create(log: Option<&Path>) -> Result<Option<JournalWriter>, Error> {
+/// A journal under construction, and what keeps it locked: a second handle on the same open file.
+pub(super) type Locked = (JournalWriter, File);
+
+/// Starts the journal of `log`, if there is to be one, and locks it.
+pub(super) fn create(log: Option<&Path>) -> Result<Option<Locked>, Error> {
     let Some(log) = log else { return Ok(None) };
     let journal = journal_of(log);
-    if journal.exists() {
+    if let Ok(file) = File::open(&journal) {
+        owner::lock(&file, log, "log")?;
         return Err(Error::Setting {
             what: format!("log {}", log.display()),
             expected: format!(
@@ -45,7 +50,10 @@ pub(super) fn create(log: Option<&Path>) -> Result<Option<JournalWriter>, Error>
             ),
         });
     }
-    Ok(Some(JournalWriter::create(&journal)?))
+    let writer = JournalWriter::create(&journal)?;
+    let file = writer.file().try_clone().map_err(|source| OutputError { path: journal.clone(), source })?;
+    owner::lock(&file, log, "log")?;
+    Ok(Some((writer, file)))
 }
 
 /// Starts the thread. It ends when all senders are gone, and asks for a stop when it can't write.
@@ -103,7 +111,7 @@ pub(super) fn finish(log: &Path) -> Result<u64, Error> {
     Ok(reader.records())
 }
 
-/// Makes a log of the journal that a killed replay left, and removes that. `log` is the name of the log, or of its journal. Returns
+/// Makes a log of the journal that a killed replay left, and removes that. One that a process is still writing is refused. `log` is the name of the log, or of its journal. Returns
 /// the log's name and how many requests it has.
 pub fn recover(log: &Path) -> Result<(PathBuf, u64), Error> {
     let name = log.to_string_lossy();
@@ -115,6 +123,9 @@ pub fn recover(log: &Path) -> Result<(PathBuf, u64), Error> {
         );
         return Err(Error::Setting { what: format!("recover {}", log.display()), expected });
     }
+    let journal = journal_of(&log);
+    let file = File::open(&journal).map_err(|source| OutputError { path: journal, source })?;
+    owner::lock(&file, &log, "recover")?;
     let requests = finish(&log)?;
     Ok((log, requests))
 }

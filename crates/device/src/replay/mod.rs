@@ -24,7 +24,7 @@ pub use spec::{Pace, ReplaySpec};
 
 use crate::precondition::{Meter, Method, Preconditioned, Preconditioning};
 use crate::real::Engine;
-use crate::safety::Kind;
+use crate::safety::{self, Kind};
 use crate::{Activity, Began, Error, Stop, Target, Timing, open};
 use log::Logged;
 use source::{Ahead, Outline};
@@ -55,18 +55,22 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
     }
     dry::check_trims(spec, &capacity, &outline)?;
     let writes = outline.writes() || spec.precondition != Method::None;
-    let mut target = open(&spec.target, &spec.open_options(writes, &stop, &began)?)?;
+    let survey = capacity.survey.as_ref();
+    let options = crate::OpenOptions {
+        seen: survey.and_then(|survey| survey.identity),
+        ..spec.open_options(writes, &stop, &began)?
+    };
+    let mut target = open(&spec.target, &options)?;
     let whole_bytes = target.size_bytes();
     if !spec.wrap && outline.end_sector > whole_bytes / SECTOR_BYTES {
         // What lies behind the last whole block of a drive can't be asked for.
         let refused = dry::outline(spec, whole_bytes, &mut tell)?.check_size(&spec.target, whole_bytes);
-        if refused.is_err() && capacity.survey.is_some_and(|survey| survey.kind == Kind::Missing) {
-            // Made a moment ago, for nothing.
-            let _ = std::fs::remove_file(&spec.target);
+        if refused.is_err() && survey.is_some_and(|survey| survey.kind == Kind::Missing) {
+            safety::unmake(Path::new(&spec.target), target.identity());
         }
         refused?;
     }
-    let journal = log::create(spec.log.as_deref())?;
+    let (journal, lock) = log::create(spec.log.as_deref())?.unzip();
     let replayed = run(spec, target.as_mut(), &outline, journal, (&stop, &began), &mut tell);
     let (done, failure) = match replayed {
         Ok(done) => done,
@@ -79,7 +83,10 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
         }
     };
     let (log, counts) = (spec.log.as_deref(), (done.tally.requests(), outline.requests));
-    let kept = match log.map(log::finish).transpose() {
+    let kept = log.map(log::finish).transpose();
+    // Held until the journal is a log: nobody recovers it meanwhile.
+    drop(lock);
+    let kept = match kept {
         Ok(kept) => kept,
         // The journal is still there.
         Err(error) => return Err(unfinished(failure.unwrap_or(error), log, counts)),
@@ -109,7 +116,7 @@ fn run(
 ) -> Result<(Done, Option<Error>), Error> {
     let preconditioned = precondition(spec, target, stop, tell)?;
     let wrap = spec.wrap.then(|| target.size_bytes() / SECTOR_BYTES);
-    let workload = source::open(spec, wrap)?;
+    let (workload, _) = source::open(spec, wrap)?;
     let executed = AtomicU64::new(0);
     let before = target.activity();
     let timing = spec.timing();
@@ -246,6 +253,7 @@ fn result(spec: &ReplaySpec, target: &dyn Target, outline: &Outline, done: &Done
     value["late_by_drive"] = json!(late.late_by_drive);
     value["widened"] = json!(late.widened);
     value["log"] = json!(spec.log);
+    value["trace_report"] = json!(outline.report);
     value["warnings"] = json!(warnings(spec, outline, done));
     value
 }

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
 
 use flashweir_run::TraceOptions;
-use flashweir_trace::format::Trace;
+use flashweir_trace::format::{Report, Trace};
 use flashweir_trace::generate::Spec;
 use flashweir_trace::transform::{Filter, Limit, Wrap};
 use flashweir_trace::{Op, Request, SECTOR_BYTES, Source, TraceError};
@@ -21,8 +22,26 @@ const BATCHES: usize = 16;
 
 type Boxed = Box<dyn Source + Send>;
 
-/// The workload; `capacity_sectors`: fold it into so many.
-pub(super) fn open(spec: &ReplaySpec, capacity_sectors: Option<u64>) -> Result<Boxed, Error> {
+/// Where a trace leaves the report of what has been read of it.
+pub(super) type Kept = Arc<Mutex<Option<Report>>>;
+
+/// A trace that leaves its report behind.
+struct Reported {
+    trace: Trace,
+    report: Kept,
+}
+
+impl Source for Reported {
+    fn read(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<bool, TraceError> {
+        let more = self.trace.read(out, limit)?;
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.trace.report().clone());
+        Ok(more)
+    }
+}
+
+/// The workload, `capacity_sectors`: folded into so many; and where the report of its trace will be.
+pub(super) fn open(spec: &ReplaySpec, capacity_sectors: Option<u64>) -> Result<(Boxed, Kept), Error> {
+    let report = Kept::default();
     let mut source: Boxed = if Spec::is_spec(&spec.trace) {
         Box::new(Spec::parse(&spec.trace)?.generator())
     } else {
@@ -31,7 +50,8 @@ pub(super) fn open(spec: &ReplaySpec, capacity_sectors: Option<u64>) -> Result<B
             let expected = "expected a regular file: a trace is looked through before it is replayed".into();
             return Err(Error::Setting { what: format!("trace {}", path.display()), expected });
         }
-        Box::new(Trace::open(path, &options(&spec.trace_options())?)?)
+        let trace = Trace::open(path, &options(&spec.trace_options())?)?;
+        Box::new(Reported { trace, report: Arc::clone(&report) })
     };
     if let Some(ops) = spec.ops()? {
         source = Box::new(Filter::new(source, ops));
@@ -42,7 +62,7 @@ pub(super) fn open(spec: &ReplaySpec, capacity_sectors: Option<u64>) -> Result<B
     if let Some(capacity) = capacity_sectors {
         source = Box::new(Wrap::new(source, capacity));
     }
-    Ok(source)
+    Ok((source, report))
 }
 
 fn options(options: &TraceOptions) -> Result<flashweir_trace::format::Options, Error> {
@@ -50,7 +70,7 @@ fn options(options: &TraceOptions) -> Result<flashweir_trace::format::Options, E
 }
 
 /// What a workload is going to do.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Outline {
     pub(super) requests: u64,
     /// By operation: read, write, trim, flush.
@@ -64,12 +84,15 @@ pub(super) struct Outline {
     /// The first request beyond the target, by its number from 1.
     #[serde(skip)]
     pub(super) beyond: Option<(u64, Request)>,
+    /// How the trace was read.
+    #[serde(skip)]
+    pub(super) report: Option<Report>,
 }
 
 impl Outline {
     /// Looks a workload through. `tell` is told how many requests were read and may end it.
     pub(super) fn of(
-        source: &mut Boxed,
+        (mut source, report): (Boxed, Kept),
         capacity_sectors: u64,
         tell: &mut dyn FnMut(u64) -> Result<(), Error>,
     ) -> Result<Self, Error> {
@@ -85,6 +108,7 @@ impl Outline {
             tell(outline.requests)?;
         }
         outline.first_sector = outline.first_sector.min(outline.end_sector);
+        outline.report = report.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok(outline)
     }
 

@@ -198,6 +198,7 @@ impl ReplaySpec {
         Ok(OpenOptions {
             write,
             erase: self.erase.clone(),
+            seen: None,
             ours: false,
             size_bytes: self.size_bytes()?,
             engine: self.engine,

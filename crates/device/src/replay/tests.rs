@@ -211,8 +211,14 @@ fn a_journal_that_was_left_is_recovered_and_never_replaced() {
     let mut by_end = expected.clone();
     by_end.sort_by_key(|record| record.completion_ns);
     for record in &by_end[..60] {
-        journal.push(record).expect("written");
+        journal.0.push(record).expect("written");
     }
+    // As long as its writer lives, nobody else touches it.
+    let message = recover(&rig.path("log.parquet")).expect_err("is written").to_string();
+    let owner = format!("process {}", std::process::id());
+    assert!(message.contains(&owner) && message.contains("is writing to it"), "{message}");
+    let message = go(&spec).expect_err("is written").to_string();
+    assert!(message.contains(&owner) && !message.contains("--recover"), "{message}");
     drop(journal);
     std::fs::remove_file(rig.path("log.parquet")).expect("there");
     let error = go(&spec).expect_err("something is there").to_string();

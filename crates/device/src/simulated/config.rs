@@ -1,8 +1,7 @@
 //! The configuration of a simulated target, from its name.
 
 use flashweir_run::RunSpec;
-use flashweir_ssd::config::Engine;
-use flashweir_ssd::{Config, HostConfig, HostMode};
+use flashweir_ssd::{Config, HostConfig};
 use serde_json::Value;
 
 use crate::Error;
@@ -15,7 +14,7 @@ pub(super) fn parse(name: &str) -> Result<Config, Error> {
     let mut last: Option<(String, String)> = None;
     for (at, part) in text.split(',').enumerate() {
         match (part.split_once('='), &mut last) {
-            (None, None) if at == 0 => run.device = (!part.is_empty()).then(|| part.to_owned()),
+            (None, None) if at == 0 => run.device = (!part.is_empty()).then(|| part.into()),
             // A comma within a value, as in a list.
             (None, Some((_, value))) => *value = format!("{value},{part}"),
             (None, None) => return Err(misspelt(name, part)),
@@ -38,20 +37,8 @@ fn misspelt(name: &str, part: &str) -> Error {
     Error::Setting { what: format!("{name}: {part:?}"), expected }
 }
 
-/// The drive with open arrivals, which the target makes itself.
-pub(super) fn with_own_host(mut config: Config) -> Result<Config, Error> {
-    config.host = HostConfig { mode: HostMode::unlimited(), ..HostConfig::default() };
-    // Busy-until times may be exact for the configuration's own host only: who asks for them gets the same times by events.
-    if config.engine == Engine::Timeline {
-        config.engine = Engine::Auto;
-    }
-    if config.tenants.holds_back() {
-        let expected =
-            "holds requests back until their window is complete; expected another allocator for a target";
-        return Err(Error::Setting {
-            what: "tenants.applies=same or tenants.channels=look-ahead".into(),
-            expected: expected.into(),
-        });
-    }
-    Ok(config)
+/// The drive without the configuration's host: the target is its own.
+pub(super) fn with_own_host(mut config: Config) -> Config {
+    config.host = HostConfig::default();
+    config
 }

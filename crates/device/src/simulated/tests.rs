@@ -2,6 +2,8 @@
 
 use flashweir_run::RunSpec;
 use flashweir_ssd::config::layers::{Layer, resolve};
+use flashweir_ssd::precondition::{Preconditioner, Step};
+use flashweir_ssd::{Options, Simulation};
 use flashweir_trace::Op;
 use proptest::prelude::*;
 
@@ -178,7 +180,7 @@ fn a_buffer_keeps_what_waits_in_it_between_calls() {
     let read = Request { op: Op::Read, ..write };
     let seen = execute(&mut target, &[read], Timing::Closed { depth: 1 });
     assert_eq!(seen[0].1, seen[0].2, "from the buffer, at once");
-    assert_eq!(target.simulation().counters().flash().programs, 0);
+    assert_eq!(target.counters().flash().programs, 0);
 }
 
 #[test]

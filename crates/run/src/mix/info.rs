@@ -48,7 +48,7 @@ impl Seen {
 /// Requests, reads and times of each tenant and of all, and which share of the requests is whose.
 pub(crate) fn info(mix: &str, options: &TraceOptions, reporter: &mut Reporter<'_>) -> Result<Value, Error> {
     let run = RunSpec {
-        workloads: vec![WorkloadSpec { spec: mix.to_owned(), ..WorkloadSpec::default() }],
+        workloads: vec![WorkloadSpec { spec: mix.into(), ..WorkloadSpec::default() }],
         format: options.format.clone(),
         columns: options.columns.clone(),
         skip_bad: options.skip_bad,

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 pub use methods::{WINDOW_ROUNDS, steady};
+pub(crate) use parts::since;
 use parts::{Cuts, Parts};
 use windows::Windows;
 

@@ -207,21 +207,8 @@ impl Parts {
     /// The statistics of what begins with request `number`, of a run that left `whole` behind.
     pub(super) fn rest(&self, number: u64, whole: &Stats) -> Stats {
         let rest = &self.all[self.cuts.part_of(number)..];
-        let (counters, times) = &rest[0].before;
-        let mut stats = Stats {
-            counters: whole.counters.since(counters),
-            latencies: self.latencies(number),
-            streams: Streams::default(),
-            parts: whole.parts.is_some().then(LatencyParts::default),
-            sched: whole.sched,
-            dies: whole.dies.iter().zip(&times.dies).map(|(all, before)| all.since(before)).collect(),
-            buses: whole.buses.iter().zip(&times.buses).map(|(all, before)| all.since(before)).collect(),
-            flash_ns: since(&whole.flash_ns, &times.flash_ns),
-            collections: whole.collections.clone(),
-            lock_step: whole.lock_step.zip(times.lock_step).map(|(all, before)| all.since(&before)),
-            simulated_ns: whole.simulated_ns - rest[0].start_ns,
-        };
-        (stats.counters.requests, stats.counters.bytes) = Default::default();
+        let mut stats =
+            Stats { latencies: self.latencies(number), ..since(whole, &rest[0].before, rest[0].start_ns) };
         for part in rest {
             for op in 0..Op::ALL.len() {
                 stats.counters.requests[op] += part.requests[op];
@@ -236,7 +223,27 @@ impl Parts {
     }
 }
 
-/// What was added to the flash time of each tenant.
-fn since(all: &[u64], before: &[u64]) -> Vec<u64> {
+/// What was added to the statistics of a run since it had these counters and times, at `start_ns`. Requests are the caller's to
+/// count: their numbers, latencies, streams and parts of latencies are left empty.
+pub(crate) fn since(whole: &Stats, (counters, times): &(Counters, Times), start_ns: u64) -> Stats {
+    let mut stats = Stats {
+        counters: whole.counters.since(counters),
+        latencies: Latencies::default(),
+        streams: Streams::default(),
+        parts: whole.parts.is_some().then(LatencyParts::default),
+        sched: whole.sched,
+        dies: whole.dies.iter().zip(&times.dies).map(|(all, before)| all.since(before)).collect(),
+        buses: whole.buses.iter().zip(&times.buses).map(|(all, before)| all.since(before)).collect(),
+        flash_ns: flash_time_since(&whole.flash_ns, &times.flash_ns),
+        collections: whole.collections.clone(),
+        lock_step: whole.lock_step.zip(times.lock_step).map(|(all, before)| all.since(&before)),
+        simulated_ns: whole.simulated_ns - start_ns,
+    };
+    (stats.counters.requests, stats.counters.bytes) = Default::default();
+    stats
+}
+
+/// Flash time of each tenant that was added.
+fn flash_time_since(all: &[u64], before: &[u64]) -> Vec<u64> {
     all.iter().enumerate().map(|(tenant, all)| all - before.get(tenant).unwrap_or(&0)).collect()
 }

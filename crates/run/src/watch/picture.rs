@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
 use std::path::Path;
 
 use flashweir_ssd::{
@@ -51,12 +52,16 @@ impl Held<'_> {
 }
 
 impl Picture {
-    /// Opens the file.
-    pub(super) fn create(path: &Path, geometry: &Geometry) -> Result<Self, OutputError> {
+    /// Opens the file; what happens outside of `window_ns` is left out.
+    pub(super) fn create(
+        path: &Path,
+        window_ns: Range<u64>,
+        geometry: &Geometry,
+    ) -> Result<Self, OutputError> {
         let tracks = DriveTracks::new(geometry.channels, geometry.dies_per_channel());
         let levels = geometry.channels as usize + 1;
         Ok(Self {
-            writer: TimelineWriter::create(path, tracks.list())?,
+            writer: TimelineWriter::create(path, tracks.list())?.with_window(window_ns),
             dies_per_channel: geometry.dies_per_channel(),
             arrows: Arrows::new(geometry.page_sectors),
             open: BTreeMap::new(),
@@ -209,11 +214,11 @@ impl Picture {
         args: &[(&'static str, u64)],
     ) -> Result<(), OutputError> {
         let die = command.die as usize;
-        let slice = self.writer.begin(self.tracks.paused[die], name, command.start_ns, args, &[])?;
+        let mut slice = self.writer.begin(self.tracks.paused[die], name, command.start_ns, args, &[])?;
         // Another one may have begun, and been paused, since this one ended.
         for pause in self.pauses[die].extract_if(.., |pause| pause.end_ns <= command.end_ns) {
             let name = if pause.suspended { "suspended" } else { "makes way" };
-            self.writer.within(&slice, name, pause.start_ns..pause.end_ns)?;
+            self.writer.within(&mut slice, name, pause.start_ns..pause.end_ns)?;
         }
         self.writer.end(slice, command.end_ns)
     }

@@ -72,6 +72,7 @@ mod tests {
             resumed_ns: 100,
             passed: 2,
             pauses: 0,
+            effect: u32::MAX,
             parts: Parts {
                 wait_erase: 50,
                 wait_write: 30,

@@ -1,7 +1,5 @@
 //! What a workload is meant to be, and what it can't be: said before anything is opened.
 
-use std::path::Path;
-
 use flashweir_ssd::Geometry;
 use flashweir_trace::generate::Spec;
 use flashweir_trace::{SECTOR_BYTES, TraceError};
@@ -11,7 +9,7 @@ use crate::tenant::{Shape, WorkloadSpec};
 
 /// The generator that a workload is, with the seed of the run; none if it is a trace.
 pub(crate) fn generator(workload: &WorkloadSpec, seed: Option<u64>) -> Result<Option<Spec>, TraceError> {
-    if Path::new(&workload.spec).exists() || !Spec::is_spec(&workload.spec) {
+    if workload.spec.path().exists() || !Spec::is_spec(&workload.spec) {
         return Ok(None);
     }
     let spec = Spec::parse(&workload.spec)?;

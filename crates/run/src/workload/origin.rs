@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use flashweir_trace::TraceError;
 use flashweir_trace::format::{Gauge, Report, Trace};
 use flashweir_trace::generate::{Generator, Spec};
+use flashweir_trace::output::is_standard;
 
 use crate::error::Error;
 use crate::spec::TraceOptions;
@@ -67,7 +68,9 @@ impl Origin {
     pub(super) fn check_reread(&self, why: &str) -> Result<(), Error> {
         match self {
             // A path without a file is the base name of a set of files.
-            Origin::Trace { path, .. } if path.metadata().is_ok_and(|meta| !meta.is_file()) => {
+            Origin::Trace { path, .. }
+                if is_standard(path) || path.metadata().is_ok_and(|meta| !meta.is_file()) =>
+            {
                 let expected = "expected a regular file: the trace is read twice";
                 Err(Error::setting(format!("{why}: {}", path.display()), expected))
             }

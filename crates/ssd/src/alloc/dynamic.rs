@@ -27,7 +27,7 @@ pub(super) fn inert_on(config: &Config, geometry: &Geometry) -> Option<(&'static
 }
 
 /// Round-robin state and the unit of every page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Dynamic {
     channels: u32,
     fixed_channel: bool,

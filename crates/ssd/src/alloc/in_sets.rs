@@ -17,7 +17,7 @@ use crate::tenants::{Allocation, Placement};
 pub struct Config {}
 
 /// The channels of a group, and whose turn it is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Set {
     channels: Vec<u32>,
     next: usize,
@@ -25,7 +25,7 @@ struct Set {
 }
 
 /// The groups' channels, and the unit of every page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct InSets {
     chips: u32,
     dies: u32,

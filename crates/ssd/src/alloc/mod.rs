@@ -62,13 +62,13 @@ impl AllocConfig {
     }
 
     /// Whether pages are bound to a unit when they are dispatched.
-    pub(crate) fn binds_late(&self) -> bool {
+    pub fn binds_late(&self) -> bool {
         !matches!(self, AllocConfig::Striped(_))
     }
 }
 
 /// Where a logical page is mapped: the unit, and the key of its entry in that unit's map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Home {
     /// The parallel unit.
     pub(crate) unit: u32,
@@ -85,7 +85,7 @@ pub(crate) trait AllocView {
 }
 
 /// The allocation policies: one closed enum, because it is asked for every page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Alloc {
     /// See [`Striped`].
     Striped(Striped),

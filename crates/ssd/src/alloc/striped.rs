@@ -72,7 +72,7 @@ pub(super) fn inert_on(config: &Config, geometry: &Geometry) -> Option<(&'static
 }
 
 /// The table from the low digits of an LPN to its unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Striped {
     units: Divisor,
     unit_of: Vec<u32>,

@@ -1,10 +1,12 @@
 //! Whose turn it is within a channel: consecutive pages differ in chip first, then die, then plane.
 
+use serde::{Deserialize, Serialize};
+
 use super::AllocView;
 use crate::geometry::Geometry;
 
 /// The next unit in turn of every channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Turns {
     units_per_channel: u32,
     planes: u32,

@@ -23,7 +23,7 @@ pub enum Replacement {
 }
 
 /// What waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Waiter {
     /// The entry.
     pub(super) slot: u32,
@@ -34,7 +34,7 @@ pub(super) struct Waiter {
 }
 
 /// Where a page belongs within its unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Place {
     /// The logical block.
     pub(crate) block: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Place {
 }
 
 /// The waiting entries of one queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Waiting {
     /// Oldest first.
     Fifo(VecDeque<u32>),
@@ -110,7 +110,7 @@ impl Waiting {
 }
 
 /// Entries by the logical block of their pages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Blocks {
     replacement: Replacement,
     pages_per_block: u32,
@@ -127,7 +127,7 @@ pub(super) struct Blocks {
 /// First the smallest: a class, then the number of its latest write.
 type Rank = (u64, u64);
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Block {
     /// Page and order of entry: older versions of a page first.
     pages: BTreeSet<(u32, u64)>,

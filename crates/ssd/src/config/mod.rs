@@ -7,13 +7,14 @@ pub mod keys;
 pub mod layers;
 pub mod presets;
 pub mod refusals;
+mod shape;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::alloc::AllocConfig;
 use crate::buffer::BufferConfig;
-use crate::ftl::FtlConfig;
+use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::host::HostConfig;
 use crate::nand::TimingConfig;
@@ -180,6 +181,17 @@ impl Config {
         if self.planes_bound { self.planes } else { 1 }
     }
 
+    /// How the translation layers collect and level blocks.
+    pub(crate) fn upkeep(&self) -> Upkeep<'_> {
+        Upkeep {
+            victim: &self.gc.victim,
+            frontiers: self.gc.frontiers,
+            throttle: self.gc.throttle,
+            selection: self.gc.planner.selection(self.pages_per_block),
+            wear: &self.wear,
+        }
+    }
+
     /// Whether the channels are managed: by a planner, or by a common clock.
     pub fn is_managed(&self) -> bool {
         self.clock == Clock::LockStep || self.gc.planner != PlannerConfig::default()
@@ -205,6 +217,9 @@ impl Config {
         if self.chips * self.dies > 1 && !self.bus_is_free() {
             return Some("dies that share a channel are granted its bus in the order of their requests");
         }
+        if self.is_managed() {
+            return Some("what a channel does next is decided when it has done what it does now");
+        }
         let of_policies = self.sched.needs_events().or_else(|| self.alloc.needs_events());
         of_policies.or_else(|| self.host.needs_events()).or_else(|| {
             let overtaken = self.buffer.bytes.0 > 0 && !self.is_one_at_a_time();
@@ -221,13 +236,9 @@ impl Config {
         }
     }
 
-    /// The run loop that the drive gets: `managed`, `event` or `timeline`.
+    /// The time path that the drive gets: `event` or `timeline`.
     pub fn engine_name(&self) -> &'static str {
-        match (self.is_managed(), self.uses_events()) {
-            (true, _) => "managed",
-            (false, true) => "event",
-            (false, false) => "timeline",
-        }
+        if self.uses_events() { "event" } else { "timeline" }
     }
 
     /// The JSON Schema of a device file: every key with its type, unit, default and meaning.

@@ -205,7 +205,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
         }
     }
     let geometry = Geometry::new(config)?;
-    Timing::new(config)?;
+    Timing::new(&config.timing, config.page.0, config.bound_planes())?;
     if let Some((key, reason)) = config.alloc.inert_on(&geometry) {
         return Err(ConfigError::Refused { keys: key.into(), reason });
     }

@@ -2,17 +2,20 @@
 
 use std::ops::Range;
 
-use super::{Content, Stage, Versions};
-use crate::ftl::Written;
+use serde::{Deserialize, Serialize};
+
+use super::journal::{Baseline, Journal};
+use super::{Content, Versions};
 use crate::geometry::Geometry;
-use crate::nand::Command;
 use crate::nand::probe::Recorded;
-use crate::power::{Baseline, Journal};
+use crate::op::{CommandKind, FlashOp, NO_EFFECT, Stage};
 
 /// Those who are told where every sector goes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Observers {
     versions: Option<Versions>,
+    /// Not part of a saved drive: what is recorded belongs to a run.
+    #[serde(skip)]
     journal: Option<Journal>,
 }
 
@@ -50,32 +53,15 @@ impl Content for Observers {
         tell!(self, observer => observer.inherit(from, to));
     }
 
-    fn program(&mut self, stage: Stage, unit: u32, written: &Written) {
-        tell!(self, observer => observer.program(stage, unit, written));
+    fn apply(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u32 {
+        if let Some(versions) = &mut self.versions {
+            versions.apply(op, moves);
+        }
+        self.journal.as_mut().map_or(NO_EFFECT, |journal| journal.apply(op, moves))
     }
 
-    fn copy(&mut self, unit: u32, from: u32, to: u32) {
-        tell!(self, observer => observer.copy(unit, from, to));
-    }
-
-    fn copied(&mut self, unit: u32) {
-        tell!(self, observer => observer.copied(unit));
-    }
-
-    fn read_map(&mut self, unit: u32, ppn: u32) {
-        tell!(self, observer => observer.read_map(unit, ppn));
-    }
-
-    fn program_map(&mut self, unit: u32, ppn: u32) {
-        tell!(self, observer => observer.program_map(unit, ppn));
-    }
-
-    fn erase(&mut self, unit: u32, block: u32) {
-        tell!(self, observer => observer.erase(unit, block));
-    }
-
-    fn handed(&mut self, command: &Command, planes: u64) {
-        tell!(self, observer => observer.handed(command, planes));
+    fn handed(&mut self, kind: CommandKind, effects: &[u32]) -> u32 {
+        self.journal.as_mut().map_or(NO_EFFECT, |journal| journal.handed(kind, effects))
     }
 
     fn unstage(&mut self, stage: Stage) {

@@ -2,10 +2,11 @@
 
 use flashweir_trace::Op;
 
-use super::{Core, Part};
-use crate::content::{Content, Stage};
+use super::Core;
+use crate::content::Content;
 use crate::error::RunError;
-use crate::nand::{NOBODY, Untimed};
+use crate::nand::Untimed;
+use crate::op::{NOBODY, PageSlice, Stage};
 
 impl<C: Content> Core<C> {
     /// A page that a tenant writes in preconditioning: no time, no counts but the translation layer's own.
@@ -16,7 +17,7 @@ impl<C: Content> Core<C> {
 
     fn place_for(&mut self, lpn: u64, stream: u16, op: Op) -> Result<(), RunError> {
         self.counters.host_pages_written += 1;
-        let part = Part { lpn, first: 0, end: self.page_sectors.get() as u32, stream };
+        let part = PageSlice { lpn, first: 0, end: self.page_sectors.get() as u32, stream };
         let written = self.write_for(0, NOBODY, part, (op, true), Stage::Direct, &mut Untimed)?;
         self.flush(0, &mut Untimed);
         if written { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }
@@ -26,7 +27,11 @@ impl<C: Content> Core<C> {
     /// reads say, in no time, and nothing of that is counted. (What of it waits in the buffer came later.)
     #[cold]
     #[inline(never)]
-    pub(super) fn put_unless_there(&mut self, part: Part, staged: Option<Stage>) -> Result<(), RunError> {
+    pub(super) fn put_unless_there(
+        &mut self,
+        part: PageSlice,
+        staged: Option<Stage>,
+    ) -> Result<(), RunError> {
         let home = self.alloc.locate(part.lpn);
         if staged.is_some() || home.is_some_and(|home| self.ftl.lookup(home).is_some()) {
             return Ok(());

@@ -1,10 +1,12 @@
 //! The blocks of one unit: what is erased, what is full, how much of each is valid, and the index of full blocks that
 //! the victim policy reads. All tables start as zeros, so that blocks never touched cost no memory.
 
+use serde::{Deserialize, Serialize};
+
 use super::Wear;
 
 /// Which index of full blocks is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Index {
     /// Buckets by number of valid pages.
     ByValid,
@@ -28,18 +30,23 @@ const PREVIOUS: usize = 1;
 const NEXT: usize = 2;
 
 /// Block table of a unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Blocks {
     kind: Index,
     /// Blocks from 1 on, then the heads of the rings: one a number of valid pages (`ByValid`), or one (`ByAge`).
+    #[serde(with = "crate::raw")]
     nodes: Vec<Node>,
+    #[serde(with = "crate::raw")]
     erases: Vec<u32>,
     /// Host page writes of the unit when the block was filled.
+    #[serde(with = "crate::raw")]
     filled_at: Vec<u64>,
+    #[serde(with = "crate::raw")]
     full: Vec<bool>,
     full_count: u64,
     /// No bucket below this one has a block.
     lowest: usize,
+    #[serde(with = "crate::raw")]
     dense: Vec<u32>,
     most_erases: u32,
     /// Blocks from here on were never used.

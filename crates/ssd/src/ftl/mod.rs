@@ -3,7 +3,7 @@
 //! The contract of a layer, once for each parallel unit: [`Ftl::lookup`] says where a page is, [`Ftl::write`] gives the
 //! next version a physical page (collecting garbage first where it must), [`Ftl::trim`] forgets a page. Mappings change
 //! when a command is made, not when it is done; commands of a die are made in the order in which they may run. What a
-//! layer does to the array it reports to [`Flash`]; it knows nothing of time.
+//! layer does to the array it appends to [`Ops`]; it knows nothing of time.
 //!
 //! Where channels are managed, a collection is made step by step from outside: [`Ftl::must_collect`] says that a page
 //! can't be written before one, [`Ftl::collect_step`] makes the next step of the unit's own collection, and
@@ -26,9 +26,11 @@ pub(crate) use log::kast::MOST_ASSOCIATIVITY;
 pub(crate) use page::PageFtl;
 
 use crate::alloc::Home;
-use crate::config::Config;
 use crate::error::RunError;
+use crate::gc::VictimConfig;
 use crate::geometry::Geometry;
+use crate::op::{MapWork, MergeKind, Ops, Step, Written};
+use crate::wear::WearConfig;
 
 /// How logical pages are translated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,81 +79,8 @@ impl FtlConfig {
     }
 }
 
-/// What a translation layer does to the flash of a unit, in the order in which it is done.
-pub(crate) trait Flash {
-    /// Whether every page moved has to be told of by [`Flash::moved`]; if not, the number given to [`Flash::copies`] is enough.
-    fn follows_pages(&self) -> bool;
-    /// A valid page was moved within `unit`, from physical page `from` to `to`.
-    fn moved(&mut self, unit: u32, from: u32, to: u32);
-    /// An erased block was taken: the pages moved next, or else the page written, are the first in it.
-    fn opened(&mut self) {}
-    /// The pages moved since the last call were `pages`; they go as one command, which nothing interrupts.
-    fn copies(&mut self, unit: u32, pages: u32);
-    /// A block was erased.
-    fn erased(&mut self, unit: u32, block: u32);
-    /// A data block was merged: its copies were told of before.
-    fn merged(&mut self, kind: MergeKind);
-    /// A collection is over: its victim was erased.
-    fn collected(&mut self);
-    /// A page was looked up in a map of which only a part is in RAM. `hit`: its entry is in that part.
-    fn looked_up(&mut self, _hit: bool) {}
-    /// A translation page was read.
-    fn read_map(&mut self, _unit: u32, _ppn: u32, _work: MapWork) {}
-    /// The page moved last was a translation page.
-    fn moved_map(&mut self) {}
-    /// Translation page `page` of the unit was programmed.
-    fn program_map(&mut self, _unit: u32, _page: u32, _ppn: u32, _work: MapWork) {}
-}
-
-/// Why a translation page is read or programmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MapWork {
-    /// An entry is wanted that is not in RAM.
-    Load,
-    /// An entry that has changed has to make room.
-    WriteBack,
-    /// A collection moved pages whose entries are not in RAM.
-    Update,
-}
-
-/// How a log block and a data block became one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MergeKind {
-    /// The newest versions of all pages were copied to an erased block.
-    Full,
-    /// The log block was completed with copies and took the data block's place.
-    Partial,
-    /// The log block took the data block's place as it was.
-    Switch,
-}
-
-/// What one step of a collection was. Between two steps the collection may be suspended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Data block `block` of the unit was merged, with copies.
-    Merge {
-        /// Its number within the unit.
-        block: u32,
-    },
-    /// A valid page of the victim was moved (page mapping), or a translation page told of such moves.
-    Copy,
-    /// The valid pages left in the victim were moved to the newest log block, because of the throttle.
-    Move,
-    /// The victim was erased: the collection is over.
-    Erase,
-}
-
-/// Where a write went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
-    /// The physical page that takes the new version.
-    pub(crate) ppn: u32,
-    /// Unit and physical page of the version before it (now invalid, still readable until its block is erased).
-    pub(crate) old: Option<(u32, u32)>,
-}
-
 /// Erase counts over all blocks of the drive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wear {
     /// Fewest erases of a block.
     pub min: u32,
@@ -164,7 +93,7 @@ pub struct Wear {
 }
 
 /// The translation layers: a closed enum, because it is asked for every page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Ftl {
     /// See [`PageFtl`].
     Page(Box<PageFtl>),
@@ -176,15 +105,37 @@ pub(crate) enum Ftl {
     Direct,
 }
 
+/// Rules of collection and wear levelling, as the layers take them from other slots.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Upkeep<'a> {
+    /// The choice of the block to collect.
+    pub(crate) victim: &'a VictimConfig,
+    /// Write frontiers of a unit.
+    pub(crate) frontiers: u32,
+    /// Most data blocks that one collection merges; 0 is no limit.
+    pub(crate) throttle: u32,
+    /// Pages in the log with which a data block is merged, and most pages of a victim that are moved instead, where not every
+    /// data block of a victim is merged.
+    pub(crate) selection: Option<(u32, u32)>,
+    /// Wear levelling.
+    pub(crate) wear: &'a WearConfig,
+}
+
 impl Ftl {
-    pub(crate) fn new(config: &Config, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
-        match &config.ftl {
-            FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(config, geometry, shared_map, seed))),
+    pub(crate) fn new(
+        config: &FtlConfig,
+        upkeep: &Upkeep<'_>,
+        geometry: &Geometry,
+        shared_map: bool,
+        seed: u64,
+    ) -> Self {
+        match config {
+            FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(upkeep, geometry, shared_map, seed))),
             FtlConfig::Direct(_) => Ftl::Direct,
             FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
-                Ftl::Log(Box::new(LogFtl::new(config, geometry)))
+                Ftl::Log(Box::new(LogFtl::new(config, upkeep, geometry)))
             }
-            FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(config, own, geometry, seed))),
+            FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(upkeep, own, geometry, seed))),
         }
     }
 
@@ -213,9 +164,9 @@ impl Ftl {
 
     /// Gets the page's entry from flash, if its map lies there and the entry is not in RAM. Returns the translation page
     /// that was read for it. To be called before a page of the host is read; a write and a TRIM do so themselves.
-    pub(crate) fn translate(&mut self, home: Home, flash: &mut impl Flash) -> Result<Option<u32>, RunError> {
+    pub(crate) fn translate(&mut self, home: Home, ops: &mut Ops) -> Result<Option<u32>, RunError> {
         match self {
-            Ftl::Dftl(dftl) => dftl.translate(home, flash),
+            Ftl::Dftl(dftl) => dftl.translate(home, ops),
             Ftl::Page(_) | Ftl::Log(_) | Ftl::Direct => Ok(None),
         }
     }
@@ -243,12 +194,12 @@ impl Ftl {
         &mut self,
         home: Home,
         before: Option<Home>,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<Written, RunError> {
         match self {
-            Ftl::Page(page) => page.write(home, before, flash),
-            Ftl::Dftl(dftl) => dftl.write(home, before, flash),
-            Ftl::Log(log) => log.write(home, flash),
+            Ftl::Page(page) => page.write(home, before, ops),
+            Ftl::Dftl(dftl) => dftl.write(home, before, ops),
+            Ftl::Log(log) => log.write(home, ops),
             Ftl::Direct => Ok(Written { ppn: direct::ppn(home), old: Some((home.unit, direct::ppn(home))) }),
         }
     }
@@ -265,54 +216,50 @@ impl Ftl {
     }
 
     /// Makes the next step of the unit's collection, choosing a victim if it has none. `None`: there is nothing to collect.
-    pub(crate) fn collect_step(
-        &mut self,
-        unit: u32,
-        flash: &mut impl Flash,
-    ) -> Result<Option<Step>, RunError> {
+    pub(crate) fn collect_step(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         match self {
-            Ftl::Page(page) => page.collect_step(unit, flash),
-            Ftl::Dftl(dftl) => dftl.collect_step(unit, flash),
-            Ftl::Log(log) => log.collect_step(unit, flash),
+            Ftl::Page(page) => page.collect_step(unit, ops),
+            Ftl::Dftl(dftl) => dftl.collect_step(unit, ops),
+            Ftl::Log(log) => log.collect_step(unit, ops),
             Ftl::Direct => Ok(None),
         }
     }
 
     /// What a unit does while another one merges a data block or copies a page: it does the same, with what it would collect
     /// next, going on to the next victim when one has nothing left. Returns whether there was anything to do.
-    pub(crate) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(crate) fn follow_copy(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
-            Ftl::Page(page) => Ok(page.follow_copy(unit, flash)),
-            Ftl::Dftl(dftl) => dftl.follow_copy(unit, flash),
-            Ftl::Log(log) => log.follow_copy(unit, flash),
+            Ftl::Page(page) => Ok(page.follow_copy(unit, ops)),
+            Ftl::Dftl(dftl) => dftl.follow_copy(unit, ops),
+            Ftl::Log(log) => log.follow_copy(unit, ops),
             Ftl::Direct => Ok(false),
         }
     }
 
     /// What a unit does while another one moves what is left of its victim: the same, if that is what it would do next.
-    pub(crate) fn follow_move(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(crate) fn follow_move(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
-            Ftl::Log(log) => log.follow_move(unit, flash),
+            Ftl::Log(log) => log.follow_move(unit, ops),
             Ftl::Page(_) | Ftl::Dftl(_) | Ftl::Direct => Ok(false),
         }
     }
 
     /// What a unit does while another one erases its victim: it erases one of its own that has nothing left. Returns
     /// whether there was one.
-    pub(crate) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(crate) fn follow_erase(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
-            Ftl::Page(page) => page.follow_erase(unit, flash),
-            Ftl::Dftl(dftl) => dftl.follow_erase(unit, flash),
-            Ftl::Log(log) => Ok(log.follow_erase(unit, flash)),
+            Ftl::Page(page) => page.follow_erase(unit, ops),
+            Ftl::Dftl(dftl) => dftl.follow_erase(unit, ops),
+            Ftl::Log(log) => Ok(log.follow_erase(unit, ops)),
             Ftl::Direct => Ok(false),
         }
     }
 
     /// Merges data block `block` of the unit in full, whether or not it has pages in the log. Only where blocks are mapped.
     /// Returns whether there is such a block.
-    pub(crate) fn merge(&mut self, unit: u32, block: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(crate) fn merge(&mut self, unit: u32, block: u32, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
-            Ftl::Log(log) => log.merge(unit, block, flash),
+            Ftl::Log(log) => log.merge(unit, block, ops),
             Ftl::Page(_) | Ftl::Dftl(_) | Ftl::Direct => Ok(false),
         }
     }
@@ -351,10 +298,10 @@ impl Ftl {
     }
 
     /// Forgets the page. Returns whether it was mapped.
-    pub(crate) fn trim(&mut self, home: Home, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(crate) fn trim(&mut self, home: Home, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
             Ftl::Page(page) => Ok(page.trim(home)),
-            Ftl::Dftl(dftl) => dftl.trim(home, flash),
+            Ftl::Dftl(dftl) => dftl.trim(home, ops),
             Ftl::Log(log) => Ok(log.trim(home)),
             Ftl::Direct => Ok(false),
         }
@@ -399,3 +346,6 @@ impl Ftl {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

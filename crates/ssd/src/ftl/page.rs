@@ -11,10 +11,9 @@ use rand_xoshiro::rand_core::SeedableRng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{self, Blocks, pages_of};
-use super::{Flash, Step, Wear, Written};
+use super::blocks::{self, Blocks};
+use super::{Ops, Step, Upkeep, Wear, Written};
 use crate::alloc::Home;
-use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
@@ -27,18 +26,19 @@ use steps::Steps;
 pub struct Config {}
 
 /// A block being written, and its next page; full (or none yet) when `next` has reached the block's end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Frontier {
     pub(super) block: u32,
     pub(super) next: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Unit {
     pub(super) blocks: Blocks,
     /// Logical key of each physical page (stale where the page is not valid).
     pub(super) owner: CowVec,
     /// One bit a page, each block starting at a word of its own.
+    #[serde(with = "crate::raw")]
     pub(super) valid_bits: Vec<u64>,
     pub(super) valid_pages: u64,
     pub(super) host: Frontier,
@@ -52,7 +52,7 @@ pub(super) struct Unit {
 }
 
 /// The page-mapping FTL of all units.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PageFtl {
     pub(super) units: Vec<Unit>,
     /// A map a unit, or one for all of them.
@@ -62,7 +62,7 @@ pub(crate) struct PageFtl {
 }
 
 /// What does not change during a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Rules {
     shared_map: bool,
     pub(super) pages_per_block: Divisor,
@@ -78,19 +78,19 @@ pub(super) struct Rules {
 }
 
 impl PageFtl {
-    pub(super) fn new(config: &DeviceConfig, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
-        Self::with_more_keys(config, geometry, shared_map, 0, seed)
+    pub(super) fn new(upkeep: &Upkeep<'_>, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
+        Self::with_more_keys(upkeep, geometry, shared_map, 0, seed)
     }
 
     /// One whose units have `more` keys behind those of their logical pages.
     pub(super) fn with_more_keys(
-        config: &DeviceConfig,
+        upkeep: &Upkeep<'_>,
         geometry: &Geometry,
         shared_map: bool,
         more: u64,
         seed: u64,
     ) -> Self {
-        let victim = Victim::new(&config.gc.victim);
+        let victim = Victim::new(upkeep.victim);
         let pages_per_block = geometry.pages_per_block;
         let words_per_block = pages_per_block.div_ceil(64) as usize;
         // `vec![0; n]` asks for zeroed memory, which costs nothing until it is touched.
@@ -112,7 +112,7 @@ impl PageFtl {
         } else {
             (geometry.units(), geometry.unit_logical_pages + more)
         };
-        let frontiers = u64::from(config.gc.frontiers);
+        let frontiers = u64::from(upkeep.frontiers);
         let held_back = u64::from(geometry.unit_reserved_blocks);
         Self {
             units,
@@ -128,8 +128,8 @@ impl PageFtl {
                 room: (geometry.unit_blocks + 1).saturating_sub(held_back + frontiers)
                     * u64::from(pages_per_block)
                     - 1,
-                least_worn_first: config.wear.dynamic,
-                static_gap: config.wear.static_gap,
+                least_worn_first: upkeep.wear.dynamic,
+                static_gap: upkeep.wear.static_gap,
                 unit_blocks: geometry.unit_blocks,
             },
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -161,11 +161,11 @@ impl PageFtl {
         &mut self,
         home: Home,
         before: Option<Home>,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<Written, RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         if self.units[home.unit as usize].host.next == pages_per_block {
-            self.make_room(home.unit, flash)?;
+            self.make_room(home.unit, ops)?;
         }
         let map = self.map_of(home.unit);
         let unit = &mut self.units[home.unit as usize];
@@ -227,133 +227,6 @@ impl PageFtl {
         true
     }
 
-    /// Gives the unit a host frontier with at least one free page.
-    fn make_room(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
-        let pages_per_block = self.rules.pages_per_block.get() as u32;
-        let mut fruitless = 0;
-        loop {
-            let state = &mut self.units[unit as usize];
-            if state.blocks.free() > self.rules.held_back
-                && let Some(block) = state.blocks.take_free(self.rules.least_worn_first)
-            {
-                state.host = Frontier { block, next: 0 };
-                flash.opened();
-                return Ok(());
-            }
-            let worn = self.rules.static_gap > 0 && fruitless == 0 && self.wear_gap_exceeded(unit);
-            let moved =
-                self.collect(unit, worn, flash).ok_or_else(|| self.stuck(unit, self.rules.held_back))?;
-            if !self.rules.two_frontiers && self.units[unit as usize].host.next < pages_per_block {
-                return Ok(());
-            }
-            if moved == pages_per_block {
-                fruitless += 1;
-                // A random policy finds a block with an invalid page within this many picks, if there is one.
-                if fruitless > 64 * self.rules.unit_blocks {
-                    return Err(self.stuck(unit, self.rules.held_back));
-                }
-            }
-        }
-    }
-
-    /// Collects one block: `worn` takes the least worn one instead of the policy's. Returns the pages moved.
-    fn collect(&mut self, unit: u32, worn: bool, flash: &mut impl Flash) -> Option<u32> {
-        let pages_per_block = self.rules.pages_per_block.get() as u32;
-        let state = &mut self.units[unit as usize];
-        let victim = if worn {
-            state.blocks.least_worn_full()?
-        } else {
-            let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
-            self.rules.victim.pick(&view, &mut self.rng)?
-        };
-        if !worn && state.blocks.valid(victim) == pages_per_block && !self.can_gain(unit) {
-            return None;
-        }
-        let state = &mut self.units[unit as usize];
-        state.blocks.claim(victim);
-        if !self.rules.two_frontiers {
-            state.collected.next = pages_per_block;
-        }
-        let moved = self.move_pages(unit, victim, worn, flash)?;
-        let state = &mut self.units[unit as usize];
-        state.blocks.erase(victim);
-        if !self.rules.two_frontiers && state.collected.next < pages_per_block {
-            state.host = state.collected;
-        }
-        flash.copies(unit, moved);
-        flash.erased(unit, victim);
-        flash.collected();
-        Some(moved)
-    }
-
-    /// Whether some full block has an invalid page.
-    fn can_gain(&self, unit: u32) -> bool {
-        let unit = &self.units[unit as usize];
-        let in_frontier = if self.rules.two_frontiers
-            && u64::from(unit.collected.next) < self.rules.pages_per_block.get()
-        {
-            u64::from(unit.blocks.valid(unit.collected.block))
-        } else {
-            0
-        };
-        unit.valid_pages - in_frontier < unit.blocks.full_count() * self.rules.pages_per_block.get()
-    }
-
-    /// Moves the valid pages of `victim` to the collected frontier, taking a new block for it where needed. Even a
-    /// victim without valid pages makes sure that there is such a block when frontiers are shared.
-    fn move_pages(&mut self, unit: u32, victim: u32, worn: bool, flash: &mut impl Flash) -> Option<u32> {
-        let map = self.map_of(unit);
-        let rules = &self.rules;
-        let pages_per_block = rules.pages_per_block.get() as u32;
-        let unit_number = unit;
-        let unit = &mut self.units[unit as usize];
-        let map = &mut self.maps[map];
-        let words = rules.words_per_block;
-        let mut moved = 0;
-        if !rules.two_frontiers {
-            unit.open_collected(rules, worn)?;
-            flash.opened();
-        }
-        for word in 0..words {
-            let bits = std::mem::take(&mut unit.valid_bits[victim as usize * words + word]);
-            let first = victim * pages_per_block + word as u32 * 64;
-            for page in pages_of(bits) {
-                let key = unit.owner.get((first + page).into());
-                if unit.collected.next == pages_per_block {
-                    unit.open_collected(rules, worn)?;
-                    flash.opened();
-                }
-                let Frontier { block, next } = unit.collected;
-                let to = block * pages_per_block + next;
-                unit.owner.set(to.into(), key);
-                map.set(key.into(), to);
-                unit.valid_bits[block as usize * words + (next >> 6) as usize] |= 1 << (next & 63);
-                unit.collected.next = next + 1;
-                flash.moved(unit_number, first + page, to);
-                moved += 1;
-                unit.blocks.add_valid(block, 1);
-                if next + 1 == pages_per_block {
-                    unit.blocks.fill(block, unit.writes);
-                }
-            }
-        }
-        Some(moved)
-    }
-
-    /// Whether a full block has `wear.static_gap` erases less than the block erased last would have.
-    fn wear_gap_exceeded(&mut self, unit: u32) -> bool {
-        let gap = self.rules.static_gap;
-        let unit = &mut self.units[unit as usize];
-        let most = unit.blocks.most_erases();
-        if most < unit.fewest_erases.saturating_add(gap) {
-            return false;
-        }
-        if let Some(block) = unit.blocks.least_worn_full() {
-            unit.fewest_erases = unit.blocks.erases(block);
-        }
-        most >= unit.fewest_erases.saturating_add(gap)
-    }
-
     /// The error of a unit that must collect and can't.
     pub(super) fn stuck_now(&self, unit: u32) -> RunError {
         self.stuck(unit, self.rules.held_back)
@@ -394,13 +267,6 @@ impl PageFtl {
 }
 
 impl Unit {
-    fn open_collected(&mut self, rules: &Rules, worn: bool) -> Option<()> {
-        let block =
-            if worn { self.blocks.take_most_worn() } else { self.blocks.take_free(rules.least_worn_first) };
-        self.collected = Frontier { block: block?, next: 0 };
-        Some(())
-    }
-
     fn snapshot(&mut self) -> Self {
         let owner = self.owner.snapshot();
         Self {
@@ -413,6 +279,7 @@ impl Unit {
     }
 }
 
+mod collect;
 pub(super) mod steps;
 #[cfg(test)]
 mod tests;

@@ -32,7 +32,7 @@ pub enum Arbitration {
 const REQUEST: u64 = 1 << 20;
 
 /// A tenant as the arbiter knows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Tenant {
     waits: bool,
     weight: u64,
@@ -50,7 +50,7 @@ impl Tenant {
 }
 
 /// Chooses among tenants that have a request waiting; knows nothing of the requests.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Arbiter {
     arbitration: Arbitration,
     weights: Weights,

@@ -22,7 +22,7 @@ impl Default for Config {
 }
 
 /// Completion times of the requests under way, for a drive that knows them at once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Window {
     depth: usize,
     completions: BinaryHeap<Reverse<u64>>,

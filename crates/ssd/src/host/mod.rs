@@ -67,7 +67,7 @@ impl Default for HostConfig {
 
 impl HostConfig {
     /// Most requests under way in an open loop, if that is limited.
-    pub(crate) fn slots(&self) -> Option<u32> {
+    pub fn slots(&self) -> Option<u32> {
         match &self.mode {
             HostMode::Closed(_) => None,
             HostMode::Open(open) => open.slots.0,

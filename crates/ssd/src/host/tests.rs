@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Arbiter, Arbitration, Weights};
-use crate::nand::{Command, CommandKind, NOBODY, Purpose};
+use crate::op::{Command, CommandKind, NO_EFFECT, NOBODY, Purpose};
 use crate::stats::FlashTime;
 
 fn weights(text: &str) -> Weights {
@@ -24,6 +24,7 @@ fn charge(flash_time: &mut FlashTime, tenant: usize, program_ns: u64) {
         bus_ns,
         program_ns,
         tag,
+        effect: NO_EFFECT,
         awaited,
     });
 }

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use flashweir_trace::Request;
+use serde::{Deserialize, Serialize};
 
 use super::{Arbiter, Arbitration, HostConfig};
 use crate::stats::FlashTime;
 
 /// A request that waits, or enters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Arrived {
     pub(crate) request: Request,
     pub(crate) number: u64,
@@ -16,7 +17,7 @@ pub(crate) struct Arrived {
 }
 
 /// How a request entered.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Entry {
     /// How many entered before it.
     pub(crate) order: u64,
@@ -25,7 +26,7 @@ pub(crate) struct Entry {
 }
 
 /// A queue for each tenant, first in, first out; or one for all.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Waiting {
     /// `None`: all wait in one queue, in the order of arrival.
     arbiter: Option<Arbiter>,

@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 /// The largest weight.
 const MOST: u32 = 1000;
 
-/// A weight for each tenant, by the number of its stream; those that are not named have 1. In configuration: text such as `"4,2,1"`.
+/// A weight for each tenant, by the number of its stream; those that are not named have 1. In configuration: text such as `"4,2,1"`;
+/// in a saved drive: the numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights(Vec<u32>);
 
@@ -39,6 +40,9 @@ impl Weights {
 
 impl Serialize for Weights {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !serializer.is_human_readable() {
+            return self.0.serialize(serializer);
+        }
         let texts: Vec<String> = self.0.iter().map(u32::to_string).collect();
         serializer.serialize_str(&texts.join(","))
     }
@@ -46,6 +50,9 @@ impl Serialize for Weights {
 
 impl<'de> Deserialize<'de> for Weights {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return Vec::deserialize(deserializer).map(Self);
+        }
         // On the command line a single weight is a number.
         #[derive(Deserialize)]
         #[serde(untagged)]

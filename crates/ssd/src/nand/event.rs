@@ -8,6 +8,8 @@
 
 mod bus;
 mod die;
+mod fence;
+mod path;
 mod pause;
 #[cfg(test)]
 mod slices;
@@ -18,26 +20,35 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::{Command, CommandKind, Course, Executor, NOBODY, Probe, Purpose, Usage};
-use crate::geometry::Geometry;
-use crate::sched::{Chain, Pages, Queued, Scheduler};
-use crate::stats::{self, Parts, SchedCounts};
-use die::{Active, Die, Phase};
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, Default)]
+use super::{Course, Executor, Probe, TimePath, Usage, probe};
+use crate::geometry::Geometry;
+use crate::op::{Command, CommandKind, NOBODY, Purpose};
+use crate::sched::{Chain, Pages, Queued, Scheduler};
+use crate::stats::{Parts, SchedCounts};
+use die::{Active, Die, Phase};
+use fence::Fences;
+pub(crate) use fence::Later;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Bus {
     user: Option<u32>,
     waiting: VecDeque<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Event {
     Array(u32),
     Bus(u32),
+    /// A command reaches its die: the oldest of those that come at this instant.
+    Arrival(u32),
+    /// A fence around dies that had nothing to do.
+    Fence(u32),
 }
 
 /// Executor on events. The caller steps it and reads `completed`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Events<P> {
     dies: Vec<Die>,
     buses: Vec<Bus>,
@@ -48,10 +59,10 @@ pub(crate) struct Events<P> {
     scheduler: Scheduler,
     heap: BinaryHeap<Reverse<(u64, u64, Event)>>,
     sequence: u64,
-    touched: Pages,
     /// Dies that may start a command when everything else of this instant has happened.
     ready: Vec<u32>,
     counts: SchedCounts,
+    fences: Fences,
     pub(crate) now_ns: u64,
     pub(crate) usage: Usage,
     pub(crate) probe: P,
@@ -85,9 +96,9 @@ impl<P: Probe> Events<P> {
             scheduler,
             heap: BinaryHeap::new(),
             sequence: 0,
-            touched: Pages::default(),
             ready: Vec::new(),
             counts: SchedCounts::default(),
+            fences: Fences::default(),
             now_ns: 0,
             usage: Usage::new(dies, geometry.dies_per_channel()),
             probe,
@@ -99,50 +110,9 @@ impl<P: Probe> Events<P> {
         }
     }
 
-    /// What the scheduler did, if it does anything.
-    pub(crate) fn sched_counts(&self) -> Option<SchedCounts> {
-        self.scheduler.reorders().then_some(self.counts)
-    }
-
-    /// Whether some die has neither a command nor one waiting.
-    pub(crate) fn has_idle_die(&self) -> bool {
-        (0..self.dies.len() as u32).any(|die| self.die_is_idle(die, self.now_ns))
-    }
-
-    /// Times of dies and buses up to now. Of commands under way a die's time counts as far as it has gone; a bus's time
-    /// counts once the command is done.
-    pub(crate) fn times(&self) -> stats::Times {
-        let mut dies = self.usage.dies.clone();
-        for (time, die) in dies.iter_mut().zip(&self.dies) {
-            if let Some(current) = &die.current {
-                time.add(current.queued.command.purpose, self.now_ns - die.booked_ns);
-            }
-        }
-        stats::Times { dies, buses: self.usage.buses.clone(), ..stats::Times::default() }
-    }
-
-    /// No command that is not done has started, or will start, before this, ns.
-    pub(crate) fn settled_ns(&self) -> u64 {
-        let paused = |die: &Die| die.paused.as_ref().map(|paused| paused.active.start_ns);
-        let started = |die: &Die| Some(die.current.as_ref().or(die.loading.as_ref())?.start_ns);
-        self.dies.iter().flat_map(|die| [started(die), paused(die)]).flatten().fold(self.now_ns, u64::min)
-    }
-
-    /// When the next event happens, ns.
-    pub(crate) fn next_ns(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse((time, ..))| *time)
-    }
-
-    /// Lets the next event happen. Returns whether there was one.
-    pub(crate) fn step(&mut self) -> bool {
-        let Some(Reverse((time, number, event))) = self.heap.pop() else { return false };
-        self.now_ns = time;
-        match event {
-            Event::Array(die) if self.dies[die as usize].awaits != number => {}
-            Event::Array(die) => self.array_done(die),
-            Event::Bus(channel) => self.bus_done(channel),
-        }
-        true
+    /// From now on, counts the commands of each die, for fences.
+    pub(crate) fn use_fences(&mut self) {
+        self.fences = Fences::new(self.dies.len());
     }
 
     /// Lets everything happen that is due by `time_ns`, which is then the present.
@@ -217,6 +187,10 @@ impl<P: Probe> Events<P> {
             };
             self.probe.command(&queued.command, &course);
         }
+        if self.fences.are_used() {
+            // Taken up last, after the command itself.
+            self.done_by(number);
+        }
         if queued.command.tag != NOBODY {
             self.completed.push(queued.command.tag);
             if self.follows {
@@ -250,25 +224,8 @@ impl<P: Probe> Events<P> {
 }
 
 impl<P: Probe> Executor for Events<P> {
-    fn listens(&self) -> bool {
+    fn wants_pages(&self) -> bool {
         self.scheduler.reorders()
-    }
-
-    #[inline]
-    fn touches(&mut self, unit: u32, ppn: u32) {
-        if self.scheduler.reorders() {
-            self.touched.add(unit, ppn);
-        }
-    }
-
-    fn moves(&mut self, pages: Pages) {
-        self.touched = pages;
-    }
-
-    fn erases(&mut self, unit: u32, first: u32, last: u32) {
-        if self.scheduler.reorders() {
-            self.touched.add_run(unit, first, last);
-        }
     }
 
     fn serving(&self) -> u64 {
@@ -279,27 +236,29 @@ impl<P: Probe> Executor for Events<P> {
         self.request = request;
     }
 
-    fn submit(&mut self, now_ns: u64, command: Command) {
+    fn submit(&mut self, now_ns: u64, command: Command, pages: Pages) {
         debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
         if command.tag != NOBODY {
             self.submitted += 1;
         }
-        let pages = std::mem::take(&mut self.touched);
-        self.enqueue(command, pages, Chain::None);
+        self.fences.submitted(command.die);
+        self.probe.queue(now_ns, command.die, 1);
+        self.enqueue(command, pages, Chain::None, now_ns);
     }
 
-    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command, page: (u32, u32)) {
+    fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
         debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
         self.submitted += 1;
         self.sequence += 1;
         let number = self.sequence;
-        let pages = std::mem::take(&mut self.touched);
         // The second one's place is taken now, so that whatever is made later for its page comes after it.
-        self.touches(page.0, page.1);
-        let second_pages = std::mem::take(&mut self.touched);
-        self.enqueue(second, second_pages, Chain::Second { number });
-        let first = Command { tag: NOBODY, ..first };
-        self.enqueue(first, pages, Chain::First { number, die: second.die });
+        let die = second.0.die;
+        for die in [die, first.0.die] {
+            self.fences.submitted(die);
+            self.probe.queue(now_ns, die, 1);
+        }
+        self.enqueue(second.0, second.1, Chain::Second { number }, now_ns);
+        self.enqueue(Command { tag: NOBODY, ..first.0 }, first.1, Chain::First { number, die }, now_ns);
     }
 
     fn die_is_idle(&self, die: u32, _: u64) -> bool {

@@ -1,9 +1,10 @@
 //! Probes: what a run tells of its commands and requests while it goes. Generic, so that they cost nothing when off.
 
 use flashweir_trace::{LogRecord, Request};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Command, CommandKind, Purpose};
-use crate::power::{HostEntry, PageEntry};
+use crate::content::{HostEntry, PageEntry};
+use crate::op::{Command, CommandKind, Purpose};
 use crate::stats::Parts;
 
 /// A command as it ran.
@@ -38,6 +39,8 @@ pub struct CommandRecord {
     pub pauses: u32,
     /// Where its time went, from when it was handed over to its end.
     pub parts: Parts,
+    /// Number under which the journal keeps what it does to pages; `u32::MAX` if nobody does.
+    pub effect: u32,
 }
 
 /// A command that had begun and stood back for reads.
@@ -204,6 +207,17 @@ pub(crate) trait Probe {
     fn take(&mut self) -> Recorded;
 }
 
+/// Records when a command uses the bus, if it starts at `start_ns` and nothing delays it.
+pub(crate) fn transfers(command: &Command, start_ns: u64, probe: &mut impl Probe) {
+    let mut time_ns = start_ns;
+    for left in (1..=command.copies()).rev() {
+        let [read, bus, program] =
+            [command.read_ns, command.bus_ns, command.program_ns].map(|total| command.share(total, left));
+        probe.transfer(command, time_ns + read, bus);
+        time_ns += read + bus + program;
+    }
+}
+
 /// What a probe has recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
@@ -225,7 +239,7 @@ pub struct Recorded {
     pub dirty_pages: Vec<DirtyRecord>,
     /// Writes that waited for room in the write buffer, by time; no two at once.
     pub full: Vec<FullRecord>,
-    /// What the commands did to pages (see [`crate::Options::power_cuts`]), in no particular order.
+    /// What the commands did to pages (see [`crate::Options::journal`]), in no particular order.
     pub pages: Vec<PageEntry>,
     /// What the host changed, in the order in which it takes effect; likewise.
     pub host: Vec<HostEntry>,
@@ -236,7 +250,7 @@ pub struct Recorded {
 }
 
 /// No probe.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Off;
 
 impl Probe for Off {
@@ -264,15 +278,29 @@ impl Probe for Off {
     }
 }
 
-/// Keeps what it is told until it is taken.
+/// Keeps what it is told until it is taken. It belongs to a run, and is not part of a saved drive: saving refuses it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder(Recorded);
+
+const NOT_SAVED: &str = "a drive that is recorded can't be saved";
+
+impl Serialize for Recorder {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom(NOT_SAVED))
+    }
+}
+
+impl<'de> Deserialize<'de> for Recorder {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(serde::de::Error::custom(NOT_SAVED))
+    }
+}
 
 impl Probe for Recorder {
     const ON: bool = true;
 
     fn command(&mut self, command: &Command, course: &Course) {
-        let Command { die, kind, purpose, opens, pages, bus_ns, .. } = *command;
+        let Command { die, kind, purpose, opens, pages, bus_ns, effect, .. } = *command;
         let Course { arrived_ns, start_ns, end_ns, resumed_ns, passed, pauses, parts, request } = *course;
         self.0.commands.push(CommandRecord {
             die,
@@ -289,6 +317,7 @@ impl Probe for Recorder {
             passed,
             pauses,
             parts,
+            effect,
         });
     }
 

@@ -3,13 +3,22 @@
 
 mod backlog;
 
-use super::{Command, CommandKind, Course, Executor, NOBODY, Probe, Purpose, Usage};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::event::Later;
+use super::{Course, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
-use crate::stats::{Cause, Parts};
+use crate::op::{Command, CommandKind, NOBODY, Purpose};
+use crate::sched::Pages;
+use crate::stats::{Cause, Parts, SchedCounts, Times};
 use backlog::Backlog;
 
 /// When a die can take what.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Die {
     /// The array is free from here on, ns.
     array_ns: u64,
@@ -18,24 +27,31 @@ struct Die {
 }
 
 /// Executor on busy-until times.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Timeline<P> {
     dies: Vec<Die>,
     cache_program: bool,
-    pub(crate) usage: Usage,
-    pub(crate) probe: P,
+    usage: Usage,
+    probe: P,
     /// What each die still has to do, if that is kept account of.
     backlogs: Vec<Backlog>,
-    /// The latest end of the host's commands since [`Timeline::begin`], ns.
-    pub(crate) latest_ns: u64,
+    /// The latest end of the host's commands since [`TimePath::begin`], ns.
+    latest_ns: u64,
     /// Where the time of that one went, if account is kept.
-    pub(crate) latest_parts: Parts,
+    latest_parts: Parts,
+    /// Where the time of the last command handed over went, likewise.
+    last_parts: Parts,
     /// The latest end of any command, ns.
-    pub(crate) horizon_ns: u64,
-    /// Ends of commands with a tag, since the caller last cleared it.
-    pub(crate) ended: Vec<(u64, u32)>,
+    horizon_ns: u64,
+    /// Ends of commands with a tag that are to come, and where the time of each went.
+    ended: BinaryHeap<Reverse<(u64, u32, Parts)>>,
+    /// Tags whose commands are done, since the caller last took one.
+    done: Vec<(u32, Parts)>,
+    /// Commands with a tag since [`TimePath::begin`].
+    submitted: u32,
+    now_ns: u64,
     /// Number of the request being served, for the probe.
-    pub(crate) request: u64,
+    request: u64,
 }
 
 impl<P: Probe> Timeline<P> {
@@ -52,37 +68,19 @@ impl<P: Probe> Timeline<P> {
             },
             latest_ns: 0,
             latest_parts: Parts::default(),
+            last_parts: Parts::default(),
             horizon_ns: 0,
-            ended: Vec::new(),
+            ended: BinaryHeap::new(),
+            done: Vec::new(),
+            submitted: 0,
+            now_ns: 0,
             request: 0,
         }
     }
 
-    /// From now on, keeps account of where the time of commands goes.
-    pub(crate) fn keep_parts(&mut self) {
-        self.backlogs.resize(self.dies.len(), Backlog::default());
-    }
-
-    /// A request begins at `now_ns`: see [`Timeline::latest_ns`].
-    #[inline]
-    pub(crate) fn begin(&mut self, now_ns: u64) {
-        self.latest_ns = now_ns;
-        self.latest_parts = Parts::default();
-    }
-
-    /// Commands handed over at `now_ns` or later start no earlier than this, ns.
-    pub(crate) fn settled_ns(&self, now_ns: u64) -> u64 {
-        self.dies.iter().map(|die| die.register_ns).min().unwrap_or(0).max(now_ns)
-    }
-
-    /// When a die is free, ns.
-    pub(crate) fn free_ns(&self, die: u32) -> u64 {
-        self.dies[die as usize].array_ns
-    }
-
     /// Runs a command at `now_ns` or when its die is free. Returns its end, ns.
     #[inline]
-    pub(crate) fn run(&mut self, now_ns: u64, command: &Command) -> u64 {
+    fn run(&mut self, now_ns: u64, command: &Command) -> u64 {
         let die = &mut self.dies[command.die as usize];
         let before = die.array_ns;
         let (start, end);
@@ -140,10 +138,11 @@ impl<P: Probe> Timeline<P> {
                 self.probe.queue(now_ns, command.die, 1);
                 self.probe.queue(start_ns, command.die, -1);
             }
-            command.tell_transfers(start_ns, &mut self.probe);
+            probe::transfers(command, start_ns, &mut self.probe);
         }
         if command.awaited {
             let parts = if command.purpose == Purpose::Mapping { parts.for_mapping() } else { parts };
+            self.last_parts = parts;
             if end_ns > self.latest_ns || end_ns == self.latest_ns && parts > self.latest_parts {
                 self.latest_parts = parts;
             }
@@ -161,19 +160,121 @@ impl<P: Probe> Executor for Timeline<P> {
     }
 
     #[inline]
-    fn submit(&mut self, now_ns: u64, command: Command) {
+    fn submit(&mut self, now_ns: u64, command: Command, _: Pages) {
         let end = self.run(now_ns, &command);
         if command.tag != NOBODY {
-            self.ended.push((end, command.tag));
+            self.submitted += 1;
+            self.ended.push(Reverse((end, command.tag, self.last_parts)));
         }
     }
 
-    fn submit_chain(&mut self, now_ns: u64, first: Command, second: Command, _: (u32, u32)) {
+    fn submit_chain(&mut self, now_ns: u64, (first, _): (Command, Pages), second: (Command, Pages)) {
         let end = self.run(now_ns, &Command { awaited: false, ..first });
-        self.submit(end, second);
+        self.submit(end, second.0, second.1);
     }
 
     fn die_is_idle(&self, die: u32, now_ns: u64) -> bool {
         self.dies[die as usize].array_ns <= now_ns
+    }
+}
+
+impl<P: Probe> TimePath for Timeline<P> {
+    type Probe = P;
+    const AT_ONCE: bool = true;
+
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    fn set_now_ns(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
+    #[inline]
+    fn probe(&mut self) -> &mut P {
+        &mut self.probe
+    }
+
+    fn keep_parts(&mut self) {
+        self.backlogs.resize(self.dies.len(), Backlog::default());
+    }
+
+    fn next_ns(&self) -> Option<u64> {
+        self.ended.peek().map(|Reverse((end, ..))| *end)
+    }
+
+    fn dispatch(&mut self) -> bool {
+        false
+    }
+
+    fn step(&mut self) -> bool {
+        let Some(Reverse((end, tag, parts))) = self.ended.pop() else { return false };
+        self.now_ns = self.now_ns.max(end);
+        self.done.push((tag, parts));
+        true
+    }
+
+    fn take_done(&mut self) -> Option<(u32, Option<Parts>)> {
+        let (tag, parts) = self.done.pop()?;
+        Some((tag, (!self.backlogs.is_empty()).then_some(parts)))
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        self.submitted = 0;
+        self.latest_ns = self.now_ns;
+        self.latest_parts = Parts::default();
+    }
+
+    #[inline]
+    fn submitted(&self) -> u32 {
+        self.submitted
+    }
+
+    #[inline]
+    fn latest(&self) -> (u64, Parts) {
+        (self.latest_ns, self.latest_parts)
+    }
+
+    fn has_idle_die(&self) -> bool {
+        (0..self.dies.len() as u32).any(|die| self.die_is_idle(die, self.now_ns))
+    }
+
+    fn fence(&mut self, dies: Range<u32>, tag: u32) {
+        let free_ns = dies.map(|die| self.dies[die as usize].array_ns).max().unwrap_or(0);
+        self.ended.push(Reverse((free_ns.max(self.now_ns), tag, Parts::default())));
+    }
+
+    fn is_busy(&self, mut dies: Range<u32>) -> bool {
+        dies.any(|die| !self.die_is_idle(die, self.now_ns))
+    }
+
+    fn submit_at(&mut self, time_ns: u64, later: Later) {
+        self.request = later.request;
+        self.submit(time_ns, later.command, later.pages);
+    }
+
+    fn times(&self) -> Times {
+        let Usage { dies, buses, .. } = &self.usage;
+        Times { dies: dies.clone(), buses: buses.clone(), ..Times::default() }
+    }
+
+    fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    fn horizon_ns(&self) -> u64 {
+        self.horizon_ns
+    }
+
+    /// Commands handed over from now on start no earlier than this, ns.
+    fn settled_ns(&self) -> u64 {
+        self.dies.iter().map(|die| die.register_ns).min().unwrap_or(0).max(self.now_ns)
+    }
+
+    fn sched_counts(&self) -> Option<SchedCounts> {
+        None
     }
 }

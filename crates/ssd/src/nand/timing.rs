@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
 use crate::error::ConfigError;
 use crate::quantity::{Latency, Nanos, round_to_u64};
 
@@ -43,7 +42,7 @@ impl Default for TimingConfig {
 }
 
 /// The times of one drive, in integers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Timing {
     /// One page over the bus, its overhead included, ns.
     pub(crate) transfer_ns: u64,
@@ -51,16 +50,21 @@ pub(crate) struct Timing {
     pub(crate) erase_ns: u64,
     /// Whether every page reads and programs alike.
     pub(crate) uniform: bool,
-    read: Latency,
-    program: Latency,
+    /// Array times by page type, ns.
+    read: Box<[u64]>,
+    program: Box<[u64]>,
 }
 
 /// Longest time of a single operation: sums of a run then fit 64 bits.
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 impl Timing {
-    pub(crate) fn new(config: &Config) -> Result<Self, ConfigError> {
-        let timing = &config.timing;
+    /// Times of pages of `page_bytes`, of `bound_planes` planes that act as one.
+    pub(crate) fn new(
+        timing: &TimingConfig,
+        page_bytes: u64,
+        bound_planes: u32,
+    ) -> Result<Self, ConfigError> {
         let refuse = |key: &str, value: String, expected: &str| {
             Err(ConfigError::Value {
                 origin: "device".into(),
@@ -88,27 +92,27 @@ impl Timing {
         // Rounded once, in picoseconds a byte, so that the product is exact.
         let picos_per_byte = round_to_u64(timing.bus * 1000.0);
         // Bound planes share a bus, bound channels have one each.
-        let transfer_ns = (timing.command.0 + (picos_per_byte * config.page.0 + 500) / 1000)
-            * u64::from(config.bound_planes());
+        let transfer_ns =
+            (timing.command.0 + (picos_per_byte * page_bytes + 500) / 1000) * u64::from(bound_planes);
         let uniform = timing.read.0.len() == 1 && timing.program.0.len() == 1;
         Ok(Self {
             transfer_ns,
             erase_ns: timing.erase.0,
             uniform,
-            read: timing.read.clone(),
-            program: timing.program.clone(),
+            read: timing.read.0.iter().map(|time| time.0).collect(),
+            program: timing.program.0.iter().map(|time| time.0).collect(),
         })
     }
 
     /// Array time to read page `page` of a block, ns.
     #[inline]
     pub(crate) fn read_ns(&self, page: u32) -> u64 {
-        if self.uniform { self.read.0[0].0 } else { self.read.of_page(page) }
+        self.read[if self.uniform { 0 } else { page as usize % self.read.len() }]
     }
 
     /// Array time to program page `page` of a block, ns.
     #[inline]
     pub(crate) fn program_ns(&self, page: u32) -> u64 {
-        if self.uniform { self.program.0[0].0 } else { self.program.of_page(page) }
+        self.program[if self.uniform { 0 } else { page as usize % self.program.len() }]
     }
 }

@@ -104,7 +104,7 @@ pub(crate) struct Running {
 }
 
 /// The schedulers: a closed enum, because it is asked for every command.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Scheduler {
     Fifo,
     /// Reads move ahead; see [`Passing`].

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Chain, Queue, Queued};
-use crate::nand::CommandKind;
+use crate::op::CommandKind;
 
 /// How far it looks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ impl Default for Config {
 }
 
 /// The policy with its number.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct OutOfOrder {
     window: usize,
 }

@@ -1,7 +1,9 @@
 //! The physical pages that a command reads or writes.
 
+use serde::{Deserialize, Serialize};
+
 /// Neighbouring pages of a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Run {
     pub(super) unit: u32,
     pub(super) first: u32,
@@ -16,14 +18,14 @@ impl Run {
 }
 
 /// Pages, as runs within a unit. One run needs no memory of its own.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Pages {
     first: Option<Run>,
     more: Option<Box<More>>,
 }
 
 /// What few commands have.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct More {
     runs: Vec<Run>,
     /// Around the pages that are moved to those of the runs, if any are.
@@ -61,6 +63,18 @@ impl Pages {
         let source = more.source.get_or_insert(Run { unit, first: from, last: from });
         source.first = source.first.min(from);
         source.last = source.last.max(from);
+    }
+
+    /// More pages, those of another command that goes with this one.
+    pub(crate) fn append(&mut self, other: &Pages) {
+        other.runs().for_each(|run| self.add_run(run.unit, run.first, run.last));
+        if let Some(from) = other.more.as_ref().and_then(|more| more.source) {
+            let more = self.more.get_or_insert_default();
+            // Sources of several units are one range of all: what may be a page to wait for is one.
+            let source = more.source.get_or_insert(from);
+            source.first = source.first.min(from.first);
+            source.last = source.last.max(from.last);
+        }
     }
 
     /// Whether there is none.

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Queue, Queued};
-use crate::nand::CommandKind;
+use crate::op::CommandKind;
 
 /// What a read passes, besides writes to other pages.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Passing {
     /// Estimated latency over which it does not push a write, ns.
     pub(super) write_bound_ns: u64,

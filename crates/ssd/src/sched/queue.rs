@@ -3,13 +3,15 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use super::Pages;
 use super::pages::Run;
-use crate::nand::{Command, CommandKind};
+use crate::op::{Command, CommandKind};
 use crate::stats::Spent;
 
 /// A command's part in a chain of two, of which the second starts no earlier than the first is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Chain {
     /// It has none.
     None,
@@ -20,7 +22,7 @@ pub(crate) enum Chain {
 }
 
 /// A command that waits, with what a scheduler may want to know.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Queued {
     pub(crate) command: Command,
     /// Pages that it reads or writes; empty if the scheduler does not reorder.
@@ -58,7 +60,7 @@ const MANY: usize = 256;
 
 /// Pages yet to be written. Counted by a hash of where they are, where a count of none is certain; and, as long as many
 /// commands wait, one by one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Writing {
     /// Empty until there is a page.
     places: Vec<u32>,
@@ -138,7 +140,7 @@ fn each(run: &Run) -> impl Iterator<Item = (u32, u32)> + use<> {
 
 /// The queue of a die: first what no read passes any more, then the rest. A read goes to where the two meet, more often than
 /// not, and that costs nothing however many wait.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Queue {
     settled: VecDeque<Queued>,
     rest: VecDeque<Queued>,

@@ -46,7 +46,7 @@ impl Default for Config {
 }
 
 /// The policy with its numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Suspend {
     pub(super) passing: Passing,
     pub(super) stop_ns: u64,

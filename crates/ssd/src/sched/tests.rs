@@ -1,7 +1,7 @@
 //! Choices of the schedulers, as pure functions of a queue.
 
 use super::*;
-use crate::nand::{Command, CommandKind, NOBODY, Purpose};
+use crate::op::{Command, CommandKind, NO_EFFECT, NOBODY, Purpose};
 use crate::quantity::Nanos;
 use crate::stats::Spent;
 
@@ -28,6 +28,7 @@ fn queued(kind: CommandKind, pages: Pages, arrived_ns: u64) -> Queued {
         bus_ns: 0,
         program_ns: time,
         tag: NOBODY,
+        effect: NO_EFFECT,
         awaited,
     };
     let spent = Spent::default();

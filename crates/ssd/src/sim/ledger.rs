@@ -1,6 +1,7 @@
 //! What both time paths book alike: requests, their latencies, and the end of the run.
 
 use flashweir_trace::{Op, Request};
+use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::content::Content;
@@ -14,7 +15,7 @@ use crate::stats::{Completion, Counters, Latencies, LatencyParts, Parts, Stats, 
 const LAST_NS: u64 = 1 << 62;
 
 /// Books of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Ledger {
     pub(super) latencies: Latencies,
     streams: Streams,
@@ -123,6 +124,11 @@ impl Ledger {
         if let Some(completions) = &mut self.completions {
             std::mem::swap(completions, into);
         }
+    }
+
+    /// Completions kept and not yet taken.
+    pub(super) fn kept(&self) -> usize {
+        self.completions.as_ref().map_or(0, Vec::len)
     }
 
     /// The statistics; `horizon_ns` is the end of the last command.

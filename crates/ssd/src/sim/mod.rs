@@ -1,10 +1,10 @@
 //! The run loop. [`Simulation`] is a drive and its host; the caller feeds it requests in slices of any size, so that it can
 //! show progress and stop, and asks for the statistics at the end. The result does not depend on the slices.
 
-mod event;
+mod intake;
 mod ledger;
-mod managed;
-mod timeline;
+mod state;
+mod stations;
 mod windows;
 
 use std::ops::Range;
@@ -12,22 +12,23 @@ use std::ops::Range;
 use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
-use crate::content::{Content, Observers, Unchecked};
+use crate::content::{Baseline, Content, Observers, Unchecked};
 use crate::core::{AHEAD, Core};
 use crate::error::{ConfigError, RunError};
 use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
 use crate::host::Arbiter;
 use crate::nand::Probe;
+use crate::nand::event::Events;
 use crate::nand::probe::{Off, Recorded, Recorder};
-use crate::power::{self, Baseline};
+use crate::nand::timeline::Timeline;
+use crate::sched::Scheduler;
 use crate::stats::{Completion, Counters, FlashTime, LatencyParts, Stats, Times};
 use crate::tenants::{Allocation, Model};
 
-use event::EventDrive;
+use intake::Intake;
 use ledger::Ledger;
-use managed::ManagedDrive;
-use timeline::TimelineDrive;
+use state::Owned;
 use windows::Windows;
 pub use windows::{Allocations, Allocator, Level, Tried, Window};
 
@@ -51,8 +52,8 @@ pub struct Options {
     pub record: bool,
     /// Keep account of where latencies go (see [`Stats::parts`]).
     pub latency_parts: bool,
-    /// Keep track of what is on flash at any time, for [`crate::PowerCuts`]. Implies `record`.
-    pub power_cuts: bool,
+    /// Keep a journal of what is on flash at any time (see [`Simulation::begin_journal`]). Implies `record`.
+    pub journal: bool,
     /// How many tenants there are: requests have streams below that, where tenants are told apart.
     pub tenants: u16,
     /// Keep what was in each window of requests and what it was given (see [`Simulation::allocations`]).
@@ -66,7 +67,7 @@ impl Default for Options {
             verify: false,
             record: false,
             latency_parts: false,
-            power_cuts: false,
+            journal: false,
             tenants: 1,
             windows: false,
         }
@@ -78,8 +79,9 @@ trait Drive: Send {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
     fn finish(&mut self) -> Result<(), RunError>;
     fn enter(&mut self, request: &Request) -> Result<u64, RunError>;
-    /// Lets the next thing happen. False if there was nothing.
-    fn proceed(&mut self) -> Result<bool, RunError>;
+    /// Lets the next thing happen that is due by `limit_ns`. False if there was nothing. A request that completes at once when it
+    /// enters is a thing of its own: time does not move on.
+    fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError>;
     fn ledger_mut(&mut self) -> &mut Ledger;
     fn keep_parts(&mut self);
     fn times(&self) -> Times;
@@ -94,6 +96,10 @@ trait Drive: Send {
         Ok(())
     }
     fn snapshot(&mut self) -> Box<dyn Drive>;
+    /// The complete state, to be saved.
+    fn saved(&self) -> &dyn erased_serde::Serialize;
+    /// Replaces the state by a saved one.
+    fn restore(&mut self, from: &mut dyn erased_serde::Deserializer<'_>) -> Result<(), erased_serde::Error>;
 }
 
 /// The part of a drive that does not depend on the time path, whatever its checks.
@@ -127,14 +133,11 @@ impl Simulation {
         if options.verify {
             check_versions(&Geometry::new(config)?)?;
         }
-        let Options { verify, power_cuts, .. } = options;
-        if power_cuts {
-            power::check(config, &Geometry::new(config)?)?;
-        }
+        let Options { verify, journal, .. } = options;
         let in_order = !matches!(config.ftl, FtlConfig::Direct(_));
-        let record = options.record || power_cuts;
+        let record = options.record || journal;
         let drive = if verify || record {
-            let content = |geometry: &Geometry| Observers::new(geometry, verify, power_cuts, in_order);
+            let content = |geometry: &Geometry| Observers::new(geometry, verify, journal, in_order);
             if record {
                 build(config, options, content, Recorder::default())?
             } else {
@@ -203,11 +206,18 @@ impl Simulation {
         self.drive.enter(next)
     }
 
-    /// Lets the next thing happen without a new request: with open arrivals, a caller that wants to know when requests end calls
-    /// this until [`Simulation::take_completions`] has one. The run does not end by it, and what waits in the write buffer stays
-    /// there. False if nothing was left to happen by itself, as always where times are worked out at once.
-    pub fn proceed(&mut self) -> Result<bool, RunError> {
-        self.drive.proceed()
+    /// Lets the next event happen if it is due by `limit_ns`, ns; with open arrivals only. Returns false if none is, as always where
+    /// times are worked out at once. Requests that arrive at the present instant must have been served: those that wait for a slot
+    /// enter before time moves on. A completion of the present is told of before the present is another one (see
+    /// [`Simulation::keep_completions`]).
+    pub fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
+        self.drive.proceed_by(limit_ns)
+    }
+
+    /// Lets everything happen that is due by `time_ns`, ns, which is the present from then on; with open arrivals only. No later
+    /// request may arrive before that. Requests served in any slices of time complete as those served at once. Idempotent.
+    pub fn advance_to(&mut self, time_ns: u64) -> Result<(), RunError> {
+        self.drive.enter(&Request { time_ns, ..WHICHEVER }).map(drop)
     }
 
     /// Times of dies and buses so far: of all commands made yet on the busy-until path, of what has run yet on events.
@@ -267,8 +277,9 @@ impl Simulation {
         self.drive.state().free_blocks(channel)
     }
 
-    /// From now on, what commands do to the flash is recorded (see [`Options::power_cuts`]). Returns what is there.
-    pub(crate) fn begin_journal(&mut self) -> Baseline {
+    /// From now on, what commands do to the flash and what the host changes is recorded as [`Recorded::pages`] and
+    /// [`Recorded::host`], if [`Options::journal`] was given. Returns what is on flash at this point.
+    pub fn begin_journal(&mut self) -> Baseline {
         self.drive.state_mut().begin_journal()
     }
 
@@ -316,19 +327,23 @@ impl Simulation {
     }
 }
 
-fn build<C: Content + Send + 'static, P: Probe + Clone + Send + 'static>(
+fn build<C: Content + Owned, P: Probe + Owned>(
     config: &Config,
     options: Options,
     content: impl FnOnce(&Geometry) -> C,
     probe: P,
 ) -> Result<Box<dyn Drive>, ConfigError> {
     let core = Core::new(config, options.seed, options.tenants, content)?;
-    Ok(if config.is_managed() {
-        Box::new(ManagedDrive::new(config, core, probe))
-    } else if config.uses_events() {
-        Box::new(EventDrive::new(config, core, probe))
+    Ok(if config.uses_events() {
+        let (cache, scheduler) = (config.timing.cache_program, Scheduler::new(&config.sched));
+        let mut array = Events::new(&core.geometry, config.bus_is_free(), cache, scheduler, probe);
+        if config.is_managed() {
+            array.use_fences();
+        }
+        Box::new(Intake::new(config, core, array))
     } else {
-        Box::new(TimelineDrive::new(config, core, probe))
+        let array = Timeline::new(&core.geometry, config.timing.cache_program, probe);
+        Box::new(Intake::new(config, core, array))
     })
 }
 

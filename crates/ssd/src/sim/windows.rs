@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use flashweir_trace::Request;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Drive;
 use crate::alloc::AllocConfig;
@@ -20,20 +20,18 @@ use crate::tenants::{Allocation, ChannelsConfig, Collector, Features, Model, Ten
 pub type Allocator = Box<dyn FnMut(&Features, u32) -> Result<Allocation, String> + Send>;
 
 /// What one window had, and what it was given.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Window {
     /// What was in it.
-    #[serde(flatten)]
     pub features: Features,
     /// The allocation under which its requests were served.
     pub allocation: Allocation,
     /// What was tried for it (`look-ahead`).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<Tried>,
 }
 
 /// A candidate that was tried for a window.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tried {
     /// Its name.
     pub name: String,
@@ -44,7 +42,7 @@ pub struct Tried {
 }
 
 /// The windows of one level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// How many.
     pub windows: u64,
@@ -57,7 +55,7 @@ pub struct Level {
 }
 
 /// What the allocator did in a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Allocations {
     /// Windows that were closed.
     pub windows: u64,
@@ -70,14 +68,17 @@ pub struct Allocations {
 }
 
 /// A window of requests that are held back.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Held {
     features: Features,
     requests: Vec<Request>,
 }
 
 /// The state between requests.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Windows {
+    /// Not saved, as that of a drive that is loaded is the same.
+    #[serde(skip)]
     config: TenantsConfig,
     hybrid: bool,
     channels: u32,
@@ -93,13 +94,32 @@ pub(super) struct Windows {
     current: Option<Allocation>,
     /// Features of the last window that was served.
     last: Features,
+    #[serde(serialize_with = "save_model", deserialize_with = "load_model")]
     model: Option<Arc<Model>>,
+    /// Stays with the process that gave it.
+    #[serde(skip)]
     pub(super) external: Option<Allocator>,
     keep: bool,
     pub(super) told: Allocations,
 }
 
+#[expect(clippy::ref_option, reason = "serde hands fields over so")]
+fn save_model<S: Serializer>(model: &Option<Arc<Model>>, serializer: S) -> Result<S::Ok, S::Error> {
+    model.as_deref().serialize(serializer)
+}
+
+fn load_model<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<Model>>, D::Error> {
+    Ok(Option::<Model>::deserialize(deserializer)?.map(Arc::new))
+}
+
 impl Windows {
+    /// Replaces the state by a saved one, of the same configuration.
+    pub(super) fn restore(&mut self, saved: Self) {
+        let config = std::mem::take(&mut self.config);
+        let external = self.external.take();
+        *self = Self { config, external, ..saved };
+    }
+
     pub(super) fn new(config: &Config, tenants: u16, keep: bool) -> Self {
         let time_scale = match &config.host.mode {
             HostMode::Closed(_) => None,

@@ -1,13 +1,13 @@
 //! Data blocks merged in each collection that a unit had to make, in their order: a course of at most 2048 bins, whose
 //! width doubles as the run grows.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Most bins.
 const BINS: usize = 2048;
 
 /// The course of collections.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collections {
     /// Collections so far.
     pub count: u64,

@@ -3,10 +3,12 @@
 //! Charged when a command is made, to the tenant whose request it is made for; so are the collections that a write brings
 //! about, whosever pages they move. Waits for the bus and pauses are not in it, nor what a die saves by loading a page while it programs.
 
-use crate::nand::Command;
+use serde::{Deserialize, Serialize};
+
+use crate::op::Command;
 
 /// Die time of commands by tenant, ns.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct FlashTime {
     /// Whose commands are made now.
     tenant: u16,
@@ -70,12 +72,12 @@ impl FlashTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::{CommandKind, NOBODY, Purpose};
+    use crate::op::{CommandKind, NO_EFFECT, NOBODY, Purpose};
 
     fn command(read_ns: u64, bus_ns: u64, program_ns: u64) -> Command {
         let (kind, purpose) = (CommandKind::Rewrite, Purpose::Host);
-        let (die, opens, pages, tag, awaited) = (0, 0, 1, NOBODY, true);
-        Command { die, kind, purpose, opens, pages, read_ns, bus_ns, program_ns, tag, awaited }
+        let (die, opens, pages, tag, effect, awaited) = (0, 0, 1, NOBODY, NO_EFFECT, true);
+        Command { die, kind, purpose, opens, awaited, pages, tag, effect, read_ns, bus_ns, program_ns }
     }
 
     #[test]

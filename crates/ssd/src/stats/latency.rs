@@ -2,7 +2,7 @@
 
 use flashweir_trace::Op;
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One stream's latencies of one operation.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ impl Series {
 }
 
 /// Latencies of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Latencies {
     /// Four of them (read, write, trim, flush) a stream, made when first needed.
     series: Vec<Option<Box<Series>>>,
@@ -46,6 +46,29 @@ pub struct LatencySummary {
     pub p9999: f64,
     /// Exact maximum.
     pub max: f64,
+}
+
+/// A series as it is saved: counts by bucket, sum, maximum.
+type Saved = (Vec<(u64, u64)>, u128, u64);
+
+impl Serialize for Series {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let buckets = self.histogram.iter_recorded();
+        let counts = buckets.map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value())).collect();
+        let saved: Saved = (counts, self.sum_ns, self.max_ns);
+        saved.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Series {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (counts, sum_ns, max_ns) = Saved::deserialize(deserializer)?;
+        let mut series = Self { sum_ns, max_ns, ..Self::new() };
+        for (latency_ns, count) in counts {
+            series.histogram.record_n(latency_ns, count).map_err(serde::de::Error::custom)?;
+        }
+        Ok(series)
+    }
 }
 
 impl Latencies {

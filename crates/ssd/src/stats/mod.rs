@@ -16,12 +16,12 @@ pub use parts::{LatencyParts, Parts, SchedCounts};
 pub use streams::{StreamUse, Streams};
 
 use flashweir_trace::{Op, SECTOR_BYTES};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::nand::Purpose;
+use crate::op::Purpose;
 
 /// Time of a die or a bus by purpose, ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DieTime {
     /// For requests of the host.
     pub host: u64,
@@ -58,7 +58,7 @@ impl DieTime {
 }
 
 /// Flash operations on one account.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashCounts {
     /// Pages read.
     pub reads: u64,
@@ -81,7 +81,7 @@ impl FlashCounts {
 }
 
 /// Merges of data blocks with the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeCounts {
     /// All pages copied to an erased block.
     pub full: u64,
@@ -107,7 +107,7 @@ impl MergeCounts {
 }
 
 /// What a map of which only a part is in RAM was asked, and why its translation pages were written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapCounts {
     /// Pages of the host looked up.
     pub lookups: u64,
@@ -139,7 +139,7 @@ impl MapCounts {
 }
 
 /// Counters of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Requests that completed, by operation: read, write, trim, flush.
     pub requests: [u64; 4],
@@ -205,7 +205,7 @@ impl Counters {
 }
 
 /// Time of each die and of each bus, by purpose.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     /// Of each die.
     pub dies: Vec<DieTime>,
@@ -218,7 +218,7 @@ pub struct Times {
 }
 
 /// A request that is done, or has been worked out (see [`crate::Simulation::keep_completions`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
     /// Its number in the order in which requests were served, from 0.
     pub number: u64,
@@ -244,7 +244,7 @@ impl Completion {
 }
 
 /// How a drive whose units go on together spent its time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockStepTimes {
     /// Cycles in which pages of the host were written, one a unit at most.
     pub write_cycles: u64,

@@ -4,12 +4,12 @@
 //! wait for the die (by what the die did meanwhile), for the bus, the transfers, and the flash itself: the sum is exact.
 
 use flashweir_trace::Op;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::nand::{Command, CommandKind, Purpose};
+use crate::op::{Command, CommandKind, Purpose};
 
 /// What a command that waits for a die is told that the die does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Cause {
     Read,
     Write,
@@ -32,7 +32,7 @@ impl Cause {
 }
 
 /// What a die was busy with, ns, by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spent([u64; 5]);
 
 impl Spent {
@@ -50,7 +50,7 @@ impl Spent {
 }
 
 /// Parts of latencies, ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Parts {
     /// Before any part of the drive worked at it: it waited for a slot, no unit could take its pages, or a flush waited for writes.
     pub host_queue: u64,
@@ -129,7 +129,7 @@ impl Parts {
 }
 
 /// Sums of parts over the requests of each operation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyParts {
     sums: [Parts; 4],
 }
@@ -155,7 +155,7 @@ impl LatencyParts {
 }
 
 /// What a scheduler did, over all dies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedCounts {
     /// Commands that passed others.
     pub moved: u64,

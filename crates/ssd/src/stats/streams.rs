@@ -1,9 +1,10 @@
 //! What each stream asked for, and when it was there.
 
 use flashweir_trace::Op;
+use serde::{Deserialize, Serialize};
 
 /// The requests of one stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamUse {
     /// Requests that completed, by operation: read, write, trim, flush.
     pub requests: [u64; 4],
@@ -41,7 +42,7 @@ impl StreamUse {
 }
 
 /// The requests of every stream, by number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Streams(Vec<StreamUse>);
 
 impl Streams {

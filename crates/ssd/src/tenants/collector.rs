@@ -1,12 +1,12 @@
 //! The collectors of SSD-keeper: cuts the requests of all tenants into windows, and says what was in each.
 
 use flashweir_trace::{Op, Request};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::TenantsConfig;
 
 /// What one tenant asked for in a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TenantFeatures {
     /// Its reads.
     pub reads: u64,
@@ -31,7 +31,7 @@ impl TenantFeatures {
 }
 
 /// What was in a window. TRIMs and flushes are counted as requests only.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Features {
     /// Number of the window, from 0.
     pub window: u64,
@@ -65,7 +65,7 @@ impl Features {
 }
 
 /// Counts the requests of the current window.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Collector {
     window_requests: u64,
     window_ns: u64,

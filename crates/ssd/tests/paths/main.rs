@@ -3,186 +3,17 @@
 
 mod combinations;
 mod dies;
+mod drives;
 mod managed;
-mod matrix;
-mod power;
 mod rules;
 
-use flashweir_ssd::config::layers::{Layer, resolve};
 use std::collections::BTreeMap;
 
-use flashweir_ssd::{Completion, Config, Options, Recorded, RunError, Simulation, Stats};
-use flashweir_trace::{Op, Request};
+use flashweir_ssd::{Completion, Config, Recorded, RunError, Stats};
+use flashweir_trace::Request;
 use proptest::prelude::*;
 
-/// Schedulers with settings of their own; half of them the one that does without events.
-const SCHEDULERS: [&[(&str, &str)]; 14] = [
-    &[],
-    &[],
-    &[],
-    &[],
-    &[],
-    &[],
-    &[],
-    &[("sched.kind", "read-first")],
-    &[("sched.kind", "read-first"), ("sched.write_bound", "2ms")],
-    &[("sched.kind", "read-first"), ("sched.preempt_gc", "true")],
-    &[("sched.kind", "read-priority")],
-    &[("sched.kind", "suspend"), ("sched.suspend_time", "7us"), ("sched.resume_time", "5us")],
-    &[("sched.kind", "suspend"), ("sched.write_bound", "3ms"), ("sched.max_suspensions", "2")],
-    &[("sched.kind", "out-of-order"), ("sched.window", "3")],
-];
-
-/// Hosts of an open loop: half of them hand over every request as it arrives.
-const OPEN: [&[(&str, &str)]; 8] = [
-    &[],
-    &[],
-    &[],
-    &[],
-    &[("host.slots", "3")],
-    &[("host.slots", "1"), ("host.arbitration", "round-robin")],
-    &[("host.slots", "4"), ("host.arbitration", "weighted"), ("host.weights", "1,3")],
-    &[("host.slots", "2"), ("host.arbitration", "fair")],
-];
-
-/// Which page leaves the buffer next.
-const REPLACEMENTS: [&str; 5] = ["fifo", "fifo", "lru", "block-lru", "fab"];
-
-/// Settings of a small drive, as on the command line.
-fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
-    let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 20..80u32);
-    let gc = (
-        prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
-        1..3u32,
-        1..3u32,
-        any::<bool>(),
-        prop::sample::select(vec![0, 0, 3]),
-    );
-    let flash = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0..3u32);
-    let host = (
-        any::<bool>(),
-        prop::sample::select(vec![1, 1, 2, 7]),
-        prop::sample::select(vec![0u64, 1, 2, 3, 4, 9]),
-        (any::<bool>(), prop::sample::select(REPLACEMENTS.to_vec())),
-        prop::sample::select(SCHEDULERS.to_vec()),
-        prop::sample::select(vec!["striped", "striped", "dynamic"]),
-        prop::sample::select(vec!["empty", "full"]),
-        prop::sample::select(OPEN.to_vec()),
-    );
-    let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
-    // Entries that each unit caches, if its map lies on flash.
-    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>());
-    (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, (cached, batch))| {
-        let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
-        let (victim, frontiers, free_blocks, dynamic, gap) = gc;
-        let (solo, cache, typed, free_bus, command) = flash;
-        let (open, depth, buffer_pages, (ack_flash, replacement), sched, alloc, precondition, slots) = host;
-        let (chips, dies) = if solo { (1, 1) } else { (chips, dies) };
-        let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
-        let page = sectors * 512;
-        let units = u64::from(channels * chips * dies * planes);
-        let (frontiers, gap, alloc) = if ftl == "dftl" { (1, 0, "striped") } else { (frontiers, gap, alloc) };
-        // What translation pages need comes out of the spare blocks.
-        let for_map = (pages * 4).div_ceil(page).div_ceil(pages_per_block.into()) + 2;
-        let more = if ftl == "dftl" { for_map * u64::from(pages_per_block) * 100 / pages + 1 } else { 0 };
-        let mut settings = vec![
-            ("channels", channels.to_string()),
-            ("chips", chips.to_string()),
-            ("dies", dies.to_string()),
-            ("planes", planes.to_string()),
-            ("page", page.to_string()),
-            ("pages_per_block", pages_per_block.to_string()),
-            ("capacity", (pages * units * page).to_string()),
-            ("op_ratio", (f64::from(op_percent + more as u32) / 100.0).to_string()),
-            ("gc.victim", victim.into()),
-            ("gc.frontiers", frontiers.to_string()),
-            ("gc.free_blocks", free_blocks.to_string()),
-            ("wear.dynamic", (dynamic && free_blocks + frontiers > 2).to_string()),
-            ("wear.static_gap", gap.to_string()),
-            ("timing.cache_program", (cache && !no_cache).to_string()),
-            ("timing.multi_plane", (planes > 1 && typed).to_string()),
-            ("timing.bus", if free_bus { "0" } else { "25" }.into()),
-            ("timing.command", if free_bus { 0 } else { command * 700 }.to_string()),
-            ("timing.read", if typed { "10us,13us,31us" } else { "20us" }.into()),
-            ("timing.program", if typed { "100us,300us" } else { "200us" }.into()),
-            ("alloc.kind", if units > 1 { alloc } else { "striped" }.into()),
-            ("buffer.bytes", (buffer_pages * page).to_string()),
-            ("precondition", precondition.into()),
-        ];
-        settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        if ftl == "dftl" {
-            settings.push(("ftl.kind", "dftl".into()));
-            settings.push(("ftl.cache_bytes", (8 * units * cached).to_string()));
-            settings.push(("ftl.batch_update", batch.to_string()));
-        } else if ftl != "page" {
-            let victims = ["gc.victim", "gc.frontiers", "gc.free_blocks"];
-            settings.retain(|(key, _)| {
-                !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind"
-            });
-            settings.push(("ftl.kind", ftl.into()));
-        }
-        if buffer_pages > 0 && ack_flash {
-            settings.push(("buffer.ack", "flash".into()));
-        } else if buffer_pages > 0 {
-            settings.push(("buffer.replacement", replacement.into()));
-        }
-        if open {
-            settings.push(("host.mode", "open".into()));
-            settings.extend(slots.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        } else {
-            settings.push(("host.queue_depth", depth.to_string()));
-        }
-        settings
-    })
-}
-
-/// Requests over a drive of `sectors`, most of them small, close in time.
-fn requests(sectors: u64) -> impl Strategy<Value = Vec<Request>> {
-    let one = (0..sectors, 1..40u32, 0..100u32, 0..400_000u64, 0..2u16);
-    prop::collection::vec(one, 1..300).prop_map(move |raw| {
-        let mut time_ns = 0;
-        raw.into_iter()
-            .map(|(lba, length, kind, gap, stream)| {
-                time_ns += gap;
-                let op = match kind {
-                    0..=29 => Op::Read,
-                    30..=89 => Op::Write,
-                    90..=95 => Op::Trim,
-                    _ => Op::Flush,
-                };
-                let length = length.min((sectors - lba) as u32);
-                let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, length) };
-                Request { time_ns, lba, sectors, stream, op }
-            })
-            .collect()
-    })
-}
-
-fn config(settings: &[(&'static str, String)], engine: &str) -> Option<Config> {
-    let all = settings.iter().map(|(key, value)| (*key, value.as_str())).chain([("engine", engine)]);
-    resolve(&[Layer::from_assignments("test", all)]).ok()
-}
-
-fn start(config: &Config, verify: bool) -> Simulation {
-    let mut simulation = Simulation::new(
-        config,
-        Options { seed: 5, verify, record: verify, latency_parts: true, ..Options::default() },
-    )
-    .expect("a checked configuration");
-    if config.precondition == flashweir_ssd::config::Precondition::Full {
-        let pages = simulation.geometry().logical_pages;
-        simulation.fill(0..pages).expect("a new drive takes its capacity");
-        simulation.end_of_preconditioning();
-    }
-    simulation
-}
-
-fn run(config: &Config, requests: &[Request], verify: bool) -> Result<Stats, RunError> {
-    let mut simulation = start(config, verify);
-    simulation.serve(requests)?;
-    simulation.finish()?;
-    Ok(simulation.stats())
-}
+use drives::{cases, config, digest, run, start};
 
 /// A verified and recorded run in slices, with what was recorded.
 fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stats, Recorded), RunError> {
@@ -262,33 +93,6 @@ fn normal(recorded: &Recorded) -> String {
     changes.retain(|_, change| *change != 0);
     let queues = dies::changes(recorded);
     format!("{commands:?} {transfers:?} {requests:?} {changes:?} {full:?} {queues:?}")
-}
-
-/// Everything of the statistics, as text.
-fn digest(stats: &Stats) -> String {
-    let latencies: Vec<_> = Op::ALL
-        .into_iter()
-        .map(|op| (stats.latencies.summary(Some(0), op), stats.latencies.summary(Some(1), op)))
-        .collect();
-    let Stats { counters, collections, lock_step, dies, buses, flash_ns, simulated_ns, parts, .. } = stats;
-    format!(
-        "{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {flash_ns:?} {simulated_ns:?} {latencies:?} {parts:?}"
-    )
-}
-
-/// A drive's settings and the requests that it gets.
-type Case = (Vec<(&'static str, String)>, Vec<Request>);
-
-fn cases() -> (impl Strategy<Value = Case>, ProptestConfig) {
-    let cases = std::env::var("FLASHWEIR_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
-    let strategy = settings().prop_flat_map(|settings| {
-        let sectors = config(&settings, "event").map_or(64, |config| {
-            let geometry = flashweir_ssd::Geometry::new(&config).expect("checked");
-            geometry.capacity_sectors()
-        });
-        (Just(settings), requests(sectors))
-    });
-    (strategy, ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() })
 }
 
 #[test]

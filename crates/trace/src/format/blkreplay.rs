@@ -1,7 +1,10 @@
 //! blkreplay's load files: `start ; sector ; length ; op ; replay_delay ; replay_duration`, seconds and sectors.
 //!
 //! Known damage: the licence and comments before the table are skipped and counted. They end with the line that
-//! names the columns, or with the first line that looks like the table; after that every line must be a request.
+//! names the columns, or with the first line that looks like the table; after that every line must be a request, except
+//! that the licence may come again, as in files that were converted twice.
+
+use std::collections::BTreeSet;
 
 use super::line::{Fields, LineDecoder};
 use super::number::{decimal, end};
@@ -13,17 +16,38 @@ use crate::FieldError;
 #[derive(Debug, Default)]
 pub(crate) struct Blkreplay {
     in_table: bool,
+    /// Lines of the prologue, by which it is known when it comes again.
+    prologue: BTreeSet<Vec<u8>>,
+}
+
+/// Lines of a prologue that are kept, and beginnings of those that differ from file to file.
+const MAX_PROLOGUE: usize = 1000;
+const OF_ONE_FILE: [&[u8]; 3] = [b"This file was ", b"converted by ", b"Copyright "];
+
+impl Blkreplay {
+    /// Whether a line in the table is one of the prologue, which comes again.
+    fn is_prologue(&self, text: &[u8]) -> bool {
+        text.starts_with(b"start ")
+            || OF_ONE_FILE.iter().any(|start| text.starts_with(start))
+            || self.prologue.contains(text)
+    }
 }
 
 impl LineDecoder for Blkreplay {
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
         let text = line.trim_ascii();
+        let starts_like_a_request = text.first().is_some_and(u8::is_ascii_digit);
+        if self.in_table && !starts_like_a_request && self.is_prologue(text) {
+            self.in_table = false;
+        }
         if !self.in_table {
             let separators = memchr::memchr_iter(b';', text).count();
-            let starts_with_digit = text.first().is_some_and(u8::is_ascii_digit);
             let header = text.starts_with(b"start ") && separators >= 3;
-            self.in_table = header || (separators >= 3 && starts_with_digit);
+            self.in_table = header || (separators >= 3 && starts_like_a_request);
             if header || !self.in_table {
+                if self.prologue.len() < MAX_PROLOGUE && !header {
+                    self.prologue.insert(text.to_owned());
+                }
                 sink.repaired("prologue line");
                 return Ok(());
             }
@@ -77,6 +101,17 @@ mod tests {
         assert_eq!((requests[1].op, requests[1].time_ns), (Op::Read, 500_000_000));
         let prologue = report.repaired.iter().find(|tally| tally.reason == "prologue line").expect("counted");
         assert_eq!(prologue.count, 3);
+    }
+
+    #[test]
+    fn a_licence_may_come_again() {
+        let request = "0.0 ; 1 ; 8 ; R ; 0.0 ; 0.0\n";
+        let twice = format!("{HEAD}{request}This file was made of another\n{HEAD}{request}");
+        let (requests, report) = decode(Box::new(Blkreplay::default()), &twice);
+        assert_eq!(requests.len(), 2);
+        assert_eq!(report.repaired.iter().find(|tally| tally.reason == "prologue line").unwrap().count, 7);
+        let without_table = format!("{HEAD}{request}{HEAD}");
+        assert_eq!(decode(Box::new(Blkreplay::default()), &without_table).0.len(), 1);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::input::Input;
 use super::report::Report;
 use super::sink::{Sink, Want};
 use crate::TraceError;
+use crate::output::is_standard;
 
 /// Bytes of content looked at.
 const SAMPLE: usize = 64 << 10;
@@ -33,7 +34,8 @@ pub(crate) fn by_name(path: &Path) -> Option<Format> {
 
 /// The format that the content of `path` fits.
 pub(crate) fn by_content(path: &Path) -> Result<Format, TraceError> {
-    if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+    let is_pipe = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    if is_pipe || is_standard(path) {
         let detail = "it is a pipe or a device, whose content can't be looked at beforehand".to_owned();
         return Err(TraceError::UnknownFormat { path: path.to_owned(), detail });
     }

@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read};
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::output::is_standard;
 use crate::{FieldError, Position, TraceError};
 
 /// Bytes read at once, after the first few blocks.
@@ -56,7 +58,11 @@ impl Input {
     /// Opens `path`, undoing gzip (of any number of members) and zstd (of any number of frames) by their magic.
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
         let failed = |source| TraceError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
+        let file = if is_standard(path) {
+            File::from(std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?)
+        } else {
+            File::open(path).map_err(failed)?
+        };
         let meta = file.metadata();
         if meta.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
             return Err(failed(std::io::Error::new(

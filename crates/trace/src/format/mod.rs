@@ -32,6 +32,7 @@ mod order;
 mod pairing;
 pub mod parquet;
 mod pixel;
+mod raw;
 mod report;
 mod sink;
 mod source;

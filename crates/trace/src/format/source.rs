@@ -6,6 +6,7 @@ use super::sink::Want;
 use super::table::Columns;
 use super::{Format, Trace};
 use crate::TraceError;
+use crate::output::is_standard;
 
 /// A trace file with its format settled.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ impl Source {
     /// Whether the file can be read more than once.
     pub(crate) fn is_rereadable(&self) -> bool {
         // A path without a file is the base name of a set of files.
-        std::fs::metadata(&self.path).map_or(true, |meta| meta.is_file())
+        !is_standard(&self.path) && std::fs::metadata(&self.path).map_or(true, |meta| meta.is_file())
     }
 
     /// The trace once more, to be read for how far the addresses of each device go.

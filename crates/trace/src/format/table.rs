@@ -1,13 +1,18 @@
-//! Any other table: columns named by the user, `time=3:us,op=1,lba=4:bytes,size=5:bytes,stream=0`.
+//! Any other table: columns that the user names by number or by their headings,
+//! `time=3:us,op=1,lba=4:bytes,size=5:bytes,stream=0` or `time=timestamp:us,op=rw,lba=offset:bytes,size=length:bytes`.
 
-use super::line::{Fields, LineDecoder, Words, missing};
-use super::number::{decimal, scaled, whole};
+mod lines;
+mod parquet;
+
+use super::number::{decimal, end, scaled, whole};
 use super::op;
 use super::sink::{Raw, Sink};
 use crate::{FieldError, Op, SECTOR_BYTES, TraceError};
+pub(crate) use lines::Table;
+pub(crate) use parquet::{ParquetTable, is_parquet};
 
 /// Columns a table may have.
-const MOST_COLUMNS: usize = 64;
+const MAX_COLUMNS: usize = 64;
 
 /// Which columns of a table hold what, and in which units.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,15 +23,35 @@ pub struct Columns {
     op: Column<Digits>,
     lba: Column<u64>,
     size: Column<u64>,
-    stream: Option<usize>,
-    device: Option<usize>,
+    response: Option<Column<u32>>,
+    stream: Option<At>,
+    device: Option<At>,
 }
 
 /// A column and its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Column<U> {
-    index: usize,
+    at: At,
     unit: U,
+}
+
+/// Place of a column: its number from 0, or its heading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum At {
+    Number(usize),
+    Name(String),
+}
+
+/// The numbers of all columns, once the headings are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Places {
+    time: usize,
+    op: usize,
+    lba: usize,
+    size: usize,
+    response: Option<usize>,
+    stream: Option<usize>,
+    device: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +74,12 @@ const TIME_UNITS: [(&str, u32); 5] = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9),
 const SIZE_UNITS: [(&str, u64); 3] = [("bytes", 1), ("sectors", SECTOR_BYTES), ("4k-pages", 4096)];
 
 impl Columns {
-    /// Parses a spec: `key=column[:unit]` between commas, columns counted from 0.
+    /// Parses a spec: `key=column[:unit]` between commas; columns are counted from 0, or named as their heading is.
     ///
     /// Keys are `time` (unit `s`, `ms`, `us`, `ns` or `100ns`; default `ns`), `op` (`:read1` or `:write1` if it is a
-    /// digit), `lba` and `size` (unit `bytes`, `sectors` or `4k-pages`; default `sectors`), and optionally `stream`
-    /// (a number), `device` (anything), `sep` (`comma`, `tab`, `space` or one character) and `header` (lines to skip).
+    /// digit), `lba` and `size` (unit `bytes`, `sectors` or `4k-pages`; default `sectors`), and optionally `response` (a time as
+    /// `time`), `stream` (a number), `device` (anything), `sep` (`comma`, `tab`, `space` or one character) and `header`
+    /// (lines to skip, the last of which has the headings; 1 where a column is named).
     pub fn parse(spec: &str) -> Result<Self, TraceError> {
         let wrong = |found: &str, expected: &str| TraceError::Spec {
             what: "columns".to_owned(),
@@ -61,18 +87,17 @@ impl Columns {
             expected: expected.to_owned(),
         };
         let (mut time, mut op, mut lba, mut size) = (None, None, None, None);
-        let (mut stream, mut device, mut separator, mut header_lines) =
-            (None, None, Separator::Byte(b','), 0);
+        let (mut stream, mut device, mut response) = (None, None, None);
+        let (mut separator, mut header_lines) = (Separator::Byte(b','), None);
         for part in spec.split(',') {
             let (key, value) =
                 part.split_once('=').ok_or_else(|| wrong(part, "key=column[:unit], such as time=3:us"))?;
-            let (index, unit) = value.split_once(':').unwrap_or((value, ""));
-            let index = || {
-                let column = index.trim().parse().ok().filter(|column| *column < MOST_COLUMNS);
-                column.ok_or_else(|| wrong(part, "a column number from 0 to 63"))
+            let (column, unit) = value.rsplit_once(':').unwrap_or((value, ""));
+            let at = || {
+                parse_at(column.trim()).ok_or_else(|| wrong(part, "a column number from 0 to 63, or a name"))
             };
             match key.trim() {
-                "time" => time = Some(Column { index: index()?, unit: pick(&TIME_UNITS, unit, part)? }),
+                "time" => time = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part)? }),
                 "op" => {
                     let unit = match unit {
                         "" => Digits::Unsaid,
@@ -80,38 +105,125 @@ impl Columns {
                         "write1" => Digits::ReadIs(b'0'),
                         _ => return Err(wrong(part, "read1 or write1 after the colon")),
                     };
-                    op = Some(Column { index: index()?, unit });
+                    op = Some(Column { at: at()?, unit });
                 }
-                "lba" => lba = Some(Column { index: index()?, unit: pick_size(unit, part)? }),
-                "size" => size = Some(Column { index: index()?, unit: pick_size(unit, part)? }),
-                "stream" => stream = Some(index()?),
-                "device" => device = Some(index()?),
+                "lba" => lba = Some(Column { at: at()?, unit: pick_size(unit, part)? }),
+                "size" => size = Some(Column { at: at()?, unit: pick_size(unit, part)? }),
+                "response" => response = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part)? }),
+                "stream" => stream = Some(at()?),
+                "device" => device = Some(at()?),
                 "sep" => {
                     separator = parse_separator(value)
                         .ok_or_else(|| wrong(part, "comma, tab, space or one character"))?;
                 }
-                "header" => header_lines = value.parse().map_err(|_| wrong(part, "a number of lines"))?,
-                _ => return Err(wrong(part, "one of time, op, lba, size, stream, device, sep and header")),
+                "header" => header_lines = Some(value.parse().map_err(|_| wrong(part, "a number of lines"))?),
+                _ => {
+                    let keys = "one of time, op, lba, size, response, stream, device, sep and header";
+                    return Err(wrong(part, keys));
+                }
             }
         }
         let needed = |key: &str| wrong(spec, &format!("a column for {key} as well"));
-        Ok(Self {
+        let mut columns = Self {
             separator,
-            header_lines,
+            header_lines: header_lines.unwrap_or(0),
             time: time.ok_or_else(|| needed("time"))?,
             op: op.ok_or_else(|| needed("op"))?,
             lba: lba.ok_or_else(|| needed("lba"))?,
             size: size.ok_or_else(|| needed("size"))?,
+            response,
             stream,
             device,
+        };
+        if columns.places(&[]).is_err() {
+            if header_lines == Some(0) {
+                return Err(wrong("header=0", "a line of headings, in which columns have names"));
+            }
+            columns.header_lines = columns.header_lines.max(1);
+        }
+        Ok(columns)
+    }
+
+    /// The numbers of the columns in a table with these headings.
+    fn places(&self, headings: &[String]) -> Result<Places, FieldError> {
+        let place = |at: &At| match at {
+            At::Number(number) => Ok(*number),
+            At::Name(name) => find(name, headings),
+        };
+        Ok(Places {
+            time: place(&self.time.at)?,
+            op: place(&self.op.at)?,
+            lba: place(&self.lba.at)?,
+            size: place(&self.size.at)?,
+            response: self.response.as_ref().map(|column| place(&column.at)).transpose()?,
+            stream: self.stream.as_ref().map(place).transpose()?,
+            device: self.device.as_ref().map(place).transpose()?,
         })
     }
 
+    /// Pushes the request of a row, whose fields stand at their places.
+    fn push(&self, places: &Places, fields: &[&[u8]], sink: &mut Sink) -> Result<(), FieldError> {
+        let field = |index: usize, name: &'static str| {
+            fields.get(index).copied().ok_or_else(|| super::line::missing(name))
+        };
+        let time_ns = decimal("time", field(places.time, "time")?, self.time.unit)?;
+        let op = self.op.unit.op(field(places.op, "op")?)?;
+        let response = places.response.map(|index| field(index, "response")).transpose()?;
+        let completion_ns = match (response, &self.response) {
+            (Some(text), Some(column)) if !text.is_empty() => {
+                Some(end("response", text, time_ns, decimal("response", text, column.unit)?)?)
+            }
+            _ => None,
+        };
+        if op == Op::Flush {
+            return sink.push(Raw { completion_ns, ..Raw::flush(time_ns) });
+        }
+        let (lba, size) = (field(places.lba, "lba")?, field(places.size, "size")?);
+        let raw = if self.lba.unit == 1 || self.size.unit == 1 {
+            let offset = scaled("lba", lba, self.lba.unit)?;
+            Raw::bytes(time_ns, op, offset, scaled("size", size, self.size.unit)?)?
+        } else {
+            let lba = scaled("lba", lba, self.lba.unit / SECTOR_BYTES)?;
+            Raw::sectors(time_ns, op, lba, scaled("size", size, self.size.unit / SECTOR_BYTES)?)
+        };
+        let stream = match places.stream {
+            None => 0,
+            Some(index) => {
+                let text = field(index, "stream")?;
+                u16::try_from(whole("stream", text)?)
+                    .map_err(|_| FieldError::new("stream", text, "a number below 65536"))?
+            }
+        };
+        let device = places.device.map_or(Ok(&b""[..]), |index| field(index, "device"))?;
+        sink.push(Raw { device, stream, completion_ns, ..raw })
+    }
+}
+
+impl Places {
     /// One past the last column needed.
     fn count(&self) -> usize {
-        let needed = [self.time.index, self.op.index, self.lba.index, self.size.index];
-        needed.into_iter().chain(self.stream).chain(self.device).max().map_or(0, |last| last + 1)
+        let optional = [self.response, self.stream, self.device].into_iter().flatten();
+        let last = [self.time, self.op, self.lba, self.size].into_iter().chain(optional).max();
+        last.map_or(0, |last| last + 1)
     }
+}
+
+/// The number of the column called `name`: exactly so, else but for upper and lower case.
+fn find(name: &str, headings: &[String]) -> Result<usize, FieldError> {
+    let exact = headings.iter().position(|heading| heading == name);
+    let alike = || headings.iter().position(|heading| heading.eq_ignore_ascii_case(name));
+    exact.or_else(alike).ok_or_else(|| FieldError {
+        field: "columns",
+        found: format!("no {name:?} among {}", headings.join(", ")),
+        expected: "the name of a column, as the line of headings has it",
+    })
+}
+
+fn parse_at(text: &str) -> Option<At> {
+    if let Ok(number) = text.parse() {
+        return (number < MAX_COLUMNS).then_some(At::Number(number));
+    }
+    (!text.is_empty()).then(|| At::Name(text.to_owned()))
 }
 
 fn pick<U: Copy>(units: &[(&str, U)], name: &str, part: &str) -> Result<U, TraceError> {
@@ -142,24 +254,12 @@ fn parse_separator(name: &str) -> Option<Separator> {
     })
 }
 
-/// Decoder of a table.
-#[derive(Debug)]
-pub(crate) struct Table {
-    columns: Columns,
-    count: usize,
-    header_left: u64,
-}
-
-impl Table {
-    /// A decoder of a table with `columns`.
-    pub(crate) fn new(columns: &Columns) -> Self {
-        Self { count: columns.count(), header_left: columns.header_lines, columns: columns.clone() }
-    }
-
-    fn op(&self, text: &[u8]) -> Result<Op, FieldError> {
+impl Digits {
+    /// The operation that a text names.
+    fn op(self, text: &[u8]) -> Result<Op, FieldError> {
         let text = text.trim_ascii();
         let is = |names: &[&str]| names.iter().any(|name| text.eq_ignore_ascii_case(name.as_bytes()));
-        if let Digits::ReadIs(read) = self.columns.op.unit
+        if let Digits::ReadIs(read) = self
             && matches!(text, b"0" | b"1")
         {
             op::digit("op", text, read)
@@ -182,60 +282,10 @@ impl Table {
     }
 }
 
-impl LineDecoder for Table {
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), FieldError> {
-        if self.header_left > 0 {
-            self.header_left -= 1;
-            return Ok(());
-        }
-        let columns = &self.columns;
-        let mut fields = [&b""[..]; MOST_COLUMNS];
-        match columns.separator {
-            Separator::Byte(separator) => {
-                let mut rest = Fields::new(line, separator);
-                for field in fields.iter_mut().take(self.count) {
-                    *field = rest.next("column")?.trim_ascii();
-                }
-            }
-            Separator::White => {
-                let mut rest = Words::new(line);
-                for field in fields.iter_mut().take(self.count) {
-                    *field = rest.next("column")?;
-                }
-            }
-        }
-        let field =
-            |index: usize, name: &'static str| fields.get(index).copied().ok_or_else(|| missing(name));
-        let time_ns = decimal("time", field(columns.time.index, "time")?, columns.time.unit)?;
-        let op = self.op(field(columns.op.index, "op")?)?;
-        if op == Op::Flush {
-            return sink.push(Raw::flush(time_ns));
-        }
-        let lba = field(columns.lba.index, "lba")?;
-        let size = field(columns.size.index, "size")?;
-        let raw = if columns.lba.unit == 1 || columns.size.unit == 1 {
-            let offset = scaled("lba", lba, columns.lba.unit)?;
-            Raw::bytes(time_ns, op, offset, scaled("size", size, columns.size.unit)?)?
-        } else {
-            let lba = scaled("lba", lba, columns.lba.unit / SECTOR_BYTES)?;
-            Raw::sectors(time_ns, op, lba, scaled("size", size, columns.size.unit / SECTOR_BYTES)?)
-        };
-        let stream = match columns.stream {
-            None => 0,
-            Some(index) => {
-                let text = field(index, "stream")?;
-                u16::try_from(whole("stream", text)?)
-                    .map_err(|_| FieldError::new("stream", text, "a number below 65536"))?
-            }
-        };
-        let device = columns.device.map_or(Ok(&b""[..]), |index| field(index, "device"))?;
-        sink.push(Raw { device, stream, ..raw })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{decode, decode_err};
+    use super::super::line::LineDecoder;
+    use super::super::testing::{decode, decode_err, decode_log};
     use super::*;
 
     fn table(spec: &str) -> Box<dyn LineDecoder> {
@@ -262,10 +312,31 @@ mod tests {
     }
 
     #[test]
+    fn columns_are_found_by_their_headings() {
+        let spec = "time=Timestamp:us,op=rw,lba=offset:bytes,size=length:bytes,response=rt:us";
+        let text = "x,\"timestamp\", rw ,rt,offset,length\n,5,r,2.5,4096,512\n,6,W,,8192,1024\n";
+        let log = decode_log(table(spec), text);
+        assert_eq!((log[0].request.lba, log[0].completion_ns), (8, Some(2_500)));
+        assert_eq!(
+            (log[1].request.time_ns, log[1].request.op, log[1].completion_ns),
+            (1_000, Op::Write, None)
+        );
+        let (requests, _) =
+            decode(table("time=t,op=1,lba=2,size=3,header=2,sep=space"), "made by\nt o l s\n1 w 8 8\n");
+        assert_eq!(requests[0].lba, 8);
+        let error = decode_err(table("time=when,op=1,lba=2,size=3"), "t,o,l,s\n1,w,8,8\n");
+        assert!(
+            error.contains("columns: found no \"when\" among t, o, l, s, expected the name of a column"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn bad_specs_say_what_was_expected() {
         for (spec, said) in [
             ("time", "key=column[:unit]"),
-            ("time=x,op=1,lba=2,size=3", "a column number from 0 to 63"),
+            ("time=,op=1,lba=2,size=3", "a column number from 0 to 63, or a name"),
+            ("time=x,op=1,lba=2,size=3,header=0", "a line of headings"),
             ("time=64,op=1,lba=2,size=3", "a column number from 0 to 63"),
             ("time=0:weeks,op=1,lba=2,size=3", "a unit of ns, us, ms, s, 100ns"),
             ("time=0,op=1:maybe,lba=2,size=3", "read1 or write1"),

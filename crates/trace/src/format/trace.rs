@@ -11,6 +11,7 @@ use super::line::LineDecoder;
 use super::report::Report;
 use super::sink::{Sink, Want};
 use super::source::Source;
+use super::table::{ParquetTable, is_parquet};
 use super::{Format, Options, blktrace, detect};
 use crate::{LogRecord, Request, TraceError};
 
@@ -81,12 +82,16 @@ impl Trace {
 
     /// Opens `source` for what is wanted of it.
     pub(crate) fn open_source(source: Source, want: Want) -> Result<Self, TraceError> {
-        let input = if binary::opens_itself(source.format) {
+        let table =
+            source.columns.as_ref().filter(|_| source.format == Format::Table && is_parquet(&source.path));
+        let input = if binary::opens_itself(source.format) || table.is_some() {
             Input::from_reader(&source.path, Box::new(std::io::empty()), false)
         } else {
             Input::open(&source.path)?
         };
-        let body = if source.format.is_text() {
+        let body = if let Some(columns) = table {
+            Body::Records(Box::new(ParquetTable::open(&source.path, columns)?))
+        } else if source.format.is_text() {
             let Some(mut decoder) = source.format.line_decoder(source.columns.as_ref()) else {
                 return Err(TraceError::Spec {
                     what: "format".to_owned(),

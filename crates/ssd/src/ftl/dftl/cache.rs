@@ -1,6 +1,8 @@
 //! The cached mapping table of a unit: which entries of its map are in RAM, in the order of their last use, and which of
 //! them are newer than on flash. What an entry says is not kept here: the unit's map is always right.
 
+use serde::{Deserialize, Serialize};
+
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 
@@ -8,7 +10,7 @@ use crate::divisor::Divisor;
 const NONE: u32 = u32::MAX;
 
 /// A cached entry.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Slot {
     key: u32,
     /// Neighbours by last use.
@@ -21,7 +23,7 @@ struct Slot {
 }
 
 /// Entries in RAM, least recently used first out. Costs 4 bytes a logical page that was ever cached and 24 an entry.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Cache {
     /// Place of each key's entry.
     places: CowVec,

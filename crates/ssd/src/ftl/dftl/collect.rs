@@ -12,12 +12,14 @@
 //! and one more. After a victim of data it may have one less; but then translation pages have more than `map_blocks`, so
 //! one of their full blocks has an invalid page, and its collection takes at most the one that is left.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Dftl, Frontier, MapWork, RunError};
-use crate::ftl::{Flash, Step};
 use crate::gc::victim::VictimView;
+use crate::op::{Ops, Step};
 
 /// What a collection does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Next {
     /// There is a victim.
     Victim,
@@ -48,27 +50,27 @@ impl Dftl {
     pub(in crate::ftl) fn collect_step(
         &mut self,
         unit: u32,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<Option<Step>, RunError> {
         // Goes round once more where a victim has nothing valid left, which is only found when a page is to be moved.
         for _ in 0..2 {
-            if self.erase_finished(unit, flash)? {
+            if self.erase_finished(unit, ops)? {
                 return Ok(Some(Step::Erase));
             }
             if self.has_updates(unit) {
-                self.update(unit, flash)?;
+                self.update(unit, ops)?;
                 return Ok(Some(Step::Copy));
             }
             match self.take_victim(unit, false) {
                 Next::Victim => {}
                 Next::Update => {
-                    self.update(unit, flash)?;
+                    self.update(unit, ops)?;
                     return Ok(Some(Step::Copy));
                 }
                 Next::Nothing => return Ok(None),
             }
-            if self.move_page(unit, flash) {
-                flash.copies(unit, 1);
+            if self.move_page(unit, ops) {
+                ops.copies(unit, 1);
                 return Ok(Some(Step::Copy));
             }
         }
@@ -76,27 +78,23 @@ impl Dftl {
     }
 
     /// Moves a page of what would be collected next, or updates a translation page.
-    pub(in crate::ftl) fn follow_copy(
-        &mut self,
-        unit: u32,
-        flash: &mut impl Flash,
-    ) -> Result<bool, RunError> {
+    pub(in crate::ftl) fn follow_copy(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         // Each turn but the last finds a victim without valid pages; there are no more of them than blocks.
         loop {
             if self.has_updates(unit) {
-                self.update(unit, flash)?;
+                self.update(unit, ops)?;
                 return Ok(true);
             }
             match self.take_victim(unit, true) {
                 Next::Victim => {}
                 Next::Update => {
-                    self.update(unit, flash)?;
+                    self.update(unit, ops)?;
                     return Ok(true);
                 }
                 Next::Nothing => return Ok(false),
             }
-            if self.move_page(unit, flash) {
-                flash.copies(unit, 1);
+            if self.move_page(unit, ops) {
+                ops.copies(unit, 1);
                 return Ok(true);
             }
             if self.page.units[unit as usize].steps.victim.is_some() {
@@ -106,12 +104,8 @@ impl Dftl {
     }
 
     /// Erases a victim that is finished.
-    pub(in crate::ftl) fn follow_erase(
-        &mut self,
-        unit: u32,
-        flash: &mut impl Flash,
-    ) -> Result<bool, RunError> {
-        self.erase_finished(unit, flash)
+    pub(in crate::ftl) fn follow_erase(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
+        self.erase_finished(unit, ops)
     }
 
     /// Lets go of a victim that still has valid pages. What it leaves to update is done with the next one's updates, or
@@ -122,7 +116,7 @@ impl Dftl {
 
     /// Gives the unit a host frontier with at least one free page, and as many erased blocks as it keeps.
     #[inline]
-    pub(super) fn make_room(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+    pub(super) fn make_room(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
         loop {
             let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
             let state = &mut self.page.units[unit as usize];
@@ -133,15 +127,15 @@ impl Dftl {
                 && let Some(block) = state.blocks.take_free(self.rules.least_worn_first)
             {
                 state.host = Frontier { block, next: 0 };
-                flash.opened();
+                ops.opened();
                 return Ok(());
             }
-            self.collect(unit, flash)?;
+            self.collect(unit, ops)?;
         }
     }
 
     /// Makes sure that a translation page can be written and the unit still keeps as many erased blocks as it has to.
-    pub(super) fn make_map_room(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+    pub(super) fn make_map_room(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
         loop {
             let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
             let state = &self.units[unit as usize];
@@ -150,16 +144,16 @@ impl Dftl {
             if free >= reserve + u64::from(needs_block) {
                 return Ok(());
             }
-            self.collect(unit, flash)?;
+            self.collect(unit, ops)?;
         }
     }
 
     /// Collects one block, or completes what was begun step by step.
-    fn collect(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+    fn collect(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
         let steps = &self.page.units[unit as usize].steps;
         if steps.victim.is_some() || !steps.emptied.is_empty() || self.pending(unit) > 0 {
             loop {
-                match self.collect_step(unit, flash)? {
+                match self.collect_step(unit, ops)? {
                     Some(Step::Erase) => return Ok(()),
                     Some(_) => {}
                     None => return Err(self.stuck(unit)),
@@ -170,14 +164,14 @@ impl Dftl {
             return Err(self.stuck(unit));
         }
         let mut moved = 0;
-        while self.move_page(unit, flash) {
+        while self.move_page(unit, ops) {
             moved += 1;
         }
-        flash.copies(unit, moved);
+        ops.copies(unit, moved);
         while self.has_updates(unit) {
-            self.update(unit, flash)?;
+            self.update(unit, ops)?;
         }
-        if self.erase_finished(unit, flash)? { Ok(()) } else { Err(self.stuck(unit)) }
+        if self.erase_finished(unit, ops)? { Ok(()) } else { Err(self.stuck(unit)) }
     }
 
     /// Translation pages that do not know yet where some of their pages were moved; at least, as some may be there twice.
@@ -199,13 +193,13 @@ impl Dftl {
         pending > 0 && steps.victim.is_none() && !steps.emptied.is_empty()
     }
 
-    fn update(&mut self, unit: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+    fn update(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
         let Some(page) = self.units[unit as usize].pending.pop_front() else { return Ok(()) };
-        self.write_page(unit, page, MapWork::Update, flash)
+        self.write_page(unit, page, MapWork::Update, ops)
     }
 
     /// Erases the victim finished longest ago. The one emptied last is not, as long as there are updates to make.
-    fn erase_finished(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    fn erase_finished(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         let unfinished = usize::from(self.has_updates(unit));
         let emptied = &self.page.units[unit as usize].steps.emptied;
         let Some(block) = emptied.front().copied().filter(|_| emptied.len() > unfinished) else {
@@ -214,7 +208,7 @@ impl Dftl {
         if self.holds_map(unit, block) {
             self.units[unit as usize].blocks -= 1;
         }
-        self.page.erase_emptied(unit, flash)
+        self.page.erase_emptied(unit, ops)
     }
 
     /// Whether a block that was written to is one of translation pages.
@@ -299,7 +293,7 @@ impl Dftl {
     }
 
     /// Moves the first valid page of the victim. Returns false if it has none, or there is no room for it.
-    fn move_page(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
+    fn move_page(&mut self, unit: u32, ops: &mut Ops) -> bool {
         let Some(from) = self.page.page_to_move(unit) else { return false };
         let rules = self.rules;
         let data = &mut self.page.units[unit as usize];
@@ -311,13 +305,13 @@ impl Dftl {
             let Some(block) = data.blocks.take_free(rules.least_worn_first) else { return false };
             *frontier = Frontier { block, next: 0 };
             state.blocks += u64::from(is_map);
-            flash.opened();
+            ops.opened();
         }
         let frontier = *frontier;
-        let next = self.page.move_to(unit, from, frontier, flash);
+        let next = self.page.move_to(unit, from, frontier, ops);
         if is_map {
             state.frontier = next;
-            flash.moved_map();
+            ops.moved_map();
             return true;
         }
         self.page.units[unit as usize].host = next;

@@ -23,9 +23,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::page::{Frontier, PageFtl};
-use super::{Flash, MapWork, Wear, Written};
+use super::{MapWork, Ops, Upkeep, Wear, Written};
 use crate::alloc::Home;
-use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
@@ -61,7 +60,7 @@ impl Config {
 }
 
 /// The map's own state of a unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Unit {
     cache: Cache,
     /// Where the next translation page goes.
@@ -71,11 +70,12 @@ struct Unit {
     /// Translation pages that do not know yet where some of their pages were moved; each once.
     pending: VecDeque<u32>,
     /// Whether a translation page is in `pending` and was not written since.
+    #[serde(with = "crate::raw")]
     is_pending: Vec<bool>,
 }
 
 /// The map on flash of all units.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Dftl {
     page: PageFtl,
     units: Vec<Unit>,
@@ -83,7 +83,7 @@ pub(crate) struct Dftl {
 }
 
 /// What does not change during a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Rules {
     /// Entries of a translation page.
     entries: Divisor,
@@ -100,9 +100,9 @@ struct Rules {
 }
 
 impl Dftl {
-    pub(super) fn new(config: &DeviceConfig, own: &Config, geometry: &Geometry, seed: u64) -> Self {
+    pub(super) fn new(upkeep: &Upkeep<'_>, own: &Config, geometry: &Geometry, seed: u64) -> Self {
         let pages = geometry.unit_translation_pages();
-        let page = PageFtl::with_more_keys(config, geometry, false, pages, seed);
+        let page = PageFtl::with_more_keys(upkeep, geometry, false, pages, seed);
         let entries = Divisor::new(geometry.entries_per_translation_page());
         let logical = geometry.unit_logical_pages;
         let units = (0..geometry.units())
@@ -122,7 +122,7 @@ impl Dftl {
             held_back: u64::from(geometry.unit_reserved_blocks) + 1,
             map_blocks: geometry.unit_translation_blocks(),
             batch_update: own.batch_update,
-            least_worn_first: config.wear.dynamic,
+            least_worn_first: upkeep.wear.dynamic,
         };
         Self { page, units, rules }
     }
@@ -140,15 +140,15 @@ impl Dftl {
 
     /// Makes the entry of a page cached, so that it can be looked up. Returns the translation page that was read for it, if
     /// one was. A page that was never written may stay without an entry: the directory says that there is nothing.
-    pub(super) fn translate(&mut self, home: Home, flash: &mut impl Flash) -> Result<Option<u32>, RunError> {
+    pub(super) fn translate(&mut self, home: Home, ops: &mut Ops) -> Result<Option<u32>, RunError> {
         let hit = self.units[home.unit as usize].cache.touch(home.key);
-        flash.looked_up(hit);
+        ops.looked_up(hit);
         if hit {
             return Ok(None);
         }
         let Some(ppn) = self.translation_page(home.unit, self.page_of(home.key)) else { return Ok(None) };
-        flash.read_map(home.unit, ppn, MapWork::Load);
-        self.take_in(home, flash)?;
+        ops.read_map(home.unit, ppn, MapWork::Load);
+        self.take_in(home, ops)?;
         Ok(Some(ppn))
     }
 
@@ -158,20 +158,20 @@ impl Dftl {
         &mut self,
         home: Home,
         before: Option<Home>,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<Written, RunError> {
-        self.translate(home, flash)?;
+        self.translate(home, ops)?;
         if !self.units[home.unit as usize].cache.has(home.key) {
-            self.take_in(home, flash)?;
+            self.take_in(home, ops)?;
         }
-        self.make_room(home.unit, flash)?;
-        let written = self.page.write(home, before, flash)?;
+        self.make_room(home.unit, ops)?;
+        let written = self.page.write(home, before, ops)?;
         self.units[home.unit as usize].cache.change(home.key);
         Ok(written)
     }
 
-    pub(super) fn trim(&mut self, home: Home, flash: &mut impl Flash) -> Result<bool, RunError> {
-        self.translate(home, flash)?;
+    pub(super) fn trim(&mut self, home: Home, ops: &mut Ops) -> Result<bool, RunError> {
+        self.translate(home, ops)?;
         let was_mapped = self.page.trim(home);
         if was_mapped {
             self.units[home.unit as usize].cache.change(home.key);
@@ -191,15 +191,15 @@ impl Dftl {
     }
 
     /// Caches an entry, writing back the one that makes room for it if that has changed.
-    fn take_in(&mut self, home: Home, flash: &mut impl Flash) -> Result<(), RunError> {
+    fn take_in(&mut self, home: Home, ops: &mut Ops) -> Result<(), RunError> {
         let unit = home.unit as usize;
         if let Some(oldest) = self.units[unit].cache.to_evict()
             && self.units[unit].cache.is_dirty(oldest)
         {
             // A collection that makes room may write it back, too.
-            self.make_map_room(home.unit, flash)?;
+            self.make_map_room(home.unit, ops)?;
             if self.units[unit].cache.is_dirty(oldest) {
-                self.write_page(home.unit, self.page_of(oldest), MapWork::WriteBack, flash)?;
+                self.write_page(home.unit, self.page_of(oldest), MapWork::WriteBack, ops)?;
                 if !self.rules.batch_update {
                     self.units[unit].cache.clean(oldest);
                 }
@@ -211,16 +211,10 @@ impl Dftl {
 
     /// Writes the next version of a translation page, for which there has to be room. It knows of all moves made so far and,
     /// with batch updates, of all changes.
-    fn write_page(
-        &mut self,
-        unit: u32,
-        page: u32,
-        work: MapWork,
-        flash: &mut impl Flash,
-    ) -> Result<(), RunError> {
+    fn write_page(&mut self, unit: u32, page: u32, work: MapWork, ops: &mut Ops) -> Result<(), RunError> {
         let old = self.translation_page(unit, page);
         if let Some(ppn) = old {
-            flash.read_map(unit, ppn, work);
+            ops.read_map(unit, ppn, work);
         }
         let rules = self.rules;
         if self.units[unit as usize].frontier.next == rules.pages_per_block {
@@ -228,7 +222,7 @@ impl Dftl {
             let block = free.ok_or_else(|| self.stuck(unit))?;
             self.units[unit as usize].frontier = Frontier { block, next: 0 };
             self.units[unit as usize].blocks += 1;
-            flash.opened();
+            ops.opened();
         }
         let state = &mut self.units[unit as usize];
         let Frontier { block, next } = state.frontier;
@@ -242,7 +236,7 @@ impl Dftl {
         if let Some(old) = old {
             self.page.invalidate(unit, old);
         }
-        flash.program_map(unit, page, ppn, work);
+        ops.program_map(unit, page, ppn, work);
         Ok(())
     }
 

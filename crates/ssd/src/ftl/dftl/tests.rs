@@ -1,135 +1,23 @@
 //! Properties over random operations, checked after each of them against a model that knows what is on flash: which pages
 //! were programmed and erased, and what the newest version of each translation page says.
 
+mod array;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::Config as DeviceConfig;
 use crate::config::layers::{Layer, resolve};
-use crate::ftl::{FtlConfig, MergeKind, Step};
-
-/// What the flash of the units holds, from the reports of the layer alone.
-#[derive(Default)]
-struct Array {
-    /// Pages programmed of each block, by unit.
-    programmed: Vec<Vec<u32>>,
-    pages_per_block: u32,
-    copied: u64,
-    /// What each page holds: a translation page, or one of data.
-    maps: Vec<Vec<bool>>,
-    /// Key of each valid page of data, by unit and physical page, and the other way round.
-    keys: BTreeMap<(u32, u32), u32>,
-    places: BTreeMap<(u32, u32), u32>,
-    /// What was written to translation pages since the model looked: unit, key and entry.
-    written: Vec<(u32, u32, u32)>,
-    entries: u32,
-    reads: [u64; 3],
-    programs: [u64; 3],
-    moved: u64,
-    /// Whether the command before was a translation page read that has to be followed by its program.
-    rewriting: bool,
-}
-
-impl Array {
-    fn new(geometry: &Geometry) -> Self {
-        let blocks = vec![0; geometry.unit_blocks as usize];
-        Self {
-            programmed: vec![blocks; geometry.units() as usize],
-            maps: vec![vec![false; geometry.unit_pages() as usize]; geometry.units() as usize],
-            pages_per_block: geometry.pages_per_block,
-            entries: geometry.entries_per_translation_page() as u32,
-            ..Self::default()
-        }
-    }
-
-    fn program(&mut self, unit: u32, ppn: u32, is_map: bool) {
-        let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
-        let next = &mut self.programmed[unit as usize][block as usize];
-        assert_eq!(page, *next, "pages of a block are programmed once and in order");
-        *next += 1;
-        self.maps[unit as usize][ppn as usize] = is_map;
-        if page > 0 {
-            assert_eq!(
-                self.maps[unit as usize][ppn as usize - 1],
-                is_map,
-                "a block holds data or translation pages"
-            );
-        }
-    }
-
-    /// A page of data is at `ppn` from now on, or nowhere.
-    fn place(&mut self, unit: u32, key: u32, ppn: Option<u32>) {
-        if let Some(old) = self.places.remove(&(unit, key)) {
-            self.keys.remove(&(unit, old));
-        }
-        if let Some(ppn) = ppn {
-            self.places.insert((unit, key), ppn);
-            self.keys.insert((unit, ppn), key);
-        }
-    }
-
-    /// What it holds, if it was programmed since its block was erased.
-    fn holds(&self, unit: u32, ppn: u32) -> Option<bool> {
-        let programmed = self.programmed[unit as usize][(ppn / self.pages_per_block) as usize];
-        (ppn % self.pages_per_block < programmed).then(|| self.maps[unit as usize][ppn as usize])
-    }
-}
-
-impl Flash for Array {
-    fn follows_pages(&self) -> bool {
-        true
-    }
-
-    fn moved(&mut self, unit: u32, from: u32, to: u32) {
-        let is_map = self.holds(unit, from).expect("only programmed pages are moved");
-        self.program(unit, to, is_map);
-        if let Some(key) = self.keys.get(&(unit, from)).copied() {
-            assert!(!is_map);
-            self.place(unit, key, Some(to));
-        }
-        self.copied += 1;
-        self.moved += 1;
-    }
-
-    fn copies(&mut self, _: u32, pages: u32) {
-        assert_eq!(u64::from(pages), std::mem::take(&mut self.copied));
-    }
-
-    fn erased(&mut self, unit: u32, victim: u32) {
-        let programmed = &mut self.programmed[unit as usize][victim as usize];
-        assert_eq!(*programmed, self.pages_per_block, "only full blocks are collected");
-        assert_eq!(self.copied, 0);
-        *programmed = 0;
-    }
-
-    fn merged(&mut self, _: MergeKind) {
-        panic!("a page map merges nothing");
-    }
-
-    fn collected(&mut self) {}
-
-    fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
-        assert_eq!(self.holds(unit, ppn), Some(true), "{work:?} reads a translation page");
-        assert!(!self.rewriting);
-        self.rewriting = work != MapWork::Load;
-        self.reads[work as usize] += 1;
-    }
-
-    fn program_map(&mut self, unit: u32, page: u32, ppn: u32, work: MapWork) {
-        self.program(unit, ppn, true);
-        for key in page * self.entries..(page + 1) * self.entries {
-            let place = self.places.get(&(unit, key)).copied().unwrap_or(CowVec::EMPTY);
-            self.written.push((unit, key, place));
-        }
-        self.rewriting = false;
-        self.programs[work as usize] += 1;
-    }
-}
+use crate::ftl::FtlConfig;
+use crate::op::Step;
+use array::Array;
 
 /// The layer, the model of its array, where every logical page must be, and what translation pages say.
 struct Bench {
     ftl: Dftl,
+    ops: Ops,
     array: Array,
     units: u32,
     mapped: BTreeMap<u32, u32>,
@@ -143,7 +31,8 @@ impl Bench {
         let geometry = Geometry::new(config).expect("legal");
         let FtlConfig::Dftl(own) = &config.ftl else { panic!("of this layer") };
         Self {
-            ftl: Dftl::new(config, own, &geometry, 3),
+            ftl: Dftl::new(&config.upkeep(), own, &geometry, 3),
+            ops: Ops::new(true),
             array: Array::new(&geometry),
             units: geometry.units(),
             mapped: BTreeMap::new(),
@@ -159,7 +48,8 @@ impl Bench {
     fn write(&mut self, lpn: u32) {
         let home = self.home(lpn);
         let had = self.ftl.lookup(home).is_some();
-        let written = self.ftl.write(home, None, &mut self.array).expect("a page can always be written");
+        let written = self.ftl.write(home, None, &mut self.ops).expect("a page can always be written");
+        self.replay();
         assert_eq!(written.old.is_some(), had);
         assert_eq!(written.old.map_or(home.unit, |(unit, _)| unit), home.unit);
         self.array.program(home.unit, written.ppn, false);
@@ -176,7 +66,13 @@ impl Bench {
         let home = self.home(lpn);
         let was_cached = self.ftl.units[home.unit as usize].cache.has(home.key);
         let loads = self.array.reads[MapWork::Load as usize];
-        let loaded = self.ftl.translate(home, &mut self.array).expect("a page can always be looked up");
+        let loaded = self.ftl.translate(home, &mut self.ops).expect("a page can always be looked up");
+        assert_eq!(
+            (self.ops.tally.looked_up, self.ops.tally.hits),
+            (1, u64::from(was_cached)),
+            "an entry is looked up once"
+        );
+        self.replay();
         let loads = self.array.reads[MapWork::Load as usize] - loads;
         assert_eq!(u64::from(loaded.is_some()), loads);
         assert!(!was_cached || loads == 0);
@@ -191,11 +87,18 @@ impl Bench {
 
     fn trim(&mut self, lpn: u32) {
         let home = self.home(lpn);
-        let trimmed = self.ftl.trim(home, &mut self.array).expect("a page can always be trimmed");
+        let trimmed = self.ftl.trim(home, &mut self.ops).expect("a page can always be trimmed");
+        self.replay();
         assert_eq!(trimmed, self.mapped.remove(&lpn).is_some());
         self.array.place(home.unit, home.key, None);
         assert_eq!(self.ftl.lookup(home), None);
         self.note();
+    }
+
+    /// Brings the array up to what the layer has done.
+    fn replay(&mut self) {
+        self.array.replay(&self.ops);
+        self.ops.clear();
     }
 
     /// Brings the model up to the translation pages written since the last time.
@@ -275,7 +178,8 @@ impl Bench {
 
     fn step(&mut self, unit: u32) -> Option<Step> {
         let before = (self.array.moved, self.array.programs[MapWork::Update as usize]);
-        let step = self.ftl.collect_step(unit, &mut self.array).expect("a collection can be completed");
+        let step = self.ftl.collect_step(unit, &mut self.ops).expect("a collection can be completed");
+        self.replay();
         let after = (self.array.moved, self.array.programs[MapWork::Update as usize]);
         let copies = after.0 - before.0 + after.1 - before.1;
         assert_eq!(
@@ -378,10 +282,12 @@ proptest! {
                     bench.step(unit);
                 }
                 11..=12 => {
-                    bench.ftl.follow_copy(unit, &mut bench.array).expect("it can be left any time");
+                    bench.ftl.follow_copy(unit, &mut bench.ops).expect("it can be left any time");
+                    bench.replay();
                 }
                 13 => {
-                    bench.ftl.follow_erase(unit, &mut bench.array).expect("it can be left any time");
+                    bench.ftl.follow_erase(unit, &mut bench.ops).expect("it can be left any time");
+                    bench.replay();
                 }
                 _ => bench.ftl.suspend(unit),
             }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::unit::Unit;
-use super::{Flash, Rules, RunError, Step};
+use super::{Ops, Rules, RunError, Step};
 use crate::ftl::MergeKind;
 
 /// No settings.
@@ -18,9 +18,10 @@ use crate::ftl::MergeKind;
 pub struct Config {}
 
 /// The log blocks of data blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Own {
     /// By data block: the slot that took its last page, with 1 added; zero is none.
+    #[serde(with = "crate::raw")]
     slots: Vec<u32>,
     /// The log block that has no room left. There is one at most.
     full: Option<u32>,
@@ -86,38 +87,38 @@ impl Unit {
     pub(super) fn collect_own_step(
         &mut self,
         rules: &Rules,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<Option<Step>, RunError> {
-        if self.erase_replaced(flash) {
+        if self.erase_replaced(ops) {
             return Ok(Some(Step::Erase));
         }
         let oldest = if self.spare_blocks(rules) == 0 { self.log.oldest() } else { None };
         let Some(victim) = self.own.full.or(oldest) else { return Ok(None) };
         if self.log.valid(victim) == 0 {
-            self.erase_slot(victim, flash);
+            self.erase_slot(victim, ops);
             return Ok(Some(Step::Erase));
         }
         let block = self.owner_of(victim);
         let Some(slot) = self.completable(rules, block) else {
-            self.merge_in_full(rules, block, flash)?;
+            self.merge_in_full(rules, block, ops)?;
             return Ok(Some(Step::Merge { block }));
         };
-        let (old, copies) = self.complete(rules, block, slot, flash);
+        let (old, copies) = self.complete(rules, block, slot, ops);
         self.own.replaced = old;
         if copies > 0 {
-            flash.merged(MergeKind::Partial);
+            ops.merged(MergeKind::Partial);
             return Ok(Some(Step::Merge { block }));
         }
-        flash.merged(MergeKind::Switch);
-        self.erase_replaced(flash);
+        ops.merged(MergeKind::Switch);
+        self.erase_replaced(ops);
         Ok(Some(Step::Erase))
     }
 
     /// Erases what a completed log block has taken the place of. Returns whether there was anything.
-    pub(super) fn erase_replaced(&mut self, flash: &mut impl Flash) -> bool {
+    pub(super) fn erase_replaced(&mut self, ops: &mut Ops) -> bool {
         let Some(physical) = self.own.replaced.take() else { return false };
-        self.erase(physical, flash);
-        flash.collected();
+        self.erase(physical, ops);
+        ops.collected();
         true
     }
 }

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::unit::{IN_DATA, IN_LOG, Unit};
-use super::{Flash, Page, Rules, RunError};
+use super::{Ops, Page, Rules, RunError};
 use crate::ftl::MergeKind;
 
 /// What becomes of a sequential log block that can't be switched in.
@@ -43,7 +43,7 @@ pub struct Config {
 }
 
 /// The sequential log block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Sequential {
     /// Its slot in the log.
     pub(super) slot: u32,
@@ -70,7 +70,7 @@ impl Unit {
         &mut self,
         rules: &Rules,
         page: Page,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<u32, RunError> {
         if self.sequential_joins_log(rules) {
             if let Some(Sequential { slot, owner }) = self.sequential.take() {
@@ -80,9 +80,9 @@ impl Unit {
                 }
             }
         } else if let Some(sequential) = self.sequential {
-            self.merge(rules, sequential.owner, flash)?;
+            self.merge(rules, sequential.owner, ops)?;
         }
-        let block = self.take(flash)?;
+        let block = self.take(ops)?;
         let slot = self.log.occupy(block);
         self.sequential = Some(Sequential { slot, owner: page.block });
         Ok(slot)
@@ -94,14 +94,14 @@ impl Unit {
         &mut self,
         rules: &Rules,
         page: Page,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<(), RunError> {
         match self.sequential {
             Some(Sequential { slot, owner }) if owner == page.block && rules.completes_sequential() => {
                 if page.offset > self.log.next(slot) {
-                    self.merge(rules, owner, flash)
+                    self.merge(rules, owner, ops)
                 } else {
-                    self.merge_in_full(rules, owner, flash)
+                    self.merge_in_full(rules, owner, ops)
                 }
             }
             _ => Ok(()),
@@ -110,15 +110,15 @@ impl Unit {
 
     /// Lets the sequential log block take the place of its owner's data block, if it is complete.
     #[inline]
-    pub(super) fn switch_if_complete(&mut self, flash: &mut impl Flash) {
+    pub(super) fn switch_if_complete(&mut self, ops: &mut Ops) {
         if let Some(Sequential { slot, owner }) = self.sequential
             && self.log.is_closed(slot)
         {
-            self.switch(slot, owner, flash);
+            self.switch(slot, owner, ops);
         }
     }
 
-    fn switch(&mut self, slot: u32, owner: u32, flash: &mut impl Flash) {
+    fn switch(&mut self, slot: u32, owner: u32, ops: &mut Ops) {
         self.sequential = None;
         // Newer versions in the random log stay there.
         while let Some(position) = self.log.first_valid(slot) {
@@ -130,19 +130,19 @@ impl Unit {
             self.pages[word][IN_DATA] |= bit;
         }
         if let Some(old) = self.replace_data_block(owner, slot, self.pages_per_block) {
-            self.erase(old, flash);
+            self.erase(old, ops);
         }
-        flash.merged(MergeKind::Switch);
+        ops.merged(MergeKind::Switch);
     }
 
     /// Erases the sequential log block of a data block that was merged in full.
-    pub(super) fn erase_sequential_of(&mut self, block: u32, flash: &mut impl Flash) {
+    pub(super) fn erase_sequential_of(&mut self, block: u32, ops: &mut Ops) {
         if let Some(Sequential { slot, owner }) = self.sequential
             && owner == block
         {
             self.sequential = None;
             let physical = self.log.release(slot);
-            self.erase(physical, flash);
+            self.erase(physical, ops);
         }
     }
 }

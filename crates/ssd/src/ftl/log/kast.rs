@@ -40,16 +40,19 @@ const PAGES: usize = 1;
 const FULL: u32 = u32::MAX;
 
 /// Which data blocks have valid pages in which slot. No slot ever has more than `most` of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Members {
     most: usize,
     /// `most` for each slot.
+    #[serde(with = "crate::raw")]
     all: Vec<Member>,
     /// Members of each slot.
+    #[serde(with = "crate::raw")]
     counts: Vec<u32>,
     /// Slots that a data block may join, by their number of members.
     joinable: Vec<Vec<u32>>,
     /// Place of each slot in its list, with 1 added; [`FULL`] while it has as many members as it may; zero: nothing joins it.
+    #[serde(with = "crate::raw")]
     places: Vec<u32>,
 }
 

@@ -1,26 +1,21 @@
 //! Merges of data blocks, and collections made of them.
 
 use super::unit::{IN_DATA, IN_LOG, Unit};
-use super::{Flash, Kind, Rules, RunError, Step};
+use super::{Kind, Ops, Rules, RunError, Step};
 use crate::ftl::MergeKind;
 use crate::ftl::blocks::pages_of;
 
 impl Unit {
     /// Brings a data block up to date: into a log block that can be completed, or else in full.
-    pub(super) fn merge(
-        &mut self,
-        rules: &Rules,
-        block: u32,
-        flash: &mut impl Flash,
-    ) -> Result<(), RunError> {
+    pub(super) fn merge(&mut self, rules: &Rules, block: u32, ops: &mut Ops) -> Result<(), RunError> {
         let Some(slot) = self.completable(rules, block) else {
-            return self.merge_in_full(rules, block, flash);
+            return self.merge_in_full(rules, block, ops);
         };
-        let (old, pages) = self.complete(rules, block, slot, flash);
+        let (old, pages) = self.complete(rules, block, slot, ops);
         if let Some(old) = old {
-            self.erase(old, flash);
+            self.erase(old, ops);
         }
-        flash.merged(if pages > 0 { MergeKind::Partial } else { MergeKind::Switch });
+        ops.merged(if pages > 0 { MergeKind::Partial } else { MergeKind::Switch });
         Ok(())
     }
 
@@ -49,13 +44,13 @@ impl Unit {
         rules: &Rules,
         block: u32,
         slot: u32,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> (Option<u32>, u32) {
         let written = self.log.next(slot);
-        let pages = self.copy_to(rules, block, written, self.log.block(slot), flash);
+        let pages = self.copy_to(rules, block, written, self.log.block(slot), ops);
         let next = self.absorb(block).max(written);
         if pages > 0 {
-            flash.copies(self.number, pages);
+            ops.copies(self.number, pages);
         }
         if self.sequential.take_if(|sequential| sequential.slot == slot).is_none() {
             self.log.remove(slot);
@@ -74,39 +69,27 @@ impl Unit {
 
     /// Copies the newest versions of all pages of a data block into an erased one, and erases the old one (and its
     /// sequential log block, which has no valid page left).
-    pub(super) fn merge_in_full(
-        &mut self,
-        rules: &Rules,
-        block: u32,
-        flash: &mut impl Flash,
-    ) -> Result<(), RunError> {
+    pub(super) fn merge_in_full(&mut self, rules: &Rules, block: u32, ops: &mut Ops) -> Result<(), RunError> {
         let old = self.physical(block);
         let exists = self.words(block).any(|word| self.pages[word] != [0; 2]);
-        let new = if exists { Some(self.take(flash)?) } else { None };
+        let new = if exists { Some(self.take(ops)?) } else { None };
         if let Some(new) = new {
-            let pages = self.copy_to(rules, block, 0, new, flash);
-            flash.copies(self.number, pages);
+            let pages = self.copy_to(rules, block, 0, new, ops);
+            ops.copies(self.number, pages);
         }
         let next = self.absorb(block);
         self.set_data_block(block, new, next);
         if let Some(old) = old {
-            self.erase(old, flash);
+            self.erase(old, ops);
         }
-        self.erase_sequential_of(block, flash);
-        flash.merged(MergeKind::Full);
+        self.erase_sequential_of(block, ops);
+        ops.merged(MergeKind::Full);
         Ok(())
     }
 
     /// Copies the newest versions of the pages of a data block from offset `first` on to the same offsets of a
     /// physical block. Returns how many.
-    pub(super) fn copy_to(
-        &mut self,
-        rules: &Rules,
-        block: u32,
-        first: u32,
-        to: u32,
-        flash: &mut impl Flash,
-    ) -> u32 {
+    pub(super) fn copy_to(&mut self, rules: &Rules, block: u32, first: u32, to: u32, ops: &mut Ops) -> u32 {
         let mut count = 0;
         for (number, word) in (0..).zip(self.words(block)) {
             let [in_data, in_log] = self.pages[word];
@@ -115,12 +98,12 @@ impl Unit {
             let wanted = u64::MAX.checked_shl(skipped).unwrap_or(0);
             let bits = (in_data | in_log) & wanted;
             count += bits.count_ones();
-            if flash.follows_pages() {
+            if ops.follows_pages() {
                 for bit in pages_of(bits) {
                     let offset = number * 64 + bit;
                     let from = self.lookup(rules.page(block * self.pages_per_block + offset));
                     let from = from.unwrap_or_default();
-                    flash.moved(self.number, from, to * self.pages_per_block + offset);
+                    ops.moved(from, to * self.pages_per_block + offset);
                 }
             }
         }
@@ -146,19 +129,15 @@ impl Unit {
         next
     }
 
-    pub(super) fn erase(&mut self, physical: u32, flash: &mut impl Flash) {
+    pub(super) fn erase(&mut self, physical: u32, ops: &mut Ops) {
         self.blocks.erase(physical);
-        flash.erased(self.number, physical);
+        ops.erased(self.number, physical);
     }
 
     /// Makes the next step of a collection of the log's oldest block. `None`: that is still being written, or there is none.
-    pub(super) fn collect_step(
-        &mut self,
-        rules: &Rules,
-        flash: &mut impl Flash,
-    ) -> Result<Option<Step>, RunError> {
+    pub(super) fn collect_step(&mut self, rules: &Rules, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         if rules.kind == Kind::Bast {
-            return self.collect_own_step(rules, flash);
+            return self.collect_own_step(rules, ops);
         }
         let Some(victim) = self.log.oldest() else { return Ok(None) };
         if !self.log.is_closed(victim) {
@@ -169,72 +148,72 @@ impl Unit {
             self.log.close(victim);
         }
         let Some(position) = self.log.first_valid(victim) else {
-            self.erase_slot(victim, flash);
+            self.erase_slot(victim, ops);
             return Ok(Some(Step::Erase));
         };
         if let Some(selection) = rules.selection {
-            return self.empty_selectively(rules, victim, selection, flash).map(Some);
+            return self.empty_selectively(rules, victim, selection, ops).map(Some);
         }
         if rules.throttle > 0 && self.merges >= rules.throttle {
-            self.move_rest(victim, flash)?;
+            self.move_rest(victim, ops)?;
             return Ok(Some(Step::Move));
         }
         let block = rules.page(self.log.key(position)).block;
-        self.merge(rules, block, flash)?;
+        self.merge(rules, block, ops)?;
         self.merges += 1;
         Ok(Some(Step::Merge { block }))
     }
 
     /// Moves the valid pages of a victim to the newest block of the log.
-    pub(super) fn move_rest(&mut self, victim: u32, flash: &mut impl Flash) -> Result<(), RunError> {
+    pub(super) fn move_rest(&mut self, victim: u32, ops: &mut Ops) -> Result<(), RunError> {
         let mut moved = 0;
         while let Some(position) = self.log.first_valid(victim) {
             let slot = match self.log.open() {
                 Some(slot) => slot,
-                None => self.open_log(flash)?,
+                None => self.open_log(ops)?,
             };
             let key = self.log.key(position);
             let to = self.log.append(slot, key);
             self.map.set(key.into(), to);
             self.log.invalidate(position);
-            if flash.follows_pages() {
-                flash.moved(self.number, self.log.ppn(position), self.log.ppn(to));
+            if ops.follows_pages() {
+                ops.moved(self.log.ppn(position), self.log.ppn(to));
             }
             moved += 1;
         }
-        flash.copies(self.number, moved);
+        ops.copies(self.number, moved);
         Ok(())
     }
 
     /// Merges the data block of the oldest valid page in the log's queue. Returns whether there is one.
-    pub(super) fn merge_oldest(&mut self, rules: &Rules, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(super) fn merge_oldest(&mut self, rules: &Rules, ops: &mut Ops) -> Result<bool, RunError> {
         let Some(position) = self.log.oldest_valid() else { return Ok(false) };
         let block = rules.page(self.log.key(position)).block;
-        self.merge(rules, block, flash)?;
+        self.merge(rules, block, ops)?;
         Ok(true)
     }
 
     /// Erases what a collection has left over, or the block of the log that is to be collected next, if it is closed (or
     /// `open` ones will do) and holds no valid page. Returns whether it did.
-    pub(super) fn erase_if_empty(&mut self, open: bool, flash: &mut impl Flash) -> bool {
-        if self.erase_replaced(flash) {
+    pub(super) fn erase_if_empty(&mut self, open: bool, ops: &mut Ops) -> bool {
+        if self.erase_replaced(ops) {
             return true;
         }
         let Some(slot) = self.own.full().or(self.log.oldest()) else { return false };
         if self.log.valid(slot) > 0 || !(open || self.log.is_closed(slot)) {
             return false;
         }
-        self.erase_slot(slot, flash);
+        self.erase_slot(slot, ops);
         true
     }
 
     /// Erases a block of the queue that holds no valid page: its collection is over.
-    pub(super) fn erase_slot(&mut self, slot: u32, flash: &mut impl Flash) {
+    pub(super) fn erase_slot(&mut self, slot: u32, ops: &mut Ops) {
         self.own.forget(self.owner_of(slot), slot);
         self.log.remove(slot);
         let physical = self.log.release(slot);
-        self.erase(physical, flash);
+        self.erase(physical, ops);
         self.merges = 0;
-        flash.collected();
+        ops.collected();
     }
 }

@@ -23,9 +23,10 @@ mod selective;
 mod slots;
 mod unit;
 
-use super::{Flash, FtlConfig, Step, Wear, Written, blocks};
+use serde::{Deserialize, Serialize};
+
+use super::{FtlConfig, Ops, Step, Upkeep, Wear, Written, blocks};
 use crate::alloc::Home;
-use crate::config::Config as DeviceConfig;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
@@ -34,7 +35,7 @@ use selective::Selection;
 use unit::Unit;
 
 /// Which log it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     LogBlock,
     Fast(fast::SwFull),
@@ -55,7 +56,7 @@ impl Kind {
 }
 
 /// What does not change during a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Rules {
     kind: Kind,
     pages_per_block: Divisor,
@@ -68,15 +69,15 @@ struct Rules {
 }
 
 /// The block-mapped FTLs of all units.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LogFtl {
     units: Vec<Unit>,
     rules: Rules,
 }
 
 impl LogFtl {
-    pub(super) fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
-        let kind = match &config.ftl {
+    pub(super) fn new(config: &FtlConfig, upkeep: &Upkeep<'_>, geometry: &Geometry) -> Self {
+        let kind = match config {
             FtlConfig::Fast(fast) => Kind::Fast(fast.sw_full),
             FtlConfig::Bast(_) => Kind::Bast,
             FtlConfig::Kast(kast) => Kind::Kast { associativity: kast.associativity },
@@ -86,11 +87,9 @@ impl LogFtl {
             kind,
             pages_per_block: Divisor::new(geometry.pages_per_block.into()),
             log_blocks: geometry.unit_log_blocks as u32,
-            throttle: config.gc.throttle,
-            selection: config
-                .gc
-                .planner
-                .selection(geometry.pages_per_block)
+            throttle: upkeep.throttle,
+            selection: upkeep
+                .selection
                 .map(|(merged_from, most_moves)| Selection { merged_from, most_moves }),
         };
         Self { units: (0..geometry.units()).map(|unit| Unit::new(unit, geometry, &rules)).collect(), rules }
@@ -108,9 +107,9 @@ impl LogFtl {
     }
 
     #[inline]
-    pub(super) fn write(&mut self, home: Home, flash: &mut impl Flash) -> Result<Written, RunError> {
+    pub(super) fn write(&mut self, home: Home, ops: &mut Ops) -> Result<Written, RunError> {
         let page = self.rules.page(home.key);
-        let (ppn, old) = self.units[home.unit as usize].write(&self.rules, page, flash)?;
+        let (ppn, old) = self.units[home.unit as usize].write(&self.rules, page, ops)?;
         Ok(Written { ppn, old: old.map(|ppn| (home.unit, ppn)) })
     }
 
@@ -119,45 +118,41 @@ impl LogFtl {
         self.units[home.unit as usize].must_collect(&self.rules, self.rules.page(home.key))
     }
 
-    pub(super) fn collect_step(
-        &mut self,
-        unit: u32,
-        flash: &mut impl Flash,
-    ) -> Result<Option<Step>, RunError> {
-        self.units[unit as usize].collect_step(&self.rules, flash)
+    pub(super) fn collect_step(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
+        self.units[unit as usize].collect_step(&self.rules, ops)
     }
 
     /// Merges the data block of the oldest valid page in the log, or what selective merging would do next. Nothing of the log is
     /// erased.
-    pub(super) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(super) fn follow_copy(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         let unit = &mut self.units[unit as usize];
         match self.rules.selection {
-            Some(selection) => unit.follow_selectively(&self.rules, selection, false, flash),
-            None => unit.merge_oldest(&self.rules, flash),
+            Some(selection) => unit.follow_selectively(&self.rules, selection, false, ops),
+            None => unit.merge_oldest(&self.rules, ops),
         }
     }
 
     /// Moves what selective merging leaves of the oldest block with valid pages, if it is to be moved next.
-    pub(super) fn follow_move(&mut self, unit: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(super) fn follow_move(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         let unit = &mut self.units[unit as usize];
         match self.rules.selection {
-            Some(selection) => unit.follow_selectively(&self.rules, selection, true, flash),
+            Some(selection) => unit.follow_selectively(&self.rules, selection, true, ops),
             None => Ok(false),
         }
     }
 
     /// Erases the block of the log that is to be collected next, if it holds no valid page and is not written any more.
-    pub(super) fn follow_erase(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
+    pub(super) fn follow_erase(&mut self, unit: u32, ops: &mut Ops) -> bool {
         let open = self.rules.kind == Kind::Bast;
-        self.units[unit as usize].erase_if_empty(open, flash)
+        self.units[unit as usize].erase_if_empty(open, ops)
     }
 
-    pub(super) fn merge(&mut self, unit: u32, block: u32, flash: &mut impl Flash) -> Result<bool, RunError> {
+    pub(super) fn merge(&mut self, unit: u32, block: u32, ops: &mut Ops) -> Result<bool, RunError> {
         let unit = &mut self.units[unit as usize];
         if !unit.has_data_block(block) {
             return Ok(false);
         }
-        unit.merge(&self.rules, block, flash)?;
+        unit.merge(&self.rules, block, ops)?;
         Ok(true)
     }
 

@@ -5,11 +5,13 @@
 //! off until the data block has more pages in the log, or the page is overwritten. A victim keeps at most a share of a
 //! block to be moved, so that every collection frees room; beyond it, the data blocks with the most pages are merged too.
 
+use serde::{Deserialize, Serialize};
+
 use super::unit::{IN_LOG, Unit};
-use super::{Flash, Rules, RunError, Step};
+use super::{Ops, Rules, RunError, Step};
 
 /// What is merged and what is moved.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Selection {
     /// Pages in the log with which a data block is merged.
     pub(super) merged_from: u32,
@@ -18,7 +20,7 @@ pub(super) struct Selection {
 }
 
 /// What is to become of a victim.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// When the victim entered the log: its name.
     victim: u64,
@@ -77,13 +79,13 @@ impl Unit {
         rules: &Rules,
         victim: u32,
         selection: Selection,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<Step, RunError> {
         if let Some(block) = self.next_planned(rules, victim, selection) {
-            self.merge(rules, block, flash)?;
+            self.merge(rules, block, ops)?;
             return Ok(Step::Merge { block });
         }
-        self.move_rest(victim, flash)?;
+        self.move_rest(victim, ops)?;
         Ok(Step::Move)
     }
 
@@ -94,7 +96,7 @@ impl Unit {
         rules: &Rules,
         selection: Selection,
         moves_only: bool,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<bool, RunError> {
         let Some(position) = self.log.oldest_valid() else { return Ok(false) };
         let victim = self.log.slot_of(position);
@@ -106,8 +108,8 @@ impl Unit {
                 self.plan.merges.push(block);
                 return Ok(false);
             }
-            Some(block) => self.merge(rules, block, flash)?,
-            None => self.move_rest(victim, flash)?,
+            Some(block) => self.merge(rules, block, ops)?,
+            None => self.move_rest(victim, ops)?,
         }
         Ok(true)
     }

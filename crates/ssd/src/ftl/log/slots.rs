@@ -4,6 +4,8 @@
 //! as large as the log and not as the unit. The queue has the blocks in the order in which they are to be collected; a
 //! sequential log block stands in a slot, too, but not in the queue.
 
+use serde::{Deserialize, Serialize};
+
 use super::kast::Members;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
@@ -12,7 +14,7 @@ use crate::ftl::blocks::pages_of;
 /// Stands for "no slot".
 pub(super) const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Slot {
     /// The physical block.
     block: u32,
@@ -28,16 +30,18 @@ struct Slot {
 }
 
 /// The log of a unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Slots {
     pages_per_block: Divisor,
     words_per_block: usize,
     /// Made when first needed.
     all: Vec<Slot>,
+    #[serde(with = "crate::raw")]
     unused: Vec<u32>,
     /// By position: the key of the page (stale where the page is not valid).
     owner: CowVec,
     /// One bit a position, each slot starting at a word of its own.
+    #[serde(with = "crate::raw")]
     valid_bits: Vec<u64>,
     oldest: u32,
     newest: u32,

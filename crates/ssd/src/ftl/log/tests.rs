@@ -9,17 +9,26 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::config::layers::{Layer, resolve};
-use crate::ftl::MergeKind;
 use crate::ftl::blocks::pages_of;
+use crate::op::{Effect, MergeKind};
 
-/// What the layer did, in order.
+/// What the layer did, in order: operations, and what a call that merged or collected has counted, after its operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Event {
     Copies(u32, u32),
     Erased(u32, u32),
-    Merged(MergeKind),
-    Collected,
+    Counted { merges: [u64; 3], collections: usize },
 }
+
+/// One merge was counted.
+fn merged(kind: MergeKind) -> Event {
+    let mut merges = [0; 3];
+    merges[kind as usize] = 1;
+    Event::Counted { merges, collections: 0 }
+}
+
+/// The end of a collection was counted.
+const COLLECTED: Event = Event::Counted { merges: [0; 3], collections: 1 };
 
 /// What is in a page of flash: a logical page, and which version of it.
 type Stored = (u32, u64);
@@ -30,9 +39,7 @@ struct Array {
     stored: Vec<BTreeMap<u32, Stored>>,
     programmed: Vec<Vec<u32>>,
     pages_per_block: u32,
-    moved: u32,
     events: Vec<Event>,
-    follows: bool,
 }
 
 impl Array {
@@ -43,43 +50,45 @@ impl Array {
         *next = page + 1;
         self.stored[unit as usize].insert(ppn, stored);
     }
-}
 
-impl Flash for Array {
-    fn follows_pages(&self) -> bool {
-        self.follows
+    /// Makes the operations, in order.
+    fn replay(&mut self, ops: &Ops) {
+        let mut moved = 0;
+        for op in ops.list() {
+            match &op.effect {
+                Effect::Moved(range) => {
+                    assert_eq!(range.start, moved, "every page moved goes with one operation");
+                    moved = range.end;
+                    assert!(op.pages > 0);
+                    let listed = if ops.follows_pages() { op.pages as usize } else { 0 };
+                    assert_eq!(range.len(), listed, "every page moved is listed");
+                    ops.moves(range).iter().for_each(|(from, to)| self.moved(op.unit, *from, *to));
+                    self.events.push(Event::Copies(op.unit, op.pages));
+                }
+                Effect::Erased { block } => self.erased(op.unit, *block, ops.follows_pages()),
+                other => panic!("a block map needs no such operation: {other:?}"),
+            }
+        }
+        let (merges, collections) = (ops.tally.merges, ops.tally.collections.len());
+        let in_collections: u64 = ops.tally.collections.iter().sum();
+        assert!(in_collections <= merges[MergeKind::Full as usize], "full merges of this call");
+        if merges != [0; 3] || collections > 0 {
+            self.events.push(Event::Counted { merges, collections });
+        }
     }
 
     fn moved(&mut self, unit: u32, from: u32, to: u32) {
         let stored = *self.stored[unit as usize].get(&from).expect("only programmed pages are moved");
         self.program(unit, to, stored);
-        self.moved += 1;
     }
 
-    fn copies(&mut self, unit: u32, pages: u32) {
-        assert!(pages > 0);
-        if self.follows {
-            assert_eq!(pages, std::mem::take(&mut self.moved), "every page moved is told of");
-        }
-        self.events.push(Event::Copies(unit, pages));
-    }
-
-    fn erased(&mut self, unit: u32, block: u32) {
-        assert_eq!(self.moved, 0);
+    fn erased(&mut self, unit: u32, block: u32, follows: bool) {
         let programmed = &mut self.programmed[unit as usize][block as usize];
-        assert!(!self.follows || *programmed > 0, "an erased block is not erased again");
+        assert!(!follows || *programmed > 0, "an erased block is not erased again");
         *programmed = 0;
         let first = block * self.pages_per_block;
         self.stored[unit as usize].retain(|ppn, _| !(first..first + self.pages_per_block).contains(ppn));
         self.events.push(Event::Erased(unit, block));
-    }
-
-    fn merged(&mut self, kind: MergeKind) {
-        self.events.push(Event::Merged(kind));
-    }
-
-    fn collected(&mut self) {
-        self.events.push(Event::Collected);
     }
 }
 
@@ -87,6 +96,7 @@ impl Flash for Array {
 #[derive(Clone, Debug)]
 struct Bench {
     ftl: LogFtl,
+    ops: Ops,
     array: Array,
     newest: BTreeMap<(u32, u32), u64>,
     versions: u64,
@@ -107,12 +117,11 @@ impl Bench {
             stored: vec![BTreeMap::new(); units],
             programmed: vec![vec![0; geometry.unit_blocks as usize]; units],
             pages_per_block: geometry.pages_per_block,
-            moved: 0,
             events: Vec::new(),
-            follows: true,
         };
         Self {
-            ftl: LogFtl::new(&config, &geometry),
+            ftl: LogFtl::new(&config.ftl, &config.upkeep(), &geometry),
+            ops: Ops::new(true),
             array,
             newest: BTreeMap::new(),
             versions: 0,
@@ -136,9 +145,9 @@ impl Bench {
     fn write(&mut self, unit: u32, key: u32) {
         let home = Home { unit, key };
         let must_collect = self.ftl.must_collect(home);
-        let events = self.array.events.len();
-        let written = self.ftl.write(home, &mut self.array).expect("a page can always be written");
-        let has_collected = self.array.events[events..].contains(&Event::Collected);
+        let written = self.ftl.write(home, &mut self.ops).expect("a page can always be written");
+        let has_collected = !self.ops.tally.collections.is_empty();
+        self.replay();
         let was_under_way = std::mem::replace(&mut self.under_way[unit as usize], false) && !must_collect;
         assert!(
             was_under_way || has_collected == must_collect,
@@ -147,7 +156,7 @@ impl Bench {
         self.under_way[unit as usize] = was_under_way && !has_collected;
         let before = self.newest.get(&(unit, key)).map(|version| (key, *version));
         let old = written.old.map(|(unit, ppn)| self.array.stored[unit as usize].get(&ppn).copied());
-        if self.array.follows {
+        if self.ops.follows_pages() {
             assert_eq!(old, before.map(Some), "the version before can still be read");
         }
         self.versions += 1;
@@ -170,21 +179,34 @@ impl Bench {
     }
 
     fn collect_step(&mut self, unit: u32) -> Option<Step> {
-        let step = self.ftl.collect_step(unit, &mut self.array).expect("a step can be made");
+        let step = self.ftl.collect_step(unit, &mut self.ops).expect("a step can be made");
+        self.replay();
         self.under_way[unit as usize] = step.is_some_and(|step| step != Step::Erase);
         step
     }
 
     fn follow_copy(&mut self, unit: u32) -> bool {
-        self.ftl.follow_copy(unit, &mut self.array).expect("a follower can merge")
+        let has_merged = self.ftl.follow_copy(unit, &mut self.ops).expect("a follower can merge");
+        self.replay();
+        has_merged
     }
 
     fn follow_erase(&mut self, unit: u32) -> bool {
-        self.ftl.follow_erase(unit, &mut self.array)
+        let has_erased = self.ftl.follow_erase(unit, &mut self.ops);
+        self.replay();
+        has_erased
     }
 
     fn merge(&mut self, unit: u32, block: u32) -> bool {
-        self.ftl.merge(unit, block, &mut self.array).expect("a data block can be merged")
+        let is_there = self.ftl.merge(unit, block, &mut self.ops).expect("a data block can be merged");
+        self.replay();
+        is_there
+    }
+
+    /// Brings the array up to what the layer has done.
+    fn replay(&mut self) {
+        self.array.replay(&self.ops);
+        self.ops.clear();
     }
 
     fn take_events(&mut self) -> Vec<Event> {
@@ -192,10 +214,15 @@ impl Bench {
     }
 
     /// Merges since the last call: full, partial, switch.
-    fn take_merges(&mut self) -> [usize; 3] {
+    fn take_merges(&mut self) -> [u64; 3] {
         let events = self.take_events();
-        [MergeKind::Full, MergeKind::Partial, MergeKind::Switch]
-            .map(|kind| events.iter().filter(|event| **event == Event::Merged(kind)).count())
+        [MergeKind::Full, MergeKind::Partial, MergeKind::Switch].map(|kind| {
+            let of_call = |event: &Event| match event {
+                Event::Counted { merges, .. } => merges[kind as usize],
+                _ => 0,
+            };
+            events.iter().map(of_call).sum()
+        })
     }
 
     /// Keys that the log holds the newest version of, oldest block first: those of its queue, block by block.

@@ -1,10 +1,12 @@
 //! Where the pages of a unit are: in the data blocks, or in the log.
 
+use serde::{Deserialize, Serialize};
+
 use super::bast::Own;
 use super::fast::Sequential;
 use super::selective::Plan;
 use super::slots::Slots;
-use super::{CowVec, Flash, Kind, Page, Rules, RunError, Step};
+use super::{CowVec, Kind, Ops, Page, Rules, RunError, Step};
 use crate::ftl::blocks::{Blocks, Index};
 use crate::geometry::Geometry;
 
@@ -21,15 +23,17 @@ pub(super) const IN_DATA: usize = 0;
 pub(super) const IN_LOG: usize = 1;
 
 /// A unit's tables.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Unit {
     pub(super) number: u32,
     pub(super) pages_per_block: u32,
     pub(super) words_per_block: usize,
     /// Erased blocks and erase counts.
     pub(super) blocks: Blocks,
+    #[serde(with = "crate::raw")]
     data: Vec<DataBlock>,
     /// Each data block starts at a word of its own.
+    #[serde(with = "crate::raw")]
     pub(super) pages: Vec<PageBits>,
     /// By key: the position in the log (stale where the page is not there).
     pub(super) map: CowVec,
@@ -192,23 +196,23 @@ impl Unit {
         &mut self,
         rules: &Rules,
         page: Page,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<(u32, Option<u32>), RunError> {
-        self.switch_if_complete(flash);
+        self.switch_if_complete(ops);
         while self.must_collect(rules, page) {
-            self.collect(rules, flash)?;
+            self.collect(rules, ops)?;
         }
         let slot = match self.route(rules, page) {
-            Route::Data => return self.write_in_place(page, flash),
+            Route::Data => return self.write_in_place(page, ops),
             Route::Log => {
-                self.leave_sequential(rules, page, flash)?;
+                self.leave_sequential(rules, page, ops)?;
                 match self.log_slot(rules, page) {
                     Some(slot) => slot,
-                    None => self.open_log(flash)?,
+                    None => self.open_log(ops)?,
                 }
             }
             Route::Sequential { slot } => slot,
-            Route::NewSequential => self.open_sequential(rules, page, flash)?,
+            Route::NewSequential => self.open_sequential(rules, page, ops)?,
         };
         let position = self.log.append(slot, page.key);
         let (word, bit) = self.bit_of(page);
@@ -234,9 +238,9 @@ impl Unit {
 
     /// Writes the next page of a data block.
     #[inline]
-    fn write_in_place(&mut self, page: Page, flash: &mut impl Flash) -> Result<(u32, Option<u32>), RunError> {
+    fn write_in_place(&mut self, page: Page, ops: &mut Ops) -> Result<(u32, Option<u32>), RunError> {
         if !self.has_data_block(page.block) {
-            let physical = self.take(flash)?;
+            let physical = self.take(ops)?;
             self.set_data_block(page.block, Some(physical), 0);
         }
         self.data[page.block as usize][NEXT] += 1;
@@ -254,9 +258,9 @@ impl Unit {
 
     /// Makes a whole collection.
     #[cold]
-    fn collect(&mut self, rules: &Rules, flash: &mut impl Flash) -> Result<(), RunError> {
+    fn collect(&mut self, rules: &Rules, ops: &mut Ops) -> Result<(), RunError> {
         loop {
-            match self.collect_step(rules, flash)? {
+            match self.collect_step(rules, ops)? {
                 Some(Step::Erase) => return Ok(()),
                 Some(_) => {}
                 None => return Err(self.stuck()),
@@ -265,20 +269,20 @@ impl Unit {
     }
 
     /// Gives the log another block.
-    pub(super) fn open_log(&mut self, flash: &mut impl Flash) -> Result<u32, RunError> {
-        let block = self.take(flash)?;
+    pub(super) fn open_log(&mut self, ops: &mut Ops) -> Result<u32, RunError> {
+        let block = self.take(ops)?;
         let slot = self.log.occupy(block);
         self.log.push(slot);
         Ok(slot)
     }
 
     /// Takes an erased block.
-    pub(super) fn take(&mut self, flash: &mut impl Flash) -> Result<u32, RunError> {
+    pub(super) fn take(&mut self, ops: &mut Ops) -> Result<u32, RunError> {
         if self.blocks.free() == 0 {
             // A collection has left its erase for later: pages were moved out of its victim, or a log block became data.
-            self.erase_if_empty(false, flash);
+            self.erase_if_empty(false, ops);
         }
-        flash.opened();
+        ops.opened();
         self.blocks.take_free(false).ok_or_else(|| self.stuck())
     }
 

@@ -6,10 +6,12 @@
 
 use std::collections::VecDeque;
 
-use super::{Flash, Frontier, PageFtl, RunError, Step, Victim, VictimView};
+use serde::{Deserialize, Serialize};
+
+use super::{Frontier, Ops, PageFtl, RunError, Step, Victim, VictimView};
 
 /// A collection made step by step.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::ftl) struct Steps {
     /// Left the index of full blocks; has valid pages still, or will be found to have none.
     pub(in crate::ftl) victim: Option<u32>,
@@ -40,26 +42,26 @@ impl PageFtl {
     pub(in crate::ftl) fn collect_step(
         &mut self,
         unit: u32,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Result<Option<Step>, RunError> {
-        if self.erase_emptied(unit, flash)? {
+        if self.erase_emptied(unit, ops)? {
             return Ok(Some(Step::Erase));
         }
         if !self.take_victim(unit, false) {
             return Ok(None);
         }
-        if self.move_page(unit, flash) {
+        if self.move_page(unit, ops) {
             return Ok(Some(Step::Copy));
         }
         // The victim had nothing valid to begin with.
-        Ok(self.erase_emptied(unit, flash)?.then_some(Step::Erase))
+        Ok(self.erase_emptied(unit, ops)?.then_some(Step::Erase))
     }
 
     /// Moves a page of what would be collected next.
-    pub(in crate::ftl) fn follow_copy(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
+    pub(in crate::ftl) fn follow_copy(&mut self, unit: u32, ops: &mut Ops) -> bool {
         // Each turn but the last finds a victim without valid pages; there are no more of them than blocks.
         while self.take_victim(unit, true) {
-            if self.move_page(unit, flash) {
+            if self.move_page(unit, ops) {
                 return true;
             }
             if self.units[unit as usize].steps.victim.is_some() {
@@ -70,12 +72,8 @@ impl PageFtl {
     }
 
     /// Erases a victim that has nothing left.
-    pub(in crate::ftl) fn follow_erase(
-        &mut self,
-        unit: u32,
-        flash: &mut impl Flash,
-    ) -> Result<bool, RunError> {
-        self.erase_emptied(unit, flash)
+    pub(in crate::ftl) fn follow_erase(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
+        self.erase_emptied(unit, ops)
     }
 
     /// Lets go of a victim that still has valid pages: the next step picks the best one then. A FIFO goes on with the same,
@@ -109,17 +107,17 @@ impl PageFtl {
     }
 
     /// Moves the first valid page of the victim. Returns false if it has none, or there is no room for it.
-    fn move_page(&mut self, unit: u32, flash: &mut impl Flash) -> bool {
+    fn move_page(&mut self, unit: u32, ops: &mut Ops) -> bool {
         let Some(from) = self.page_to_move(unit) else { return false };
         let state = &mut self.units[unit as usize];
         if u64::from(state.host.next) == self.rules.pages_per_block.get() {
             let Some(block) = state.blocks.take_free(self.rules.least_worn_first) else { return false };
             state.host = Frontier { block, next: 0 };
-            flash.opened();
+            ops.opened();
         }
         let frontier = state.host;
-        self.units[unit as usize].host = self.move_to(unit, from, frontier, flash);
-        flash.copies(unit, 1);
+        self.units[unit as usize].host = self.move_to(unit, from, frontier, ops);
+        ops.copies(unit, 1);
         true
     }
 
@@ -144,7 +142,7 @@ impl PageFtl {
         unit: u32,
         from: u32,
         frontier: Frontier,
-        flash: &mut impl Flash,
+        ops: &mut Ops,
     ) -> Frontier {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let words = self.rules.words_per_block;
@@ -169,16 +167,12 @@ impl PageFtl {
             state.steps.victim = None;
             state.steps.emptied.push_back(victim);
         }
-        flash.moved(unit, from, to);
+        ops.moved(from, to);
         Frontier { block, next: next + 1 }
     }
 
     /// Erases the victim that has had nothing left for longest. Returns whether there was one.
-    pub(in crate::ftl) fn erase_emptied(
-        &mut self,
-        unit: u32,
-        flash: &mut impl Flash,
-    ) -> Result<bool, RunError> {
+    pub(in crate::ftl) fn erase_emptied(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let most_fruitless = 64 * self.rules.unit_blocks;
         let state = &mut self.units[unit as usize];
@@ -189,8 +183,8 @@ impl PageFtl {
         if state.steps.fruitless > most_fruitless {
             return Err(self.stuck(unit, self.rules.held_back));
         }
-        flash.erased(unit, block);
-        flash.collected();
+        ops.erased(unit, block);
+        ops.collected();
         Ok(true)
     }
 }

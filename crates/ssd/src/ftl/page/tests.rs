@@ -6,16 +6,15 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::Config as DeviceConfig;
 use crate::config::layers::{Layer, resolve};
-use crate::ftl::MergeKind;
 use crate::ftl::blocks::Index;
+use crate::op::Effect;
 
-/// What the array must be, from the reports of the layer alone: pages programmed of each block, by unit.
+/// What the array must be, from the operations of the layer alone: pages programmed of each block, by unit.
 struct Array {
     programmed: Vec<Vec<u32>>,
     pages_per_block: u32,
-    copied: u64,
-    erased: u64,
 }
 
 impl Array {
@@ -29,41 +28,45 @@ impl Array {
     fn holds(&self, unit: u32, ppn: u32) -> bool {
         ppn % self.pages_per_block < self.programmed[unit as usize][(ppn / self.pages_per_block) as usize]
     }
-}
 
-impl Flash for Array {
+    /// Makes the operations, in order.
+    fn replay(&mut self, ops: &Ops) {
+        let (mut moved, mut erased) = (0, 0);
+        for op in ops.list() {
+            match &op.effect {
+                Effect::Moved(range) => {
+                    assert_eq!(range.start, moved, "every page moved goes with one operation");
+                    moved = range.end;
+                    assert_eq!(op.pages as usize, range.len());
+                    ops.moves(range).iter().for_each(|(from, to)| self.moved(op.unit, *from, *to));
+                }
+                Effect::Erased { block } => {
+                    self.erased(op.unit, *block);
+                    erased += 1;
+                }
+                other => panic!("a page map in RAM needs no such operation: {other:?}"),
+            }
+        }
+        assert_eq!(ops.tally.merges, [0; 3], "a page map merges nothing");
+        assert_eq!(ops.tally.collections.len(), erased, "a collection erases one block");
+    }
+
     fn moved(&mut self, unit: u32, from: u32, to: u32) {
         assert!(self.holds(unit, from), "only programmed pages are moved");
         self.program(unit, to);
-        self.copied += 1;
-    }
-
-    fn follows_pages(&self) -> bool {
-        true
-    }
-
-    fn copies(&mut self, _: u32, pages: u32) {
-        assert_eq!(u64::from(pages), std::mem::take(&mut self.copied));
     }
 
     fn erased(&mut self, unit: u32, victim: u32) {
         let programmed = &mut self.programmed[unit as usize][victim as usize];
         assert_eq!(*programmed, self.pages_per_block, "only full blocks are collected");
-        assert_eq!(self.copied, 0);
         *programmed = 0;
-        self.erased += 1;
     }
-
-    fn merged(&mut self, _: MergeKind) {
-        panic!("a page map merges nothing");
-    }
-
-    fn collected(&mut self) {}
 }
 
 /// The layer, the model of its array, and where every logical page must be.
 struct Bench {
     ftl: PageFtl,
+    ops: Ops,
     array: Array,
     units_of: BTreeMap<u32, u32>,
     kind: Index,
@@ -73,16 +76,13 @@ struct Bench {
 impl Bench {
     fn new(config: &DeviceConfig, shared: bool) -> Self {
         let geometry = Geometry::new(config).expect("legal");
-        let ftl = PageFtl::new(config, &geometry, shared, 3);
+        let ftl = PageFtl::new(&config.upkeep(), &geometry, shared, 3);
         let blocks = vec![0; geometry.unit_blocks as usize];
-        let array = Array {
-            programmed: vec![blocks; geometry.units() as usize],
-            pages_per_block: geometry.pages_per_block,
-            copied: 0,
-            erased: 0,
-        };
+        let programmed = vec![blocks; geometry.units() as usize];
+        let array = Array { programmed, pages_per_block: geometry.pages_per_block };
+        let ops = Ops::new(true);
         let kind = Victim::new(&config.gc.victim).index();
-        Self { ftl, array, units_of: BTreeMap::new(), kind, static_gap: config.wear.static_gap }
+        Self { ftl, ops, array, units_of: BTreeMap::new(), kind, static_gap: config.wear.static_gap }
     }
 
     /// Key of a page in the map of its unit: with a map of their own units know different pages by the same key.
@@ -103,7 +103,9 @@ impl Bench {
         let home = self.home(lpn, unit);
         let old = before.map(|unit| self.home(lpn, unit));
         let expected = old.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
-        let written = self.ftl.write(home, old, &mut self.array).expect("a page can always be written");
+        let written = self.ftl.write(home, old, &mut self.ops).expect("a page can always be written");
+        self.array.replay(&self.ops);
+        self.ops.clear();
         // The version before may have been moved by the collection that made room, but never to another unit.
         assert_eq!(written.old.map(|(unit, _)| unit), expected.map(|(unit, _)| unit));
         self.array.program(home.unit, written.ppn);
@@ -260,12 +262,16 @@ fn a_unit_that_no_collection_can_help_says_in_what_state_it_is() {
             let mut geometry = Geometry::for_test(1, 1, 1, 1);
             geometry.unit_blocks = 16 + u64::from(config.gc.free_blocks);
             geometry.unit_reserved_blocks = config.gc.free_blocks;
-            let mut ftl = PageFtl::new(&config, &geometry, false, 1);
+            let mut ftl = PageFtl::new(&config.upkeep(), &geometry, false, 1);
             let blocks = vec![vec![0; geometry.unit_blocks as usize]];
-            let mut array = Array { programmed: blocks, pages_per_block: 4, copied: 0, erased: 0 };
+            let mut array = Array { programmed: blocks, pages_per_block: 4 };
+            let mut ops = Ops::new(true);
             let mut error = None;
             for key in (0..64).chain(0..64) {
-                match ftl.write(Home { unit: 0, key }, None, &mut array) {
+                let result = ftl.write(Home { unit: 0, key }, None, &mut ops);
+                array.replay(&ops);
+                ops.clear();
+                match result {
                     Ok(written) => array.program(0, written.ppn),
                     Err(found) => {
                         error = Some(found);

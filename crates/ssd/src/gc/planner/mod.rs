@@ -16,7 +16,7 @@ mod super_data_block;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ftl::Step;
+use crate::op::Step;
 
 /// Which units collect when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,7 +90,7 @@ pub(crate) struct View {
 }
 
 /// What a follower does during one step of the initiator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Action {
     /// Nothing.
     Idle,
@@ -108,7 +108,7 @@ pub(crate) enum Action {
 }
 
 /// The planners. Asked once a step: a boxed policy could stand here.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Planner {
     None,
     SuperDataBlock,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Action;
-use crate::ftl::Step;
+use crate::op::Step;
 
 /// What is merged and what is moved. The defaults were chosen on four generated workloads; see docs/concepts/channels.md.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -57,7 +57,7 @@ pub(crate) struct VictimView<'a> {
 }
 
 /// Asked once a collection, so a boxed policy could stand here; the enum is closed because five are enough.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Victim {
     Greedy,
     Fifo,

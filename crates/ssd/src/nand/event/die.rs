@@ -1,11 +1,14 @@
 //! One die on events: its queue, the commands that it holds, and the account of its time.
 
-use crate::nand::{Command, CommandKind, HoldRecord};
+use serde::{Deserialize, Serialize};
+
+use crate::nand::HoldRecord;
+use crate::op::{Command, CommandKind};
 use crate::sched::{Queue, Queued, Running};
 use crate::stats::{Cause, Parts, Spent};
 
 /// Where a command is within its die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     /// Reading the array, before the bus.
     Reading,
@@ -20,7 +23,7 @@ pub(super) enum Phase {
 }
 
 /// A command that has got its die.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Active {
     pub(super) queued: Queued,
     pub(super) phase: Phase,
@@ -120,7 +123,7 @@ impl Active {
 }
 
 /// A command that has begun and stands back.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Paused {
     pub(super) active: Active,
     /// What it goes on with, and what that takes, ns.
@@ -129,7 +132,7 @@ pub(super) struct Paused {
     pub(super) since_ns: u64,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Die {
     pub(super) queue: Queue,
     pub(super) current: Option<Active>,

@@ -3,7 +3,8 @@
 
 use super::die::{Paused, Phase};
 use super::{Event, Events};
-use crate::nand::{Command, CommandKind, PauseRecord, Probe, Purpose};
+use crate::nand::{PauseRecord, Probe};
+use crate::op::{Command, CommandKind, Purpose};
 use crate::stats::{Cause, Spent};
 
 impl<P: Probe> Events<P> {

@@ -4,6 +4,7 @@
 use super::*;
 use crate::config::layers::{Layer, resolve};
 use crate::nand::probe::Recorder;
+use crate::op::NO_EFFECT;
 
 /// Mean wait of reads that arrive in a Poisson stream, ns; and the share of the die's time that they take.
 fn mean_wait(
@@ -28,6 +29,7 @@ fn mean_wait(
         bus_ns: 5_000,
         program_ns: 0,
         tag: NOBODY,
+        effect: NO_EFFECT,
         awaited: true,
     };
     let copies = u64::from(u32::MAX);
@@ -41,7 +43,7 @@ fn mean_wait(
         awaited: false,
         ..read
     };
-    events.submit(0, collection);
+    events.submit(0, collection, Pages::default());
     let (mut state, mut arrival_ns) = (9_u64, 0.0);
     for _ in 0..count {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -49,7 +51,7 @@ fn mean_wait(
         arrival_ns -= libm::log(uniform) * gap_ns;
         let now_ns = crate::quantity::round_to_u64(arrival_ns);
         events.run_until(now_ns);
-        events.submit(now_ns, read);
+        events.submit(now_ns, read, Pages::default());
     }
     let reads = events.probe.take().commands;
     // The last ones are still under way.

@@ -1,11 +1,11 @@
 //! From being handed over to getting a die: where a command waits, and when it starts.
 
 use super::die::{Active, Phase};
-use super::{Chain, Command, CommandKind, Events, Pages, Probe, Queued};
+use super::{Chain, Command, CommandKind, Events, Pages, Probe, Queued, TimePath, probe};
 
 impl<P: Probe> Events<P> {
-    /// A command is handed to its die.
-    pub(super) fn enqueue(&mut self, command: Command, pages: Pages, chain: Chain) {
+    /// A command is handed to its die, for which it has waited since `arrived_ns`.
+    pub(super) fn enqueue(&mut self, command: Command, pages: Pages, chain: Chain, arrived_ns: u64) {
         let number = command.die;
         if self.follows {
             self.book(number);
@@ -13,9 +13,8 @@ impl<P: Probe> Events<P> {
         let now_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
         let (request, spent) = (self.request, die.spent);
-        let mut queued = Queued { command, pages, chain, request, arrived_ns: now_ns, spent, passed: 0 };
+        let mut queued = Queued { command, pages, chain, request, arrived_ns, spent, passed: 0 };
         if !self.scheduler.reorders() {
-            self.probe.queue(now_ns, number, 1);
             if chain == Chain::None && die.is_idle() {
                 return self.begin(number, queued, false);
             }
@@ -29,7 +28,6 @@ impl<P: Probe> Events<P> {
         self.counts.moved += u64::from(passed > 0);
         self.counts.passed += passed as u64;
         die.queue.insert(place, queued);
-        self.probe.queue(now_ns, number, 1);
         self.scheduler.settle(&mut die.queue, Some(place));
         self.start(number);
         if place == 0 && self.scheduler.pauses() {
@@ -47,7 +45,7 @@ impl<P: Probe> Events<P> {
 
     /// Starts commands, if everything else of this instant has happened. Returns whether there were any.
     #[inline]
-    pub(crate) fn dispatch(&mut self) -> bool {
+    pub(super) fn start_all_ready(&mut self) -> bool {
         if self.ready.is_empty() || self.next_ns() == Some(self.now_ns) {
             return false;
         }
@@ -138,7 +136,7 @@ impl<P: Probe> Events<P> {
             // One event, and so one copy.
             current.left = 1;
             if P::ON {
-                command.tell_transfers(self.now_ns, &mut self.probe);
+                probe::transfers(&command, self.now_ns, &mut self.probe);
             }
             self.enter(number, Phase::Finishing, command.total_ns());
         } else if command.kind == CommandKind::Program {

@@ -1,13 +1,15 @@
 //! Whatever the scheduler does, every command finds on flash what its maker counted on: a small translation layer makes random
 //! commands, and what is on each page is worked out from when they ran.
 
+mod maker;
+
 use std::collections::BTreeMap;
 
 use super::*;
 use crate::config::Config;
 use crate::config::layers::{Layer, resolve};
-use crate::nand::probe::Recorder;
 use crate::nand::{CommandRecord, PauseRecord};
+use maker::{Made, Maker};
 
 const BLOCKS: u32 = 6;
 const PAGES: u32 = 4;
@@ -19,208 +21,6 @@ const UNITS: u32 = DIES * PLANES;
 
 /// A physical page: unit, page.
 type Place = (u32, u32);
-
-/// What a command counts on. A token is what one write wrote.
-#[derive(Clone, Debug)]
-enum Made {
-    Read { token: u64 },
-    Program { place: Place, token: u64, reads: Option<u64> },
-    Copies { moves: Vec<(Place, Place, u64)> },
-    Erase { unit: u32, block: u32 },
-}
-
-/// Numbers at random, the same for the same seed.
-#[derive(Debug)]
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
-
-#[derive(Clone, Debug, Default)]
-struct Block {
-    /// What each page that was written holds, and of which logical page; `None` if it is stale.
-    pages: Vec<Option<(u32, u64)>>,
-}
-
-/// The translation layer, and the commands that it has made, by their number.
-#[derive(Debug)]
-struct Maker {
-    events: Events<Recorder>,
-    draw: Draw,
-    bus_ns: u64,
-    units: Vec<Vec<Block>>,
-    open: Vec<u32>,
-    home: Vec<(Place, u64)>,
-    made: BTreeMap<(u64, bool), Made>,
-    number: u64,
-    token: u64,
-}
-
-impl Maker {
-    /// A drive whose logical pages are all written; what they hold is there from the start.
-    fn new(config: &Config, seed: u64, bus_ns: u64, cache_program: bool) -> Self {
-        let geometry = Geometry::new(config).expect("a legal drive");
-        let scheduler = Scheduler::new(&config.sched);
-        let events = Events::new(&geometry, bus_ns == 0, cache_program, scheduler, Recorder::default());
-        let mut maker = Self {
-            events,
-            draw: Draw(seed),
-            bus_ns,
-            units: vec![vec![Block::default(); BLOCKS as usize]; UNITS as usize],
-            open: vec![0; UNITS as usize],
-            home: Vec::new(),
-            made: BTreeMap::new(),
-            number: 0,
-            token: 0,
-        };
-        for lpn in 0..UNITS * LOGICAL {
-            let unit = lpn % UNITS;
-            let place = maker.next_page(unit);
-            maker.put(lpn, place);
-        }
-        maker
-    }
-
-    fn block(&mut self, (unit, ppn): Place) -> &mut Block {
-        &mut self.units[unit as usize][(ppn / PAGES) as usize]
-    }
-
-    /// The next page of the open block, or of one that is erased.
-    fn next_page(&mut self, unit: u32) -> Place {
-        let blocks = &self.units[unit as usize];
-        let mut open = self.open[unit as usize];
-        if blocks[open as usize].pages.len() == PAGES as usize {
-            let erased = blocks.iter().position(|block| block.pages.is_empty());
-            open = erased.expect("one is always erased") as u32;
-        }
-        self.open[unit as usize] = open;
-        (unit, open * PAGES + blocks[open as usize].pages.len() as u32)
-    }
-
-    /// Something new for a logical page.
-    fn put(&mut self, lpn: u32, place: Place) {
-        self.token += 1;
-        let token = self.token;
-        self.block(place).pages.push(Some((lpn, token)));
-        if let Some(&(old, _)) = self.home.get(lpn as usize) {
-            self.block(old).pages[(old.1 % PAGES) as usize] = None;
-            self.home[lpn as usize] = (place, token);
-        } else {
-            self.home.push((place, token));
-        }
-    }
-
-    fn command(&self, (unit, _): Place, kind: CommandKind, times: [u64; 3]) -> Command {
-        let [read_ns, bus, program_ns] = times;
-        let (die, bus_ns) = (unit / PLANES, bus * self.bus_ns);
-        let awaited = matches!(kind, CommandKind::Read | CommandKind::Program | CommandKind::Rewrite);
-        let purpose = Purpose::Host;
-        Command { die, kind, purpose, opens: 0, pages: 1, read_ns, bus_ns, program_ns, tag: NOBODY, awaited }
-    }
-
-    fn submit(&mut self, command: Command, made: Made) {
-        self.number += 1;
-        self.events.request = self.number;
-        self.made.insert((self.number, command.kind == CommandKind::Read), made);
-        self.events.submit(self.events.now_ns, command);
-    }
-
-    fn read(&mut self, lpn: u32) {
-        let (place, token) = self.home[lpn as usize];
-        self.events.touches(place.0, place.1);
-        self.submit(self.command(place, CommandKind::Read, [20, 1, 0]), Made::Read { token });
-    }
-
-    /// Makes sure that two blocks are erased, or one and room in the open one.
-    fn collect(&mut self, unit: u32) {
-        let blocks = &self.units[unit as usize];
-        let open = self.open[unit as usize];
-        let erased = blocks.iter().filter(|block| block.pages.is_empty()).count();
-        if blocks[open as usize].pages.len() < PAGES as usize || erased > 1 {
-            return;
-        }
-        let valid = |block: u32| blocks[block as usize].pages.iter().flatten().count();
-        let victim = (0..BLOCKS)
-            .filter(|block| !blocks[*block as usize].pages.is_empty())
-            .min_by_key(|block| valid(*block));
-        let victim = victim.expect("blocks are full");
-        let (mut pages, mut moves) = (Pages::default(), Vec::new());
-        for page in 0..PAGES {
-            let from = (unit, victim * PAGES + page);
-            let Some((lpn, token)) = self.block(from).pages[page as usize].take() else { continue };
-            let to = self.next_page(unit);
-            self.block(to).pages.push(Some((lpn, token)));
-            self.home[lpn as usize] = (to, token);
-            pages.add_move(unit, from.1, to.1);
-            moves.push((from, to, token));
-        }
-        let count = moves.len() as u64;
-        if count > 0 {
-            self.events.moves(pages);
-            let copies = self.command((unit, 0), CommandKind::Copies, [20 * count, 2 * count, 200 * count]);
-            self.submit(Command { pages: count as u32, ..copies }, Made::Copies { moves });
-        }
-        self.units[unit as usize][victim as usize].pages.clear();
-        self.events.erases(unit, victim * PAGES, victim * PAGES + PAGES - 1);
-        self.submit(
-            self.command((unit, 0), CommandKind::Erase, [0, 0, 700]),
-            Made::Erase { unit, block: victim },
-        );
-    }
-
-    /// Writes all of a page, or part of it, to any unit that can take one more page.
-    fn write(&mut self, lpn: u32, in_part: bool) {
-        let (old, reads) = self.home[lpn as usize];
-        let wish = self.draw.below(UNITS.into()) as u32;
-        let room =
-            |unit: u32| self.home.iter().filter(|((of, _), _)| *of == unit).count() < (LOGICAL + 2) as usize;
-        let unit = if room(wish) { wish } else { old.0 };
-        self.collect(unit);
-        // A collection may have moved it.
-        let (old, _) = self.home[lpn as usize];
-        let place = self.next_page(unit);
-        self.put(lpn, place);
-        let token = self.token;
-        if !in_part {
-            self.events.touches(place.0, place.1);
-            let program = self.command(place, CommandKind::Program, [0, 1, 200]);
-            return self.submit(program, Made::Program { place, token, reads: None });
-        }
-        self.events.touches(old.0, old.1);
-        if old.0 / PLANES == unit / PLANES {
-            self.events.touches(place.0, place.1);
-            let rewrite = self.command(place, CommandKind::Rewrite, [20, 2, 200]);
-            return self.submit(rewrite, Made::Program { place, token, reads: Some(reads) });
-        }
-        self.number += 1;
-        self.events.request = self.number;
-        self.made.insert((self.number, true), Made::Read { token: reads });
-        self.made.insert((self.number, false), Made::Program { place, token, reads: None });
-        let first = self.command(old, CommandKind::Read, [20, 1, 0]);
-        let second = self.command(place, CommandKind::Program, [0, 1, 200]);
-        self.events.submit_chain(self.events.now_ns, first, second, place);
-    }
-
-    /// Makes commands, some at once and some a while later, and lets all of them end.
-    fn run(&mut self, count: u64) {
-        for _ in 0..count {
-            let wait_ns = if self.draw.below(3) == 0 { 0 } else { self.draw.below(400) };
-            let now_ns = self.events.now_ns + wait_ns;
-            self.events.run_until(now_ns);
-            let lpn = self.draw.below((UNITS * LOGICAL).into()) as u32;
-            match self.draw.below(10) {
-                0..5 => self.read(lpn),
-                5..8 => self.write(lpn, false),
-                _ => self.write(lpn, true),
-            }
-        }
-        while self.events.dispatch() || self.events.step() {}
-    }
-}
 
 /// From when to when each page held what.
 #[derive(Debug, Default)]

@@ -3,10 +3,12 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::stats::{Cause, Spent};
 
 /// A command that holds its die.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Held {
     from_ns: u64,
     end_ns: u64,
@@ -25,7 +27,7 @@ impl Held {
 }
 
 /// The commands of a die that are not done, the last one that is done, and their account.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Backlog(VecDeque<Held>);
 
 impl Backlog {

@@ -1,10 +1,11 @@
-//! Writing one CPU's file: each request as it was issued, and its completion where that is known.
+//! Writing one CPU's file. Each request is queued (Q), gets room (G), is inserted (I) and issued (D), all at its time except
+//! that it is issued when that is known to be later; and completes (C) where that is known. So `btt` and fio read it too.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::super::encode::Encoder;
-use super::event::{COMPLETE, Event, ISSUE};
+use super::event::{ALLOCATE, COMPLETE, Event, INSERT, ISSUE, QUEUE};
 use crate::{LogRecord, SECTOR_BYTES};
 
 /// The device that the requests are of: sda.
@@ -18,13 +19,13 @@ const MOST_PROCESSES: usize = 1 << 16;
 pub(crate) struct BlktraceEncoder {
     sequence: u32,
     pids: BTreeMap<String, u32>,
-    /// Completions still to be written, the earliest on top: time, order of issue, and what completed.
-    completions: BinaryHeap<Reverse<(u64, u64, Completion)>>,
-    issued: u64,
+    /// Events of requests still to be written, the earliest on top: time, order, and what happens.
+    later: BinaryHeap<Reverse<(u64, u64, Later)>>,
+    ordered: u64,
 }
 
-/// Sector, bytes, action and process of a completion.
-type Completion = (u64, u32, u32, u32);
+/// Sector, bytes, action and process of an event.
+type Later = (u64, u32, u32, u32);
 
 impl BlktraceEncoder {
     fn write(&mut self, event: Event, out: &mut Vec<u8>) {
@@ -32,14 +33,13 @@ impl BlktraceEncoder {
         Event { sequence: self.sequence, device: DEVICE, ..event }.write(out);
     }
 
-    /// Writes the completions up to `time_ns`.
-    fn complete(&mut self, until_ns: u64, out: &mut Vec<u8>) {
-        while let Some(Reverse((time_ns, _, (sector, bytes, action, pid)))) = self.completions.peek().copied()
-        {
+    /// Writes what happens up to `until_ns`.
+    fn write_until(&mut self, until_ns: u64, out: &mut Vec<u8>) {
+        while let Some(Reverse((time_ns, _, (sector, bytes, action, pid)))) = self.later.peek().copied() {
             if time_ns > until_ns {
                 return;
             }
-            self.completions.pop();
+            self.later.pop();
             self.write(Event { time_ns, sector, bytes, action, pid, ..Event::default() }, out);
         }
     }
@@ -72,20 +72,24 @@ impl Encoder for BlktraceEncoder {
                 request.sectors
             ));
         };
-        self.complete(time_ns, out);
+        self.write_until(time_ns, out);
         let pid = self.pid(&record.process, time_ns, out);
-        let action = Event::action_of(ISSUE, request.op, record.flags);
-        self.write(Event { time_ns, sector, bytes, action, pid, ..Event::default() }, out);
-        if let Some(end_ns) = record.completion_ns {
-            let action = Event::action_of(COMPLETE, request.op, record.flags);
-            self.completions.push(Reverse((end_ns, self.issued, (sector, bytes, action, pid))));
+        let action = |what| Event::action_of(what, request.op, record.flags);
+        for what in [QUEUE, ALLOCATE, INSERT] {
+            self.write(Event { time_ns, sector, bytes, action: action(what), pid, ..Event::default() }, out);
         }
-        self.issued += 1;
+        let issue_ns = record.issue_ns.map_or(time_ns, |issue_ns| issue_ns.max(time_ns));
+        let completion = record.completion_ns.map(|end_ns| (end_ns.max(issue_ns), COMPLETE));
+        for (at_ns, what) in std::iter::once((issue_ns, ISSUE)).chain(completion) {
+            self.later.push(Reverse((at_ns, self.ordered, (sector, bytes, action(what), pid))));
+            self.ordered += 1;
+        }
+        self.write_until(time_ns, out);
         Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), String> {
-        self.complete(u64::MAX, out);
+        self.write_until(u64::MAX, out);
         Ok(())
     }
 }

@@ -14,6 +14,10 @@ const VERSION: u32 = 7;
 // The low half of the action.
 /// What happened: the host made a request.
 pub const QUEUE: u32 = 1;
+/// What happened: the kernel had room for the request.
+pub(super) const ALLOCATE: u32 = 4;
+/// What happened: the request entered the queue of its device.
+pub(super) const INSERT: u32 = 12;
 /// What happened: a request that had been issued waits again.
 pub const REQUEUE: u32 = 6;
 /// What happened: a request went to the driver.
@@ -214,7 +218,7 @@ impl Event {
         let stage = match what {
             COMPLETE => DONE,
             REQUEUE => WAITS_AGAIN,
-            QUEUE => QUEUED,
+            QUEUE | ALLOCATE | INSERT => QUEUED,
             _ => TO_DRIVER,
         };
         let set = |(bit, category): &(u32, u32)| if flags & bit == 0 { 0 } else { *category };

@@ -33,6 +33,11 @@ impl JournalWriter {
         Ok(Self { path: path.to_owned(), file })
     }
 
+    /// The file, for its lock.
+    pub fn file(&self) -> &File {
+        self.file.get_ref()
+    }
+
     /// Appends a record. Its process is left out.
     ///
     /// # Errors

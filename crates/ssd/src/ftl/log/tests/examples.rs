@@ -58,14 +58,10 @@ fn collect(bench: &mut Bench, mut follow: impl FnMut(&mut Bench, Step)) -> Vec<u
 fn a_collection_merges_the_data_block_of_each_valid_page_in_order() {
     let mut bench = state(&[]);
     assert_eq!(collect(&mut bench, |_, _| {}), [105, 101, 107]);
-    let merge =
-        |block: u32| [Event::Copies(1, 4), Event::Erased(1, block / 2), Event::Merged(MergeKind::Full)];
+    let merge = |block: u32| [Event::Copies(1, 4), Event::Erased(1, block / 2), merged(MergeKind::Full)];
     let log_block = 55;
-    let expected: Vec<Event> = [105, 101, 107]
-        .into_iter()
-        .flat_map(merge)
-        .chain([Event::Erased(1, log_block), Event::Collected])
-        .collect();
+    let expected: Vec<Event> =
+        [105, 101, 107].into_iter().flat_map(merge).chain([Event::Erased(1, log_block), COLLECTED]).collect();
     assert_eq!(bench.take_events(), expected);
     assert_eq!((bench.ftl.spare_blocks(1), bench.ftl.free_blocks(1)), (1, 2));
     bench.write(1, 216);
@@ -143,7 +139,7 @@ fn a_throttled_collection_moves_what_is_left_to_the_newest_log_block() {
     // Page 431 is the first of what was the erased block, which log block 1A replaces.
     assert_eq!(bench.in_log(1), [vec![0, 1, 4, 5], vec![8, 9, 12, 13], vec![215]]);
     let events = bench.take_events();
-    assert_eq!(events[6..], [Event::Copies(1, 1), Event::Erased(1, 55), Event::Collected]);
+    assert_eq!(events[6..], [Event::Copies(1, 1), Event::Erased(1, 55), COLLECTED]);
     assert_eq!((bench.ftl.spare_blocks(1), bench.ftl.free_blocks(1)), (0, 1));
     bench.write_all(1, [216, 218, 219]);
     assert!(bench.must_collect(1, 217), "the block has three pages free, and no more");

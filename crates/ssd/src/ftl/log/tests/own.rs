@@ -34,13 +34,14 @@ fn a_log_block_in_order_becomes_the_data_block() {
     assert!(bench.must_collect(0, 39) && bench.must_collect(0, 0));
     assert_eq!(bench.collect_step(0), Some(Step::Erase));
     let events = bench.take_events();
-    assert_eq!((erases(&events), &events[0]), (1, &Event::Merged(MergeKind::Switch)));
+    let switched = Event::Counted { merges: [0, 0, 1], collections: 1 };
+    assert_eq!((events.len(), erases(&events), &events[1]), (2, 1, &switched));
     bench.check();
     // The first pages: the others are copied, in a step of their own.
     bench.write_all(0, [4, 5, 9, 13]);
     assert!(bench.must_collect(0, 17));
     assert_eq!(bench.collect_step(0), Some(Step::Merge { block: 1 }));
-    assert_eq!(bench.take_events(), [Event::Copies(0, 2), Event::Merged(MergeKind::Partial)]);
+    assert_eq!(bench.take_events(), [Event::Copies(0, 2), merged(MergeKind::Partial)]);
     bench.check();
     // Another page may take the place meanwhile: what was replaced is erased when its block is needed.
     bench.write(0, 17);

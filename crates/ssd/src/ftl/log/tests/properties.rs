@@ -85,7 +85,7 @@ proptest! {
     ) {
         let mut followed = bench(&settings, true);
         let mut other = followed.clone();
-        other.array.follows = false;
+        other.ops = Ops::new(false);
         // Nobody tells this array which pages merges program.
         other.array.programmed.iter_mut().flatten().for_each(|next| *next = 0);
         for (page, run, kind) in operations {

@@ -1,0 +1,127 @@
+//! Settings of a drive that its caller steps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flashweir_ssd::config::Engine;
+use flashweir_ssd::{Config, HostConfig, HostMode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::place::Place;
+use crate::spec::RunSpec;
+use crate::workload::Description;
+
+/// Keys of the host that a stepped drive has: the caller decides all else by when it submits.
+const HOST_KEYS: [&str; 4] = ["host.mode", "host.slots", "host.arbitration", "host.weights"];
+/// Name of the only tenant, as in runs.
+const ONE_TENANT: &str = "workload";
+
+/// A drive to open, as data.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DriveSpec {
+    /// Preset or device file; `None` is the default drive.
+    pub device: Option<Place>,
+    /// Settings over the device, by dotted key.
+    pub overrides: BTreeMap<String, Value>,
+    /// How to run it.
+    pub options: DriveOptions,
+}
+
+/// How a stepped drive is run, as opposed to which drive it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DriveOptions {
+    /// Seed of the drive's own randomness and of its preconditioning; `None` is 1.
+    pub seed: Option<u64>,
+    /// Seed of preconditioning, if it is to be another one.
+    pub precondition_seed: Option<u64>,
+    /// Check every read against the last write.
+    pub verify: bool,
+    /// Keep account of where latencies go.
+    pub latency_parts: bool,
+    /// Names of the tenants: a request's stream is an index into them. Empty: there is one.
+    pub tenants: Vec<String>,
+    /// Say what each window of requests had and which channels its tenants were given.
+    pub windows: bool,
+    /// The model of `tenants.channels=learned`; `None` is the one that is shipped.
+    pub model: Option<Place>,
+}
+
+impl DriveSpec {
+    /// The drive's configuration, with open arrivals. Settings that a stepped drive has no use for are refused.
+    pub fn config(&self) -> Result<Config, Error> {
+        let mut overrides = self.overrides.clone();
+        let wrong = |key: &str, value: &Value| {
+            let expected = "the caller of a stepped drive is its host; expected host.slots, host.arbitration or host.weights, \
+                            and requests submitted when the host would";
+            Error::setting(format!("`{key}` = {value}"), expected)
+        };
+        for (key, value) in overrides.iter().filter(|(key, _)| key.starts_with("host.")) {
+            if !HOST_KEYS.contains(&key.as_str()) || (key == "host.mode" && value == "closed") {
+                return Err(wrong(key, value));
+            }
+        }
+        if overrides.keys().any(|key| key.starts_with("host.")) {
+            overrides.insert("host.mode".into(), "open".into());
+        }
+        let config = RunSpec { device: self.device.clone(), overrides, ..RunSpec::default() }.config()?;
+        with_open_arrivals(config)
+    }
+}
+
+impl DriveOptions {
+    pub(super) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// Names of the tenants, at least one.
+    pub(super) fn names(&self) -> Result<Vec<String>, Error> {
+        if self.tenants.is_empty() {
+            return Ok(vec![ONE_TENANT.into()]);
+        }
+        if u16::try_from(self.tenants.len()).is_err() {
+            let expected = format!("expected at most {}", u16::MAX);
+            return Err(Error::setting(format!("{} tenants", self.tenants.len()), &expected));
+        }
+        let mut names = BTreeSet::new();
+        for name in &self.tenants {
+            if name.trim().is_empty() || name.chars().any(char::is_control) || !names.insert(name) {
+                let expected =
+                    "expected a name of its own for each tenant, with no characters that control a terminal";
+                return Err(Error::setting(format!("tenant {name:?}"), expected));
+            }
+        }
+        Ok(self.tenants.clone())
+    }
+}
+
+/// The configuration with open arrivals. A host that is none already becomes one without slots.
+pub(super) fn with_open_arrivals(mut config: Config) -> Result<Config, Error> {
+    if let HostMode::Open(open) = &mut config.host.mode {
+        open.time_scale = 1.0;
+    } else {
+        config.host = HostConfig { mode: HostMode::unlimited(), ..HostConfig::default() };
+        // Busy-until times may be exact for the configuration's own host only: who asks for them gets the same times by events.
+        if config.engine == Engine::Timeline {
+            config.engine = Engine::Auto;
+        }
+    }
+    if config.tenants.holds_back() {
+        let expected = "holds requests back until their window is complete; expected another allocator for a drive that is stepped";
+        return Err(Error::setting("tenants.applies=same or tenants.channels=look-ahead", expected));
+    }
+    Ok(config)
+}
+
+/// The tenants in the result.
+pub(super) fn describe(names: &[String]) -> Vec<Description> {
+    let one = |name: &String| Description {
+        name: name.clone(),
+        workload: "submitted".into(),
+        options: Map::new(),
+        trace: None,
+    };
+    names.iter().map(one).collect()
+}

@@ -1,0 +1,293 @@
+//! What the host was promised, held against what is found on flash.
+//!
+//! A sector has a history of versions: writes and trims, in the order in which they took effect. Two of them count: the
+//! newest one that was *acknowledged*, and the newest one that a flush has *promised*, which is the newest that was
+//! acknowledged before the flush was issued. It is lost if what is found is older. A request is *open* until of each of its
+//! sectors its own version or a newer one is found; it *survives* while its own version is found of any.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+use flashweir_ssd::{HostEntry, Trim};
+
+use super::flash::Found;
+
+/// Sectors of a logical page that a request changes.
+#[derive(Clone, Debug)]
+struct Part {
+    request: u64,
+    lpn: u64,
+    sectors: Range<u32>,
+    version: u64,
+    trim: Option<u64>,
+}
+
+impl Part {
+    fn range(&self) -> Range<usize> {
+        self.sectors.start as usize..self.sectors.end as usize
+    }
+}
+
+/// A write of which something is not on flash.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    sectors: u32,
+    covered: u32,
+    acknowledged: bool,
+}
+
+/// A logical page that the host has changed, or that was found changed. Versions by sector.
+#[derive(Clone, Debug)]
+struct Logical {
+    /// Sequence of what is found.
+    sequence: u64,
+    found: Vec<u64>,
+    acknowledged: Vec<u64>,
+    promised: Vec<u64>,
+    /// Parts of writes that are not covered, with the number of sectors that are.
+    open: Vec<(Part, u32)>,
+    /// Sectors of which the acknowledged version is lost, and the promised one.
+    lost: [u64; 2],
+}
+
+/// Why a version is not that of a write of this run.
+const NO_WRITE: u64 = u64::MAX;
+
+/// What the host did and was told.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    page_sectors: usize,
+    /// Versions up to this one were there before the run.
+    last_version: u64,
+    /// By version: the request that wrote it, or [`NO_WRITE`].
+    writers: Vec<u64>,
+    pages: BTreeMap<u64, Logical>,
+    /// What requests changed that are not acknowledged.
+    under_way: BTreeMap<u64, Vec<Part>>,
+    /// What requests changed that are acknowledged but not promised, by time of acknowledgement, ns.
+    unflushed: VecDeque<(u64, Part)>,
+    open: BTreeMap<u64, Open>,
+    /// Those open that are acknowledged.
+    lost: BTreeSet<u64>,
+    /// Sectors found of each write of which any is found.
+    survivors: BTreeMap<u64, u32>,
+    /// Trims that are not journalled.
+    trims: BTreeMap<u64, Trim>,
+    totals: [u64; 2],
+}
+
+/// What a power cut does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// When, ns.
+    pub time_ns: u64,
+    /// Sectors whose last acknowledged write is not found.
+    pub acknowledged_sectors_lost: u64,
+    /// Sectors that are older than a completed flush promised. Always 0, or the drive is broken.
+    pub flushed_sectors_lost: u64,
+    /// Acknowledged writes of which a sector is lost, unless a newer write or a TRIM made up for it.
+    pub writes_lost: u64,
+    /// Writes that survive, at least in part, though an older acknowledged one is lost.
+    pub violations: u64,
+    /// Writes that survive in part.
+    pub torn_requests: u64,
+    /// Whether what survives is a prefix of the writes, of which the last one may be torn.
+    pub is_prefix: bool,
+}
+
+impl Host {
+    pub(super) fn new(page_sectors: u32, last_version: u64) -> Self {
+        Self {
+            page_sectors: page_sectors as usize,
+            last_version,
+            writers: Vec::new(),
+            pages: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            unflushed: VecDeque::new(),
+            open: BTreeMap::new(),
+            lost: BTreeSet::new(),
+            survivors: BTreeMap::new(),
+            trims: BTreeMap::new(),
+            totals: [0; 2],
+        }
+    }
+
+    /// The write that a version is of; `None` for what was there before the run, and for trims.
+    fn writer(&self, version: u64) -> Option<u64> {
+        let place = version.checked_sub(self.last_version + 1)?;
+        self.writers.get(place as usize).copied().filter(|writer| *writer != NO_WRITE)
+    }
+
+    /// A write was issued.
+    pub(super) fn issue(&mut self, request: u64, sectors: u32) {
+        self.open.insert(request, Open { sectors, covered: 0, acknowledged: false });
+    }
+
+    /// A request changed sectors of a page, of which `found` is found.
+    pub(super) fn change(&mut self, entry: &HostEntry, found: impl FnOnce() -> Found) {
+        let HostEntry { request, lpn, version, trim, ref sectors } = *entry;
+        let place = (version - self.last_version - 1) as usize;
+        self.writers.resize(place.max(self.writers.len()), NO_WRITE);
+        self.writers.push(if trim.is_some() { NO_WRITE } else { request });
+        let part = Part { request, lpn, sectors: sectors.clone(), version, trim };
+        let page_sectors = self.page_sectors;
+        let page = self.pages.entry(lpn).or_insert_with(|| Logical::new(&found(), page_sectors));
+        if trim.is_none() {
+            page.open.push((part.clone(), 0));
+        }
+        self.under_way.entry(request).or_default().push(part);
+    }
+
+    /// A trim takes effect: what was written before need not be found any more.
+    pub(super) fn trim(&mut self, request: u64) {
+        for part in self.under_way.get(&request).cloned().unwrap_or_default() {
+            let Some(sequence) = part.trim else { continue };
+            self.trims.insert(part.lpn, Trim { sequence, version: part.version });
+            self.cover(part.lpn, |write, _| (write.version < part.version).then_some(u32::MAX));
+        }
+    }
+
+    /// The trim of a page that is not journalled and newer than an image of it.
+    pub(super) fn unjournalled(&mut self, lpn: u64, sequence: u64) -> Option<Trim> {
+        let trim = self.trims.get(&lpn).copied().filter(|trim| trim.sequence > sequence)?;
+        self.trims.remove(&lpn);
+        Some(trim)
+    }
+
+    /// A request is acknowledged.
+    pub(super) fn acknowledge(&mut self, now_ns: u64, request: u64) {
+        if let Some(open) = self.open.get_mut(&request) {
+            open.acknowledged = true;
+            self.lost.insert(request);
+        }
+        for part in self.under_way.remove(&request).unwrap_or_default() {
+            if let Some(page) = self.pages.get_mut(&part.lpn) {
+                raise(&mut page.acknowledged[part.range()], part.version);
+            }
+            self.recount(part.lpn);
+            self.unflushed.push_back((now_ns, part));
+        }
+    }
+
+    /// Flush `request`, issued at `issue_ns`, is done. Returns the trims that it journals.
+    pub(super) fn flush(&mut self, issue_ns: u64, request: u64) -> BTreeMap<u64, Trim> {
+        // What is issued at the same instant is issued in the order of the numbers.
+        let is_before = |(time_ns, part): &(u64, Part)| (*time_ns, part.request) < (issue_ns, request);
+        while self.unflushed.front().is_some_and(is_before)
+            && let Some((_, part)) = self.unflushed.pop_front()
+        {
+            if let Some(page) = self.pages.get_mut(&part.lpn) {
+                raise(&mut page.promised[part.range()], part.version);
+            }
+            self.recount(part.lpn);
+        }
+        std::mem::take(&mut self.trims)
+    }
+
+    /// Of a page `before` was found, and now `found` is.
+    pub(super) fn find(&mut self, lpn: u64, before: &Found, found: &Found) {
+        let page_sectors = self.page_sectors;
+        let page = self.pages.entry(lpn).or_insert_with(|| Logical::new(before, page_sectors));
+        page.sequence = found.sequence();
+        let versions: Vec<_> = (0..page_sectors).map(|sector| found.version(sector)).collect();
+        let before = std::mem::replace(&mut page.found, versions.clone());
+        for (before, after) in before.into_iter().zip(versions) {
+            if before == after {
+                continue;
+            }
+            if let Some(writer) = self.writer(before)
+                && let Some(sectors) = self.survivors.get_mut(&writer)
+            {
+                *sectors -= 1;
+                if *sectors == 0 {
+                    self.survivors.remove(&writer);
+                }
+            }
+            if let Some(writer) = self.writer(after) {
+                *self.survivors.entry(writer).or_default() += 1;
+            }
+        }
+        self.cover(lpn, |write, found| {
+            Some(found[write.range()].iter().filter(|found| **found >= write.version).count() as u32)
+        });
+        self.recount(lpn);
+    }
+
+    /// The sequence of what is found of a page, if the host or a cut has ever looked at it.
+    pub(super) fn sequence(&self, lpn: u64) -> Option<u64> {
+        self.pages.get(&lpn).map(|page| page.sequence)
+    }
+
+    /// Counts again how much of the open writes to a page is found, or need not be any more; `None` is as much as before.
+    fn cover(&mut self, lpn: u64, covered: impl Fn(&Part, &[u64]) -> Option<u32>) {
+        let Some(page) = self.pages.get_mut(&lpn) else { return };
+        let found = &page.found;
+        page.open.retain_mut(|(part, before)| {
+            let sectors = part.sectors.end - part.sectors.start;
+            let now = covered(part, found).unwrap_or(*before).min(sectors);
+            if let Some(open) = self.open.get_mut(&part.request) {
+                open.covered = open.covered + now - *before;
+                if open.covered == open.sectors {
+                    self.open.remove(&part.request);
+                    self.lost.remove(&part.request);
+                }
+            }
+            *before = now;
+            now < sectors
+        });
+    }
+
+    /// Counts again what is lost of a page.
+    fn recount(&mut self, lpn: u64) {
+        let Some(page) = self.pages.get(&lpn) else { return };
+        let is_write = |version: u64| version <= self.last_version || self.writer(version).is_some();
+        let versions = || page.found.iter().zip(&page.acknowledged).zip(&page.promised);
+        let acknowledged =
+            versions().filter(|((found, acknowledged), _)| found < acknowledged && is_write(**acknowledged));
+        let promised = versions().filter(|((found, _), promised)| found < promised);
+        let lost = [acknowledged.count() as u64, promised.count() as u64];
+        if let Some(page) = self.pages.get_mut(&lpn) {
+            for ((total, before), lost) in self.totals.iter_mut().zip(&mut page.lost).zip(lost) {
+                *total = *total + lost - *before;
+                *before = lost;
+            }
+        }
+    }
+
+    /// What a power cut does now.
+    pub(super) fn outcome(&self, time_ns: u64) -> Outcome {
+        let first_open = self.open.first_key_value().map_or(u64::MAX, |(request, _)| *request);
+        let first_lost = self.lost.first().copied().unwrap_or(u64::MAX);
+        let torn = self.survivors.range(first_open..).filter(|(request, _)| self.open.contains_key(request));
+        Outcome {
+            time_ns,
+            acknowledged_sectors_lost: self.totals[0],
+            flushed_sectors_lost: self.totals[1],
+            writes_lost: self.lost.len() as u64,
+            violations: self.survivors.range(first_lost.saturating_add(1)..).count() as u64,
+            torn_requests: torn.count() as u64,
+            is_prefix: self.survivors.last_key_value().is_none_or(|(last, _)| *last <= first_open),
+        }
+    }
+}
+
+impl Logical {
+    fn new(found: &Found, page_sectors: usize) -> Self {
+        let versions: Vec<_> = (0..page_sectors).map(|sector| found.version(sector)).collect();
+        Self {
+            sequence: found.sequence(),
+            found: versions.clone(),
+            acknowledged: versions.clone(),
+            promised: versions,
+            open: Vec::new(),
+            lost: [0; 2],
+        }
+    }
+}
+
+/// Raises versions to at least this one.
+fn raise(versions: &mut [u64], version: u64) {
+    for before in versions {
+        *before = version.max(*before);
+    }
+}

@@ -1,0 +1,224 @@
+//! Power cuts: what would be lost if power failed at an instant of the run, which itself goes on as if nothing were.
+//!
+//! The drive only records: its journal has every change of the flash and everything that the host writes, with times. The
+//! files here evaluate it: `flash.rs` is the flash at an instant, and the rebuild of the mapping from spare areas;
+//! `host.rs` compares what is found with what the host was promised; `cuts.rs` says when power is cut; `refusals.rs` has the
+//! drives that can't be evaluated; `result.rs` reads the setting of a run and writes the JSON. [`PowerCuts`] takes what was
+//! recorded and brings it into the order of time.
+//!
+//! What holds at an instant: a page can be read once its program has ended, or the copy of its own that a command of many
+//! makes (its last one, if it made way for reads in between); a block is gone from the start of its erase. Trims are journalled when a flush is done, and before an erase takes
+//! an image that one of them made stale. All that happens at the instant of a cut has happened.
+
+mod cuts;
+mod flash;
+mod host;
+mod refusals;
+mod result;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use flashweir_ssd::{Baseline, Change, Config, ConfigError, Geometry, Recorded, RunError, Simulation};
+use flashweir_trace::Op;
+
+pub use cuts::Cuts;
+pub use host::Outcome;
+pub(crate) use result::{Power, parse};
+
+use cuts::Plan;
+use flash::Flash;
+use host::Host;
+
+/// What happens at an instant. At the same one, in this order: trims, the flash, acknowledgements, flushes.
+#[derive(Clone, Debug)]
+enum Event {
+    Trim { request: u64 },
+    Flash(Change),
+    Acknowledge { request: u64 },
+    Flush { issue_ns: u64, request: u64 },
+}
+
+impl Event {
+    fn rank(&self) -> u8 {
+        match self {
+            Event::Trim { .. } => 0,
+            Event::Flash(_) => 1,
+            Event::Acknowledge { .. } => 2,
+            Event::Flush { .. } => 3,
+        }
+    }
+}
+
+/// Cuts the power of a run again and again.
+#[derive(Debug)]
+pub struct PowerCuts {
+    plan: Plan,
+    /// What has been recorded and not come to pass, by time, rank and number.
+    events: BTreeMap<(u64, u8, u64), Event>,
+    flash: Flash,
+    host: Host,
+    /// Whether every cut is checked by a rebuild from nothing.
+    verify: bool,
+    /// Requests taken so far.
+    requests: u64,
+    failure: Option<RunError>,
+}
+
+/// Why there is no outcome of a cut.
+#[derive(Debug, thiserror::Error)]
+pub enum CutError {
+    /// The run was over before.
+    #[error("the run ended before {time_ns} ns")]
+    Beyond {
+        /// When power was to be cut, ns.
+        time_ns: u64,
+    },
+    /// What was found is not what is there.
+    #[error(transparent)]
+    Verify(RunError),
+}
+
+impl PowerCuts {
+    /// Refuses drives on which what is on flash says nothing. To be called before a drive is made.
+    pub fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
+        refusals::check(config, geometry)
+    }
+
+    /// Begins to follow a drive made with [`flashweir_ssd::Options::journal`], before its first request. `seed`: of random
+    /// cuts. `verify`: at each cut, all spare areas are read.
+    pub fn begin(simulation: &mut Simulation, cuts: Cuts, seed: u64, verify: bool) -> Self {
+        Self::from_baseline(simulation.begin_journal(), cuts, seed, verify)
+    }
+
+    fn from_baseline(baseline: Baseline, cuts: Cuts, seed: u64, verify: bool) -> Self {
+        Self {
+            plan: Plan::new(cuts, seed),
+            events: BTreeMap::new(),
+            host: Host::new(baseline.page_sectors, baseline.last_version),
+            flash: Flash::new(baseline),
+            verify,
+            requests: 0,
+            failure: None,
+        }
+    }
+
+    /// Takes what was recorded since the last call, and cuts power where nothing is missing any more.
+    pub fn take(&mut self, recorded: &Recorded) {
+        for issue in &recorded.issues {
+            self.requests = issue.number + 1;
+            if issue.request.op == Op::Write && issue.request.sectors > 0 {
+                self.host.issue(issue.number, issue.request.sectors);
+            }
+        }
+        for entry in &recorded.host {
+            self.host.change(entry, || self.flash.find(entry.lpn));
+        }
+        for entry in &recorded.pages {
+            self.add(entry.time_ns, entry.number, Event::Flash(entry.change.clone()));
+        }
+        for record in &recorded.requests {
+            let (request, issue_ns) = (record.number, record.issue_ns);
+            let done = match record.request.op {
+                Op::Read => continue,
+                Op::Flush => Event::Flush { issue_ns, request },
+                Op::Write | Op::Trim => Event::Acknowledge { request },
+            };
+            self.add(record.completion_ns, request, done);
+            if record.request.op == Op::Trim {
+                // It takes effect when it enters, and is done at once.
+                self.add(record.completion_ns, request, Event::Trim { request });
+            }
+        }
+        // No command starts before it is settled, and no request is done before it is issued.
+        let issued_ns = recorded.issues.last().map_or(0, |issue| issue.issue_ns);
+        self.advance(recorded.settled_ns.min(issued_ns));
+    }
+
+    fn add(&mut self, time_ns: u64, number: u64, event: Event) {
+        self.events.insert((time_ns, event.rank(), number), event);
+    }
+
+    /// Everything before `end_ns` comes to pass, cuts included.
+    fn advance(&mut self, end_ns: u64) {
+        loop {
+            let cut_ns = self.plan.next_ns().unwrap_or(u64::MAX).min(end_ns);
+            while let Some(event) = self.events.first_entry()
+                && (event.key().0 < end_ns && event.key().0 <= cut_ns)
+            {
+                let now_ns = event.key().0;
+                let event = event.remove();
+                self.happen(now_ns, event);
+            }
+            if cut_ns == end_ns {
+                return;
+            }
+            if self.verify {
+                self.check_rebuild(cut_ns);
+            }
+            self.plan.put(self.host.outcome(cut_ns));
+        }
+    }
+
+    fn happen(&mut self, now_ns: u64, event: Event) {
+        match event {
+            Event::Trim { request } => self.host.trim(request),
+            Event::Acknowledge { request } => self.host.acknowledge(now_ns, request),
+            Event::Flush { issue_ns, request } => {
+                for (lpn, trim) in self.host.flush(issue_ns, request) {
+                    self.change(lpn, |flash| flash.trim(lpn, trim));
+                }
+            }
+            Event::Flash(Change::Programmed { page, image }) => {
+                if let Some(image) = image {
+                    self.change(image.lpn, |flash| flash.program(page, image.clone()));
+                }
+            }
+            Event::Flash(Change::Erased(pages)) => {
+                for page in pages {
+                    let Some(image) = self.flash.image(page) else { continue };
+                    let (lpn, sequence) = (image.lpn, image.sequence);
+                    if let Some(trim) = self.host.unjournalled(lpn, sequence) {
+                        self.change(lpn, |flash| flash.trim(lpn, trim));
+                    }
+                    self.change(lpn, |flash| flash.erase(page));
+                }
+            }
+        }
+    }
+
+    /// Changes the flash so that something else may be found of a logical page.
+    fn change(&mut self, lpn: u64, change: impl FnOnce(&mut Flash)) {
+        let before = self.flash.find(lpn);
+        change(&mut self.flash);
+        let found = self.flash.find(lpn);
+        if found.sequence() != before.sequence() {
+            self.host.find(lpn, &before, &found);
+        }
+    }
+
+    /// Holds what is known of the mapping against a rebuild of all of it.
+    fn check_rebuild(&mut self, time_ns: u64) {
+        let mapping = self.flash.rebuild();
+        for (lpn, sequence) in mapping {
+            let known = self.host.sequence(lpn).unwrap_or_else(|| self.flash.find(lpn).sequence());
+            if known != sequence && self.failure.is_none() {
+                let detail = format!(
+                    "a rebuild at {time_ns} ns finds sequence {sequence} of page {lpn}, where {known} was expected"
+                );
+                self.failure = Some(RunError::Verify { number: self.requests, detail });
+            }
+        }
+    }
+
+    /// The run is over, at `end_ns`, and everything recorded was taken. Returns the outcomes of all cuts, by time.
+    pub fn finish(mut self, end_ns: u64) -> Result<Vec<Outcome>, CutError> {
+        self.advance(end_ns.saturating_add(1));
+        if let Some(failure) = self.failure {
+            return Err(CutError::Verify(failure));
+        }
+        let instead = self.host.outcome(end_ns);
+        self.plan.finish(instead).map_err(|time_ns| CutError::Beyond { time_ns })
+    }
+}

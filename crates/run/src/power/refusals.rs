@@ -1,0 +1,46 @@
+//! Drives whose power can't be cut, with the reason and a drive that would do.
+
+use flashweir_ssd::config::Precondition;
+use flashweir_ssd::{Arbitration, Config, ConfigError, FtlConfig, Geometry, SchedPolicy};
+
+/// Physical pages that lists of images can number.
+const MOST_PAGES: u64 = u32::MAX as u64 - 1;
+
+/// Refuses power cuts where what is on flash says nothing.
+pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
+    let refuse = |keys: &str, reason: &str| {
+        Err(ConfigError::Refused { keys: format!("power cuts, {keys}"), reason: reason.into() })
+    };
+    if matches!(config.ftl, FtlConfig::Direct(_)) {
+        return refuse(
+            "ftl.kind=direct",
+            "pages are overwritten in place, and there is no map to rebuild: use ftl.kind=page",
+        );
+    }
+    if config.alloc.binds_late() {
+        let reason = "a page's next version may still be under way to one die when another erases its last one: \
+                      use alloc.kind=striped";
+        return refuse("alloc.kind=dynamic or hybrid", reason);
+    }
+    if config.precondition == Precondition::OnRead {
+        let reason =
+            "pages that appear when they are first read were promised to nobody: use precondition=full";
+        return refuse("precondition=on-read", reason);
+    }
+    if matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) {
+        let reason = "commands that write may overtake one another: use another sched.kind";
+        return refuse("sched.kind=out-of-order", reason);
+    }
+    if config.host.slots().is_some() && config.host.arbitration != Arbitration::Arrival {
+        let reason = "writes then reach the drive in another order than they were issued in, which says what is older: \
+                      use host.arbitration=arrival";
+        return refuse("host.slots, host.arbitration", reason);
+    }
+    if geometry.physical_pages() > MOST_PAGES {
+        return refuse(
+            "capacity",
+            "at most 2^32 - 2 pages of flash can be kept track of: use a smaller drive, or larger pages",
+        );
+    }
+    Ok(())
+}

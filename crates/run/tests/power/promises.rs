@@ -1,0 +1,95 @@
+//! Power cuts over random drives and workloads: a flush keeps its promise, what is acknowledged from flash is there, in
+//! order a prefix survives, and nothing of it changes the run.
+
+use flashweir_run::{Cuts, Outcome, PowerCuts};
+use flashweir_ssd::{Config, Options, RunError, Simulation, Stats};
+use flashweir_trace::Request;
+use proptest::prelude::*;
+use proptest::test_runner::{TestCaseError, TestRunner};
+
+use super::drives::{Case, cases, config, digest, managed, run};
+
+/// A run in slices with power cuts at these times, each of them checked by a rebuild from all spare areas.
+fn cut(
+    config: &Config,
+    requests: &[Request],
+    cuts: &[u64],
+    slice: usize,
+) -> Result<(Stats, Vec<Outcome>), RunError> {
+    let options = Options { seed: 5, verify: true, journal: true, latency_parts: true, ..Options::default() };
+    let mut simulation = Simulation::new(config, options).expect("a checked configuration");
+    PowerCuts::check(config, simulation.geometry()).expect("power can be cut");
+    if config.precondition == flashweir_ssd::config::Precondition::Full {
+        let pages = simulation.geometry().logical_pages;
+        simulation.fill(0..pages)?;
+        simulation.end_of_preconditioning();
+    }
+    let mut power = PowerCuts::begin(&mut simulation, Cuts::At(cuts.to_vec()), 3, true);
+    for slice in requests.chunks(slice) {
+        simulation.serve(slice)?;
+        power.take(&simulation.take_recorded());
+    }
+    simulation.finish()?;
+    power.take(&simulation.take_recorded());
+    let stats = simulation.stats();
+    let outcomes = power.finish(stats.simulated_ns).expect("all cuts lie within the run");
+    Ok((stats, outcomes))
+}
+
+/// Whether a setting has this value.
+fn has(settings: &[(&'static str, String)], key: &str, value: &str) -> bool {
+    settings.iter().any(|(of_setting, of_value)| *of_setting == key && of_value == value)
+}
+
+fn check(strategy: impl Strategy<Value = Case>, settings: &ProptestConfig) {
+    let (ran, overtaken) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+    TestRunner::new(settings.clone())
+        .run(&(strategy, prop::collection::vec(0..=1_000_000u64, 30)), |((settings, requests), places)| {
+            let Some(config) = config(&settings, "auto") else { return Ok(()) };
+            if has(&settings, "alloc.kind", "dynamic") || has(&settings, "sched.kind", "out-of-order") {
+                return Ok(());
+            }
+            if settings.iter().any(|(key, _)| *key == "host.arbitration") {
+                return Ok(());
+            }
+            ran.set(ran.get() + 1);
+            let failed = |error: RunError| TestCaseError::fail(error.to_string());
+            let plain = run(&config, &requests, false).map_err(failed)?;
+            let cuts: Vec<_> = places.iter().map(|place| place * plain.simulated_ns / 1_000_000).collect();
+            let (stats, outcomes) = cut(&config, &requests, &cuts, 7).map_err(failed)?;
+            prop_assert_eq!(outcomes.len(), cuts.len());
+            prop_assert_eq!(digest(&stats), digest(&plain));
+            prop_assert_eq!(&outcomes, &cut(&config, &requests, &cuts, 13).map_err(failed)?.1);
+            let in_flash = has(&settings, "buffer.bytes", "0") || has(&settings, "buffer.ack", "flash");
+            let in_order = has(&settings, "buffer.order", "in-order");
+            for outcome in &outcomes {
+                prop_assert_eq!(outcome.flushed_sectors_lost, 0, "{:?}", outcome);
+                if in_flash {
+                    prop_assert_eq!(outcome.acknowledged_sectors_lost, 0, "{:?}", outcome);
+                    prop_assert_eq!(outcome.violations, 0, "{:?}", outcome);
+                }
+                if in_order {
+                    prop_assert!(outcome.is_prefix && outcome.torn_requests <= 1, "{:?}", outcome);
+                    prop_assert_eq!(outcome.violations, 0, "{:?}", outcome);
+                }
+            }
+            let any = outcomes.iter().any(|outcome| outcome.violations > 0);
+            overtaken.set(overtaken.get() + i32::from(any));
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(ran.get() * 3 > settings.cases, "too many of the random drives are refused");
+    assert!(overtaken.get() > 0, "in any order, some write overtakes another");
+}
+
+#[test]
+fn a_flush_is_a_promise() {
+    let (strategy, settings) = cases();
+    check(strategy, &settings);
+}
+
+#[test]
+fn a_flush_is_a_promise_where_channels_are_managed() {
+    let (strategy, settings) = managed::managed_cases();
+    check(strategy, &settings);
+}

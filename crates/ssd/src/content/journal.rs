@@ -1,0 +1,363 @@
+//! The journal: what every command does to the pages of the flash, and what the host wrote, in the order in which the drive
+//! decides it. When the commands have run, [`Journal::put_times`] adds the times. It records and judges nothing: power cuts
+//! are evaluated above the drive.
+//!
+//! Each page carries in its spare area its logical page and its *sequence*, a number that grows with every program of the
+//! host; copies keep it. A page may hold sectors of several requests, so each sector has a *version*, which stands for its
+//! request. Both are counted from one source, in the order in which writes and trims take effect.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Content;
+use crate::geometry::Geometry;
+use crate::nand::CommandRecord;
+use crate::nand::probe::Recorded;
+use crate::op::{CommandKind, Effect, FlashOp, NO_EFFECT, PageAt, Stage};
+
+/// A page as it is on flash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Spare area: the logical page.
+    pub lpn: u64,
+    /// Spare area: of two images of a logical page, the one with the higher number is newer.
+    pub sequence: u64,
+    /// Versions of the sectors; one for all of them if they are the same.
+    versions: Box<[u64]>,
+}
+
+impl Image {
+    /// Version of sectors that were never written.
+    pub const NOTHING: u64 = 0;
+
+    /// The page of these sectors.
+    pub fn new(lpn: u64, sequence: u64, versions: &[u64]) -> Self {
+        let is_uniform = versions.windows(2).all(|pair| pair[0] == pair[1]);
+        let versions = if is_uniform { &versions[..1] } else { versions };
+        Self { lpn, sequence, versions: versions.into() }
+    }
+
+    /// The version of a sector, [`Image::NOTHING`] if it was never written.
+    pub fn version(&self, sector: usize) -> u64 {
+        self.versions[sector.min(self.versions.len() - 1)]
+    }
+}
+
+/// A change of the flash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A page can be read from now on. `None`: nothing of the host is in it.
+    Programmed {
+        /// The physical page, counted over all units.
+        page: u64,
+        /// The page of the host that is in it.
+        image: Option<Arc<Image>>,
+    },
+    /// Pages can't be read any more.
+    Erased(Range<u64>),
+}
+
+/// A change of the flash, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageEntry {
+    /// When, ns.
+    pub time_ns: u64,
+    /// Its place in the journal, which is the order of those of a die.
+    pub number: u64,
+    /// The change.
+    pub change: Change,
+}
+
+/// The host changed sectors of a logical page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostEntry {
+    /// The number of the request.
+    pub request: u64,
+    /// The logical page.
+    pub lpn: u64,
+    /// The sectors, counted from the start of the page.
+    pub sectors: Range<u32>,
+    /// The version that they have from now on. Each entry has one of its own, one or two above that of the entry before.
+    pub version: u64,
+    /// They were trimmed; the sequence of the trim among those of pages.
+    pub trim: Option<u64>,
+}
+
+/// A logical page that holds nothing, though there may be older images of it on flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trim {
+    /// Its place among the sequences of pages.
+    pub sequence: u64,
+    /// The version that its sectors have.
+    pub version: u64,
+}
+
+/// What is there when the run starts.
+#[derive(Clone, Debug, Default)]
+pub struct Baseline {
+    /// Sectors of a page.
+    pub page_sectors: u32,
+    /// Logical pages of the drive.
+    pub logical_pages: u64,
+    /// By physical page.
+    pub images: Vec<Option<Arc<Image>>>,
+    /// By logical page.
+    pub trims: BTreeMap<u64, Trim>,
+    /// Versions up to this one were there before.
+    pub last_version: u64,
+}
+
+/// A command handed to its die: its place in the journal, and what it does.
+type Handed = (u64, Vec<Change>);
+
+/// Keeps the journal.
+#[derive(Clone, Debug)]
+pub(crate) struct Journal {
+    page_sectors: u32,
+    logical_pages: u64,
+    unit_pages: u64,
+    pages_per_block: u32,
+    /// Whether time runs.
+    begun: bool,
+    /// The last number given to a version or a sequence.
+    last: u64,
+    /// By physical page: what it will hold when all commands made have run.
+    images: Vec<Option<Arc<Image>>>,
+    trims: BTreeMap<u64, Trim>,
+    /// The direct page first, then by entry of the buffer: logical page and versions.
+    staged: Vec<(u64, Vec<u64>)>,
+    /// By number: what operations do that no command was handed over for.
+    made: BTreeMap<u32, Vec<Change>>,
+    /// By number: what commands do that have not been recorded yet.
+    handed: BTreeMap<u32, Handed>,
+    next_effect: u32,
+    /// Changes numbered so far.
+    numbered: u64,
+    host: Vec<HostEntry>,
+    failure: Option<String>,
+}
+
+impl Journal {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        Self {
+            page_sectors: geometry.page_sectors,
+            logical_pages: geometry.logical_pages,
+            unit_pages: geometry.unit_pages(),
+            pages_per_block: geometry.pages_per_block,
+            begun: false,
+            last: Image::NOTHING,
+            images: vec![None; geometry.physical_pages() as usize],
+            trims: BTreeMap::new(),
+            staged: Vec::new(),
+            made: BTreeMap::new(),
+            handed: BTreeMap::new(),
+            next_effect: 0,
+            numbered: 0,
+            host: Vec::new(),
+            failure: None,
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    fn physical(&self, unit: u32, ppn: u32) -> u64 {
+        u64::from(unit) * self.unit_pages + u64::from(ppn)
+    }
+
+    fn staged(&mut self, stage: Stage) -> &mut (u64, Vec<u64>) {
+        let at = match stage {
+            Stage::Direct => 0,
+            Stage::Buffer(slot) => slot as usize + 1,
+        };
+        if at >= self.staged.len() {
+            self.staged.resize(at + 1, (0, Vec::new()));
+        }
+        let staged = &mut self.staged[at];
+        staged.1.resize(self.page_sectors as usize, Image::NOTHING);
+        staged
+    }
+
+    /// What the sectors of a page hold that are not written now.
+    fn beneath(&self, lpn: u64, old: Option<(u32, u32)>) -> Option<Arc<Image>> {
+        match old {
+            Some((unit, ppn)) => self.images[self.physical(unit, ppn) as usize].clone(),
+            None => self.trims.get(&lpn).map(|trim| Arc::new(Image::new(lpn, 0, &[trim.version]))),
+        }
+    }
+
+    /// A page is written: at once before the run starts.
+    fn put(&mut self, page: u64, image: Option<Arc<Image>>) -> Change {
+        self.images[page as usize].clone_from(&image);
+        Change::Programmed { page, image }
+    }
+
+    /// The number for what an operation or a command does.
+    fn number(&mut self) -> u32 {
+        let number = self.next_effect;
+        self.next_effect = (number + 1) % NO_EFFECT;
+        number
+    }
+
+    /// A staged page is programmed.
+    fn program(&mut self, stage: Stage, unit: u32, ppn: u32, old: Option<PageAt>) -> Change {
+        let (lpn, mut versions) = match stage {
+            Stage::Direct => std::mem::take(self.staged(stage)),
+            Stage::Buffer(_) => self.staged(stage).clone(),
+        };
+        if versions.contains(&Image::NOTHING)
+            && let Some(beneath) = self.beneath(lpn, old)
+        {
+            for (sector, version) in versions.iter_mut().enumerate() {
+                *version = if *version == Image::NOTHING { beneath.version(sector) } else { *version };
+            }
+        }
+        self.trims.remove(&lpn);
+        let image = Image::new(lpn, self.next(), &versions);
+        self.put(self.physical(unit, ppn), Some(Arc::new(image)))
+    }
+
+    fn copy(&mut self, unit: u32, from: u32, to: u32) -> Change {
+        let image = self.images[self.physical(unit, from) as usize].clone();
+        self.put(self.physical(unit, to), image)
+    }
+
+    fn erase(&mut self, unit: u32, block: u32) -> Change {
+        let first = self.physical(unit, block * self.pages_per_block);
+        let pages = first..first + u64::from(self.pages_per_block);
+        self.images[first as usize..pages.end as usize].fill(None);
+        Change::Erased(pages)
+    }
+
+    fn fail(&mut self, detail: impl FnOnce() -> String) {
+        if self.failure.is_none() {
+            self.failure = Some(detail());
+        }
+    }
+
+    /// The changes that a command made, with their times: a page can be read when it has been programmed, pages moved by one
+    /// command one after the other in even shares of its time; a block is gone when its erase starts.
+    fn spread(&mut self, record: &CommandRecord, into: &mut Vec<PageEntry>) {
+        let Some((number, changes)) = self.handed.remove(&record.effect) else {
+            self.fail(|| format!("die {}: {:?} ran, but its effect is not known", record.die, record.kind));
+            return;
+        };
+        // When the copies before a pause were made is not recorded.
+        let spread_ns = if record.pauses == 0 { record.end_ns - record.start_ns } else { 0 };
+        let share_ns = spread_ns / (changes.len() as u64).max(1);
+        let last = changes.len().saturating_sub(1);
+        for (place, change) in changes.into_iter().enumerate() {
+            let time_ns = match record.kind {
+                CommandKind::Erase => record.start_ns,
+                CommandKind::Copies => record.end_ns - share_ns * (last - place) as u64,
+                _ => record.end_ns,
+            };
+            into.push(PageEntry { time_ns, number: number + place as u64, change });
+        }
+    }
+}
+
+impl Content for Journal {
+    const ON: bool = true;
+
+    fn stage(&mut self, stage: Stage, request: u64, lpn: u64, sectors: Range<u32>) {
+        let version = self.next();
+        let staged = self.staged(stage);
+        staged.0 = lpn;
+        staged.1[sectors.start as usize..sectors.end as usize].fill(version);
+        if self.begun {
+            self.host.push(HostEntry { request, lpn, sectors, version, trim: None });
+        }
+    }
+
+    fn inherit(&mut self, from: Stage, to: Stage) {
+        *self.staged(to) = self.staged(from).clone();
+    }
+
+    fn apply(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u32 {
+        let unit = op.unit;
+        let changes = match op.effect {
+            Effect::Read { .. } | Effect::MapRead { .. } => return NO_EFFECT,
+            Effect::Programmed { ppn, stale: old, stage } => vec![self.program(stage, unit, ppn, old)],
+            Effect::MapProgrammed { ppn, .. } => vec![self.put(self.physical(unit, ppn), None)],
+            Effect::Moved(_) => moves.iter().map(|(from, to)| self.copy(unit, *from, *to)).collect(),
+            Effect::Erased { block } => vec![self.erase(unit, block)],
+        };
+        if !self.begun {
+            return NO_EFFECT;
+        }
+        let number = self.number();
+        self.made.insert(number, changes);
+        number
+    }
+
+    fn handed(&mut self, kind: CommandKind, effects: &[u32]) -> u32 {
+        if !self.begun || kind == CommandKind::Read {
+            return NO_EFFECT;
+        }
+        // Planes move their pages side by side.
+        let made = effects.iter().filter_map(|effect| self.made.remove(effect));
+        let mut planes: Vec<_> = made.map(Vec::into_iter).collect();
+        if planes.len() != effects.len() {
+            self.fail(|| format!("{kind:?} was handed over without its effect"));
+        }
+        let mut changes = Vec::new();
+        loop {
+            let before = changes.len();
+            changes.extend(planes.iter_mut().filter_map(Iterator::next));
+            if changes.len() == before {
+                break;
+            }
+        }
+        let place = self.numbered;
+        self.numbered += changes.len() as u64;
+        let number = self.number();
+        self.handed.insert(number, (place, changes));
+        number
+    }
+
+    fn unstage(&mut self, stage: Stage) {
+        self.staged(stage).1.clear();
+    }
+
+    fn trim(&mut self, request: u64, lpn: u64) {
+        let (version, sequence) = (self.next(), self.next());
+        self.trims.insert(lpn, Trim { sequence, version });
+        if self.begun {
+            let sectors = 0..self.page_sectors;
+            self.host.push(HostEntry { request, lpn, sectors, version, trim: Some(sequence) });
+        }
+    }
+
+    fn read(&mut self, _: u64, _: Range<u32>, _: Option<(u32, u32)>, _: Option<Stage>) {}
+
+    fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    fn begin(&mut self) -> Option<Baseline> {
+        self.begun = true;
+        Some(Baseline {
+            page_sectors: self.page_sectors,
+            logical_pages: self.logical_pages,
+            images: self.images.clone(),
+            trims: self.trims.clone(),
+            last_version: self.last,
+        })
+    }
+
+    fn put_times(&mut self, recorded: &mut Recorded) {
+        recorded.host = std::mem::take(&mut self.host);
+        for record in &recorded.commands {
+            if record.kind != CommandKind::Read {
+                self.spread(record, &mut recorded.pages);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! From operations to commands: how long they take, who waits for them, and which planes go as one.
+
+use super::Core;
+use crate::content::Content;
+use crate::nand::Executor;
+use crate::op::{Command, CommandKind, Effect, FlashOp, MapWork, NO_EFFECT, NOBODY, Purpose};
+use crate::sched::Pages;
+
+/// Who the operations of a translation layer are made for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Made {
+    /// The tag that waits for an entry of the map to be read.
+    pub(super) reader: Option<u32>,
+    /// They are one step of a collection: steps of several planes are grouped, and the planner keeps their course.
+    pub(super) step: bool,
+}
+
+impl<C: Content> Core<C> {
+    /// Makes commands of what the translation layer has listed, and counts it.
+    #[inline]
+    pub(super) fn issue(&mut self, now_ns: u64, made: Made, executor: &mut impl Executor) {
+        if !self.ops.is_blank() {
+            self.issue_all(now_ns, made, executor);
+        }
+    }
+
+    #[inline(never)]
+    fn issue_all(&mut self, now_ns: u64, made: Made, executor: &mut impl Executor) {
+        let mut ops = std::mem::take(&mut self.ops);
+        for op in ops.list() {
+            let moves = if let Effect::Moved(range) = &op.effect { ops.moves(range) } else { &[] };
+            let command = self.command_of(op, moves, made.reader);
+            let pages = if executor.wants_pages() { self.pages_of(op, moves) } else { Pages::default() };
+            self.count(op);
+            let effect = self.content.apply(op, moves);
+            let plane = op.unit % self.planes;
+            if op.purpose == Purpose::Mapping {
+                self.pending.flush(now_ns, executor, &mut self.content);
+            }
+            if made.step && self.pending.grouping() {
+                self.pending.join_step(command, plane, pages, effect, executor.serving());
+                continue;
+            }
+            // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
+            self.pending.flush(now_ns, executor, &mut self.content);
+            self.submit(now_ns, command, pages, effect, executor);
+        }
+        self.count_tally(&ops.tally, made.step);
+        ops.clear();
+        self.ops = ops;
+    }
+
+    /// Hands a command over, charged to the tenant whose turn it is.
+    #[inline]
+    pub(super) fn submit(
+        &mut self,
+        now_ns: u64,
+        command: Command,
+        pages: Pages,
+        effect: u32,
+        executor: &mut impl Executor,
+    ) {
+        let effect = self.content.handed(command.kind, &[effect]);
+        self.pending.charge(&command, executor);
+        executor.submit(now_ns, Command { effect, ..command }, pages);
+    }
+
+    /// The command that makes an operation. `moves`: the pages that it moves, if they are followed.
+    #[inline]
+    pub(super) fn command_of(&self, op: &FlashOp, moves: &[(u32, u32)], reader: Option<u32>) -> Command {
+        let timing = &self.timing;
+        let page = |ppn: u32| ppn % self.pages_per_block;
+        let die = if self.planes == 1 { op.unit } else { op.unit / self.planes };
+        let (mut read_ns, mut bus_ns, mut program_ns) = (0, timing.transfer_ns, 0);
+        let (mut tag, mut awaited) = (NOBODY, false);
+        match &op.effect {
+            Effect::Read { ppn, .. } => read_ns = timing.read_ns(page(*ppn)),
+            Effect::MapRead { ppn, work } => {
+                read_ns = timing.read_ns(page(*ppn));
+                if *work == MapWork::Load {
+                    (tag, awaited) = (reader.unwrap_or(NOBODY), reader.is_some());
+                }
+            }
+            Effect::MapProgrammed { ppn, .. } => program_ns = timing.program_ns(page(*ppn)),
+            Effect::Programmed { ppn, stale, .. } => {
+                program_ns = timing.program_ns(page(*ppn));
+                if op.kind == CommandKind::Rewrite {
+                    read_ns = stale.map_or(0, |(_, ppn)| timing.read_ns(page(ppn)));
+                    bus_ns *= 2;
+                }
+            }
+            Effect::Moved(_) => {
+                let count = u64::from(op.pages);
+                bus_ns *= 2 * count;
+                if timing.uniform {
+                    (read_ns, program_ns) = (count * timing.read_ns(0), count * timing.program_ns(0));
+                } else {
+                    read_ns = moves.iter().map(|(from, _)| timing.read_ns(page(*from))).sum();
+                    program_ns = moves.iter().map(|(_, to)| timing.program_ns(page(*to))).sum();
+                }
+            }
+            Effect::Erased { .. } => (bus_ns, program_ns) = (0, timing.erase_ns),
+        }
+        let (kind, purpose, opens, pages, effect) = (op.kind, op.purpose, op.opens, op.pages, NO_EFFECT);
+        Command { die, kind, purpose, opens, awaited, pages, tag, effect, read_ns, bus_ns, program_ns }
+    }
+
+    /// Pages that an operation reads, writes, moves or erases, for schedulers that reorder.
+    pub(super) fn pages_of(&self, op: &FlashOp, moves: &[(u32, u32)]) -> Pages {
+        let mut pages = Pages::default();
+        let unit = op.unit;
+        match &op.effect {
+            Effect::Read { ppn, map } => {
+                // It may not pass the read that says where the page is.
+                if let Some(map) = map {
+                    pages.add(unit, *map);
+                }
+                pages.add(unit, *ppn);
+            }
+            Effect::MapRead { ppn, .. } | Effect::MapProgrammed { ppn, .. } => pages.add(unit, *ppn),
+            Effect::Programmed { ppn, stale, .. } => {
+                if let Some((unit, stale)) = stale.filter(|_| op.kind == CommandKind::Rewrite) {
+                    pages.add(unit, stale);
+                }
+                pages.add(unit, *ppn);
+            }
+            Effect::Moved(_) => moves.iter().for_each(|(from, to)| pages.add_move(unit, *from, *to)),
+            Effect::Erased { block } => {
+                let first = block * self.pages_per_block;
+                pages.add_run(unit, first, first + self.pages_per_block - 1);
+            }
+        }
+        pages
+    }
+
+    /// Counts an operation that the drive makes on its own account.
+    fn count(&mut self, op: &FlashOp) {
+        let pages = u64::from(op.pages);
+        let counters = &mut self.counters;
+        match (op.purpose, op.kind) {
+            (Purpose::Gc, CommandKind::Erase) => counters.gc.erases += 1,
+            (Purpose::Gc, _) => {
+                counters.gc.reads += pages;
+                counters.gc.programs += pages;
+            }
+            (Purpose::Mapping, CommandKind::Read) => counters.mapping.reads += 1,
+            (Purpose::Mapping, _) => counters.mapping.programs += 1,
+            (Purpose::Host, _) => {}
+        }
+        match op.effect {
+            Effect::MapRead { work: MapWork::Load, .. } => counters.map.loads += 1,
+            Effect::MapProgrammed { work: MapWork::WriteBack, .. } => counters.map.write_backs += 1,
+            Effect::MapProgrammed { work: MapWork::Update, .. } => counters.map.updates += 1,
+            _ => {}
+        }
+    }
+
+    fn count_tally(&mut self, tally: &crate::op::Tally, step: bool) {
+        let counters = &mut self.counters;
+        let [full, partial, switch] = tally.merges;
+        counters.merges.full += full;
+        counters.merges.partial += partial;
+        counters.merges.switch += switch;
+        counters.map.lookups += tally.looked_up;
+        counters.map.hits += tally.hits;
+        counters.map.moves += tally.map_moves;
+        counters.collections += tally.collections.len() as u64;
+        if !step {
+            tally.collections.iter().for_each(|merged| self.collections.record(*merged));
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Pages of the host: what a read, a write and a TRIM of one do.
+
+use flashweir_trace::Op;
+
+use super::Core;
+use super::issue::Made;
+use crate::alloc::{AllocView, Home};
+use crate::content::Content;
+use crate::error::RunError;
+use crate::ftl::Ftl;
+use crate::nand::Executor;
+use crate::op::{Command, CommandKind, Effect, FlashOp, PageSlice, Purpose, Stage};
+use crate::sched::Pages;
+
+/// What allocation may see.
+struct View<'a, X> {
+    executor: &'a X,
+    ftl: &'a Ftl,
+    /// Unit of the version that the write replaces: it can always take the next one.
+    before: Option<u32>,
+    now_ns: u64,
+}
+
+impl<X: Executor> AllocView for View<'_, X> {
+    fn die_is_idle(&self, die: u32) -> bool {
+        self.executor.die_is_idle(die, self.now_ns)
+    }
+    fn has_room(&self, unit: u32) -> bool {
+        self.before == Some(unit) || self.ftl.has_room(unit)
+    }
+}
+
+impl<C: Content> Core<C> {
+    /// Looks a page up in a map on flash. Returns the translation page that had to be read, if one had.
+    #[cold]
+    #[inline(never)]
+    fn translate(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        home: Option<Home>,
+        executor: &mut impl Executor,
+    ) -> Result<Option<u32>, RunError> {
+        let Some(home) = home else { return Ok(None) };
+        let translation = self.ftl.translate(home, &mut self.ops)?;
+        self.issue(now_ns, Made { reader: Some(tag), step: false }, executor);
+        Ok(translation)
+    }
+
+    /// Reads a page from flash, if it is there. `staged` lies over it (for the checks).
+    #[inline]
+    pub(crate) fn read(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        part: PageSlice,
+        staged: Option<Stage>,
+        executor: &mut impl Executor,
+    ) -> Result<(), RunError> {
+        if self.on_read {
+            self.put_unless_there(part, staged)?;
+        }
+        self.pending.flash_time.serve(part.stream);
+        let home = self.alloc.locate(part.lpn);
+        let map =
+            if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
+        let place = home.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
+        self.content.read(part.lpn, part.first..part.end, place, staged);
+        let Some((unit, ppn)) = place else {
+            self.counters.unmapped_page_reads += 1;
+            return Ok(());
+        };
+        self.counters.host.reads += 1;
+        let op = host_op(unit, CommandKind::Read, 0, Effect::Read { ppn, map });
+        self.issue_host(now_ns, tag, &op, executor);
+        Ok(())
+    }
+
+    /// Writes a page: the sectors of `part` straight from the host, or all that waits in an entry of the buffer. `whole`
+    /// says whether they are all of the page. Returns false, having done nothing, if every unit that it may go to is taken.
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        part: PageSlice,
+        whole: bool,
+        stage: Stage,
+        executor: &mut impl Executor,
+    ) -> Result<bool, RunError> {
+        self.pending.flash_time.serve(part.stream);
+        self.write_for(now_ns, tag, part, (Op::Write, whole), stage, executor)
+    }
+
+    /// As [`Core::write`]; `op` says whose channels it goes to, those of the tenant's writes or of its reads.
+    #[inline]
+    pub(super) fn write_for(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        part: PageSlice,
+        (op, whole): (Op, bool),
+        stage: Stage,
+        executor: &mut impl Executor,
+    ) -> Result<bool, RunError> {
+        let lpn = part.lpn;
+        let before = if self.alloc.shares_map() { self.alloc.locate(lpn) } else { None };
+        let mapped = before.filter(|home| self.ftl.lookup(*home).is_some());
+        let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), now_ns };
+        let Some(home) = self.alloc.place(part.stream, op, lpn, &view) else { return Ok(false) };
+        if stage == Stage::Direct {
+            self.content.stage(stage, executor.serving(), lpn, part.first..part.end);
+        }
+        let written = self.ftl.write(home, before, &mut self.ops)?;
+        let opens = self.ops.take_opened();
+        self.issue(now_ns, Made::default(), executor);
+        self.counters.host.programs += 1;
+        let (unit, ppn) = (home.unit, written.ppn);
+        let effect = Effect::Programmed { ppn, stale: written.old, stage };
+        let Some(old) = written.old.filter(|_| !whole) else {
+            self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Program, opens, effect), executor);
+            return Ok(true);
+        };
+        self.counters.host.reads += 1;
+        self.counters.rewrite_reads += 1;
+        if old.0 / self.planes == unit / self.planes {
+            self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Rewrite, opens, effect), executor);
+        } else {
+            let read = host_op(old.0, CommandKind::Read, 0, Effect::Read { ppn: old.1, map: None });
+            let program = host_op(unit, CommandKind::Program, opens, effect);
+            self.issue_chain(now_ns, tag, &read, &program, executor);
+        }
+        Ok(true)
+    }
+
+    /// Hands over the command of a page, or keeps it until others of its kind may have joined it.
+    #[inline]
+    fn issue_host(&mut self, now_ns: u64, tag: u32, op: &FlashOp, executor: &mut impl Executor) {
+        let command = Command { tag, awaited: true, ..self.command_of(op, &[], None) };
+        let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
+        let effect = self.content.apply(op, &[]);
+        if self.pending.grouping() {
+            self.pending.join(command, op.unit % self.planes, pages, effect, executor.serving());
+        } else {
+            self.submit(now_ns, command, pages, effect, executor);
+        }
+    }
+
+    /// Hands over a program that needs what a read on another die brings.
+    fn issue_chain(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        read: &FlashOp,
+        program: &FlashOp,
+        executor: &mut impl Executor,
+    ) {
+        self.flush(now_ns, executor);
+        let [first, second] = [read, program].map(|op| {
+            let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
+            let command = Command { tag, awaited: true, ..self.command_of(op, &[], None) };
+            let effect = self.content.apply(op, &[]);
+            let effect = self.content.handed(op.kind, &[effect]);
+            self.pending.charge(&command, executor);
+            (Command { effect, ..command }, pages)
+        });
+        executor.submit_chain(now_ns, first, second);
+    }
+
+    /// Forgets whole pages of `part`; a page covered in part keeps its data.
+    pub(crate) fn trim(
+        &mut self,
+        now_ns: u64,
+        part: PageSlice,
+        executor: &mut impl Executor,
+    ) -> Result<(), RunError> {
+        if u64::from(part.end - part.first) < self.page_sectors.get() {
+            return Ok(());
+        }
+        self.pending.flash_time.serve(part.stream);
+        self.content.trim(executor.serving(), part.lpn);
+        if let Some(home) = self.alloc.locate(part.lpn) {
+            let was_mapped = self.ftl.trim(home, &mut self.ops)?;
+            self.issue(now_ns, Made::default(), executor);
+            self.counters.trimmed_pages += u64::from(was_mapped);
+        }
+        Ok(())
+    }
+}
+
+/// An operation on a page of the host.
+#[inline]
+fn host_op(unit: u32, kind: CommandKind, opens: u8, effect: Effect) -> FlashOp {
+    FlashOp { unit, pages: 1, kind, purpose: Purpose::Host, opens, effect }
+}

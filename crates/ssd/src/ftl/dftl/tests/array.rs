@@ -1,0 +1,136 @@
+//! What is on flash, as the operations of the layer say.
+
+use std::collections::BTreeMap;
+
+use crate::cow::CowVec;
+use crate::geometry::Geometry;
+use crate::op::{Effect, MapWork, Ops};
+
+/// What the flash of the units holds, from the operations of the layer alone.
+#[derive(Default)]
+pub(super) struct Array {
+    /// Pages programmed of each block, by unit.
+    pub(super) programmed: Vec<Vec<u32>>,
+    pages_per_block: u32,
+    /// What each page holds: a translation page, or one of data.
+    maps: Vec<Vec<bool>>,
+    /// Key of each valid page of data, by unit and physical page, and the other way round.
+    keys: BTreeMap<(u32, u32), u32>,
+    places: BTreeMap<(u32, u32), u32>,
+    /// What was written to translation pages since the model looked: unit, key and entry.
+    pub(super) written: Vec<(u32, u32, u32)>,
+    entries: u32,
+    pub(super) reads: [u64; 3],
+    pub(super) programs: [u64; 3],
+    pub(super) moved: u64,
+    /// Whether the command before was a translation page read that has to be followed by its program.
+    pub(super) rewriting: bool,
+}
+
+impl Array {
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let blocks = vec![0; geometry.unit_blocks as usize];
+        Self {
+            programmed: vec![blocks; geometry.units() as usize],
+            maps: vec![vec![false; geometry.unit_pages() as usize]; geometry.units() as usize],
+            pages_per_block: geometry.pages_per_block,
+            entries: geometry.entries_per_translation_page() as u32,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn program(&mut self, unit: u32, ppn: u32, is_map: bool) {
+        let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
+        let next = &mut self.programmed[unit as usize][block as usize];
+        assert_eq!(page, *next, "pages of a block are programmed once and in order");
+        *next += 1;
+        self.maps[unit as usize][ppn as usize] = is_map;
+        if page > 0 {
+            assert_eq!(
+                self.maps[unit as usize][ppn as usize - 1],
+                is_map,
+                "a block holds data or translation pages"
+            );
+        }
+    }
+
+    /// A page of data is at `ppn` from now on, or nowhere.
+    pub(super) fn place(&mut self, unit: u32, key: u32, ppn: Option<u32>) {
+        if let Some(old) = self.places.remove(&(unit, key)) {
+            self.keys.remove(&(unit, old));
+        }
+        if let Some(ppn) = ppn {
+            self.places.insert((unit, key), ppn);
+            self.keys.insert((unit, ppn), key);
+        }
+    }
+
+    /// What it holds, if it was programmed since its block was erased.
+    pub(super) fn holds(&self, unit: u32, ppn: u32) -> Option<bool> {
+        let programmed = self.programmed[unit as usize][(ppn / self.pages_per_block) as usize];
+        (ppn % self.pages_per_block < programmed).then(|| self.maps[unit as usize][ppn as usize])
+    }
+}
+
+impl Array {
+    /// Makes the operations, in order.
+    pub(super) fn replay(&mut self, ops: &Ops) {
+        let (mut moved, mut erased, mut map_moves) = (0, 0, 0);
+        for op in ops.list() {
+            match &op.effect {
+                Effect::Moved(range) => {
+                    assert_eq!(range.start, moved, "every page moved goes with one operation");
+                    moved = range.end;
+                    assert_eq!(op.pages as usize, range.len());
+                    for (from, to) in ops.moves(range) {
+                        self.moved(op.unit, *from, *to);
+                        map_moves += u64::from(self.maps[op.unit as usize][*to as usize]);
+                    }
+                }
+                Effect::Erased { block } => {
+                    self.erased(op.unit, *block);
+                    erased += 1;
+                }
+                Effect::MapRead { ppn, work } => self.read_map(op.unit, *ppn, *work),
+                Effect::MapProgrammed { page, ppn, work } => self.program_map(op.unit, *page, *ppn, *work),
+                other => panic!("the host's own operations are not the layer's: {other:?}"),
+            }
+        }
+        assert_eq!(ops.tally.merges, [0; 3], "a page map merges nothing");
+        assert_eq!(ops.tally.collections.len(), erased, "a collection erases one block");
+        assert_eq!(ops.tally.map_moves, map_moves, "translation pages moved");
+    }
+
+    fn moved(&mut self, unit: u32, from: u32, to: u32) {
+        let is_map = self.holds(unit, from).expect("only programmed pages are moved");
+        self.program(unit, to, is_map);
+        if let Some(key) = self.keys.get(&(unit, from)).copied() {
+            assert!(!is_map);
+            self.place(unit, key, Some(to));
+        }
+        self.moved += 1;
+    }
+
+    fn erased(&mut self, unit: u32, victim: u32) {
+        let programmed = &mut self.programmed[unit as usize][victim as usize];
+        assert_eq!(*programmed, self.pages_per_block, "only full blocks are collected");
+        *programmed = 0;
+    }
+
+    fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
+        assert_eq!(self.holds(unit, ppn), Some(true), "{work:?} reads a translation page");
+        assert!(!self.rewriting);
+        self.rewriting = work != MapWork::Load;
+        self.reads[work as usize] += 1;
+    }
+
+    fn program_map(&mut self, unit: u32, page: u32, ppn: u32, work: MapWork) {
+        self.program(unit, ppn, true);
+        for key in page * self.entries..(page + 1) * self.entries {
+            let place = self.places.get(&(unit, key)).copied().unwrap_or(CowVec::EMPTY);
+            self.written.push((unit, key, place));
+        }
+        self.rewriting = false;
+        self.programs[work as usize] += 1;
+    }
+}

@@ -1,0 +1,142 @@
+//! Page mapping collected at once: a block is freed before the host's page is written, and nothing gets in between.
+
+use super::{Frontier, Ops, PageFtl, Rules, RunError, Unit, VictimView};
+use crate::ftl::blocks::pages_of;
+
+impl PageFtl {
+    /// Gives the unit a host frontier with at least one free page.
+    pub(super) fn make_room(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let mut fruitless = 0;
+        loop {
+            let state = &mut self.units[unit as usize];
+            if state.blocks.free() > self.rules.held_back
+                && let Some(block) = state.blocks.take_free(self.rules.least_worn_first)
+            {
+                state.host = Frontier { block, next: 0 };
+                ops.opened();
+                return Ok(());
+            }
+            let worn = self.rules.static_gap > 0 && fruitless == 0 && self.wear_gap_exceeded(unit);
+            let moved =
+                self.collect(unit, worn, ops).ok_or_else(|| self.stuck(unit, self.rules.held_back))?;
+            if !self.rules.two_frontiers && self.units[unit as usize].host.next < pages_per_block {
+                return Ok(());
+            }
+            if moved == pages_per_block {
+                fruitless += 1;
+                // A random policy finds a block with an invalid page within this many picks, if there is one.
+                if fruitless > 64 * self.rules.unit_blocks {
+                    return Err(self.stuck(unit, self.rules.held_back));
+                }
+            }
+        }
+    }
+
+    /// Collects one block: `worn` takes the least worn one instead of the policy's. Returns the pages moved.
+    fn collect(&mut self, unit: u32, worn: bool, ops: &mut Ops) -> Option<u32> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let state = &mut self.units[unit as usize];
+        let victim = if worn {
+            state.blocks.least_worn_full()?
+        } else {
+            let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
+            self.rules.victim.pick(&view, &mut self.rng)?
+        };
+        if !worn && state.blocks.valid(victim) == pages_per_block && !self.can_gain(unit) {
+            return None;
+        }
+        let state = &mut self.units[unit as usize];
+        state.blocks.claim(victim);
+        if !self.rules.two_frontiers {
+            state.collected.next = pages_per_block;
+        }
+        let moved = self.move_pages(unit, victim, worn, ops)?;
+        let state = &mut self.units[unit as usize];
+        state.blocks.erase(victim);
+        if !self.rules.two_frontiers && state.collected.next < pages_per_block {
+            state.host = state.collected;
+        }
+        ops.copies(unit, moved);
+        ops.erased(unit, victim);
+        ops.collected();
+        Some(moved)
+    }
+
+    /// Whether some full block has an invalid page.
+    pub(super) fn can_gain(&self, unit: u32) -> bool {
+        let unit = &self.units[unit as usize];
+        let in_frontier = if self.rules.two_frontiers
+            && u64::from(unit.collected.next) < self.rules.pages_per_block.get()
+        {
+            u64::from(unit.blocks.valid(unit.collected.block))
+        } else {
+            0
+        };
+        unit.valid_pages - in_frontier < unit.blocks.full_count() * self.rules.pages_per_block.get()
+    }
+
+    /// Moves the valid pages of `victim` to the collected frontier, taking a new block for it where needed. Even a
+    /// victim without valid pages makes sure that there is such a block when frontiers are shared.
+    fn move_pages(&mut self, unit: u32, victim: u32, worn: bool, ops: &mut Ops) -> Option<u32> {
+        let map = self.map_of(unit);
+        let rules = &self.rules;
+        let pages_per_block = rules.pages_per_block.get() as u32;
+        let unit = &mut self.units[unit as usize];
+        let map = &mut self.maps[map];
+        let words = rules.words_per_block;
+        let mut moved = 0;
+        if !rules.two_frontiers {
+            unit.open_collected(rules, worn)?;
+            ops.opened();
+        }
+        for word in 0..words {
+            let bits = std::mem::take(&mut unit.valid_bits[victim as usize * words + word]);
+            let first = victim * pages_per_block + word as u32 * 64;
+            for page in pages_of(bits) {
+                let key = unit.owner.get((first + page).into());
+                if unit.collected.next == pages_per_block {
+                    unit.open_collected(rules, worn)?;
+                    ops.opened();
+                }
+                let Frontier { block, next } = unit.collected;
+                let to = block * pages_per_block + next;
+                unit.owner.set(to.into(), key);
+                map.set(key.into(), to);
+                unit.valid_bits[block as usize * words + (next >> 6) as usize] |= 1 << (next & 63);
+                unit.collected.next = next + 1;
+                ops.moved(first + page, to);
+                moved += 1;
+                unit.blocks.add_valid(block, 1);
+                if next + 1 == pages_per_block {
+                    unit.blocks.fill(block, unit.writes);
+                }
+            }
+        }
+        Some(moved)
+    }
+
+    /// Whether a full block has `wear.static_gap` erases less than the block erased last would have.
+    fn wear_gap_exceeded(&mut self, unit: u32) -> bool {
+        let gap = self.rules.static_gap;
+        let unit = &mut self.units[unit as usize];
+        let most = unit.blocks.most_erases();
+        if most < unit.fewest_erases.saturating_add(gap) {
+            return false;
+        }
+        if let Some(block) = unit.blocks.least_worn_full() {
+            unit.fewest_erases = unit.blocks.erases(block);
+        }
+        most >= unit.fewest_erases.saturating_add(gap)
+    }
+}
+
+impl Unit {
+    /// Opens a block for moved pages.
+    fn open_collected(&mut self, rules: &Rules, worn: bool) -> Option<()> {
+        let block =
+            if worn { self.blocks.take_most_worn() } else { self.blocks.take_free(rules.least_worn_first) };
+        self.collected = Frontier { block: block?, next: 0 };
+        Some(())
+    }
+}

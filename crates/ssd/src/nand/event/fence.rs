@@ -1,0 +1,132 @@
+//! Fences: a tag that is handed out when dies have done all that they have at this moment; and commands that come later.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Chain, Event, Events, Probe};
+use crate::op::Command;
+use crate::sched::Pages;
+use crate::stats::Parts;
+
+/// Counts of commands by die, and the fences around them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Fences {
+    /// Empty where nobody asks.
+    dies: Vec<Counts>,
+    /// By tag: dies that have not reached the fence.
+    left: BTreeMap<u32, u32>,
+    /// Commands that come later, by number.
+    later: BTreeMap<u32, Later>,
+    next: u32,
+}
+
+/// A command that comes later.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Later {
+    pub(crate) command: Command,
+    pub(crate) pages: Pages,
+    /// The request that it serves.
+    pub(crate) request: u64,
+    /// Since when it waits for its die, once it is there, ns.
+    pub(crate) arrived_ns: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Counts {
+    submitted: u64,
+    done: u64,
+    /// Commands to be done, and the tag of the fence that this reaches; in order.
+    fences: VecDeque<(u64, u32)>,
+}
+
+impl Fences {
+    pub(super) fn new(dies: usize) -> Self {
+        Self { dies: vec![Counts::default(); dies], ..Self::default() }
+    }
+
+    #[inline]
+    pub(super) fn are_used(&self) -> bool {
+        !self.dies.is_empty()
+    }
+
+    /// A command was handed to a die.
+    #[inline]
+    pub(super) fn submitted(&mut self, die: u32) {
+        if let Some(counts) = self.dies.get_mut(die as usize) {
+            counts.submitted += 1;
+        }
+    }
+}
+
+impl<P: Probe> Events<P> {
+    /// A die has done one of its commands.
+    pub(super) fn done_by(&mut self, die: u32) {
+        let Fences { dies, left, .. } = &mut self.fences;
+        let counts = &mut dies[die as usize];
+        counts.done += 1;
+        while let Some((target, tag)) = counts.fences.front().copied()
+            && target <= counts.done
+        {
+            counts.fences.pop_front();
+            let Some(dies) = left.get_mut(&tag) else { continue };
+            *dies -= 1;
+            if *dies == 0 {
+                left.remove(&tag);
+                self.completed.push(tag);
+                if self.follows {
+                    self.parts.push(Parts::default());
+                }
+            }
+        }
+    }
+
+    /// Hands `tag` out once all commands are done that the dies have now.
+    pub(super) fn put_fence(&mut self, dies: Range<u32>, tag: u32) {
+        let mut busy = 0;
+        for counts in &mut self.fences.dies[dies.start as usize..dies.end as usize] {
+            if counts.done < counts.submitted {
+                counts.fences.push_back((counts.submitted, tag));
+                busy += 1;
+            }
+        }
+        if busy > 0 {
+            self.fences.left.insert(tag, busy);
+        } else {
+            self.at(0, Event::Fence(tag));
+        }
+    }
+
+    pub(super) fn fence_reached(&mut self, tag: u32) {
+        self.completed.push(tag);
+        if self.follows {
+            self.parts.push(Parts::default());
+        }
+    }
+
+    /// Whether dies have commands that are not done.
+    pub(super) fn have_commands(&self, dies: Range<u32>) -> bool {
+        self.fences.dies[dies.start as usize..dies.end as usize]
+            .iter()
+            .any(|counts| counts.done < counts.submitted)
+    }
+
+    /// A command reaches its die in `delay_ns`.
+    pub(super) fn submit_later(&mut self, delay_ns: u64, later: Later) {
+        self.fences.submitted(later.command.die);
+        self.probe.queue(later.arrived_ns, later.command.die, 1);
+        let number = self.fences.next;
+        self.fences.next = number.wrapping_add(1);
+        self.fences.later.insert(number, later);
+        self.at(delay_ns, Event::Arrival(number));
+    }
+
+    pub(super) fn arrive(&mut self, number: u32) {
+        if let Some(Later { command, pages, request, arrived_ns }) = self.fences.later.remove(&number) {
+            let serving = std::mem::replace(&mut self.request, request);
+            self.enqueue(command, pages, Chain::None, arrived_ns);
+            self.request = serving;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Events as a time path.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use super::{Event, Events, Executor, Later, Probe, TimePath, Usage};
+use crate::stats::{Parts, SchedCounts, Times};
+
+impl<P: Probe> TimePath for Events<P> {
+    type Probe = P;
+    const AT_ONCE: bool = false;
+
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    fn set_now_ns(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
+    #[inline]
+    fn probe(&mut self) -> &mut P {
+        &mut self.probe
+    }
+
+    fn keep_parts(&mut self) {
+        self.follows = true;
+    }
+
+    #[inline]
+    fn next_ns(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse((time, ..))| *time)
+    }
+
+    #[inline]
+    fn dispatch(&mut self) -> bool {
+        self.start_all_ready()
+    }
+
+    #[inline]
+    fn step(&mut self) -> bool {
+        let Some(Reverse((time, number, event))) = self.heap.pop() else { return false };
+        self.now_ns = time;
+        match event {
+            Event::Array(die) if self.dies[die as usize].awaits != number => {}
+            Event::Array(die) => self.array_done(die),
+            Event::Bus(channel) => self.bus_done(channel),
+            Event::Arrival(number) => self.arrive(number),
+            Event::Fence(tag) => self.fence_reached(tag),
+        }
+        true
+    }
+
+    #[inline]
+    fn take_done(&mut self) -> Option<(u32, Option<Parts>)> {
+        Some((self.completed.pop()?, self.parts.pop()))
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        self.submitted = 0;
+    }
+
+    #[inline]
+    fn submitted(&self) -> u32 {
+        self.submitted
+    }
+
+    fn latest(&self) -> (u64, Parts) {
+        (self.now_ns, Parts::default())
+    }
+
+    fn has_idle_die(&self) -> bool {
+        (0..self.dies.len() as u32).any(|die| self.die_is_idle(die, self.now_ns))
+    }
+
+    fn fence(&mut self, dies: Range<u32>, tag: u32) {
+        self.put_fence(dies, tag);
+    }
+
+    fn is_busy(&self, dies: Range<u32>) -> bool {
+        self.have_commands(dies)
+    }
+
+    fn submit_at(&mut self, time_ns: u64, later: Later) {
+        self.submit_later(time_ns - self.now_ns, later);
+    }
+
+    /// Of commands under way a die's time counts as far as it has gone; a bus's time counts once the command is done.
+    fn times(&self) -> Times {
+        let mut dies = self.usage.dies.clone();
+        for (time, die) in dies.iter_mut().zip(&self.dies) {
+            if let Some(current) = &die.current {
+                time.add(current.queued.command.purpose, self.now_ns - die.booked_ns);
+            }
+        }
+        Times { dies, buses: self.usage.buses.clone(), ..Times::default() }
+    }
+
+    fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    fn horizon_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn settled_ns(&self) -> u64 {
+        let paused = |die: &super::Die| die.paused.as_ref().map(|paused| paused.active.start_ns);
+        let started = |die: &super::Die| Some(die.current.as_ref().or(die.loading.as_ref())?.start_ns);
+        self.dies.iter().flat_map(|die| [started(die), paused(die)]).flatten().fold(self.now_ns, u64::min)
+    }
+
+    fn sched_counts(&self) -> Option<SchedCounts> {
+        self.scheduler.reorders().then_some(self.counts)
+    }
+}

@@ -1,0 +1,105 @@
+//! Commands: operations with everything that their times depend on.
+
+use serde::{Deserialize, Serialize};
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CommandKind {
+    /// Reads a page in each of its planes: array, then bus.
+    Read,
+    /// Programs a page in each of its planes: bus, then array.
+    Program,
+    /// Read-modify-write of a page: array, bus out, bus in, array.
+    Rewrite,
+    /// Moves pages within a unit: for each, array, bus out, bus in, array. One command, because nothing interleaves.
+    Copies,
+    /// Erases a block.
+    Erase,
+}
+
+impl CommandKind {
+    /// The name in timelines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CommandKind::Read => "read",
+            CommandKind::Program => "program",
+            CommandKind::Rewrite => "read-modify-write",
+            CommandKind::Copies => "copy",
+            CommandKind::Erase => "erase",
+        }
+    }
+}
+
+/// On whose account a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Purpose {
+    /// A request of the host (its read-modify-writes included).
+    Host,
+    /// Garbage collection and wear levelling.
+    Gc,
+    /// Mapping tables on flash.
+    Mapping,
+}
+
+impl Purpose {
+    /// How many purposes there are.
+    pub const COUNT: usize = 3;
+
+    /// The name in results and timelines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Purpose::Host => "host",
+            Purpose::Gc => "gc",
+            Purpose::Mapping => "mapping",
+        }
+    }
+}
+
+/// No request waits for this command.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// Nobody keeps what this command does to pages.
+pub(crate) const NO_EFFECT: u32 = u32::MAX;
+
+/// A command for one die.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Command {
+    pub(crate) die: u32,
+    pub(crate) kind: CommandKind,
+    pub(crate) purpose: Purpose,
+    /// Erased blocks that it is the first to write to, for the probe.
+    pub(crate) opens: u8,
+    /// Whether its request is done no earlier: not of what the drive does on its own account.
+    pub(crate) awaited: bool,
+    /// Pages: planes taking part, or pages moved.
+    pub(crate) pages: u32,
+    /// Who waits for it: the caller's tag, or [`NOBODY`].
+    pub(crate) tag: u32,
+    /// What it does to pages: the number under which the journal keeps it, or [`NO_EFFECT`].
+    pub(crate) effect: u32,
+    /// Array time of its reads, ns (all of them for `Copies`).
+    pub(crate) read_ns: u64,
+    /// Bus time, ns, both directions.
+    pub(crate) bus_ns: u64,
+    /// Array time of its programs, or of the erase, ns.
+    pub(crate) program_ns: u64,
+}
+
+impl Command {
+    /// The time that a die is held by it when nothing else wants the bus.
+    pub(crate) fn total_ns(&self) -> u64 {
+        self.read_ns + self.bus_ns + self.program_ns
+    }
+
+    /// Copies that it makes; 1 for all other commands.
+    pub(crate) fn copies(&self) -> u32 {
+        if self.kind == CommandKind::Copies { self.pages } else { 1 }
+    }
+
+    /// The part of one of its times that falls to the copy after which `left - 1` are left: an even share, the remainder
+    /// with the first.
+    pub(crate) fn share(&self, total_ns: u64, left: u32) -> u64 {
+        let copies = u64::from(self.copies());
+        total_ns / copies + if left == self.copies() { total_ns % copies } else { 0 }
+    }
+}

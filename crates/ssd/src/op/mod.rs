@@ -1,0 +1,306 @@
+//! Operations on the flash as data: what allocation, translation and collection want done, in the order in which it may run.
+//!
+//! Ground types, below every slot. A translation layer appends a [`FlashOp`] to [`Ops`] for each thing that it does to the
+//! array, and counts in [`Tally`] what takes no operation. It knows no time; `core` makes [`Command`]s of the list. An
+//! operation says by its [`Effect`] what is true when it is done, so checks, journal and schedulers read the operation
+//! and nobody is called back.
+
+mod command;
+mod slice;
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use command::{Command, NO_EFFECT, NOBODY};
+pub use command::{CommandKind, Purpose};
+pub(crate) use slice::PageSlice;
+
+/// A page of flash: its unit, and the physical page within it.
+pub(crate) type PageAt = (u32, u32);
+
+/// One operation on the flash of a unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FlashOp {
+    /// The unit that makes it.
+    pub(crate) unit: u32,
+    /// Pages read, programmed or moved; 1 for an erase.
+    pub(crate) pages: u32,
+    /// Read, program, read-modify-write, copies or erase.
+    pub(crate) kind: CommandKind,
+    /// On whose account it runs.
+    pub(crate) purpose: Purpose,
+    /// Erased blocks that it is the first to write to.
+    pub(crate) opens: u8,
+    /// True once it is done.
+    pub(crate) effect: Effect,
+}
+
+/// Place of data between the host and the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Stage {
+    /// The page being written, without a buffer.
+    Direct,
+    /// An entry of the write buffer.
+    Buffer(u32),
+}
+
+/// State of the flash once an operation is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Effect {
+    /// A page of the host has been read, after the translation page that says where it is if that was read, too.
+    Read {
+        /// The physical page.
+        ppn: u32,
+        /// The translation page.
+        map: Option<u32>,
+    },
+    /// The page staged there is at `ppn`; the version before it is stale. Sectors not staged come from that one.
+    Programmed {
+        /// The physical page.
+        ppn: u32,
+        /// Unit and physical page of the version before.
+        stale: Option<PageAt>,
+        /// Where the data was.
+        stage: Stage,
+    },
+    /// Translation page `ppn` has been read.
+    MapRead {
+        /// The physical page.
+        ppn: u32,
+        /// Its reason.
+        work: MapWork,
+    },
+    /// Translation page `page` of the unit is at `ppn`; the version before it is stale.
+    MapProgrammed {
+        /// Its number within the unit.
+        page: u32,
+        /// The physical page.
+        ppn: u32,
+        /// Its reason.
+        work: MapWork,
+    },
+    /// Valid pages have moved within the unit: entries of [`Ops::moves`] (none if pages are not followed).
+    Moved(Range<usize>),
+    /// All pages of the block are erased.
+    Erased {
+        /// The physical block.
+        block: u32,
+    },
+}
+
+/// Why a translation page is read or programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum MapWork {
+    /// An entry is wanted that is not in RAM.
+    Load,
+    /// An entry that has changed has to make room.
+    WriteBack,
+    /// A collection moved pages whose entries are not in RAM.
+    Update,
+}
+
+/// How a log block and a data block became one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum MergeKind {
+    /// The newest versions of all pages were copied to an erased block.
+    Full,
+    /// The log block was completed with copies and took the data block's place.
+    Partial,
+    /// The log block took the data block's place as it was.
+    Switch,
+}
+
+/// One step of a collection. Between two steps the collection may be suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Step {
+    /// Data block `block` of the unit was merged, with copies.
+    Merge {
+        /// Its number within the unit.
+        block: u32,
+    },
+    /// A valid page of the victim was moved (page mapping), or a translation page updated after such moves.
+    Copy,
+    /// The valid pages left in the victim were moved to the newest log block, because of the throttle.
+    Move,
+    /// The victim was erased: the collection is over.
+    Erase,
+}
+
+/// Where a write went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Written {
+    /// The physical page that takes the new version.
+    pub(crate) ppn: u32,
+    /// Unit and physical page of the version before it (now stale, readable until its block is erased).
+    pub(crate) old: Option<PageAt>,
+}
+
+/// Events of a translation layer that need no operation of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    /// Merges by kind: full, partial, switch.
+    pub(crate) merges: [u64; 3],
+    /// For each collection that ended, the data blocks merged in full in it.
+    pub(crate) collections: Vec<u64>,
+    /// Entries of the map looked up, and those of them that were in RAM.
+    pub(crate) looked_up: u64,
+    pub(crate) hits: u64,
+    /// Translation pages moved by collections.
+    pub(crate) map_moves: u64,
+    /// Data blocks merged in full since the last collection ended.
+    merged: u64,
+}
+
+impl Tally {
+    /// Forgets everything but its memory.
+    fn clear(&mut self) {
+        let mut collections = std::mem::take(&mut self.collections);
+        collections.clear();
+        *self = Self { collections, ..Self::default() };
+    }
+}
+
+/// The operations of one call of a translation layer. The memory is reused.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Ops {
+    list: Vec<FlashOp>,
+    /// Pages moved, from and to, in the order of the operations that move them.
+    moves: Vec<(u32, u32)>,
+    /// Beginning of the moves that no operation has taken.
+    taken: usize,
+    /// Blocks opened that no operation has taken.
+    opened: u8,
+    follows: bool,
+    /// Whether anything was listed or counted.
+    changed: bool,
+    pub(crate) tally: Tally,
+}
+
+impl Ops {
+    /// An empty list. `follows`: every page moved is listed; otherwise its number is enough.
+    pub(crate) fn new(follows: bool) -> Self {
+        Self { follows, ..Self::default() }
+    }
+
+    /// Forgets everything but its memory.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.list.clear();
+        self.moves.clear();
+        (self.taken, self.opened, self.changed) = (0, 0, false);
+        self.tally.clear();
+    }
+
+    /// Whether nothing was listed or counted.
+    #[inline]
+    pub(crate) fn is_blank(&self) -> bool {
+        !self.changed
+    }
+
+    /// The operations, in order.
+    #[inline]
+    pub(crate) fn list(&self) -> &[FlashOp] {
+        &self.list
+    }
+
+    /// Pages that a [`Effect::Moved`] names, from and to.
+    #[inline]
+    pub(crate) fn moves(&self, range: &Range<usize>) -> &[(u32, u32)] {
+        &self.moves[range.clone()]
+    }
+
+    /// Whether every page moved is listed.
+    #[inline]
+    pub(crate) fn follows_pages(&self) -> bool {
+        self.follows
+    }
+
+    /// Blocks opened that the operation made next is the first to write to.
+    #[inline]
+    pub(crate) fn take_opened(&mut self) -> u8 {
+        std::mem::take(&mut self.opened)
+    }
+
+    /// A valid page moves within the unit, from physical page `from` to `to`.
+    #[inline]
+    pub(crate) fn moved(&mut self, from: u32, to: u32) {
+        if self.follows {
+            self.moves.push((from, to));
+        }
+    }
+
+    /// An erased block is taken: the pages moved next, or else the page written, are the first in it.
+    #[inline]
+    pub(crate) fn opened(&mut self) {
+        self.opened += 1;
+    }
+
+    /// The `pages` pages moved since the last call go as one operation.
+    pub(crate) fn copies(&mut self, unit: u32, pages: u32) {
+        if pages == 0 {
+            return;
+        }
+        let moves = self.taken..self.moves.len();
+        self.taken = self.moves.len();
+        let opens = self.take_opened();
+        self.push(unit, pages, CommandKind::Copies, Purpose::Gc, opens, Effect::Moved(moves));
+    }
+
+    /// A block is erased.
+    pub(crate) fn erased(&mut self, unit: u32, block: u32) {
+        self.push(unit, 1, CommandKind::Erase, Purpose::Gc, 0, Effect::Erased { block });
+    }
+
+    /// A translation page is read.
+    pub(crate) fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
+        self.push(unit, 1, CommandKind::Read, Purpose::Mapping, 0, Effect::MapRead { ppn, work });
+    }
+
+    /// Translation page `page` of the unit is programmed.
+    pub(crate) fn program_map(&mut self, unit: u32, page: u32, ppn: u32, work: MapWork) {
+        let opens = self.take_opened();
+        let effect = Effect::MapProgrammed { page, ppn, work };
+        self.push(unit, 1, CommandKind::Program, Purpose::Mapping, opens, effect);
+    }
+
+    /// A data block was merged; its copies are in the list.
+    pub(crate) fn merged(&mut self, kind: MergeKind) {
+        self.changed = true;
+        self.tally.merges[kind as usize] += 1;
+        self.tally.merged += u64::from(kind == MergeKind::Full);
+    }
+
+    /// A collection is over: its victim is erased.
+    pub(crate) fn collected(&mut self) {
+        self.changed = true;
+        let merged = std::mem::take(&mut self.tally.merged);
+        self.tally.collections.push(merged);
+    }
+
+    /// An entry was looked up in a map of which only a part is in RAM. `hit`: it is in that part.
+    #[inline]
+    pub(crate) fn looked_up(&mut self, hit: bool) {
+        self.changed = true;
+        self.tally.looked_up += 1;
+        self.tally.hits += u64::from(hit);
+    }
+
+    /// The page moved last was a translation page.
+    pub(crate) fn moved_map(&mut self) {
+        self.tally.map_moves += 1;
+    }
+
+    fn push(
+        &mut self,
+        unit: u32,
+        pages: u32,
+        kind: CommandKind,
+        purpose: Purpose,
+        opens: u8,
+        effect: Effect,
+    ) {
+        self.changed = true;
+        self.list.push(FlashOp { unit, pages, kind, purpose, opens, effect });
+    }
+}

@@ -1,0 +1,225 @@
+//! The write buffer in the way of requests: admission, stalls, destage to flash, and flush barriers.
+
+use flashweir_trace::{Op, Request};
+
+use super::{Barrier, Intake};
+use crate::buffer::{Ack, Incoming, WriteBuffer};
+use crate::content::Content;
+use crate::error::RunError;
+use crate::nand::{FullRecord, Probe, TimePath};
+use crate::op::{PageSlice, Stage};
+use crate::sim::stations::ENTRY_TAG;
+use crate::stats::Parts;
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    /// Lets stalled requests into the buffer as far as there is room, and sends on what has to leave it.
+    pub(super) fn resume_buffer(&mut self) -> Result<(), RunError> {
+        while let Some(tag) = self.stalled.front().copied() {
+            let Some(slot) = self.slots.get(tag) else { break };
+            let (op, request) = (slot.request.op, slot.request);
+            if op == Op::Flush {
+                let sequence = self.buffer.as_ref().map_or(0, WriteBuffer::next_sequence);
+                self.barriers.push(Barrier { tag, writes_left: 0, sequence });
+                self.set_barrier();
+            } else if !self.admit(tag, &request)? {
+                self.full_since_ns.get_or_insert(self.array.now_ns());
+                break;
+            }
+            self.end_of_full(tag);
+            self.stalled.pop_front();
+            if op == Op::Write {
+                self.settle(tag, 1);
+            }
+        }
+        self.settle_buffer_barriers();
+        if self.stations.are_managed() {
+            self.decide()
+        } else if self.is_flushing() {
+            self.pump()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether pages have to leave the buffer. One that is full has sent on what it could when it was found to be.
+    pub(in crate::sim) fn is_flushing(&self) -> bool {
+        self.ack == Ack::Flash || !self.barriers.is_empty()
+    }
+
+    /// The first stalled request is in the buffer: tells how long it found no room, if it did.
+    fn end_of_full(&mut self, tag: u32) {
+        if let (Some(request), Some(start_ns)) = (self.slots.number(tag), self.full_since_ns.take()) {
+            let end_ns = self.array.now_ns();
+            self.array.probe().full(FullRecord { request, start_ns, end_ns });
+        }
+    }
+
+    /// Takes the remaining pages of a write into the buffer. Returns false if it is full before that.
+    fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
+        let (admitted, number) = self.slots.get(tag).map_or((0, 0), |slot| (slot.admitted, slot.number));
+        for part in self.core.entries(request).skip(admitted as usize) {
+            let incoming = Incoming::new(&part, self.core.queue_of(&part), number);
+            let joined = self.join(&incoming);
+            let Some(buffer) = &mut self.buffer else { return Ok(true) };
+            let entered = joined.map(|slot| (slot, None)).or_else(|| buffer.insert(&incoming));
+            let Some((slot, older)) = entered else {
+                if !self.stations.are_managed() {
+                    self.pump()?;
+                }
+                return Ok(false);
+            };
+            if self.ack == Ack::Flash {
+                buffer.entry(slot).waiters.push(tag);
+                self.slots.expect(tag, 1);
+            }
+            if let Some(older) = older {
+                self.core.content.inherit(Stage::Buffer(older), Stage::Buffer(slot));
+            }
+            self.entered(slot, incoming.queue);
+            self.core.counters.coalesced += u64::from(joined.is_some() && self.is_buffered);
+            self.core.counters.host_pages_written += 1;
+            self.core.content.stage(Stage::Buffer(slot), number, part.lpn, part.first..part.end);
+            if A::Probe::ON && joined.is_none() {
+                self.show_dirty(slot, part.lpn);
+            }
+            if let Some(slot) = self.slots.get_mut(tag) {
+                slot.admitted += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Joins a page to an entry that waits. Without a buffer, only pages of flash that one request writes to one page of a
+    /// unit go together.
+    fn join(&mut self, incoming: &Incoming) -> Option<u32> {
+        let buffer = self.buffer.as_mut()?;
+        if !self.is_buffered && buffer.find(incoming.lpn)?.1.request != incoming.request {
+            return None;
+        }
+        buffer.join(incoming)
+    }
+
+    /// A new entry is a dirty page, of its channel if that is known.
+    fn show_dirty(&mut self, slot: u32, lpn: u64) {
+        let now = self.array.now_ns();
+        if let Some(buffer) = self.buffer.as_mut().filter(|_| self.is_buffered) {
+            let entry = buffer.entry(slot);
+            entry.channel = self.core.alloc.fixed_channel(lpn, &self.core.geometry);
+            self.array.probe().dirty_pages(now, entry.channel, 1);
+        }
+    }
+
+    /// Sends the next page of every unit that can take one.
+    fn pump(&mut self) -> Result<(), RunError> {
+        let now = self.array.now_ns();
+        let page_sectors = self.core.page_sectors.get() as u32;
+        let exclusive = !self.core.alloc.shares_map();
+        loop {
+            let Some(buffer) = &mut self.buffer else { return Ok(()) };
+            let ready: Vec<_> = buffer.ready().collect();
+            let mut started = false;
+            for (queue, slot) in ready {
+                let Some(buffer) = &mut self.buffer else { return Ok(()) };
+                let entry = buffer.entry(slot);
+                let whole = entry.mask.covers(0, page_sectors);
+                let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
+                let stage = Stage::Buffer(slot);
+                if A::Probe::ON {
+                    self.array.serve(entry.request);
+                }
+                if self.core.write(now, ENTRY_TAG + slot, part, whole, stage, &mut self.array)? {
+                    if let Some(buffer) = &mut self.buffer {
+                        buffer.start(queue, exclusive);
+                    }
+                    if A::Probe::ON {
+                        self.bound(slot);
+                    }
+                    started = true;
+                }
+            }
+            self.core.flush(now, &mut self.array);
+            if exclusive || !started {
+                break;
+            }
+        }
+        for (tag, companion) in self.core.take_companions() {
+            if let Some(buffer) = &mut self.buffer {
+                buffer.entry(tag - ENTRY_TAG).companions.push(companion - ENTRY_TAG);
+            }
+        }
+        Ok(())
+    }
+
+    /// A page of the buffer was sent to a die: if its channel was not decided before, it is now.
+    fn bound(&mut self, slot: u32) {
+        let Some(buffer) = &mut self.buffer else { return };
+        let entry = buffer.entry(slot);
+        if entry.channel.is_none() {
+            let home = self.core.alloc.locate(entry.lpn);
+            entry.channel = home.map(|home| self.core.geometry.channel_of(home.unit));
+            let now = self.array.now_ns();
+            self.array.probe().dirty_pages(now, None, -1);
+            self.array.probe().dirty_pages(now, entry.channel, 1);
+        }
+    }
+
+    /// A page of the buffer, and those that went with it, are on flash.
+    pub(super) fn leave_buffer(&mut self, slot: u32, parts: Option<Parts>) {
+        let mut leaving = vec![slot];
+        while let Some(slot) = leaving.pop() {
+            let Some(buffer) = &mut self.buffer else { return };
+            let entry = buffer.finish(slot);
+            self.core.content.unstage(Stage::Buffer(slot));
+            let now = self.array.now_ns();
+            self.array.probe().dirty_pages(now, entry.channel, -1);
+            leaving.extend(entry.companions);
+            for tag in entry.waiters {
+                self.end_command(tag, parts);
+            }
+        }
+    }
+
+    /// Without a buffer: a write is done, and flushes that waited for it may be.
+    pub(super) fn settle_barriers(&mut self, order: u64) {
+        let mut done = Vec::new();
+        for barrier in &mut self.barriers {
+            let flush = match &self.waiting {
+                None => self.slots.number(barrier.tag).unwrap_or(0),
+                Some(waiting) => waiting.entry(barrier.tag).order,
+            };
+            if order < flush {
+                barrier.writes_left -= 1;
+                if barrier.writes_left == 0 {
+                    done.push(barrier.tag);
+                }
+            }
+        }
+        self.barriers.retain(|barrier| barrier.writes_left > 0);
+        for tag in done {
+            self.settle(tag, 1);
+        }
+    }
+
+    fn settle_buffer_barriers(&mut self) {
+        let Some(buffer) = &self.buffer else { return };
+        let done: Vec<u32> = self
+            .barriers
+            .iter()
+            .filter(|barrier| !buffer.holds_older_than(barrier.sequence))
+            .map(|barrier| barrier.tag)
+            .collect();
+        self.barriers.retain(|barrier| !done.contains(&barrier.tag));
+        self.set_barrier();
+        for tag in done {
+            self.settle(tag, 1);
+        }
+    }
+
+    /// Tells the buffer what flushes wait for.
+    fn set_barrier(&mut self) {
+        let sequence = self.barriers.last().map_or(0, |barrier| barrier.sequence);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.set_barrier(sequence);
+        }
+    }
+}

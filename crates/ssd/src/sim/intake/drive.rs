@@ -1,0 +1,134 @@
+//! A drive as the simulation sees it, whatever its time path.
+
+use flashweir_trace::Request;
+use serde::Deserialize;
+
+use super::Intake;
+use crate::content::Content;
+use crate::core::AHEAD;
+use crate::error::RunError;
+use crate::nand::probe::Recorded;
+use crate::nand::{Probe, TimePath};
+use crate::sim::state::Owned;
+use crate::sim::{Drive, Ledger, State};
+use crate::stats::{Stats, Times};
+use crate::tenants::Allocation;
+
+impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
+    fn serve(&mut self, requests: &[Request]) -> Result<(), RunError> {
+        for requests in requests.chunks(AHEAD) {
+            self.core.look_ahead(requests);
+            requests.iter().try_for_each(|request| self.serve_one(request))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), RunError> {
+        self.let_waiting_in()?;
+        while self.advance()? {
+            self.let_waiting_in()?;
+        }
+        if self.slots.under_way() > 0 {
+            return Err(self.no_room());
+        }
+        self.check(self.ledger.taken)
+    }
+
+    fn enter(&mut self, request: &Request) -> Result<u64, RunError> {
+        if self.waiting.is_some() {
+            return self.arrive_at(request);
+        }
+        if self.at_once() {
+            return Ok(self.ledger.arrival_ns(request)?.unwrap_or_else(|| self.window.entry_ns()));
+        }
+        self.let_in(request)?;
+        Ok(self.array.now_ns())
+    }
+
+    fn allocate(&mut self, allocation: &Allocation) {
+        self.core.alloc.allocate(allocation);
+        let alloc = &self.core.alloc;
+        self.unbound
+            .sort_again(allocation.turns.unwrap_or_default(), |part| alloc.class_of(part.stream, part.lpn));
+    }
+
+    fn resume(&mut self) -> Result<(), RunError> {
+        // Those that now go by their address need no idle die.
+        self.place_waiting(|_| true)
+    }
+
+    fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
+        if self.array.now_ns() < limit_ns {
+            let kept = self.ledger.kept();
+            self.let_waiting_in()?;
+            if self.ledger.kept() > kept {
+                return Ok(true);
+            }
+            self.array.dispatch();
+        }
+        if self.array.next_ns().is_none_or(|next| next > limit_ns) { Ok(false) } else { self.step() }
+    }
+
+    fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn keep_parts(&mut self) {
+        self.array.keep_parts();
+    }
+
+    fn times(&self) -> Times {
+        let lock_step = self.stations.lock_step_times();
+        Times { flash_ns: self.core.flash_time().all(), lock_step, ..self.array.times() }
+    }
+
+    fn state(&self) -> &dyn State {
+        &self.core
+    }
+
+    fn state_mut(&mut self) -> &mut dyn State {
+        &mut self.core
+    }
+
+    fn stats(&self) -> Stats {
+        let stats = self.ledger.stats(&self.core, self.array.usage(), self.array.horizon_ns());
+        Stats { sched: self.array.sched_counts(), lock_step: self.stations.lock_step_times(), ..stats }
+    }
+
+    fn take_recorded(&mut self) -> Recorded {
+        let mut recorded = self.array.probe().take();
+        self.core.content.put_times(&mut recorded);
+        let now_ns = self.array.now_ns();
+        // A page leaves the buffer when its program is done, and that is recorded then.
+        let of_buffer = if self.buffer.is_some() { now_ns } else { u64::MAX };
+        let settled_ns = self.array.settled_ns().min(of_buffer).min(self.full_since_ns.unwrap_or(u64::MAX));
+        Recorded { settled_ns, queues_settled_ns: now_ns, ..recorded }
+    }
+
+    fn snapshot(&mut self) -> Box<dyn Drive> {
+        let core = self.core.snapshot();
+        Box::new(Self {
+            core,
+            array: self.array.clone(),
+            ledger: self.ledger.clone(),
+            slots: self.slots.clone(),
+            window: self.window.clone(),
+            waiting: self.waiting.clone(),
+            unbound: self.unbound.clone(),
+            buffer: self.buffer.clone(),
+            stalled: self.stalled.clone(),
+            barriers: self.barriers.clone(),
+            stations: self.stations.clone(),
+            ..*self
+        })
+    }
+
+    fn saved(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+
+    fn restore(&mut self, from: &mut dyn erased_serde::Deserializer<'_>) -> Result<(), erased_serde::Error> {
+        *self = Self::deserialize(from)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! Requests of an open loop that wait at the host for a place in the drive. Kept apart from the loop for all others, which
+//! then costs what it did.
+
+use flashweir_trace::Request;
+
+use super::Intake;
+use crate::content::Content;
+use crate::error::RunError;
+use crate::host::{Arrived, Entry};
+use crate::nand::{IssueRecord, Probe, TimePath};
+use crate::stats::Parts;
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    /// A request arrives. Who enters is decided when all arrivals of that instant are known.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn arrive(&mut self, request: &Request, number: u64) -> Result<(), RunError> {
+        let arrival_ns = self.arrive_at(request)?;
+        self.array.probe().issue(IssueRecord { number, request: *request, issue_ns: arrival_ns });
+        if let Some(waiting) = &mut self.waiting {
+            waiting.push(Arrived { request: *request, number, arrival_ns }, self.core.flash_time());
+        }
+        Ok(())
+    }
+
+    /// Lets everything happen that comes before a request arrives; after that it is that time. Returns when, ns.
+    /// Idempotent.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn arrive_at(&mut self, request: &Request) -> Result<u64, RunError> {
+        let arrival_ns = self.ledger.arrival_ns(request)?.unwrap_or(self.array.now_ns());
+        loop {
+            if self.array.now_ns() < arrival_ns {
+                self.let_waiting_in()?;
+                self.array.dispatch();
+            }
+            if self.array.next_ns().is_none_or(|next| next > arrival_ns) {
+                break;
+            }
+            self.step()?;
+        }
+        self.array.set_now_ns(arrival_ns);
+        Ok(arrival_ns)
+    }
+
+    /// Everything that arrives at this instant has: lets requests in as far as there are places, once all else has happened.
+    #[inline(never)]
+    pub(super) fn let_waiting_in(&mut self) -> Result<(), RunError> {
+        while let Some(waiting) = &mut self.waiting
+            && self.slots.under_way() < self.queue_depth
+            && self.array.next_ns() != Some(self.array.now_ns())
+            && let Some(next) = waiting.pop(self.core.flash_time())
+        {
+            waiting.enter(self.slots.next_tag(), self.array.now_ns() - next.arrival_ns);
+            self.begin(&next.request, next.number, next.arrival_ns)?;
+        }
+        Ok(())
+    }
+
+    /// A request that waited is done. Returns how many had entered before it, and says where that time went.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn leave(&mut self, tag: u32, parts: &mut Parts) -> u64 {
+        let entry = self.waiting.as_ref().map_or_else(Entry::default, |waiting| waiting.entry(tag));
+        parts.host_queue += entry.waited_ns;
+        entry.order
+    }
+}

@@ -1,0 +1,430 @@
+//! The intake: how requests enter the drive, what they wait for, and when they are done. The same for both time paths.
+//!
+//! Glossary. *Slot*: place of a request under way; its number is the tag of its commands. *Unbound*: a page that dynamic
+//! allocation can't place yet. *Stalled*: a request that waits for room in the write buffer, or for its turn behind one
+//! that does. *Barrier*: a flush that waits for what was written before it. *Waiting*: at the host, not under way.
+//!
+//! Everything that happens at one instant is let happen before anything waiting is resumed, so that the order within an
+//! instant can't matter. On busy-until times without a buffer the end of a request is known when its commands are made: it
+//! then needs no slot ([`TimePath::AT_ONCE`]).
+
+mod buffered;
+mod drive;
+mod host;
+mod overtaken;
+mod slots;
+mod unbound;
+
+use std::collections::VecDeque;
+
+use flashweir_trace::{Op, Request};
+use serde::{Deserialize, Serialize};
+
+use super::Ledger;
+use super::ledger::is_empty;
+use super::stations::{Stations, Tag};
+use crate::buffer::{Ack, WriteBuffer};
+use crate::config::Config;
+use crate::content::Content;
+use crate::core::Core;
+use crate::error::RunError;
+use crate::host::{HostMode, Waiting, closed::Window};
+use crate::nand::{IssueRecord, Probe, TimePath};
+use crate::op::{NOBODY, PageSlice, Stage};
+use crate::stats::Parts;
+use slots::{Slot, Slots};
+use unbound::Unbound;
+
+/// A flush that waits.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Barrier {
+    tag: u32,
+    /// Requests that entered before, write and are not done (without a buffer).
+    writes_left: u64,
+    /// Entries of the buffer older than this must be on flash.
+    sequence: u64,
+}
+
+/// Place of a page that is read.
+pub(super) enum Found {
+    /// All of it is in the buffer.
+    InBuffer,
+    /// On flash; what is staged lies over it.
+    OnFlash(Option<Stage>),
+}
+
+/// A drive and its host on a time path.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Intake<A, C> {
+    pub(super) core: Core<C>,
+    pub(super) array: A,
+    pub(super) ledger: Ledger,
+    pub(super) slots: Slots,
+    queue_depth: u32,
+    /// Ends of the requests under way, where they are known at once.
+    window: Window,
+    /// Latest end of a write so far, ns; likewise.
+    written_ns: u64,
+    waiting: Option<Waiting>,
+    unbound: Unbound,
+    pub(super) buffer: Option<WriteBuffer>,
+    /// Whether that is a buffer of the drive. If not, its entries only hold pages of requests that wait for flash.
+    pub(super) is_buffered: bool,
+    pub(super) ack: Ack,
+    pub(super) stalled: VecDeque<u32>,
+    /// Since when the first stalled request finds no room, ns.
+    pub(super) full_since_ns: Option<u64>,
+    barriers: Vec<Barrier>,
+    /// Whether something ended at this instant, so that whoever waits may go on.
+    resume: bool,
+    pub(super) stations: Stations,
+}
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    pub(super) fn new(config: &Config, core: Core<C>, array: A) -> Self {
+        let geometry = &core.geometry;
+        let stations = Stations::new(config, geometry);
+        let pages = config.buffer_pages();
+        let is_buffered = pages > 0;
+        let queues = core.alloc.queues(geometry);
+        let buffer = (is_buffered || stations.are_managed()).then(|| {
+            let capacity = if is_buffered { pages } else { u64::MAX };
+            WriteBuffer::new(&config.buffer, capacity, core.page_shape(), queues)
+        });
+        let depth = match &config.host.mode {
+            HostMode::Closed(closed) => closed.queue_depth,
+            HostMode::Open(_) => 1,
+        };
+        Self {
+            array,
+            ledger: Ledger::new(config, geometry.capacity_sectors()),
+            slots: Slots::default(),
+            queue_depth: config.host.most_under_way(),
+            window: Window::new(depth),
+            written_ns: 0,
+            waiting: Waiting::new(&config.host),
+            unbound: Unbound::new(config.tenants.turns, config.tenants.most_slowed_ppm()),
+            buffer,
+            is_buffered,
+            ack: if is_buffered { config.buffer.ack } else { Ack::Flash },
+            stalled: VecDeque::new(),
+            full_since_ns: None,
+            barriers: Vec::new(),
+            resume: false,
+            stations,
+            core,
+        }
+    }
+
+    /// Whether requests are worked out to their end when they enter.
+    #[inline]
+    fn at_once(&self) -> bool {
+        A::AT_ONCE && self.buffer.is_none()
+    }
+
+    fn serve_one(&mut self, request: &Request) -> Result<(), RunError> {
+        let number = self.ledger.take(request)?;
+        if self.waiting.is_some() {
+            return self.arrive(request, number);
+        }
+        if self.at_once() {
+            return self.work_out(request, number);
+        }
+        self.let_in(request)?;
+        let issue_ns = self.array.now_ns();
+        self.array.probe().issue(IssueRecord { number, request: *request, issue_ns });
+        self.begin(request, number, issue_ns)
+    }
+
+    /// A request enters, and is worked out to its end.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "part of the loop over requests")]
+    fn work_out(&mut self, request: &Request, number: u64) -> Result<(), RunError> {
+        let arrival = self.ledger.arrival_ns(request)?;
+        let now = arrival.unwrap_or_else(|| self.window.enter());
+        self.array.set_now_ns(now);
+        self.array.probe().issue(IssueRecord { number, request: *request, issue_ns: now });
+        self.make_commands(NOBODY, request, number)?;
+        let (mut end_ns, parts) = self.array.latest();
+        match request.op {
+            Op::Write => self.written_ns = self.written_ns.max(end_ns),
+            Op::Flush => end_ns = end_ns.max(self.written_ns),
+            Op::Read | Op::Trim => {}
+        }
+        if arrival.is_none() {
+            self.window.leave(end_ns);
+        }
+        let (probe, counters) = (self.array.probe(), &mut self.core.counters);
+        self.ledger.complete(probe, counters, number, request, now, end_ns, &parts);
+        self.check(number + 1)
+    }
+
+    /// A request is under way from now on.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "part of the loop over requests; the other caller is seldom there"
+    )]
+    fn begin(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
+        // Opened with one outstanding, so that nothing can end it while it is being handed over.
+        let tag = self.slots.open(Slot::new(request, number, issue_ns));
+        self.make_commands(tag, request, number)?;
+        self.settle(tag, 1);
+        if A::AT_ONCE {
+            // One request at a time: none enters before this one is done.
+            while self.slots.under_way() > 0 {
+                if !self.advance()? {
+                    return Err(self.no_room());
+                }
+            }
+        }
+        self.check(number + 1)
+    }
+
+    #[inline]
+    fn check(&self, number: u64) -> Result<(), RunError> {
+        if C::ON { super::check_failure(&self.core, number) } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `begin`")]
+    fn make_commands(&mut self, tag: u32, request: &Request, number: u64) -> Result<(), RunError> {
+        self.array.serve(number);
+        self.array.begin();
+        match request.op {
+            Op::Flush => self.flush(tag),
+            _ if is_empty(request) => Ok(()),
+            Op::Read => self.read(tag, request),
+            Op::Write => self.write(tag, request),
+            Op::Trim => self.trim(request),
+        }
+    }
+
+    /// Advances to the entry of a request, which is then the present. Idempotent.
+    fn let_in(&mut self, request: &Request) -> Result<(), RunError> {
+        if let Some(arrival) = self.ledger.arrival_ns(request)? {
+            self.advance_to(arrival)?;
+            self.array.set_now_ns(arrival);
+        } else {
+            while self.slots.under_way() >= self.queue_depth {
+                if !self.advance()? {
+                    return Err(self.no_room());
+                }
+            }
+            self.advance_to(self.array.now_ns())?;
+        }
+        Ok(())
+    }
+
+    /// Lets everything happen that is due by `time`.
+    fn advance_to(&mut self, time: u64) -> Result<(), RunError> {
+        loop {
+            if self.array.now_ns() < time {
+                self.array.dispatch();
+            }
+            if self.array.next_ns().is_none_or(|next| next > time) {
+                return Ok(());
+            }
+            self.step()?;
+        }
+    }
+
+    /// Lets commands start that can, and the next event happen. Returns false if there was nothing.
+    fn advance(&mut self) -> Result<bool, RunError> {
+        let started = self.array.dispatch();
+        Ok(self.step()? || started)
+    }
+
+    /// Lets the next event happen. Returns false if there was none.
+    fn step(&mut self) -> Result<bool, RunError> {
+        if !self.array.step() {
+            return Ok(false);
+        }
+        while let Some((tag, parts)) = self.array.take_done() {
+            match Tag::of(tag) {
+                Tag::Request(tag) => self.end_command(tag, parts),
+                Tag::Entry(slot) => self.leave_buffer(slot, parts),
+                Tag::Page(station) => self.end_page(station, parts),
+                Tag::Station(station) => self.note_end(station),
+            }
+            self.resume = true;
+        }
+        if self.stations.waits_for_clock() && !self.array.is_busy(0..self.core.geometry.total_dies()) {
+            self.start_group();
+        }
+        if self.resume && self.array.next_ns() != Some(self.array.now_ns()) {
+            self.resume = false;
+            if self.stations.are_managed() {
+                self.end_stations();
+            }
+            self.resume_waiting()?;
+        }
+        Ok(true)
+    }
+
+    /// A command of a request is done.
+    #[inline]
+    fn end_command(&mut self, tag: u32, parts: Option<Parts>) {
+        let now = self.array.now_ns();
+        let parts = if self.stations.waits_for_clock() { self.end_of_read(tag, parts) } else { parts };
+        if let Some(parts) = parts
+            && let Some(slot) = self.slots.get_mut(tag)
+        {
+            slot.last = slot.last.max((now, parts));
+        }
+        self.settle(tag, 1);
+    }
+
+    /// A request waits for `count` things less; at none it is done.
+    pub(super) fn settle(&mut self, tag: u32, count: u32) {
+        let Some(Slot { request, number, issue_ns, mut last, .. }) = self.slots.settle(tag, count) else {
+            return;
+        };
+        let order = if self.waiting.is_some() { self.leave(tag, &mut last.1) } else { number };
+        let now = self.array.now_ns();
+        let (probe, counters) = (self.array.probe(), &mut self.core.counters);
+        self.ledger.complete(probe, counters, number, &request, issue_ns, now, &last.1);
+        if request.op == Op::Write && self.buffer.is_none() {
+            self.settle_barriers(order);
+        }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `begin`")]
+    fn read(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
+        if self.stations.has_clock() {
+            return self.read_in_step(tag, request);
+        }
+        let now = self.array.now_ns();
+        for part in self.core.parts(request) {
+            let Found::OnFlash(staged) = self.find(part) else { continue };
+            self.core.read(now, tag, part, staged, &mut self.array)?;
+        }
+        self.core.flush(now, &mut self.array);
+        self.slots.expect(tag, self.array.submitted());
+        Ok(())
+    }
+
+    /// Looks a page of a read up in the buffer.
+    #[inline]
+    pub(super) fn find(&mut self, part: PageSlice) -> Found {
+        let Some(buffer) = &self.buffer else { return Found::OnFlash(None) };
+        let entry = buffer.find(part.lpn);
+        let staged = entry.map(|(slot, _)| Stage::Buffer(slot));
+        if !entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end)) {
+            return Found::OnFlash(staged);
+        }
+        self.core.counters.buffer_hits += 1;
+        self.core.content.read(part.lpn, part.first..part.end, None, staged);
+        Found::InBuffer
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `begin`")]
+    fn write(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
+        if self.buffer.is_some() {
+            return self.stall(tag);
+        }
+        for part in self.core.parts(request) {
+            self.core.counters.host_pages_written += self.core.flash_pages(part);
+            if !self.bind(tag, part)? {
+                self.slots.expect(tag, 1);
+                let class = self.core.alloc.class_of(part.stream, part.lpn);
+                self.unbound.push(class, tag, part);
+            }
+        }
+        self.core.flush(self.array.now_ns(), &mut self.array);
+        self.slots.expect(tag, self.array.submitted());
+        Ok(())
+    }
+
+    /// Hands a page over to its unit, if there is one that takes it.
+    #[inline]
+    fn bind(&mut self, tag: u32, part: PageSlice) -> Result<bool, RunError> {
+        let whole = u64::from(part.end - part.first) == self.core.page_sectors.get();
+        let now = self.array.now_ns();
+        let bound = self.core.write(now, tag, part, whole, Stage::Direct, &mut self.array)?;
+        if self.core.alloc.shares_map() {
+            // Whether the next page finds a die idle depends on this one being there.
+            self.core.flush(now, &mut self.array);
+        }
+        Ok(bound)
+    }
+
+    fn trim(&mut self, request: &Request) -> Result<(), RunError> {
+        if !self.core.ftl.forgets() {
+            return Ok(());
+        }
+        let page_sectors = self.core.page_sectors.get() as u32;
+        let now = self.array.now_ns();
+        for part in self.core.parts(request) {
+            while part.end - part.first == page_sectors
+                && let Some(buffer) = &mut self.buffer
+                && let Some((slot, entry)) = buffer.forget(part.lpn)
+            {
+                if self.is_buffered {
+                    self.array.probe().dirty_pages(now, entry.channel, -1);
+                }
+                self.core.content.unstage(Stage::Buffer(slot));
+                for tag in entry.waiters {
+                    self.settle(tag, 1);
+                }
+            }
+            self.core.trim(now, part, &mut self.array)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, tag: u32) -> Result<(), RunError> {
+        if self.buffer.is_some() {
+            return self.stall(tag);
+        }
+        let writes_left = self.slots.writes_under_way();
+        if writes_left > 0 {
+            self.slots.expect(tag, 1);
+            self.barriers.push(Barrier { tag, writes_left, sequence: 0 });
+        }
+        Ok(())
+    }
+
+    /// A write or a flush takes its turn before the buffer.
+    fn stall(&mut self, tag: u32) -> Result<(), RunError> {
+        self.slots.expect(tag, 1);
+        self.stalled.push_back(tag);
+        self.resume_buffer()
+    }
+
+    /// Something ended: whoever waits may go on.
+    fn resume_waiting(&mut self) -> Result<(), RunError> {
+        // A page that waits only goes to an idle die: without one none need be asked.
+        if !self.unbound.is_empty() && self.array.has_idle_die() {
+            self.place_waiting(A::has_idle_die)?;
+        }
+        if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
+    }
+
+    /// Asks the pages that wait, in turn, as long as it is worth it.
+    fn place_waiting(&mut self, worth: impl Fn(&A) -> bool) -> Result<(), RunError> {
+        let (mut from, mut on) = ((0, 0), true);
+        while on && let Some((rank, tag, part)) = self.unbound.front(from) {
+            if let Some(number) = self.slots.number(tag) {
+                self.array.serve(number);
+            }
+            self.array.begin();
+            if self.bind(tag, part)? {
+                from = self.unbound.pop(rank);
+                self.slots.expect(tag, self.array.submitted());
+                self.settle(tag, 1);
+                on = worth(&self.array);
+            } else {
+                // It keeps its turn; pages of other classes may still find a die of theirs idle.
+                from = unbound::after(rank);
+            }
+        }
+        Ok(())
+    }
+
+    fn no_room(&self) -> RunError {
+        RunError::NoRoom { waiting: self.unbound.len() as u64 + self.stalled.len() as u64 }
+    }
+}

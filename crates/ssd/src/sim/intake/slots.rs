@@ -1,0 +1,103 @@
+//! Requests under way, by tag.
+
+use flashweir_trace::{Op, Request};
+use serde::{Deserialize, Serialize};
+
+use crate::stats::Parts;
+
+/// A request under way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::sim) struct Slot {
+    pub(in crate::sim) request: Request,
+    pub(in crate::sim) number: u64,
+    pub(in crate::sim) issue_ns: u64,
+    /// What it still waits for: commands, unbound pages, entries of the buffer, or a stall.
+    outstanding: u32,
+    /// Pages of it that are in the buffer already.
+    pub(in crate::sim) admitted: u64,
+    /// End of the last of its commands so far, ns, and where the time of that one went.
+    pub(in crate::sim) last: (u64, Parts),
+}
+
+impl Slot {
+    /// A request that waits for one thing.
+    pub(super) fn new(request: &Request, number: u64, issue_ns: u64) -> Self {
+        let last = (0, Parts::default());
+        Self { request: *request, number, issue_ns, outstanding: 1, admitted: 0, last }
+    }
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(in crate::sim) struct Slots {
+    all: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    under_way: u32,
+    writes_under_way: u64,
+}
+
+impl Slots {
+    pub(super) fn under_way(&self) -> u32 {
+        self.under_way
+    }
+
+    pub(super) fn writes_under_way(&self) -> u64 {
+        self.writes_under_way
+    }
+
+    /// The tag that the next request gets.
+    pub(super) fn next_tag(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.all.len() as u32)
+    }
+
+    #[inline]
+    pub(super) fn open(&mut self, slot: Slot) -> u32 {
+        self.under_way += 1;
+        self.writes_under_way += u64::from(slot.request.op == Op::Write);
+        if let Some(tag) = self.free.pop() {
+            self.all[tag as usize] = Some(slot);
+            tag
+        } else {
+            self.all.push(Some(slot));
+            self.all.len() as u32 - 1
+        }
+    }
+
+    pub(in crate::sim) fn get(&self, tag: u32) -> Option<&Slot> {
+        self.all[tag as usize].as_ref()
+    }
+
+    #[inline]
+    pub(in crate::sim) fn get_mut(&mut self, tag: u32) -> Option<&mut Slot> {
+        self.all[tag as usize].as_mut()
+    }
+
+    /// The number of a request.
+    pub(in crate::sim) fn number(&self, tag: u32) -> Option<u64> {
+        self.get(tag).map(|slot| slot.number)
+    }
+
+    /// A request waits for `count` things more; requests without a tag wait for nothing.
+    #[inline]
+    pub(in crate::sim) fn expect(&mut self, tag: u32, count: u32) {
+        if let Some(Some(slot)) = self.all.get_mut(tag as usize) {
+            slot.outstanding += count;
+        }
+    }
+
+    /// A request waits for `count` things less. Returns it if that was all.
+    #[inline]
+    pub(super) fn settle(&mut self, tag: u32, count: u32) -> Option<Slot> {
+        let place = &mut self.all[tag as usize];
+        let slot = place.as_mut()?;
+        slot.outstanding -= count;
+        if slot.outstanding > 0 {
+            return None;
+        }
+        let slot = place.take()?;
+        self.free.push(tag);
+        self.under_way -= 1;
+        self.writes_under_way -= u64::from(slot.request.op == Op::Write);
+        Some(slot)
+    }
+}

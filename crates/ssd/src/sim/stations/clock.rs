@@ -1,0 +1,235 @@
+//! A common clock: commands are handed over in groups, and each group starts when all before it are done.
+//!
+//! A group is what one request reads, one write cycle, or one step of a collection. The pages of a cycle are programmed
+//! together, after the last of what has to be done before any of them: reads of what a page keeps, and what the translation
+//! layer does on its own. So no page is on flash before one of an older request, though that had to wait.
+
+use std::collections::VecDeque;
+
+use flashweir_trace::Request;
+use serde::{Deserialize, Serialize};
+
+use super::waits::Waited;
+use super::{PAGE_TAG, STATION_TAG, Stations};
+use crate::content::Content;
+use crate::error::RunError;
+use crate::nand::event::Later;
+use crate::nand::{Executor, TimePath};
+use crate::op::{Command, CommandKind, NOBODY, Purpose};
+use crate::sched::Pages;
+use crate::sim::intake::{Found, Intake};
+use crate::stats::Parts;
+
+/// Purpose of a group, or of what a station does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Kind {
+    /// Pages that the request of a tag reads.
+    Read(u32),
+    /// Pages of the buffer that a station writes.
+    Cycle,
+    /// A step of a collection.
+    Collect,
+}
+
+/// A command of a group, with the number of the request that it serves.
+type Member = (u64, Command, Pages);
+
+/// Commands that start together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Group {
+    kind: Kind,
+    commands: Vec<Member>,
+    waited: Waited,
+    start_ns: u64,
+    /// End of the last command that a read waits for, ns.
+    latest_ns: u64,
+}
+
+/// The groups that are not done.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Groups {
+    filling: Vec<Member>,
+    waiting: VecDeque<Group>,
+    running: Option<Group>,
+}
+
+impl Groups {
+    /// Takes the commands of a group that is being made.
+    pub(super) fn fill<'a, A: TimePath>(&'a mut self, array: &'a A) -> Filling<'a, A> {
+        Filling { request: array.serving(), tagged: 0, members: &mut self.filling, array }
+    }
+
+    /// The waits of groups that have not started.
+    pub(super) fn waits(&mut self) -> impl Iterator<Item = &mut Waited> {
+        self.waiting.iter_mut().map(|group| &mut group.waited)
+    }
+}
+
+/// Collects the commands of a group.
+pub(super) struct Filling<'a, A> {
+    request: u64,
+    /// Commands that somebody waits for.
+    tagged: u32,
+    members: &'a mut Vec<Member>,
+    array: &'a A,
+}
+
+impl<A: TimePath> Executor for Filling<'_, A> {
+    fn wants_pages(&self) -> bool {
+        self.array.wants_pages()
+    }
+
+    fn serving(&self) -> u64 {
+        self.request
+    }
+
+    fn serve(&mut self, request: u64) {
+        self.request = request;
+    }
+
+    fn submit(&mut self, _: u64, command: Command, pages: Pages) {
+        self.tagged += u32::from(command.tag != NOBODY);
+        self.members.push((self.request, command, pages));
+    }
+
+    fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
+        // Managed channels keep a page in its unit, so both are for one die and run in this order.
+        self.submit(now_ns, Command { tag: NOBODY, ..first.0 }, first.1);
+        self.submit(now_ns, second.0, second.1);
+    }
+
+    fn die_is_idle(&self, die: u32, now_ns: u64) -> bool {
+        self.array.die_is_idle(die, now_ns)
+    }
+}
+
+/// The part of a command that comes before its page crosses the bus to be programmed, ns.
+fn before_program_ns(command: &Command) -> u64 {
+    if command.kind == CommandKind::Rewrite { command.read_ns + command.bus_ns / 2 } else { 0 }
+}
+
+impl Stations {
+    /// Whether a group runs or waits.
+    #[inline]
+    pub(in crate::sim) fn waits_for_clock(&self) -> bool {
+        self.groups.running.is_some() || !self.groups.waiting.is_empty()
+    }
+}
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    /// Reads pages with a common clock: as a group.
+    #[cold]
+    pub(in crate::sim) fn read_in_step(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
+        let now = self.array.now_ns();
+        let (mut tagged, mut from_flash) = (0, false);
+        for part in self.core.parts(request) {
+            let Found::OnFlash(staged) = self.find(part) else { continue };
+            from_flash = true;
+            let mut group = self.stations.groups.fill(&self.array);
+            self.core.read(now, tag, part, staged, &mut group)?;
+            tagged += group.tagged;
+        }
+        let mut group = self.stations.groups.fill(&self.array);
+        self.core.flush(now, &mut group);
+        tagged += group.tagged;
+        // A page that was never written is answered from the map, when it is the request's turn.
+        let waits = from_flash && self.array.is_busy(0..self.core.geometry.total_dies());
+        if tagged > 0 || waits {
+            self.slots.expect(tag, tagged.max(1));
+            self.push_group(Kind::Read(tag));
+        }
+        Ok(())
+    }
+
+    /// The group is complete: it starts when all before it are done.
+    pub(super) fn push_group(&mut self, kind: Kind) {
+        let now = self.array.now_ns();
+        let commands = std::mem::take(&mut self.stations.groups.filling);
+        let waited = Waited::new(&self.stations.all[0].doing, now);
+        let group = Group { kind, commands, waited, start_ns: now, latest_ns: now };
+        self.stations.groups.waiting.push_back(group);
+        if !self.array.is_busy(0..self.core.geometry.total_dies()) {
+            self.start_group();
+        }
+    }
+
+    /// Nothing is under way any more: the next group starts.
+    #[cold]
+    pub(in crate::sim) fn start_group(&mut self) {
+        let now = self.array.now_ns();
+        if let Some(Group { kind: Kind::Read(_), start_ns, latest_ns, .. }) =
+            self.stations.groups.running.take()
+            && let Some(times) = &mut self.stations.lock_step
+        {
+            times.serving_ns += latest_ns - start_ns;
+        }
+        let Some(mut group) = self.stations.groups.waiting.pop_front() else { return };
+        (group.start_ns, group.latest_ns) = (now, now);
+        group.waited.end(&self.stations.all[0].doing, now);
+        let commands = std::mem::take(&mut group.commands);
+        let kind = group.kind;
+        self.stations.groups.running = Some(group);
+        let serving = self.array.serving();
+        match kind {
+            Kind::Cycle => self.start_cycle(commands),
+            Kind::Read(tag) if commands.is_empty() => self.array.fence(0..0, tag),
+            Kind::Read(_) | Kind::Collect => {
+                for (request, command, pages) in commands {
+                    self.array.serve(request);
+                    self.array.submit(now, command, pages);
+                }
+            }
+        }
+        self.array.serve(serving);
+        if !matches!(kind, Kind::Read(_)) {
+            self.stations.of(0).cycle.start(now);
+            self.array.fence(self.stations.dies_of(0), STATION_TAG);
+        }
+    }
+
+    /// Hands over the commands of a write cycle: the programs of its pages as soon as all of them can start.
+    fn start_cycle(&mut self, commands: Vec<Member>) {
+        let now = self.array.now_ns();
+        let mut held: Vec<Member> = Vec::new();
+        let mut free_ns = vec![now; self.core.geometry.total_dies() as usize];
+        for (request, command, pages) in commands {
+            if (PAGE_TAG..STATION_TAG).contains(&command.tag) && command.purpose == Purpose::Host {
+                held.push((request, command, pages));
+                continue;
+            }
+            // A die runs its commands in the order in which they are made.
+            let before = held.extract_if(.., |(_, held, _)| held.die == command.die);
+            for (request, command, pages) in before.chain([(request, command, pages)]) {
+                free_ns[command.die as usize] += command.total_ns();
+                self.array.serve(request);
+                self.array.submit(now, command, pages);
+            }
+        }
+        let ready = |command: &Command| free_ns[command.die as usize] + before_program_ns(command);
+        let together_ns = held.iter().map(|(_, command, _)| ready(command)).max().unwrap_or(now);
+        let mut arrival_ns = vec![now; free_ns.len()];
+        for (request, command, pages) in held {
+            let arrived_ns = together_ns - before_program_ns(&command);
+            // Commands of a die keep their order.
+            let arrival_ns = &mut arrival_ns[command.die as usize];
+            *arrival_ns = arrived_ns.max(*arrival_ns);
+            self.array.submit_at(*arrival_ns, Later { command, pages, request, arrived_ns });
+        }
+    }
+
+    /// A command of a request is done: that of a group, perhaps.
+    #[cold]
+    pub(in crate::sim) fn end_of_read(&mut self, tag: u32, parts: Option<Parts>) -> Option<Parts> {
+        let now = self.array.now_ns();
+        let Some(group) = self.stations.groups.running.as_mut().filter(|group| group.kind == Kind::Read(tag))
+        else {
+            return parts;
+        };
+        group.latest_ns = now;
+        let waited = group.waited.parts;
+        parts.map(|mut parts| {
+            parts.add(&waited);
+            parts
+        })
+    }
+}

@@ -1,0 +1,337 @@
+//! Managed channels: a planner says which units collect when, a common clock which stations go on together.
+//!
+//! Glossary. *Station*: the units that start and end together: with a common clock all of them, otherwise those of one
+//! die. *Cycle*: one flush of the buffer to a station, at most a page a unit. *Mandatory* collection: a page can't be
+//! written before it. *Initiator*: the unit whose mandatory collection others take part in, one at a time. *Forward*
+//! collection: one that nobody has to make yet.
+//!
+//! A station that is not busy is idle, and decided about as soon as anything changes. It is busy until all commands are
+//! done that its dies have when it begins something, so a read gets in between two steps of a collection. With a common
+//! clock, commands are handed over in groups (`clock.rs`): each starts when all before it are done.
+
+mod clock;
+mod collect;
+mod waits;
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::intake::Intake;
+use crate::config::{Clock, Config};
+use crate::content::Content;
+use crate::error::RunError;
+use crate::gc::planner::{Action, Planner};
+use crate::geometry::Geometry;
+use crate::nand::{Executor, TimePath};
+use crate::op::{PageSlice, Stage, Step};
+use crate::stats::{Cause, LockStepTimes};
+use clock::{Groups, Kind};
+use waits::{Cycle, Doing, Waits};
+
+/// Tags from here on are entries of the write buffer.
+pub(super) const ENTRY_TAG: u32 = 1 << 31;
+/// Tags from here on, below entries, are stations that become idle.
+const STATION_TAG: u32 = 1 << 30;
+/// Tags from here on, below those, are pages that a station writes.
+const PAGE_TAG: u32 = 1 << 29;
+
+/// Who a command, or a fence, was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tag {
+    /// A request, by its slot.
+    Request(u32),
+    /// A page that a station writes.
+    Page(u32),
+    /// A station that is idle from now on.
+    Station(u32),
+    /// An entry of the write buffer.
+    Entry(u32),
+}
+
+impl Tag {
+    #[inline]
+    pub(super) fn of(tag: u32) -> Self {
+        match tag {
+            ENTRY_TAG.. => Tag::Entry(tag - ENTRY_TAG),
+            STATION_TAG.. => Tag::Station(tag - STATION_TAG),
+            PAGE_TAG.. => Tag::Page(tag - PAGE_TAG),
+            _ => Tag::Request(tag),
+        }
+    }
+}
+
+/// The activity of a station.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Station {
+    busy: bool,
+    /// Entries of the buffer being written.
+    serving: Vec<u32>,
+    /// Its own collection, if it makes one: mandatory or forward.
+    own: Option<Own>,
+    doing: Doing,
+    /// The write cycle under way.
+    cycle: Cycle,
+}
+
+/// A collection that a station makes on its own.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Own {
+    unit: u32,
+    mandatory: bool,
+    last: Step,
+    merged: u64,
+}
+
+/// A mandatory collection that others take part in.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Together {
+    initiator: u32,
+    /// Whether a unit takes part.
+    joined: Vec<bool>,
+    /// The step under way, or the last one, with what followers do in it.
+    last: Option<(Step, Action)>,
+    /// Whether a station has begun the step.
+    begun: Vec<bool>,
+    merged: u64,
+}
+
+/// The stations of a drive; none if its channels are not managed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Stations {
+    all: Vec<Station>,
+    units_per_station: u32,
+    dies_per_station: u32,
+    planner: Planner,
+    lock_step: Option<LockStepTimes>,
+    /// Groups of commands, where a clock is common.
+    groups: Groups,
+    /// Whether all collections are made with an initiator.
+    aligned: bool,
+    together: Option<Together>,
+    /// Stations in mandatory collection on their own.
+    mandatory: u32,
+    waits: Waits,
+    /// Stations that became idle at this instant.
+    ended: Vec<u32>,
+    /// The tenant that the last step of a collection was charged to.
+    collects_for: u16,
+    /// Used while a flush is put together.
+    set: Vec<(u32, u32)>,
+}
+
+impl Stations {
+    pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
+        let lock_step = config.clock == Clock::LockStep;
+        let units = geometry.units();
+        let units_per_station = if lock_step { units } else { geometry.planes };
+        let count = if config.is_managed() { units / units_per_station } else { 0 };
+        let planner = Planner::new(&config.gc);
+        Self {
+            all: vec![Station::default(); count as usize],
+            units_per_station,
+            dies_per_station: units_per_station / geometry.planes,
+            aligned: lock_step || planner.is_aligned(),
+            planner,
+            lock_step: lock_step.then(LockStepTimes::default),
+            groups: Groups::default(),
+            together: None,
+            mandatory: 0,
+            waits: Waits::default(),
+            ended: Vec::new(),
+            collects_for: 0,
+            set: Vec::new(),
+        }
+    }
+
+    /// Whether there are any.
+    #[inline]
+    pub(super) fn are_managed(&self) -> bool {
+        !self.all.is_empty()
+    }
+
+    /// Whether they have a common clock.
+    #[inline]
+    pub(super) fn has_clock(&self) -> bool {
+        self.lock_step.is_some()
+    }
+
+    /// Times of the common clock, if there is one.
+    pub(super) fn lock_step_times(&self) -> Option<LockStepTimes> {
+        self.lock_step
+    }
+
+    fn units_of(&self, station: u32) -> Range<u32> {
+        station * self.units_per_station..(station + 1) * self.units_per_station
+    }
+
+    fn dies_of(&self, station: u32) -> Range<u32> {
+        station * self.dies_per_station..(station + 1) * self.dies_per_station
+    }
+
+    fn station_of(&self, unit: u32) -> u32 {
+        unit / self.units_per_station
+    }
+
+    fn of(&mut self, station: u32) -> &mut Station {
+        &mut self.all[station as usize]
+    }
+
+    fn is_busy(&self, station: u32) -> bool {
+        self.all[station as usize].busy
+    }
+
+    fn numbers(&self) -> Range<u32> {
+        0..self.all.len() as u32
+    }
+}
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    /// Something changed: sets idle stations to work.
+    pub(super) fn decide(&mut self) -> Result<(), RunError> {
+        if self.stations.aligned {
+            self.collect_together()?;
+        }
+        for station in self.stations.numbers() {
+            if !self.stations.is_busy(station) {
+                self.work(station)?;
+            }
+        }
+        if self.stations.planner.collects_ahead() {
+            // Who has nothing to write is asked when all mandatory collections of this instant have begun.
+            for station in self.stations.numbers() {
+                if !self.stations.is_busy(station) {
+                    self.forward(station)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with a station's own collection, or writes pages of the buffer if any have to leave it.
+    fn work(&mut self, station: u32) -> Result<(), RunError> {
+        if self.stations.of(station).own.is_some() && self.go_on(station)? {
+            return Ok(());
+        }
+        if !self.has_to_write() || self.takes_part(station) {
+            return Ok(());
+        }
+        let mut set = std::mem::take(&mut self.stations.set);
+        self.flush_set(station, &mut set);
+        let must = set.iter().find(|(_, slot)| self.must_collect(*slot)).map(|(unit, _)| *unit);
+        if let Some(unit) = must {
+            // With an initiator elsewhere, this unit waits for its turn.
+            if !self.stations.aligned {
+                self.begin_own(station, unit)?;
+            }
+        } else if !set.is_empty() {
+            self.stop_forward(station);
+            self.write_cycle(station, &set)?;
+        }
+        self.stations.set = set;
+        Ok(())
+    }
+
+    /// Whether pages have to leave the buffer.
+    fn has_to_write(&self) -> bool {
+        self.full_since_ns.is_some() || self.is_flushing()
+    }
+
+    /// The entries that a flush to a station takes.
+    fn flush_set(&self, station: u32, into: &mut Vec<(u32, u32)>) {
+        into.clear();
+        if let Some(buffer) = &self.buffer {
+            buffer.flush_set(self.stations.units_of(station), into);
+        }
+    }
+
+    /// The entry of the buffer that a unit writes next.
+    fn next_entry(&self, unit: u32) -> Option<u32> {
+        self.buffer.as_ref()?.next(unit)
+    }
+
+    fn must_collect(&self, slot: u32) -> bool {
+        let lpn = self.buffer.as_ref().map(|buffer| buffer.lpn(slot));
+        let home = lpn.and_then(|lpn| self.core.alloc.locate(lpn));
+        home.is_some_and(|home| self.core.ftl.must_collect(home))
+    }
+
+    /// Writes one page a unit.
+    fn write_cycle(&mut self, station: u32, set: &[(u32, u32)]) -> Result<(), RunError> {
+        let page_sectors = self.core.page_sectors.get() as u32;
+        let now = self.array.now_ns();
+        let tag = PAGE_TAG + station;
+        for (queue, slot) in set {
+            let Some(buffer) = &mut self.buffer else { return Ok(()) };
+            let entry = buffer.entry(*slot);
+            let (request, whole) = (entry.request, entry.mask.covers(0, page_sectors));
+            let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
+            buffer.start(*queue, true);
+            let stage = Stage::Buffer(*slot);
+            if self.stations.has_clock() {
+                let mut group = self.stations.groups.fill(&self.array);
+                group.serve(request);
+                self.core.write(now, tag, part, whole, stage, &mut group)?;
+            } else {
+                self.array.serve(request);
+                self.core.write(now, tag, part, whole, stage, &mut self.array)?;
+            }
+            self.stations.of(station).serving.push(*slot);
+        }
+        self.core.take_companions();
+        self.end_of_group(station, Cause::Write, Kind::Cycle);
+        Ok(())
+    }
+
+    /// Everything that a station does next is made: it is busy until that is done.
+    fn end_of_group(&mut self, station: u32, cause: Cause, kind: Kind) {
+        let now = self.array.now_ns();
+        if self.stations.has_clock() {
+            let mut group = self.stations.groups.fill(&self.array);
+            self.core.flush(now, &mut group);
+        } else {
+            self.core.flush(now, &mut self.array);
+        }
+        self.occupy(station, cause, kind);
+    }
+
+    /// A station has done what it was busy with, which is taken up when all of this instant has happened.
+    pub(super) fn note_end(&mut self, station: u32) {
+        self.stations.ended.push(station);
+    }
+
+    /// Takes up, in their order, what stations have done that became idle at this instant.
+    pub(super) fn end_stations(&mut self) {
+        let mut ended = std::mem::take(&mut self.stations.ended);
+        ended.sort_unstable();
+        ended.drain(..).for_each(|station| self.end_station(station));
+        self.stations.ended = ended;
+    }
+
+    fn end_station(&mut self, station: u32) {
+        self.rest(station);
+        let mut serving = std::mem::take(&mut self.stations.of(station).serving);
+        for slot in serving.drain(..) {
+            self.leave_cycle(slot);
+        }
+        self.stations.of(station).serving = serving;
+    }
+
+    /// An entry of the buffer that a cycle has written is on flash.
+    fn leave_cycle(&mut self, slot: u32) {
+        let Some(buffer) = &mut self.buffer else { return };
+        let entry = buffer.finish(slot);
+        self.core.content.unstage(Stage::Buffer(slot));
+        let now = self.array.now_ns();
+        if self.is_buffered {
+            crate::nand::Probe::dirty_pages(self.array.probe(), now, entry.channel, -1);
+        }
+        let parts = self.stations.waits.of(slot);
+        for tag in entry.waiters {
+            if let Some(slot) = self.slots.get_mut(tag) {
+                slot.last = (now, parts);
+            }
+            self.settle(tag, 1);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Random drives whose channels are managed.
+
+use proptest::prelude::*;
+
+use super::{Case, OPEN, cases, config, requests};
+
+/// Settings of a small drive whose channels are managed; many of them are refused.
+fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let shape = (1..5u32, 1..3u32, any::<bool>(), any::<bool>(), 1..4u64, 1..9u32, 16..120u64, 10..80u32);
+    let gc = (
+        prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
+        prop::sample::select(vec![
+            "none",
+            "super-data-block",
+            "cycle-stealing",
+            "cycle-stealing",
+            "forwarding",
+            "forwarding",
+            "cycle-filling",
+            "selective-filling",
+        ]),
+        0..4u32,
+        prop::sample::select(vec![0, 0, 1, 2, 200]),
+        1..3u32,
+    );
+    let host = (
+        any::<bool>(),
+        prop::sample::select(vec![1, 1, 2, 7]),
+        0..6u64,
+        prop::sample::select(vec!["buffer", "buffer", "flash"]),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        prop::sample::select(vec!["empty", "full"]),
+        prop::sample::select(OPEN.to_vec()),
+    );
+    let ftl = prop::sample::select(vec!["page", "log-block", "fast", "bast", "kast", "dftl"]);
+    let replacement = prop::sample::select(super::REPLACEMENTS.to_vec());
+    (shape, gc, host, ftl, any::<bool>(), replacement).prop_map(
+        |(shape, gc, host, ftl, lock_step, replacement)| {
+            let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
+            let (victim, planner, throttle, spare_blocks, free_blocks) = gc;
+            let (open, depth, buffer_pages, ack, in_order, coalesce, typed, precondition, slots) = host;
+            let page = sectors * 512;
+            let units = u64::from(channels * planes);
+            let lock_step = match planner {
+                "super-data-block" | "cycle-stealing" => true,
+                "forwarding" | "cycle-filling" | "selective-filling" => false,
+                _ => lock_step,
+            };
+            let clock = if lock_step { "lock-step" } else { "async" };
+            let synchronized = synchronized && planner == "none";
+            let mut settings = vec![
+                ("channels", channels.to_string()),
+                ("planes", planes.to_string()),
+                ("planes_bound", (planes > 1 && (bound || planner == "forwarding")).to_string()),
+                ("units", if synchronized { "synchronized" } else { "independent" }.into()),
+                ("page", page.to_string()),
+                ("pages_per_block", pages_per_block.to_string()),
+                ("capacity", (pages * units * page).to_string()),
+                ("op_ratio", (f64::from(op_percent) / 100.0).to_string()),
+                ("timing.multi_plane", (planes > 1 && !bound && typed).to_string()),
+                ("timing.read", if typed { "10us,13us,31us" } else { "20us" }.into()),
+                ("timing.program", if typed { "100us,300us" } else { "200us" }.into()),
+                ("ftl.kind", ftl.into()),
+                ("clock", clock.into()),
+                ("gc.planner", planner.into()),
+                ("buffer.bytes", (buffer_pages * page).to_string()),
+                ("precondition", precondition.into()),
+            ];
+            if matches!(planner, "forwarding" | "cycle-filling" | "selective-filling") {
+                settings.push(("gc.spare_blocks", spare_blocks.to_string()));
+            }
+            if ftl == "page" {
+                settings.push(("gc.victim", victim.into()));
+                settings.push(("gc.free_blocks", free_blocks.to_string()));
+            } else if matches!(ftl, "log-block" | "fast") {
+                let throttle = if planner == "selective-filling" { 0 } else { throttle };
+                settings.push(("gc.throttle", throttle.to_string()));
+            }
+            if buffer_pages > 0 {
+                settings.push(("buffer.ack", ack.into()));
+                if lock_step && in_order && !typed && (planes == 1 || bound) {
+                    settings.push(("buffer.order", "in-order".into()));
+                } else {
+                    settings.push(("buffer.coalesce", coalesce.to_string()));
+                    if ack == "buffer" {
+                        settings.push(("buffer.replacement", replacement.into()));
+                    }
+                }
+            }
+            if open {
+                settings.push(("host.mode", "open".into()));
+                settings.extend(slots.iter().map(|(key, value)| (*key, (*value).to_owned())));
+            } else {
+                settings.push(("host.queue_depth", depth.to_string()));
+            }
+            settings
+        },
+    )
+}
+
+pub(crate) fn managed_cases() -> (impl Strategy<Value = Case>, ProptestConfig) {
+    let strategy = settings().prop_flat_map(|settings| {
+        let sectors = config(&settings, "auto")
+            .map_or(64, |config| flashweir_ssd::Geometry::new(&config).expect("checked").capacity_sectors());
+        (Just(settings), requests(sectors))
+    });
+    (strategy, cases().1)
+}

@@ -1,0 +1,111 @@
+"""Arguments of the functions: checks of their kinds, paths as JSON has them, and messages in the words of Python.
+
+The engine's messages name the options of the command line (`--wrap`). `in_python` makes them those of the functions
+(`wrap=True`), unless the command line is what calls (`from_command_line`).
+"""
+
+import functools
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from flashweir._native import ConfigError, FlashweirError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Names the place of a setting in the messages of the engine: only the command line has it.
+SET = "--set: "
+MAX_WHOLE = 2**64 - 1
+WHOLE = f"expected a whole number from 0 to {MAX_WHOLE}"
+# By the name of a parameter, wherever a function has it.
+_WHOLE = ("seed", "skip_bad", "limit", "depth", "gap", "segments", "buffer_kb")
+_FLAGS = ("verify", "latency_parts", "wrap", "windows", "alone", "macroscopic", "buffered", "until_steady", "dry_run",
+          "relative", "allow_drops")  # fmt: skip
+_TEXTS = (
+    "format",
+    "columns",
+    "warmup",
+    "timeline_from",
+    "timeline_to",
+    "timing",
+    "engine",
+    "precondition",
+    "only",
+    "to",
+    "method",
+)
+_PATHS = ("trace", "target", "requests", "timeline", "model", "log", "erase", "device", "output")
+# Options without a value are keywords that are true.
+_OPTION = re.compile(r"(?<![\w./-])--([a-z][a-z-]*)(?: ((?:/|sim:)[^\s;]*[^\s,;.]))?")
+_RENAMED = {"recover": "recover_log", "speed": "scale", "suite": "suites"}
+_SWITCHES = ("wrap", "buffered", "until-steady", "verify", "dry-run", "allow-drops", "resume")
+_settings = {"command_line": False}
+
+
+def from_command_line() -> None:
+    """Leaves messages as they are from here on: the command line is what calls."""
+    _settings["command_line"] = True
+
+
+def check(arguments: Mapping[str, object]) -> None:
+    """Checks arguments by the names that parameters have in all functions; None is what is not given.
+
+    Raises:
+        ConfigError: one is of another kind.
+    """
+    for name, value in arguments.items():
+        if value is None:
+            continue
+        if name in _WHOLE and not _is_whole(value):
+            raise ConfigError(f"{name}: {value!r}: {WHOLE}")
+        if name in _FLAGS and not isinstance(value, bool):
+            raise ConfigError(f"{name}: {value!r}: expected True or False")
+        if name in _TEXTS and not isinstance(value, str):
+            raise ConfigError(f"{name}: {value!r}: expected a text")
+        if name in _PATHS and not isinstance(value, str | bytes | bool | os.PathLike | Mapping):
+            raise ConfigError(f"{name}: {value!r}: expected a path")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_WHOLE
+
+
+def place(path: "str | bytes | os.PathLike[str]") -> Any:  # noqa: ANN401 - JSON
+    """A path or a workload as the native module takes it: text, or bytes where a file's name is no text."""
+    text = os.fsdecode(path)
+    return text if is_utf8(text) else {"bytes": list(os.fsencode(text))}
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written: the name of a file may hold any bytes."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def in_python(function: Callable[P, T]) -> Callable[P, T]:
+    """A function whose errors name its parameters, and not options of the command line."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except FlashweirError as error:
+            if not _settings["command_line"]:
+                error.args = (in_words(str(error)), *error.args[1:])
+            raise
+
+    return call
+
+
+def in_words(message: str) -> str:
+    """A message with the parameters of Python instead of options: `--wrap` is `wrap=True`, `--set: ` is left out."""
+    message = message.removeprefix(SET)
+
+    def keyword(found: re.Match[str]) -> str:
+        name = _RENAMED.get(found[1], found[1].replace("-", "_"))
+        if found[1] in _SWITCHES:
+            return f"{name}=True"
+        return f"{name}={found[2]}" if found[2] else name
+
+    return _OPTION.sub(keyword, message)

@@ -1,0 +1,83 @@
+"""Sources of a report: a sweep, or results, in files or in memory; each gives title, figures and sections."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashweir._native import ConfigError
+from flashweir.charts.model import Chart
+from flashweir.reports import build
+from flashweir.reports.model import Section
+from flashweir.reports.shape import difference
+from flashweir.whole import STANDARD
+
+if TYPE_CHECKING:
+    from flashweir.sweeps.frame import SweepFrame
+
+Parts = tuple[str, list[Chart], list[Section]]
+
+
+def of_sweep(folder: Path) -> Parts:
+    """The parts of a report on the sweep in a folder."""
+    from flashweir.sweeps import read_sweep
+
+    return of_frame(read_sweep(folder))
+
+
+def of_frame(frame: "SweepFrame") -> Parts:
+    """The parts of a report on a sweep.
+
+    Raises:
+        ConfigError: the frame is what an operation of polars made of one.
+    """
+    if frame.meta is None:
+        raise ConfigError("this frame is no sweep: expected what sweep(), compare() or read_sweep() returned")
+    charts = build.charts_of_sweep(frame) if frame["error"].null_count() else []
+    return f"Sweep {frame.meta['name']}", charts, build.report_of_sweep(frame, frame.meta, charts)
+
+
+def of_files(files: Sequence[Path]) -> Parts:
+    """The parts of a report on results in files."""
+    return of_results(list(zip(_names(files), map(read_result, files), strict=True)))
+
+
+def of_results(results: Sequence[tuple[str, dict[str, Any]]]) -> Parts:
+    """The parts of a report on results, each with its name."""
+    names = [name for name, _ in results]
+    title = names[0] if len(names) == 1 else f"{len(names)} runs: {', '.join(names)}"
+    charts = build.charts_of_results(results)
+    return title, charts, build.report_of_results(results, charts)
+
+
+def read_result(file: Path) -> dict[str, Any]:
+    """The result that `flashweir simulate --json` wrote to `file`.
+
+    Raises:
+        ConfigError: it can't be read, or is something else.
+    """
+    try:
+        result = json.loads(sys.stdin.read() if str(file) == STANDARD else file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{file}: not a result of flashweir simulate --json: not JSON ({error})") from error
+    if wrong := difference(result):
+        raise ConfigError(f"{file}: not a result of flashweir simulate --json: expected {wrong}")
+    found: dict[str, Any] = result
+    return found
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    """Each file's name without its suffix; with its folder, and then a number, where several have the same."""
+    names: list[str] = []
+    for file in files:
+        alike = [other for other in files if other.stem == file.stem]
+        base = name = file.stem if len(alike) == 1 else str(file.with_suffix(""))
+        count = 1
+        while name in names:
+            count += 1
+            name = f"{base} ({count})"
+        names.append(name)
+    return names

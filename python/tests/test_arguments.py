@@ -1,0 +1,111 @@
+"""Arguments of the functions: errors in the words of Python, and names of files that are not UTF-8."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import QUICK, SMALL_DRIVE, flashweir, refused
+
+import flashweir as package
+from flashweir import ConfigError, FlashweirError, TraceError
+from flashweir.arguments import in_words
+
+WHOLE = "expected a whole number from 0 to 18446744073709551615"
+LINE = b"128166372003061629,h,0,Write,4096,4096,1\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: package.simulate(QUICK, seed=-1), f"seed: -1: {WHOLE}"),
+        (lambda: package.simulate(QUICK, seed=2**64), f"seed: {2**64}: {WHOLE}"),
+        (lambda: package.simulate(QUICK, seed=1.5), f"seed: 1.5: {WHOLE}"),
+        (lambda: package.simulate(QUICK, skip_bad=True), f"skip_bad: True: {WHOLE}"),
+        (lambda: package.simulate(QUICK, verify="yes"), "verify: 'yes': expected True or False"),
+        (lambda: package.simulate(QUICK, warmup=5), "warmup: 5: expected a text"),
+        (lambda: package.simulate(QUICK, device=5), "device: 5: expected a path"),
+        (lambda: package.simulate(QUICK, set=5), "set: 5: expected a mapping of keys to values"),
+        (lambda: package.simulate(QUICK, allocator=5), "allocator: 5: expected a function, or FILE.py:FUNCTION"),
+        (
+            lambda: package.simulate(5),
+            "workload: 5: expected a trace file, a generator such as random:count=100000, or a mapping or list of them",
+        ),
+        (lambda: package.simulate(QUICK, chanels=4), "unknown key `chanels`; did you mean `channels`?"),
+        (lambda: package.simulate(QUICK, {"chanels": 4}), "device: unknown key `chanels`; did you mean `channels`?"),
+        (lambda: package.characterize(QUICK, seed=-1), f"seed: -1: {WHOLE}"),
+        (lambda: package.characterize(5), "workload: 5: expected a trace file or a generator"),
+        (lambda: package.replay(QUICK, "sim:tlc", seed=-1), f"seed: -1: {WHOLE}"),
+        (lambda: package.replay(5, "sim:tlc"), "trace: 5: expected a path"),
+        (lambda: package.bench("sim:tlc", suites=["x"]), "suites x: expected"),
+        (lambda: package.probe("sim:tlc", seed=-1), "seed: invalid value: integer `-1`, expected u64"),
+        (lambda: package.simulate(QUICK, power_cut=[{}]), "power cut {}: expected"),
+        (lambda: package.trace_generate(5, "x.parquet"), "spec: 5: expected a generator such as random:count=100000"),
+        (lambda: package.sweep(5), "spec: 5: expected a TOML file or a mapping"),
+    ],
+)
+def test_errors_name_the_argument(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        call()
+    assert str(raised.value).startswith(message)
+
+
+def test_errors_speak_of_parameters_and_not_of_options(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match=r"name one with to, or end it in \.parquet"):
+        package.trace_generate(QUICK, tmp_path / "x")
+    with pytest.raises(ConfigError, match="or wrap=True to fold addresses"):
+        package.simulate("random:span=1TiB,count=10")
+    frame = package.sweep({"workloads": QUICK, "set": SMALL_DRIVE, "axes": {"op_ratio": [0.1, -1]}})
+    assert "--" not in frame["error"][1]
+    assert "--wrap to fold" in refused("simulate", "random:span=1TiB,count=10")
+    assert refused("simulate", QUICK, "--set", "chanels=4").startswith("--set: unknown key")
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("expected --erase /dev/x, its name once more", "expected erase=/dev/x, its name once more"),
+        ("(--buffer-kb), or allow it (--allow-drops)", "(buffer_kb), or allow it (allow_drops=True)"),
+        ("expected --recover /data/x.parquet first", "expected recover_log=/data/x.parquet first"),
+        ("data/--set/a.csv: no", "data/--set/a.csv: no"),
+    ],
+)
+def test_options_become_parameters(message: str, said: str) -> None:
+    assert in_words(message) == said
+
+
+def test_names_need_not_be_utf_8(tmp_path: Path) -> None:
+    def name(raw: bytes) -> str:
+        return os.fsdecode(os.fsencode(tmp_path) + b"/" + raw)
+
+    trace, device, log, page = (name(raw) for raw in (b"a\xff.msr.csv", b"d\xff.toml", b"l\xff.parquet", b"p\xff.html"))
+    Path(trace).write_bytes(LINE * 3)
+    Path(device).write_text("channels = 2\n")
+    result = package.simulate(trace, device, requests=log, timeline=name(b"t\xff"))
+    assert (result["requests"], result.requests.height, result.config["channels"]) == (3, 3, 2)
+    assert result["workloads"][0]["workload"] == "a\ufffd.msr.csv"
+    assert package.characterize(trace)["workload"] == "a\ufffd.msr.csv"
+    flashweir("simulate", trace, "--device", device, "--json", name(b"r\xff.json"))
+    assert Path(name(b"r\xff.json")).is_file()
+    flashweir("trace", "characterize", trace, "--html", page)
+    assert "a\ufffd.msr.csv" in Path(page).read_text()
+    assert "No such file" in refused("simulate", name(b"none\xff"))
+    assert "expected a text in UTF-8" in refused("simulate", "--workload", os.fsdecode(b"\xff=") + trace)
+    with pytest.raises(FlashweirError, match="expected a text in UTF-8"):
+        package.replay(trace, "sim:tlc")
+
+
+def test_a_json_device_is_refused_in_words_of_json(tmp_path: Path) -> None:
+    for text, said in (
+        ("", "not JSON: EOF"),
+        ("channels = 4", "not JSON: expected value at line 1 column 1"),
+        ("[4]", 'expected an object of keys, such as {"channels": 8}'),
+        ('{"channels": 4,}', "not JSON: trailing comma at line 1 column 16"),
+    ):
+        device = tmp_path / "d.json"
+        device.write_text(text)
+        assert refused("simulate", QUICK, "--device", str(device)).startswith(f"{device}: {said}"), text
+    (tmp_path / "marked.json").write_text('\ufeff{"channels": 4}')
+    assert package.simulate(QUICK, tmp_path / "marked.json").config["channels"] == 4
+    (tmp_path / "d.toml").write_text("[4]\n")
+    assert "JSON" not in refused("simulate", QUICK, "--device", str(tmp_path / "d.toml"))
