@@ -10,6 +10,7 @@ mod features;
 mod log;
 mod measure;
 mod model;
+mod numbers;
 mod picture;
 mod reference;
 mod synthesis;
@@ -27,9 +28,9 @@ pub use log::Log;
 pub use model::Symptom;
 pub use picture::Picture;
 
-use features::Features;
 use measure::ratio;
 use model::{Model, SYMPTOMS};
+use numbers::Features;
 use usual::Usual;
 
 /// Writes below which nothing is said: the shortest logs that the detectors have learned from have twice as many.

@@ -2,9 +2,9 @@
 //! `reference`. The detectors look at which of them explains the log best, how well, and how much longer that takes than a good
 //! drive would.
 
-use super::features::Features;
 use super::log::Log;
 use super::measure::{log_ratio, mean, quantile, ratio, sorted};
+use super::numbers::Features;
 use super::reference::{Kind, Range, Victim, Work, costs, work};
 
 /// Parts of equal bytes into which the log is cut.
