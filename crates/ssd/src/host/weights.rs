@@ -50,15 +50,15 @@ impl Serialize for Weights {
 
 impl<'de> Deserialize<'de> for Weights {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if !deserializer.is_human_readable() {
-            return Vec::deserialize(deserializer).map(Self);
-        }
         // On the command line a single weight is a number.
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Raw {
             Number(u32),
             Text(String),
+        }
+        if !deserializer.is_human_readable() {
+            return Vec::deserialize(deserializer).map(Self);
         }
         let weights = match Raw::deserialize(deserializer) {
             Ok(Raw::Number(number)) => Self::parse(&number.to_string()),
