@@ -65,7 +65,7 @@ fn every_refusal_of_the_table_is_reached() {
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
     const DYNAMIC: Setting<'_> = ("alloc.kind", "dynamic");
-    let examples: [&[Setting<'_>]; 83] = [
+    let examples: [&[Setting<'_>]; 82] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -128,7 +128,6 @@ fn every_refusal_of_the_table_is_reached() {
         &[STEP, ("alloc.kind", "dynamic")],
         &[STEP, ("gc.frontiers", "2")],
         &[STEP, ("sched.kind", "read-first"), ("host.queue_depth", "2")],
-        &[STEP, ("engine", "event")],
         &[("tenants.channels", "shared")],
         &[("alloc.kind", "hybrid")],
         &[("tenants.channels", "shared"), DYNAMIC, ("alloc.mode", "1")],

@@ -95,14 +95,12 @@ impl PageFtl {
     /// Whether some full block has an invalid page.
     pub(super) fn can_gain(&self, unit: u32) -> bool {
         let unit = &self.units[unit as usize];
-        let in_frontier = if self.rules.two_frontiers
-            && u64::from(unit.collected.next) < self.rules.pages_per_block.get()
-        {
-            u64::from(unit.blocks.valid(unit.collected.block))
-        } else {
-            0
-        };
-        unit.valid_pages - in_frontier < unit.blocks.full_count() * self.rules.pages_per_block.get()
+        let pages_per_block = self.rules.pages_per_block.get();
+        let frontiers = [Some(unit.host), self.rules.two_frontiers.then_some(unit.collected)];
+        let open =
+            frontiers.into_iter().flatten().filter(|frontier| u64::from(frontier.next) < pages_per_block);
+        let in_open: u64 = open.map(|frontier| u64::from(unit.blocks.valid(frontier.block))).sum();
+        unit.valid_pages - in_open < unit.blocks.full_count() * pages_per_block
     }
 
     /// Moves the valid pages of `victim` to the collected frontier, taking a new block for it where needed. Even a

@@ -114,7 +114,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             barriers: Vec::new(),
             resume: false,
             stations,
-            background: Background::new(config, core.geometry.total_dies(), core.geometry.units()),
+            background: Background::new(config, core.geometry.total_dies()),
             core,
         }
     }
@@ -171,7 +171,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn begin(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
         // Opened with one outstanding, so that nothing can end it while it is being handed over.
         let tag = self.slots.open(Slot::new(request, number, issue_ns));
-        self.background.wake(issue_ns);
+        self.background.wake(self.array.now_ns());
         self.make_commands(tag, request, number)?;
         self.settle(tag, 1);
         if A::AT_ONCE {
@@ -257,6 +257,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
             self.resume = true;
         }
+        // A command that nobody waits for may have been the last one of its die.
+        self.resume |= self.background.is_on();
         if self.stations.waits_for_clock() && !self.array.is_busy(0..self.core.geometry.total_dies()) {
             self.start_group();
         }
@@ -266,9 +268,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.end_stations();
             }
             self.resume_waiting()?;
-            if self.background.is_on() && !self.stations.are_managed() {
-                self.ask_background()?;
-            }
+            self.background.wake(self.array.now_ns());
         }
         Ok(true)
     }
@@ -278,7 +278,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn ask_again(&mut self) -> Result<(), RunError> {
         let due_ns = self.background.due_ns().unwrap_or(0);
         self.array.set_now_ns(due_ns.max(self.array.now_ns()));
-        if self.stations.are_managed() { self.decide() } else { self.ask_background() }
+        if self.stations.are_managed() { self.decide_ahead() } else { self.ask_background() }
     }
 
     /// A command of a request is done.
