@@ -37,16 +37,30 @@ impl OutOfOrder {
     /// See [`super::Scheduler::pick`].
     pub(super) fn pick(self, queue: &Queue, bus_is_free: bool) -> usize {
         let mut after_bus = None;
+        // Units that a command before writes: a die has 64 of them at most, with numbers that follow one another.
+        let mut written = 0_u64;
+        // Commands still to come that are no programs: without one, none can start before the bus is free.
+        let mut others = queue.len() - queue.programs();
         for (place, queued) in queue.iter().enumerate().take(self.window) {
             let is_program = queued.command.kind == CommandKind::Program;
+            if after_bus.is_some() && others == 0 {
+                break;
+            }
+            others -= usize::from(!is_program);
             let can_start = bus_is_free || !is_program;
+            let is_read = queued.command.kind == CommandKind::Read;
+            let units = if is_read { 0 } else { queued.pages.units() };
+            let keeps_order = units & written != 0;
+            written |= units;
             // Only the first of those that wait for the bus is ever chosen.
-            if matches!(queued.chain, Chain::Second { .. }) || !can_start && after_bus.is_some() {
+            if keeps_order
+                || matches!(queued.chain, Chain::Second { .. })
+                || !can_start && after_bus.is_some()
+            {
                 continue;
             }
-            let is_read = queued.command.kind == CommandKind::Read;
             let may_depend = place > 0 && (!is_read || queue.may_write(&queued.pages));
-            if may_depend && queue.iter().take(place).any(|before| depends(queued, before)) {
+            if may_depend && queue.iter().take(place).any(|before| touches(queued, before)) {
                 continue;
             }
             if can_start {
@@ -58,12 +72,8 @@ impl OutOfOrder {
     }
 }
 
-/// Whether a command may not pass one before it.
-fn depends(queued: &Queued, before: &Queued) -> bool {
+/// Whether one of the two reads what the other writes or erases.
+fn touches(queued: &Queued, before: &Queued) -> bool {
     let is_read = |queued: &Queued| queued.command.kind == CommandKind::Read;
-    match (is_read(queued), is_read(before)) {
-        (true, true) => false,
-        (false, false) => queued.pages.same_unit(&before.pages),
-        (true, false) | (false, true) => queued.pages.overlaps(&before.pages),
-    }
+    is_read(queued) != is_read(before) && queued.pages.overlaps(&before.pages)
 }

@@ -150,6 +150,8 @@ pub(crate) struct Queue {
     others: u32,
     /// Those that move pages.
     copies: u32,
+    /// Those that program, and nothing else.
+    programs: usize,
     /// Pages that will be written by those waiting.
     writing: Writing,
 }
@@ -205,6 +207,12 @@ impl Queue {
         self.copies > 0
     }
 
+    /// Commands that wait and are programs.
+    #[inline]
+    pub(super) fn programs(&self) -> usize {
+        self.programs
+    }
+
     /// Commands that wait and are not reads that the host waits for.
     pub(crate) fn others(&self) -> u32 {
         self.others
@@ -221,6 +229,7 @@ impl Queue {
         self.service_ns += queued.command.total_ns();
         self.others += u32::from(!queued.is_awaited_read());
         self.copies += u32::from(queued.command.kind == CommandKind::Copies);
+        self.programs += usize::from(queued.command.kind == CommandKind::Program);
         if queued.writes() && !queued.pages.is_empty() {
             self.writing.add(&queued.pages);
         }
@@ -249,6 +258,7 @@ impl Queue {
         self.service_ns -= queued.command.total_ns();
         self.others -= u32::from(!queued.is_awaited_read());
         self.copies -= u32::from(queued.command.kind == CommandKind::Copies);
+        self.programs -= usize::from(queued.command.kind == CommandKind::Program);
         if queued.writes() && !queued.pages.is_empty() {
             self.writing.remove(&queued.pages);
         }
