@@ -39,16 +39,15 @@ impl OutOfOrder {
         let mut after_bus = None;
         // Units that a command before writes: a die has 64 of them at most, with numbers that follow one another.
         let mut written = 0_u64;
-        // Commands still to come that are no programs: without one, none can start before the bus is free.
-        let mut others = queue.len() - queue.programs();
+        let mut reads = queue.reads();
         for (place, queued) in queue.iter().enumerate().take(self.window) {
-            let is_program = queued.command.kind == CommandKind::Program;
-            if after_bus.is_some() && others == 0 {
+            // Behind the last read, whatever writes to a unit that is written before can't start either.
+            if after_bus.is_some() && reads == 0 && written == queue.units() {
                 break;
             }
-            others -= usize::from(!is_program);
-            let can_start = bus_is_free || !is_program;
+            let can_start = bus_is_free || queued.command.kind != CommandKind::Program;
             let is_read = queued.command.kind == CommandKind::Read;
+            reads -= usize::from(is_read);
             let units = if is_read { 0 } else { queued.pages.units() };
             let keeps_order = units & written != 0;
             written |= units;
@@ -60,7 +59,7 @@ impl OutOfOrder {
                 continue;
             }
             let may_depend = place > 0 && (!is_read || queue.may_write(&queued.pages));
-            if may_depend && queue.iter().take(place).any(|before| touches(queued, before)) {
+            if may_depend && depends(queue, place, queued) {
                 continue;
             }
             if can_start {
@@ -70,6 +69,16 @@ impl OutOfOrder {
         }
         after_bus.unwrap_or(0)
     }
+}
+
+/// Whether the command at a place touches pages of one before it, which is then remembered: looked for once, as a rule.
+fn depends(queue: &Queue, place: usize, queued: &Queued) -> bool {
+    let behind = &queued.behind;
+    if behind.get() == 0 || !queue.has(behind.get()) {
+        let found = queue.iter().take(place).find(|before| touches(queued, before));
+        behind.set(found.map_or(0, |before| before.number));
+    }
+    behind.get() != 0
 }
 
 /// Whether one of the two reads what the other writes or erases.

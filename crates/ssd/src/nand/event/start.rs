@@ -14,7 +14,7 @@ impl<P: Probe> Events<P> {
         let now_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
         let (request, spent) = (self.request, die.spent);
-        let mut queued = Queued { command, pages, chain, request, arrived_ns, spent, passed: 0 };
+        let mut queued = Queued::new(command, pages, chain, request, arrived_ns, spent);
         if !self.scheduler.reorders() {
             if chain == Chain::None && die.is_idle() {
                 return self.begin(number, queued, false);
