@@ -345,9 +345,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         let parts = self.stations.waits.of(slot);
         for tag in entry.waiters {
-            if let Some(slot) = self.slots.get_mut(tag) {
-                slot.last = (now, parts);
-            }
+            *self.slots.last_mut(tag) = (now, parts);
             self.settle(tag, 1);
         }
     }
