@@ -201,10 +201,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return Ok(false);
         }
         let now = self.array.now_ns();
+        let dirty_pages = self.buffer.as_ref().map_or(0, |buffer| {
+            if self.core.alloc.shares_map() { buffer.all_waiting() } else { buffer.waiting(unit) }
+        });
         let under_way = self.background.tasks[unit as usize].last != crate::op::Step::Erase;
         let view = View {
             now_ns: now,
             idle_since_ns: self.idle_since_ns(die..die + 1),
+            dirty_pages,
             spare_blocks: self.core.ftl.spare_blocks(unit),
             under_way,
             ..View::default()
