@@ -173,6 +173,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
+    /// The background is to be asked, though nothing has happened.
+    #[cold]
+    pub(super) fn ask_again(&mut self) -> Result<(), RunError> {
+        let due_ns = self.background.due_ns().unwrap_or(0);
+        self.array.set_now_ns(due_ns.max(self.array.now_ns()));
+        if self.stations.are_managed() { self.decide() } else { self.ask_background() }
+    }
+
     /// Everything else of this instant has happened: asks about every die that makes no step yet.
     #[cold]
     pub(super) fn ask_background(&mut self) -> Result<(), RunError> {
