@@ -41,11 +41,11 @@ fn page(ppn: u32) -> Pages {
     pages
 }
 
-fn read(ppn: u32) -> Queued {
+pub(super) fn read(ppn: u32) -> Queued {
     queued(CommandKind::Read, page(ppn), 0)
 }
 
-fn write(ppn: u32) -> Queued {
+pub(super) fn write(ppn: u32) -> Queued {
     queued(CommandKind::Program, page(ppn), 0)
 }
 

@@ -175,6 +175,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
+    /// The background is to be asked, though nothing has happened.
+    #[cold]
+    pub(super) fn ask_again(&mut self) -> Result<(), RunError> {
+        let due_ns = self.background.due_ns().unwrap_or(0);
+        self.array.set_now_ns(due_ns.max(self.array.now_ns()));
+        if self.stations.are_managed() { self.decide_ahead() } else { self.ask_background() }
+    }
+
     /// Everything else of this instant has happened: asks about every die that makes no step yet.
     #[cold]
     pub(super) fn ask_background(&mut self) -> Result<(), RunError> {
@@ -203,9 +211,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return Ok(false);
         }
         let now = self.array.now_ns();
+        let dirty_pages = self.buffer.as_ref().map_or(0, |buffer| {
+            if self.core.alloc.shares_map() { buffer.all_waiting() } else { buffer.waiting(unit) }
+        });
         let view = View {
             now_ns: now,
             idle_since_ns: self.idle_since_ns(die..die + 1),
+            dirty_pages,
             spare_blocks: self.core.ftl.spare_blocks(unit),
             under_way: self.core.ftl.is_collecting(unit),
             ..View::default()

@@ -9,6 +9,7 @@
 //! then needs no slot ([`TimePath::AT_ONCE`]).
 
 mod buffered;
+mod dataless;
 mod drive;
 mod host;
 mod overtaken;
@@ -33,18 +34,9 @@ use crate::host::{HostMode, Waiting, closed::Window};
 use crate::nand::{IssueRecord, Probe, TimePath};
 use crate::op::{NOBODY, PageSlice, Stage};
 use crate::stats::Parts;
+use dataless::Barrier;
 use slots::{Slot, Slots};
 use unbound::Unbound;
-
-/// A flush that waits.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Barrier {
-    tag: u32,
-    /// Requests that entered before, write and are not done (without a buffer).
-    writes_left: u64,
-    /// Entries of the buffer older than this must be on flash.
-    sequence: u64,
-}
 
 /// Place of a page that is read.
 pub(super) enum Found {
@@ -248,6 +240,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if !self.array.step() {
             return Ok(false);
         }
+        // A command that nobody waits for may have been the last one of its die.
+        self.resume |= self.background.is_on();
         if self.resume || self.array.has_done() || self.stations.waits_for_clock() {
             self.take_up()?;
         }
@@ -267,8 +261,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
             self.resume = true;
         }
-        // A command that nobody waits for may have been the last one of its die.
-        self.resume |= self.background.is_on();
         if self.stations.waits_for_clock() && !self.array.is_busy(0..self.core.geometry.total_dies()) {
             self.start_group();
         }
@@ -281,14 +273,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.background.wake(self.array.now_ns());
         }
         Ok(())
-    }
-
-    /// The background is to be asked, though nothing has happened.
-    #[cold]
-    fn ask_again(&mut self) -> Result<(), RunError> {
-        let due_ns = self.background.due_ns().unwrap_or(0);
-        self.array.set_now_ns(due_ns.max(self.array.now_ns()));
-        if self.stations.are_managed() { self.decide_ahead() } else { self.ask_background() }
     }
 
     /// A command of a request is done.
@@ -378,42 +362,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(bound)
     }
 
-    fn trim(&mut self, request: &Request) -> Result<(), RunError> {
-        if !self.core.ftl.forgets() {
-            return Ok(());
-        }
-        let page_sectors = self.core.page_sectors.get() as u32;
-        let now = self.array.now_ns();
-        for part in self.core.parts(request) {
-            while part.end - part.first == page_sectors
-                && let Some(buffer) = &mut self.buffer
-                && let Some((slot, entry)) = buffer.forget(part.lpn)
-            {
-                if self.is_buffered {
-                    self.array.probe().dirty_pages(now, entry.channel, -1);
-                }
-                self.core.content.unstage(Stage::Buffer(slot));
-                for tag in entry.waiters {
-                    self.settle(tag, 1);
-                }
-            }
-            self.core.trim(now, part, &mut self.array)?;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self, tag: u32) -> Result<(), RunError> {
-        if self.buffer.is_some() {
-            return self.stall(tag);
-        }
-        let writes_left = self.slots.writes_under_way();
-        if writes_left > 0 {
-            self.slots.expect(tag, 1);
-            self.barriers.push(Barrier { tag, writes_left, sequence: 0 });
-        }
-        Ok(())
-    }
-
     /// A write or a flush takes its turn before the buffer.
     fn stall(&mut self, tag: u32) -> Result<(), RunError> {
         self.slots.expect(tag, 1);
@@ -428,27 +376,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.place_waiting(A::has_idle_die)?;
         }
         if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
-    }
-
-    /// Asks the pages that wait, in turn, as long as it is worth it.
-    fn place_waiting(&mut self, worth: impl Fn(&A) -> bool) -> Result<(), RunError> {
-        let (mut from, mut on) = ((0, 0), true);
-        while on && let Some((rank, tag, part)) = self.unbound.front(from) {
-            if let Some(number) = self.slots.number(tag) {
-                self.array.serve(number);
-            }
-            self.array.begin();
-            if self.bind(tag, part)? {
-                from = self.unbound.pop(rank);
-                self.slots.expect(tag, self.array.submitted());
-                self.settle(tag, 1);
-                on = worth(&self.array);
-            } else {
-                // It keeps its turn; pages of other classes may still find a die of theirs idle.
-                from = unbound::after(rank);
-            }
-        }
-        Ok(())
     }
 
     fn no_room(&self) -> RunError {
