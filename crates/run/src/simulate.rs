@@ -11,6 +11,7 @@ use crate::activity::Window;
 use crate::allocator::{self, Decide};
 use crate::alone;
 use crate::error::Error;
+use crate::explain::{Explain, Percentile};
 use crate::place::Place;
 use crate::power::{self, Power};
 use crate::precondition::precondition;
@@ -62,14 +63,15 @@ pub fn simulate_sharing(
         method.check(*count)?;
     }
     let seed = run.seed.unwrap_or(1);
-    let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some();
+    let explain = run.explain.as_deref().map(Percentile::parse).transpose()?;
+    let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some() || explain.is_some();
     let cuts = power::parse(run.power_cut.as_ref())?;
     let power = cuts.map(|cuts| Power::new(&config, cuts, seed, run.verify)).transpose()?;
     let options = Options {
         seed,
         verify: run.verify,
         record,
-        latency_parts: run.latency_parts,
+        latency_parts: run.latency_parts || explain.is_some(),
         journal: power.is_some(),
         tenants: workloads.count(),
         windows: run.windows,
@@ -79,7 +81,8 @@ pub fn simulate_sharing(
     let taken =
         allocator::attach(&config, &mut simulation, allocator, run.model.as_ref().map(Place::path), &names)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
-    let mut watch = Watch::create(run, activity, power, &config, &simulation)?;
+    let explain = explain.map(|percentile| Explain::new(percentile, names.clone(), simulation.geometry()));
+    let mut watch = Watch::create(run, activity, power, explain, &config, &simulation)?;
     let setup = started.elapsed();
 
     let mut writes = |geometry: &Geometry| workloads.preconditioning(seed, run.wrap, geometry);

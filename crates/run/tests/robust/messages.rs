@@ -65,10 +65,12 @@ fn every_refusal_of_the_table_is_reached() {
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
     const DYNAMIC: Setting<'_> = ("alloc.kind", "dynamic");
-    let examples: [&[Setting<'_>]; 79] = [
+    let examples: [&[Setting<'_>]; 81] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
+        &[("fill", "0")],
+        &[("fill", "0.9"), ("precondition", "empty")],
         &[("gc.victim", "d-choices"), ("gc.choices", "0")],
         &[("ftl.kind", "kast"), ("ftl.associativity", "0")],
         &[("alloc.kind", "dynamic"), ("alloc.mode", "2")],
