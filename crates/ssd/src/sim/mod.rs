@@ -25,7 +25,7 @@ use crate::nand::event::Events;
 use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::nand::timeline::Timeline;
 use crate::sched::Scheduler;
-use crate::stats::{Completion, Counters, FlashTime, LatencyParts, Stats, Times};
+use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
 use crate::task::BackgroundConfig;
 use crate::tenants::{Allocation, Model};
 
