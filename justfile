@@ -94,7 +94,7 @@ fmt:
 bench:
     cargo bench --package flashweir-run --bench speed
     cargo bench --package flashweir-trace --bench parse
-    cargo bench --package flashweir-analyze --bench characterize
+    cargo bench --package flashweir-analyze --bench characterize --bench diagnose
 
 # Saving and loading a drive of 1 TB in FOLDER, and what a step costs over a run (benches/HISTORY.md)
 bench-saved capacity="1TB" folder="/tmp":

@@ -97,7 +97,7 @@ def test_a_trace_without_response_times_is_refused(tmp_path: Path) -> None:
 
 def test_outputs_that_can_not_be_are_refused(tmp_path: Path) -> None:
     path = log(tmp_path)
-    for options in (["--html", "no/where.html"], ["--png", "x.pdf"], ["--html", str(path)]):
+    for options in (["--html", "no/where.html"], ["--png", "x.gif"], ["--html", str(path)]):
         flashweir("diagnose", str(path), *options, cwd=tmp_path, code=2)
 
 

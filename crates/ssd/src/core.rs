@@ -23,7 +23,7 @@ use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::Executor;
 use crate::nand::timing::Timing;
-use crate::op::{Ops, PageSlice, Step};
+use crate::op::{Ops, PageSlice, Step, Work};
 use crate::stats::{Collections, Counters, FlashTime};
 use issue::Made;
 use pending::Pending;
@@ -99,14 +99,15 @@ impl<C: Content> Core<C> {
         self.alloc.forget_counts();
     }
 
-    /// Makes the next step of a unit's collection (see [`Ftl::collect_step`]).
-    pub(crate) fn collect_step(
+    /// Makes the next step of some work of a unit (see [`Ftl::step`]).
+    pub(crate) fn step(
         &mut self,
         now_ns: u64,
         unit: u32,
+        work: Work,
         executor: &mut impl Executor,
     ) -> Result<Option<Step>, RunError> {
-        let step = self.ftl.collect_step(unit, &mut self.ops)?;
+        let step = self.ftl.step(unit, work, &mut self.ops)?;
         self.issue(now_ns, Made { step: true, reader: None }, executor);
         Ok(step)
     }

@@ -28,6 +28,7 @@ mod raw;
 mod sched;
 mod sim;
 mod stats;
+mod task;
 pub mod tenants;
 mod wear;
 

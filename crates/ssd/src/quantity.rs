@@ -98,6 +98,7 @@ impl<'de> Deserialize<'de> for Nanos {
 impl Serialize for Bound {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
+            _ if !serializer.is_human_readable() => self.ns().serialize(serializer),
             Some(limit) => limit.serialize(serializer),
             None => serializer.serialize_str("none"),
         }
@@ -106,6 +107,10 @@ impl Serialize for Bound {
 
 impl<'de> Deserialize<'de> for Bound {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            let ns = u64::deserialize(deserializer)?;
+            return Ok(Bound((ns < u64::MAX).then_some(Nanos(ns))));
+        }
         let raw = Raw::deserialize(deserializer).ok();
         if matches!(&raw, Some(Raw::Text(text)) if text == "none") {
             return Ok(Bound(None));

@@ -4,9 +4,10 @@
 use serde::Serialize;
 
 use super::Settings;
-use super::life::{CHUNK, Lives};
+use super::life::Lives;
 use super::life_report::Life;
 use super::map::{AddressMap, Map};
+use super::pieces::CHUNK;
 use super::rates::{Rate, Rates};
 use super::reuse::{Reuse, ReuseDistance};
 use super::seek::{SeekDistance, Seeks};

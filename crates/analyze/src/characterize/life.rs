@@ -6,84 +6,16 @@
 //! those that are left were followed from their first request on, whole.
 
 use super::life_report::{self, Life};
+use super::pieces::{CHUNK, Intervals, Piece, Touch, touched};
 use super::powers::Powers;
 use super::sample::{Sample, hash};
 use super::table::Table;
 use flashweir_trace::Request;
 
-/// Sectors in a chunk: 128 KiB. Units of space are whole chunks.
-pub(super) const CHUNK: u64 = 256;
 /// Pieces at most, of 32 bytes each.
 const PIECES: usize = 1 << 20;
 /// Room that a chunk takes without its pieces, in pieces.
 const OVERHEAD: usize = 3;
-
-/// Sectors of a chunk that have the same history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
-    start: u16,
-    end: u16,
-    /// How often they were touched.
-    pub(super) count: u32,
-    /// Number of the first request that did, and of the last.
-    first: u64,
-    last: u64,
-    last_ns: u64,
-}
-
-impl Piece {
-    pub(super) const fn sectors(&self) -> u64 {
-        (self.end - self.start) as u64
-    }
-
-    /// Life span, in request numbers.
-    pub(super) const fn span(&self) -> u64 {
-        self.last - self.first
-    }
-
-    /// Life cycle, span by touches, rounded up; 0 if it was touched once.
-    pub(super) const fn whole_cycle(&self) -> u64 {
-        self.span().div_ceil(self.count as u64)
-    }
-
-    /// Life cycle: span by touches; 0 if it was touched once.
-    pub(super) fn cycle(&self) -> f64 {
-        self.span() as f64 / f64::from(self.count)
-    }
-
-    const fn follows(&self, earlier: &Self) -> bool {
-        earlier.end == self.start
-            && earlier.count == self.count
-            && earlier.first == self.first
-            && earlier.last == self.last
-            && earlier.last_ns == self.last_ns
-    }
-}
-
-/// A request as a chunk sees it.
-#[derive(Clone, Copy)]
-struct Touch {
-    low: u16,
-    high: u16,
-    number: u64,
-    time_ns: u64,
-    /// What a sector stands for, since others are not followed.
-    weight: u64,
-}
-
-/// After how long sectors are touched again, in sectors.
-pub(super) struct Intervals {
-    pub(super) requests: Powers,
-    pub(super) ns: Powers,
-}
-
-impl Intervals {
-    fn add(&mut self, piece: &Piece, sectors: u16, touch: &Touch) {
-        let weight = u64::from(sectors) * touch.weight;
-        self.requests.add(touch.number - piece.last, weight);
-        self.ns.add(touch.time_ns - piece.last_ns, weight);
-    }
-}
 
 /// The lives of all addresses that one operation touches.
 pub(super) struct Lives {
@@ -179,64 +111,6 @@ impl Lives {
     }
 }
 
-/// Sectors of a chunk are touched: their pieces get older, new ones fill the gaps, and neighbours that have become the same
-/// are one.
-fn touched(pieces: &mut Vec<Piece>, touch: &Touch, intervals: &mut Intervals, scratch: &mut Vec<Piece>) {
-    let (low, high) = (touch.low, touch.high);
-    let fresh = |start: u16, end: u16| Piece {
-        start,
-        end,
-        count: 1,
-        first: touch.number,
-        last: touch.number,
-        last_ns: touch.time_ns,
-    };
-    let from = pieces.partition_point(|piece| piece.end <= low);
-    match pieces.get_mut(from) {
-        None => return pieces.push(fresh(low, high)),
-        Some(piece) if piece.start >= high => return pieces.insert(from, fresh(low, high)),
-        Some(piece) if piece.start == low && piece.end == high => {
-            intervals.add(piece, high - low, touch);
-            *piece = older(piece, low, high, touch);
-            return;
-        }
-        Some(_) => {}
-    }
-    scratch.clear();
-    let (mut at, mut to) = (low, from);
-    for piece in pieces[from..].iter().take_while(|piece| piece.start < high) {
-        let (start, end) = (piece.start.max(low), piece.end.min(high));
-        if piece.start < low {
-            scratch.push(Piece { end: low, ..*piece });
-        }
-        if at < start {
-            scratch.push(fresh(at, start));
-        }
-        intervals.add(piece, end - start, touch);
-        scratch.push(older(piece, start, end, touch));
-        if piece.end > high {
-            scratch.push(Piece { start: high, ..*piece });
-        }
-        (at, to) = (end, to + 1);
-    }
-    if at < high {
-        scratch.push(fresh(at, high));
-    }
-    scratch.dedup_by(|later, earlier| {
-        let same = later.follows(earlier);
-        if same {
-            earlier.end = later.end;
-        }
-        same
-    });
-    pieces.splice(from..to, scratch.iter().copied());
-}
-
-fn older(piece: &Piece, start: u16, end: u16, touch: &Touch) -> Piece {
-    let count = piece.count.saturating_add(1);
-    Piece { start, end, count, first: piece.first, last: touch.number, last_ns: touch.time_ns }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -316,5 +190,66 @@ mod tests {
             lives.observe(&request(n % 1000 * 8, 8), n);
         }
         assert!(lives.memory_bytes() < 400_000, "{} bytes", lives.memory_bytes());
+    }
+
+    fn lives(starts: impl Iterator<Item = u64>) -> Life {
+        let mut lives = Lives::new(8);
+        for (n, lba) in (0..).zip(starts) {
+            lives.observe(&Request { time_ns: 0, lba, sectors: 8, stream: 0, op: Op::Write }, n);
+        }
+        lives.finish()
+    }
+
+    /// The paper's definitions: span = last - first, cycle = span / writes, 0 without an update.
+    #[test]
+    fn spans_and_cycles_are_those_of_the_definition() {
+        // Written as requests 0, 2 and 3; 8 is written once, as request 1.
+        let found = lives([0, 8, 0, 0].into_iter());
+        assert_eq!(
+            (found.mean_span, found.mean_cycle, found.updated_share),
+            (Some(3.0), Some(1.0), Some(0.5))
+        );
+        assert_eq!(
+            found.cycles.iter().map(|bin| (bin.from, bin.count)).collect::<Vec<_>>(),
+            [(0, 4096), (1, 4096)]
+        );
+        assert_eq!(
+            found.interval_requests.iter().map(|bin| (bin.from, bin.count)).collect::<Vec<_>>(),
+            [(1, 4096), (2, 4096)]
+        );
+        let hottest = found.hottest.expect("something was written");
+        assert!((hottest.percent_20 - 0.3).abs() < 1e-12, "{}", hottest.percent_20);
+    }
+
+    /// 1 MiB of hot data, 1 MiB of cold: in units of their own, or alternating within each.
+    #[test]
+    fn mixing_is_what_lies_within_units() {
+        let hot = |place: fn(u64) -> u64| {
+            let again = (0..2560u64).map(move |n| place(n % 256));
+            lives((0..256u64).map(|n| place(n + 256)).chain(again))
+        };
+        let apart = hot(|n| n * 8);
+        let mixed = hot(|n| if n < 256 { n * 16 } else { (n - 256) * 16 + 8 });
+        assert!(apart.mixing.is_some_and(|mixing| mixing < 0.01), "{:?}", apart.mixing);
+        assert!(mixed.mixing.is_some_and(|mixing| mixing > 0.99), "{:?}", mixed.mixing);
+        let spread = |life: &Life| life.spread_octaves.unwrap_or(0.0);
+        assert!((spread(&apart) - spread(&mixed)).abs() < 1e-9 && spread(&apart) > 0.1);
+    }
+
+    #[test]
+    fn nothing_and_equal_data_do_not_mix() {
+        assert!(lives(std::iter::empty()).mixing.is_none());
+        let once = lives((0..1000).map(|n| n * 8));
+        assert!(once.mixing.is_none() && once.spread_octaves == Some(0.0) && once.mean_cycle.is_none());
+    }
+
+    #[test]
+    fn cells_add_up_to_the_histogram() {
+        let found = lives((0..5000).map(|n| n * n % 3001 * 64));
+        for (bin, told) in (0u32..).zip(&found.cycles) {
+            let sum: u64 = found.cells.iter().filter(|cell| cell.1 == bin).map(|cell| cell.2).sum();
+            assert_eq!(sum, told.count);
+        }
+        assert_eq!(found.over_space.iter().map(|row| row.bytes).sum::<u64>(), found.followed_bytes);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::life::{CHUNK, Intervals, Piece};
+use super::pieces::{CHUNK, Intervals, Piece};
 use super::powers::{PowerBin, Powers};
 use flashweir_trace::SECTOR_BYTES;
 
@@ -203,72 +203,4 @@ fn over_space(chunks: &[(u64, &Vec<Piece>)], cycles: &Powers) -> (Vec<LifeRow>, 
         });
     }
     (rows, cells)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::life::Lives;
-    use super::*;
-    use flashweir_trace::{Op, Request};
-
-    fn lives(starts: impl Iterator<Item = u64>) -> Life {
-        let mut lives = Lives::new(8);
-        for (n, lba) in (0..).zip(starts) {
-            lives.observe(&Request { time_ns: 0, lba, sectors: 8, stream: 0, op: Op::Write }, n);
-        }
-        lives.finish()
-    }
-
-    /// The paper's definitions: span = last - first, cycle = span / writes, 0 without an update.
-    #[test]
-    fn spans_and_cycles_are_those_of_the_definition() {
-        // Written as requests 0, 2 and 3; 8 is written once, as request 1.
-        let found = lives([0, 8, 0, 0].into_iter());
-        assert_eq!(
-            (found.mean_span, found.mean_cycle, found.updated_share),
-            (Some(3.0), Some(1.0), Some(0.5))
-        );
-        assert_eq!(
-            found.cycles.iter().map(|bin| (bin.from, bin.count)).collect::<Vec<_>>(),
-            [(0, 4096), (1, 4096)]
-        );
-        assert_eq!(
-            found.interval_requests.iter().map(|bin| (bin.from, bin.count)).collect::<Vec<_>>(),
-            [(1, 4096), (2, 4096)]
-        );
-        let hottest = found.hottest.expect("something was written");
-        assert!((hottest.percent_20 - 0.3).abs() < 1e-12, "{}", hottest.percent_20);
-    }
-
-    /// 1 MiB of hot data, 1 MiB of cold: in units of their own, or alternating within each.
-    #[test]
-    fn mixing_is_what_lies_within_units() {
-        let hot = |place: fn(u64) -> u64| {
-            let again = (0..2560u64).map(move |n| place(n % 256));
-            lives((0..256u64).map(|n| place(n + 256)).chain(again))
-        };
-        let apart = hot(|n| n * 8);
-        let mixed = hot(|n| if n < 256 { n * 16 } else { (n - 256) * 16 + 8 });
-        assert!(apart.mixing.is_some_and(|mixing| mixing < 0.01), "{:?}", apart.mixing);
-        assert!(mixed.mixing.is_some_and(|mixing| mixing > 0.99), "{:?}", mixed.mixing);
-        let spread = |life: &Life| life.spread_octaves.unwrap_or(0.0);
-        assert!((spread(&apart) - spread(&mixed)).abs() < 1e-9 && spread(&apart) > 0.1);
-    }
-
-    #[test]
-    fn nothing_and_equal_data_do_not_mix() {
-        assert!(lives(std::iter::empty()).mixing.is_none());
-        let once = lives((0..1000).map(|n| n * 8));
-        assert!(once.mixing.is_none() && once.spread_octaves == Some(0.0) && once.mean_cycle.is_none());
-    }
-
-    #[test]
-    fn cells_add_up_to_the_histogram() {
-        let found = lives((0..5000).map(|n| n * n % 3001 * 64));
-        for (bin, told) in (0u32..).zip(&found.cycles) {
-            let sum: u64 = found.cells.iter().filter(|cell| cell.1 == bin).map(|cell| cell.2).sum();
-            assert_eq!(sum, told.count);
-        }
-        assert_eq!(found.over_space.iter().map(|row| row.bytes).sum::<u64>(), found.followed_bytes);
-    }
 }

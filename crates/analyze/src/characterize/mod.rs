@@ -10,6 +10,7 @@ mod distances;
 mod life;
 mod life_report;
 mod map;
+mod pieces;
 mod powers;
 mod ranges;
 mod rates;

@@ -13,11 +13,10 @@ use super::distances::{Distances, MissRatio, PARTS};
 use super::sample::{Sample, hash, whole};
 use super::stamps::Stamps;
 use super::table::Table;
-use super::working_set::{Touched, WorkingSet, WorkingSets};
+use super::working_set::{BLOCK_BYTES, Touched, WorkingSet, WorkingSets};
 use flashweir_trace::{Op, Request};
 
-/// Bytes and sectors of a block.
-pub(super) const BLOCK_BYTES: u64 = 4096;
+/// Sectors of a block.
 const BLOCK_SECTORS: u64 = BLOCK_BYTES / flashweir_trace::SECTOR_BYTES;
 
 /// What is followed.
@@ -211,5 +210,37 @@ impl Reuse {
             miss_ratios,
         };
         (reuse, self.working.finish(timed, self.sample.rate()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn windows_have_the_blocks_that_they_have(steps in proptest::collection::vec((0u64..50, 0u64..2000), 1..1500)) {
+            let mut reuse = Reuse::new(Sampling::Blocks(1000));
+            let (mut time_ns, mut touched) = (0, Vec::new());
+            for (number, (block, pause)) in (0..).zip(steps) {
+                time_ns += pause;
+                let request = Request { time_ns, lba: block * 8, sectors: 8, stream: 0, op: Op::Write };
+                reuse.observe(&request, time_ns, number);
+                touched.push((time_ns, block));
+            }
+            let (_, found) = reuse.finish(true);
+            let width = whole((found.window * 1e9).round());
+            for (number, bytes) in (0u64..).zip(&found.bytes) {
+                let distinct: HashSet<u64> =
+                    touched.iter().filter(|(time, _)| time / width == number).map(|(_, block)| *block).collect();
+                prop_assert_eq!(whole(*bytes), distinct.len() as u64 * 4096);
+            }
+            let all: HashSet<u64> = touched.iter().map(|(_, block)| *block).collect();
+            prop_assert_eq!(found.so_far_bytes.last().copied(), Some(all.len() as f64 * 4096.0));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::life::CHUNK;
+use super::pieces::CHUNK;
 use super::reuse::Sampling;
 use flashweir_trace::SECTOR_BYTES;
 

@@ -6,9 +6,10 @@
 
 use serde::Serialize;
 
-use super::reuse::BLOCK_BYTES;
 use super::series::{Join, Series};
 
+/// Bytes of a block.
+pub(super) const BLOCK_BYTES: u64 = 4096;
 /// Windows at most.
 const WINDOWS: usize = 256;
 /// How often a window can be doubled.
@@ -122,39 +123,5 @@ fn again(series: &mut Series<Window>, last: u64, now: u64, weight: f64) {
     let apart = series.number(last) ^ series.number(now);
     if apart != 0 {
         series.at(now).again[1 + apart.ilog2() as usize] += weight;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use proptest::prelude::*;
-
-    use super::super::reuse::{Reuse, Sampling};
-    use super::super::sample::whole;
-    use flashweir_trace::{Op, Request};
-
-    proptest! {
-        #[test]
-        fn windows_have_the_blocks_that_they_have(steps in proptest::collection::vec((0u64..50, 0u64..2000), 1..1500)) {
-            let mut reuse = Reuse::new(Sampling::Blocks(1000));
-            let (mut time_ns, mut touched) = (0, Vec::new());
-            for (number, (block, pause)) in (0..).zip(steps) {
-                time_ns += pause;
-                let request = Request { time_ns, lba: block * 8, sectors: 8, stream: 0, op: Op::Write };
-                reuse.observe(&request, time_ns, number);
-                touched.push((time_ns, block));
-            }
-            let (_, found) = reuse.finish(true);
-            let width = whole((found.window * 1e9).round());
-            for (number, bytes) in (0u64..).zip(&found.bytes) {
-                let distinct: HashSet<u64> =
-                    touched.iter().filter(|(time, _)| time / width == number).map(|(_, block)| *block).collect();
-                prop_assert_eq!(whole(*bytes), distinct.len() as u64 * 4096);
-            }
-            let all: HashSet<u64> = touched.iter().map(|(_, block)| *block).collect();
-            prop_assert_eq!(found.so_far_bytes.last().copied(), Some(all.len() as f64 * 4096.0));
-        }
     }
 }

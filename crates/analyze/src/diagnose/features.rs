@@ -3,6 +3,7 @@
 
 use super::log::{Log, Write};
 use super::measure::{autocorrelation, evenness, log_ratio, mean, quantile, ratio, sorted, variation};
+use super::numbers::Features;
 use super::synthesis;
 use super::usual::{Usual, run_costs};
 
@@ -17,13 +18,6 @@ const FIRST_KIB: [u64; 6] = [32, 64, 128, 256, 512, 1024];
 const FILLED: [f64; 10] = [0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.2, 1.5, 2.0, 3.0];
 /// The slice before which the addresses were not written once.
 const FULL: usize = 5;
-
-/// Names and values, in a fixed order.
-#[derive(Debug, Default)]
-pub(super) struct Features {
-    pub(super) names: Vec<String>,
-    pub(super) values: Vec<f64>,
-}
 
 impl Features {
     /// Those of a log with at least one write.
@@ -42,11 +36,6 @@ impl Features {
         features.absorbing(log, middle);
         synthesis::add(&mut features, log);
         features
-    }
-
-    pub(super) fn add(&mut self, name: impl Into<String>, value: f64) {
-        self.names.push(name.into());
-        self.values.push(if value.is_finite() { value } else { 0.0 });
     }
 
     /// How costs are distributed.

@@ -1,16 +1,16 @@
 //! What a request log says of a drive: which symptoms it shows (Yang 2009, section 4.3), where, when and how strongly.
 //!
 //! Pure: records in, a diagnosis out. Only writes are looked at, since they are what management is for; reads, discards and
-//! flushes only matter for what time was spent on them. Nothing here knows how drives are simulated.
+//! flushes only matter for what time was spent on them. Drives that the log is compared with are those of `flashweir_ssd`, without time.
 #![expect(clippy::cast_sign_loss, reason = "shares and quantiles of what was counted: none is negative")]
 #![expect(clippy::similar_names, reason = "`last` and `lost`, `long` and `log` are what they are called")]
 
-mod blocks;
 mod evidence;
 mod features;
 mod log;
 mod measure;
 mod model;
+mod numbers;
 mod picture;
 mod reference;
 mod synthesis;
@@ -28,9 +28,9 @@ pub use log::Log;
 pub use model::Symptom;
 pub use picture::Picture;
 
-use features::Features;
 use measure::ratio;
 use model::{Model, SYMPTOMS};
+use numbers::Features;
 use usual::Usual;
 
 /// Writes below which nothing is said: the shortest logs that the detectors have learned from have twice as many.

@@ -75,7 +75,7 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::super::Log;
-    use super::super::features::Features;
+    use super::super::numbers::Features;
     use super::super::usual::Usual;
     use super::*;
     use flashweir_trace::{LogRecord, Op, Request};

@@ -1,17 +1,17 @@
-//! Analysis by synthesis: the log's time is explained by what drives of known management would have moved under the same writes
-//! (`reference`), as so much a page written and so much a page moved. Which of them explains it best, how well, and how much longer that
-//! takes than a good drive would, is what the detectors look at.
+//! Analysis by synthesis: the log's time is fitted as so much a page written and so much a page moved, by each of the drives of
+//! `reference`. The detectors look at which of them explains the log best, how well, and how much longer that takes than a good
+//! drive would.
 
-use super::features::Features;
 use super::log::Log;
 use super::measure::{log_ratio, mean, quantile, ratio, sorted};
-use super::reference::{Kind, Victim, Work, costs, work};
+use super::numbers::Features;
+use super::reference::{Kind, Range, Victim, Work, costs, work};
 
 /// Parts of equal bytes into which the log is cut.
 const PARTS: u64 = 96;
 /// Written before anything is fitted, bytes: by then a buffer is full.
 const SKIPPED: u64 = 4 << 20;
-/// Space of the page maps that are tried, in multiples of what the owner can write: less than all of it is what coarse blocks leave.
+/// Space of the page maps that are tried, in multiples of what the owner can write. A drive of coarse blocks has less than all of it.
 const SPACES: [f64; 6] = [0.98, 1.02, 1.07, 1.13, 1.2, 1.3];
 /// Page sizes that are tried, bytes.
 const PAGES: [u64; 5] = [4096, 2048, 8192, 16_384, 32_768];
@@ -20,9 +20,11 @@ const LOGS: [f64; 4] = [0.03, 0.07, 0.15, 0.28];
 /// The same of drives that collect other blocks.
 const FEW_SPACES: [f64; 3] = [1.02, 1.1, 1.2];
 /// Buffers of good drives and of a bad one, bytes.
-const BUFFERS: [(&str, u64); 3] = [("none", 0), ("1m", 1 << 20), ("4m", 4 << 20)];
+const BUFFERS: [&str; 3] = ["none", "1m", "4m"];
+/// Their sizes, bytes.
+const BUFFER_BYTES: [u64; 3] = [0, 1 << 20, 4 << 20];
 /// Entries of a map that is kept on flash.
-const ENTRIES: [f64; 3] = [1024.0, 2048.0, 4096.0];
+const ENTRIES: [u32; 3] = [1024, 2048, 4096];
 /// How many times what it costs before a byte must cost later, to be a step at all: more than rounding makes of equal costs.
 const LEAST_STEP: f64 = 1.000_001;
 /// Space of a good drive, in multiples of what its owner can write.
@@ -34,15 +36,21 @@ struct Fit {
     /// Time of a page written and of a page moved, ns.
     page_ns: f64,
     moved_ns: f64,
-    /// What is left over, in shares of the mean time of a part.
+    /// Time that is left over, in shares of the mean time of a part.
     left: f64,
+    /// The same, if every page written costs alike.
+    flat_left: f64,
     /// Pages moved for each that was written.
     moved: f64,
 }
 
 impl Fit {
-    /// Least squares with no time below 0.
+    /// Least squares with no time below 0, over the parts that were followed.
     fn of(work: &[Work], time_ns: &[f64]) -> Self {
+        let time_ns = &time_ns[..work.len()];
+        if work.is_empty() {
+            return Self { page_ns: 0.0, moved_ns: 0.0, left: 1.0, flat_left: 1.0, moved: 0.0 };
+        }
         let sum = |of: &dyn Fn(&Work, f64) -> f64| -> f64 {
             work.iter().zip(time_ns).map(|(work, time)| of(work, *time)).sum()
         };
@@ -57,9 +65,23 @@ impl Fit {
                 (page_ns, moved_ns) = if page > 0.0 { (page, moved) } else { (0.0, ratio(mt, mm)) };
             }
         }
-        let squares = sum(&|w, t| (t - page_ns * w.pages - moved_ns * w.moved).powi(2));
-        let left = ratio((squares / work.len().max(1) as f64).sqrt(), mean(time_ns));
-        Self { page_ns, moved_ns, left, moved: ratio(sum(&|w, _| w.moved), sum(&|w, _| w.pages)) }
+        let left = |page_ns: f64, moved_ns: f64| {
+            let squares = sum(&|w, t| (t - page_ns * w.pages - moved_ns * w.moved).powi(2));
+            ratio((squares / work.len() as f64).sqrt(), mean(time_ns))
+        };
+        Self {
+            page_ns,
+            moved_ns,
+            left: left(page_ns, moved_ns),
+            flat_left: left(ratio(pt, pp), 0.0),
+            moved: ratio(sum(&|w, _| w.moved), sum(&|w, _| w.pages)),
+        }
+    }
+
+    /// Logarithm of what is left over, against the same if every page written costs alike. (Only fits over the same parts can
+    /// be compared by what they leave over.)
+    fn gain(&self) -> f64 {
+        log_ratio(self.left, self.flat_left)
     }
 
     /// Time of a page with all that is moved for it, ns.
@@ -106,56 +128,106 @@ pub(super) fn add(features: &mut Features, log: &Log) {
     let parts = Parts::of(log);
     let first = parts.first();
     let time = &parts.time_ns[first..];
-    let explain = |page: u64, kind: Kind| -> (Fit, Vec<Work>) {
-        let work =
-            work(log, page, kind, &parts.ends).unwrap_or_else(|| vec![Work::default(); parts.ends.len()]);
-        let work = work[first..].to_vec();
-        (Fit::of(&work, time), work)
-    };
-    let range = range_bytes(log);
+    let addresses = Range::of(log);
+    let log_of = (log, &addresses);
+    let mut explainer = Explainer { log: log_of, ends: &parts.ends, first, time, done: Vec::new() };
+    let range = addresses.bytes();
     let capacity = log.capacity_bytes.map_or(range, |capacity| (capacity as f64).max(range));
     features.add("range_to_capacity", ratio(range, capacity));
     features.add("written_to_capacity", log_ratio(log.bytes as f64, capacity));
     let room = capacity / range;
-    // The page size that explains most, by the drives that are likeliest.
-    let sizes: Vec<(u64, f64)> = PAGES
-        .into_iter()
-        .map(|page| {
-            let tries =
-                [1.07, 1.2].map(|space| explain(page, Kind::Pages(space * room, Victim::Emptiest)).0.left);
-            (page, tries[0].min(tries[1]))
-        })
-        .collect();
+    let page = page_size(features, &mut explainer, room);
+    let good = explainer.fit(page, Kind::Pages(GOOD * room, Victim::Greedy));
+    features.add("fit_flat_left", good.flat_left);
+    features.add("good_moved", good.moved);
+    features.add("good_left", good.left);
+    features.add("good_gain", good.gain());
+    features.add("good_moved_to_page", log_ratio(good.moved_ns, good.page_ns));
+    let (kind, pages) = page_maps(features, &mut explainer, page, room, &good);
+    waits(features, log_of, page, [Kind::Pages(GOOD * room, Victim::Greedy), kind], &pages);
+    excess(features, "pages", &pages, &good);
+    let mut blocks: Option<Fit> = None;
+    for (name, kind) in [("own", Kind::OwnLogs as fn(f64) -> Kind), ("shared", Kind::SharedLogs)] {
+        let (space, fit) = least(&LOGS.map(|space| (space, explainer.fit(page, kind(space * room)))));
+        features.add(format!("{name}_space"), space);
+        excess(features, name, &fit, &good);
+        if blocks.is_none_or(|blocks| fit.gain() < blocks.gain()) {
+            blocks = Some(fit);
+        }
+    }
+    let blocks = blocks.unwrap_or(good);
+    features.add("blocks_to_pages", blocks.gain() - pages.gain());
+    cached_maps(features, &mut explainer, page, room, &good);
+    onset(features, &parts, log, range, capacity);
+    early(features, log, range);
+}
+
+/// Work of drives under the writes of the log, kept because some are asked for twice.
+struct Explainer<'log> {
+    log: (&'log Log, &'log Range),
+    /// With which write each part ends.
+    ends: &'log [usize],
+    /// The first part that is fitted, and the time of all from there on.
+    first: usize,
+    time: &'log [f64],
+    done: Vec<(u64, Kind, Vec<Work>)>,
+}
+
+impl Explainer<'_> {
+    /// Work in the parts that are fitted.
+    fn work(&mut self, page: u64, kind: Kind) -> &[Work] {
+        let known = self.done.iter().position(|(of, as_kind, _)| (*of, *as_kind) == (page, kind));
+        let at = known.unwrap_or_else(|| {
+            let mut work = work(self.log, page, kind, self.ends);
+            work.drain(..self.first.min(work.len()));
+            self.done.push((page, kind, work));
+            self.done.len() - 1
+        });
+        &self.done[at].2
+    }
+
+    fn fit(&mut self, page: u64, kind: Kind) -> Fit {
+        let time = self.time;
+        Fit::of(self.work(page, kind), time)
+    }
+}
+
+/// The page size that explains most, by the drives that are likeliest.
+fn page_size(features: &mut Features, explainer: &mut Explainer<'_>, room: f64) -> u64 {
+    let sizes = PAGES.map(|page| {
+        let tries =
+            [1.07, 1.2].map(|space| explainer.fit(page, Kind::Pages(space * room, Victim::Greedy)).left);
+        (page, tries[0].min(tries[1]))
+    });
     let plain = sizes[0];
     let best =
         sizes.iter().copied().fold(plain, |best, next| if next.1 < 0.9 * best.1 { next } else { best });
-    let page = best.0;
-    features.add("fit_page_kib", log_ratio(page as f64, 1024.0));
+    features.add("fit_page_kib", log_ratio(best.0 as f64, 1024.0));
     features.add("fit_page_gain", log_ratio(best.1, plain.1));
+    best.0
+}
 
-    let (good, work) = explain(page, Kind::Pages(GOOD * room, Victim::Emptiest));
-    let unmoved: Vec<Work> = work.iter().map(|work| Work { moved: 0.0, ..*work }).collect();
-    let flat = Fit::of(&unmoved, time);
-    features.add("fit_flat_left", flat.left);
-    features.add("good_moved", good.moved);
-    features.add("good_left", good.left);
-    features.add("good_gain", log_ratio(good.left, flat.left));
-    features.add("good_moved_to_page", log_ratio(good.moved_ns, good.page_ns));
-
-    let mut all: Option<(Kind, Fit)> = None;
+/// Page maps by victim policy and space. Returns the one that explains most.
+fn page_maps(
+    features: &mut Features,
+    explainer: &mut Explainer<'_>,
+    page: u64,
+    room: f64,
+    good: &Fit,
+) -> (Kind, Fit) {
+    let mut best = (Kind::Pages(GOOD * room, Victim::Greedy), *good);
     for (name, victim, spaces) in [
-        ("emptiest", Victim::Emptiest, &SPACES[..]),
-        ("oldest", Victim::Oldest, &FEW_SPACES),
-        ("any", Victim::Any, &FEW_SPACES),
+        ("greedy", Victim::Greedy, &SPACES[..]),
+        ("fifo", Victim::Fifo, &FEW_SPACES),
+        ("random", Victim::Random, &FEW_SPACES),
     ] {
         let tried: Vec<(f64, Fit)> = spaces
             .iter()
-            .copied()
-            .map(|space| (space, explain(page, Kind::Pages(space * room, victim)).0))
+            .map(|space| (*space, explainer.fit(page, Kind::Pages(space * room, victim))))
             .collect();
         for (space, fit) in &tried {
-            features.add(format!("{name}_{:.0}_gain", space * 100.0), log_ratio(fit.left, flat.left));
-            // What such a drive would lose under these writes, whatever this one does.
+            features.add(format!("{name}_{:.0}_gain", space * 100.0), fit.gain());
+            // Copies that such a drive would make under these writes, whatever this one does.
             features.add(
                 format!("{name}_{:.0}_work", space * 100.0),
                 log_ratio(1.0 + fit.moved, 1.0 + good.moved),
@@ -163,42 +235,38 @@ pub(super) fn add(features: &mut Features, log: &Log) {
         }
         let (space, fit) = least(&tried);
         features.add(format!("{name}_space"), space);
-        excess(features, name, &fit, &good, &flat);
-        if all.is_none_or(|(_, all)| fit.left < all.left) {
-            all = Some((Kind::Pages(space * room, victim), fit));
+        excess(features, name, &fit, good);
+        if fit.gain() < best.1.gain() {
+            best = (Kind::Pages(space * room, victim), fit);
         }
     }
-    let (kind, pages) = all.unwrap_or((Kind::Pages(GOOD * room, Victim::Emptiest), good));
-    waits(features, log, page, [Kind::Pages(GOOD * room, Victim::Emptiest), kind], &pages);
-    excess(features, "pages", &pages, &good, &flat);
-    let mut blocks: Option<Fit> = None;
-    for (name, kind) in [("own", Kind::OwnLogs as fn(f64) -> Kind), ("shared", Kind::SharedLogs)] {
-        let tried: Vec<(f64, Fit)> =
-            LOGS.into_iter().map(|space| (space, explain(page, kind(space * room)).0)).collect();
-        let (space, fit) = least(&tried);
-        features.add(format!("{name}_space"), space);
-        excess(features, name, &fit, &good, &flat);
-        if blocks.is_none_or(|blocks| fit.left < blocks.left) {
-            blocks = Some(fit);
-        }
-    }
-    let tried: Vec<(f64, Fit)> =
-        ENTRIES.into_iter().map(|entries| (entries, explain(page, Kind::CachedMap(entries)).0)).collect();
-    excess(features, "cached", &least(&tried).1, &good, &flat);
-    let blocks = blocks.unwrap_or(flat);
-    features.add("blocks_to_pages", log_ratio(blocks.left, pages.left));
-    onset(features, &parts, log, range, capacity);
-    early(features, log, range);
+    best
 }
 
-/// The one that leaves least over.
+/// Page maps on flash: `cached` is explained by translation pages alone, `dftl` by all that is moved.
+fn cached_maps(features: &mut Features, explainer: &mut Explainer<'_>, page: u64, room: f64, good: &Fit) {
+    for (name, copies) in [("cached", 0.0), ("dftl", 1.0)] {
+        let tried = ENTRIES.map(|entries| {
+            let time = explainer.time;
+            let work: Vec<Work> = explainer
+                .work(page, Kind::CachedMap(GOOD * room, entries))
+                .iter()
+                .map(|work| Work { moved: work.mapped + copies * work.moved, ..*work })
+                .collect();
+            (f64::from(entries), Fit::of(&work, time))
+        });
+        excess(features, name, &least(&tried).1, good);
+    }
+}
+
+/// The one that explains most.
 fn least(tried: &[(f64, Fit)]) -> (f64, Fit) {
-    tried.iter().copied().fold(tried[0], |best, next| if next.1.left < best.1.left { next } else { best })
+    tried.iter().copied().fold(tried[0], |best, next| if next.1.gain() < best.1.gain() { next } else { best })
 }
 
-fn excess(features: &mut Features, name: &str, fit: &Fit, good: &Fit, flat: &Fit) {
+fn excess(features: &mut Features, name: &str, fit: &Fit, good: &Fit) {
     features.add(format!("{name}_left"), fit.left);
-    features.add(format!("{name}_best_gain"), log_ratio(fit.left, flat.left));
+    features.add(format!("{name}_best_gain"), fit.gain());
     features.add(format!("{name}_moved"), fit.moved);
     features.add(format!("{name}_moved_to_page"), log_ratio(fit.moved_ns, fit.page_ns));
     features.add(format!("{name}_excess"), log_ratio(fit.total(fit.moved), fit.total(good.moved)));
@@ -207,11 +275,12 @@ fn excess(features: &mut Features, name: &str, fit: &Fit, good: &Fit, flat: &Fit
 
 /// How long writes wait, at worst, against how long they would on a good drive of the same flash and on the one that explains the
 /// log best.
-fn waits(features: &mut Features, log: &Log, page: u64, kinds: [Kind; 2], fit: &Fit) {
-    let real = sorted(log.writes.iter().map(|write| write.cost_ns as f64));
+fn waits(features: &mut Features, log: (&Log, &Range), page: u64, kinds: [Kind; 2], fit: &Fit) {
+    let real = sorted(log.0.writes.iter().map(|write| write.cost_ns as f64));
     for (kind, name) in kinds.into_iter().zip(["good", "best"]) {
-        for (buffer, bytes) in BUFFERS {
-            let costs = sorted(costs(log, page, kind, (fit.page_ns, fit.moved_ns), bytes).into_iter());
+        let costs = costs(log, page, kind, (fit.page_ns, fit.moved_ns), BUFFER_BYTES);
+        for (buffer, costs) in BUFFERS.into_iter().zip(costs) {
+            let costs = sorted(costs.into_iter());
             for (share, value) in [("90", 0.9), ("99", 0.99), ("999", 0.999)] {
                 let (real, modelled) = (quantile(&real, value), quantile(&costs, value));
                 features
@@ -293,15 +362,4 @@ fn early(features: &mut Features, log: &Log, range: f64) {
     for (at, name) in [(1, "4m"), (2, "8m"), (3, "12m"), (4, "20m")] {
         features.add(format!("later_to_{name}"), log_ratio(cost(5), cost(at)));
     }
-}
-
-/// From the first to the last address written.
-fn range_bytes(log: &Log) -> f64 {
-    let low = log.writes.iter().map(|write| write.lba).min().unwrap_or(0);
-    let high = log
-        .writes
-        .iter()
-        .map(|write| write.lba.saturating_add(write.bytes / flashweir_trace::SECTOR_BYTES))
-        .max();
-    (high.unwrap_or(0).saturating_sub(low) as f64 * flashweir_trace::SECTOR_BYTES as f64).max(1.0)
 }

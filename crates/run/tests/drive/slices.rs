@@ -12,7 +12,7 @@ use super::{drive, poll, reloaded, request};
 /// Settings of one dimension of a drive. The first of each is the default, which goes with everything.
 type Choices<'a> = &'a [&'a [(&'a str, &'a str)]];
 
-const DIMENSIONS: [Choices<'_>; 8] = [
+const DIMENSIONS: [Choices<'_>; 9] = [
     &[
         &[("channels", "2")],
         &[("channels", "1")],
@@ -46,6 +46,14 @@ const DIMENSIONS: [Choices<'_>; 8] = [
         &[("clock", "lock-step")],
         &[("gc.planner", "cycle-stealing")],
         &[("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper"), ("tenants.window_requests", "20")],
+    ],
+    &[
+        &[],
+        &[("background.collect.after", "0ns"), ("background.collect.until", "9")],
+        &[("background.collect.after", "70us"), ("background.collect.should_below", "3")],
+        &[("background.level.after", "0ns"), ("wear.static_gap", "2")],
+        &[("background.write_back.after", "90us")],
+        &[("background.destage.after", "30us")],
     ],
     &[&[("precondition", "full")], &[("precondition", "empty")], &[("engine", "event")]],
 ];

@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// What a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 43] = [
+const NEEDS: [(&str, &[Setting]); 47] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
@@ -79,6 +79,13 @@ const NEEDS: [(&str, &[Setting]); 43] = [
             ("host.queue_depth", "8"),
         ],
     ),
+    ("background.collect.until", &[("background.collect.after", "0"), ("op_ratio", "0.5")]),
+    ("background.level.after", &[("wear.static_gap", "2")]),
+    (
+        "background.write_back.after",
+        &[("ftl.kind", "dftl"), ("op_ratio", "0.5"), ("ftl.cache_bytes", "1KiB"), ("host.mode", "open")],
+    ),
+    ("background.destage.after", &[("buffer.bytes", "64KiB"), ("host.mode", "open")]),
     ("wear.dynamic", &[("gc.free_blocks", "3"), ("op_ratio", "0.5")]),
 ];
 

@@ -65,7 +65,7 @@ fn every_refusal_of_the_table_is_reached() {
     const STEP: Setting<'_> = ("clock", "lock-step");
     const AHEAD: Setting<'_> = ("gc.planner", "forwarding");
     const DYNAMIC: Setting<'_> = ("alloc.kind", "dynamic");
-    let examples: [&[Setting<'_>]; 79] = [
+    let examples: [&[Setting<'_>]; 83] = [
         &[("gc.frontiers", "3")],
         &[("host.queue_depth", "0")],
         &[("host.mode", "open"), ("host.time_scale", "0")],
@@ -92,6 +92,10 @@ fn every_refusal_of_the_table_is_reached() {
         &[DIRECT, ("alloc.kind", "dynamic")],
         &[DFTL, ("alloc.kind", "dynamic")],
         &[DFTL, ("gc.frontiers", "2")],
+        &[("background.collect.until", "3")],
+        &[("background.level.after", "1ms")],
+        &[("background.write_back.after", "1ms")],
+        &[("background.destage.after", "1ms")],
         &[DFTL, ("wear.static_gap", "2")],
         &[("gc.planner", "cycle-stealing")],
         &[STEP, ("gc.planner", "cycle-filling")],

@@ -271,6 +271,11 @@ impl WriteBuffer {
         self.queues[queue as usize].len() as u32
     }
 
+    /// Entries that wait, of all queues.
+    pub(crate) fn all_waiting(&self) -> u32 {
+        self.queues.iter().map(|queue| queue.len() as u32).sum()
+    }
+
     /// The entries that one flush over these queues takes: of each queue the one that leaves next; in order, as many as a walk from the
     /// oldest entry of all on meets before one of a newer request than the first that has to wait.
     pub(crate) fn flush_set(&self, queues: Range<u32>, into: &mut Vec<(u32, u32)>) {

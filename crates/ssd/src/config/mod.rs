@@ -20,6 +20,7 @@ use crate::host::HostConfig;
 use crate::nand::TimingConfig;
 use crate::quantity::Bytes;
 use crate::sched::SchedConfig;
+use crate::task::BackgroundConfig;
 use crate::tenants::TenantsConfig;
 use crate::wear::WearConfig;
 
@@ -129,6 +130,8 @@ pub struct Config {
     pub tenants: TenantsConfig,
     /// Wear levelling.
     pub wear: WearConfig,
+    /// What the drive does before it must.
+    pub background: BackgroundConfig,
 }
 
 impl Default for Config {
@@ -156,6 +159,7 @@ impl Default for Config {
             host: HostConfig::default(),
             tenants: TenantsConfig::default(),
             wear: WearConfig::default(),
+            background: BackgroundConfig::default(),
         }
     }
 }
@@ -219,6 +223,9 @@ impl Config {
         }
         if self.is_managed() {
             return Some("what a channel does next is decided when it has done what it does now");
+        }
+        if self.background != BackgroundConfig::default() {
+            return Some("what is done in the background depends on when each die is idle");
         }
         let of_policies = self.sched.needs_events().or_else(|| self.alloc.needs_events());
         of_policies.or_else(|| self.host.needs_events()).or_else(|| {

@@ -15,6 +15,7 @@ use crate::geometry::Geometry;
 use crate::host::HostMode;
 use crate::nand::timing::{LONGEST_NS, Timing};
 use crate::sched::SchedPolicy;
+use crate::task::BackgroundConfig;
 use crate::wear::WearConfig;
 
 /// A combination that is refused.
@@ -33,7 +34,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     all.chain(&host::HOST)
 }
 
-const REFUSALS: [Refusal; 27] = [
+const REFUSALS: [Refusal; 31] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -166,12 +167,13 @@ const REFUSALS: [Refusal; 27] = [
         },
     },
     Refusal {
-        keys: "ftl.kind=direct, gc.*, wear.*, precondition",
+        keys: "ftl.kind=direct, gc.*, wear.*, background.collect, precondition",
         reason: "with physical addresses nothing is collected, worn or preconditioned: leave these keys at their defaults",
         applies: |config| {
             matches!(config.ftl, FtlConfig::Direct(_))
                 && (config.gc != GcConfig::default()
                     || config.wear != WearConfig::default()
+                    || config.background.collect != BackgroundConfig::default().collect
                     || config.precondition != Precondition::Empty)
         },
     },
@@ -189,6 +191,33 @@ const REFUSALS: [Refusal; 27] = [
         keys: "ftl.kind=dftl, gc.frontiers=2",
         reason: "the second frontier is that of the translation pages; host and collected pages share the other: use gc.frontiers=1",
         applies: |config| config.ftl.has_map_on_flash() && config.gc.frontiers == 2,
+    },
+    Refusal {
+        keys: "background.collect.until, background.collect.after",
+        reason: "expected at least 1 spare block, and a time in background.collect.after, without which no idle unit collects",
+        applies: |config| {
+            let own = &config.background.collect;
+            own.until == 0
+                || (own.after.0.is_none() && own.until != BackgroundConfig::default().collect.until)
+        },
+    },
+    Refusal {
+        keys: "background.level.after, wear.static_gap=0",
+        reason: "no gap of wear is ever too large: set wear.static_gap",
+        applies: |config| config.background.level.after.0.is_some() && config.wear.static_gap == 0,
+    },
+    Refusal {
+        keys: "background.write_back.after, ftl.kind",
+        reason: "only a map on flash has entries to write back: set ftl.kind=dftl",
+        applies: |config| config.background.write_back.after.0.is_some() && !config.ftl.has_map_on_flash(),
+    },
+    Refusal {
+        keys: "background.destage.after, buffer.bytes=0 or buffer.ack=flash",
+        reason: "pages wait in no buffer, or leave it at once: set buffer.bytes, with buffer.ack=buffer",
+        applies: |config| {
+            let stays = config.buffer.bytes.0 > 0 && config.buffer.ack == Ack::Buffer;
+            config.background.destage.after.0.is_some() && !stays
+        },
     },
     Refusal {
         keys: "ftl.kind=dftl, wear.static_gap",

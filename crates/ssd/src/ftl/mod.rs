@@ -6,7 +6,7 @@
 //! layer does to the array it appends to [`Ops`]; it knows nothing of time.
 //!
 //! Where channels are managed, a collection is made step by step from outside: [`Ftl::must_collect`] says that a page
-//! can't be written before one, [`Ftl::collect_step`] makes the next step of the unit's own collection, and
+//! can't be written before one, [`Ftl::step`] makes the next step of the unit's own collection, and
 //! [`Ftl::follow_copy`] and [`Ftl::follow_erase`] are what a unit does while another one copies or erases.
 //!
 //! A layer whose map is not all in RAM is asked for a page by [`Ftl::translate`] first.
@@ -29,7 +29,7 @@ use crate::alloc::Home;
 use crate::error::RunError;
 use crate::gc::VictimConfig;
 use crate::geometry::Geometry;
-use crate::op::{MapWork, MergeKind, Ops, Step, Written};
+use crate::op::{MapWork, MergeKind, Ops, Step, Work, Written};
 use crate::wear::WearConfig;
 
 /// How logical pages are translated.
@@ -215,13 +215,24 @@ impl Ftl {
         }
     }
 
-    /// Makes the next step of the unit's collection, choosing a victim if it has none. `None`: there is nothing to collect.
-    pub(crate) fn collect_step(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
+    /// Makes the next step of some work of the unit, choosing a victim if it has none. `None`: there is nothing to do.
+    pub(crate) fn step(&mut self, unit: u32, work: Work, ops: &mut Ops) -> Result<Option<Step>, RunError> {
+        match (self, work) {
+            (Ftl::Page(page), Work::Collect | Work::Level) => page.collect_step(unit, work, ops),
+            (Ftl::Dftl(dftl), Work::Collect) => dftl.collect_step(unit, ops),
+            (Ftl::Dftl(dftl), Work::WriteBack) => dftl.write_back_step(unit, ops),
+            (Ftl::Log(log), Work::Collect) => log.collect_step(unit, ops),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a step can be made though the unit need not collect: without the blocks that a collection keeps for itself.
+    pub(crate) fn can_step_ahead(&self, unit: u32) -> bool {
         match self {
-            Ftl::Page(page) => page.collect_step(unit, ops),
-            Ftl::Dftl(dftl) => dftl.collect_step(unit, ops),
-            Ftl::Log(log) => log.collect_step(unit, ops),
-            Ftl::Direct => Ok(None),
+            Ftl::Page(page) => page.can_step_ahead(unit),
+            Ftl::Dftl(dftl) => !dftl.must_collect(unit),
+            Ftl::Log(_) => true,
+            Ftl::Direct => false,
         }
     }
 

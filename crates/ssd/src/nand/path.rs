@@ -39,6 +39,8 @@ pub(crate) trait TimePath: Executor {
     fn has_idle_die(&self) -> bool;
     /// Hands `tag` out by [`TimePath::take_done`] once all commands are done that `dies` have now.
     fn fence(&mut self, dies: std::ops::Range<u32>, tag: u32);
+    /// Commands that a die was handed so far, where fences are used.
+    fn handed(&self, die: u32) -> u64;
     /// Whether dies have commands that are not done.
     fn is_busy(&self, dies: std::ops::Range<u32>) -> bool;
     /// Hands a command to its die at `time_ns`.

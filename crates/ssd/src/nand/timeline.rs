@@ -255,6 +255,10 @@ impl<P: Probe> TimePath for Timeline<P> {
         self.ended.push(Reverse((free_ns.max(self.now_ns), tag, Parts::default())));
     }
 
+    fn handed(&self, _: u32) -> u64 {
+        0
+    }
+
     fn is_busy(&self, mut dies: Range<u32>) -> bool {
         dies.any(|die| !self.die_is_idle(die, self.now_ns))
     }

@@ -111,6 +111,17 @@ pub(crate) enum MergeKind {
     Switch,
 }
 
+/// What is done in the background, by whoever holds the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Work {
+    /// A block is freed: its valid pages move, or are merged.
+    Collect,
+    /// The least worn block is freed, so that it takes its share of erases.
+    Level,
+    /// A changed entry of a map on flash is written there.
+    WriteBack,
+}
+
 /// One step of a collection. Between two steps the collection may be suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Step {
@@ -119,7 +130,7 @@ pub(crate) enum Step {
         /// Its number within the unit.
         block: u32,
     },
-    /// A valid page of the victim was moved (page mapping), or a translation page updated after such moves.
+    /// A valid page of the victim was moved (page mapping), or a translation page updated after such moves or written back.
     Copy,
     /// The valid pages left in the victim were moved to the newest log block, because of the throttle.
     Move,

@@ -1,6 +1,7 @@
 //! The run loop. [`Simulation`] is a drive and its host; the caller feeds it requests in slices of any size, so that it can
 //! show progress and stop, and asks for the statistics at the end. The result does not depend on the slices.
 
+mod background;
 mod intake;
 mod ledger;
 mod state;
@@ -24,6 +25,7 @@ use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::nand::timeline::Timeline;
 use crate::sched::Scheduler;
 use crate::stats::{Completion, Counters, FlashTime, LatencyParts, Stats, Times};
+use crate::task::BackgroundConfig;
 use crate::tenants::{Allocation, Model};
 
 use intake::Intake;
@@ -337,7 +339,7 @@ fn build<C: Content + Owned, P: Probe + Owned>(
     Ok(if config.uses_events() {
         let (cache, scheduler) = (config.timing.cache_program, Scheduler::new(&config.sched));
         let mut array = Events::new(&core.geometry, config.bus_is_free(), cache, scheduler, probe);
-        if config.is_managed() {
+        if config.is_managed() || config.background != BackgroundConfig::default() {
             array.use_fences();
         }
         Box::new(Intake::new(config, core, array))

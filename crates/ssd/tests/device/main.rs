@@ -2,6 +2,7 @@
 //! from four numbers, and both time paths must give them where both apply.
 
 mod arbitration;
+mod background;
 mod buffer;
 mod bus;
 mod commands;

@@ -3,7 +3,7 @@
 use flashweir_ssd::CommandKind::{Program, Read, Rewrite};
 use flashweir_trace::Op;
 
-use super::rig::{PAGE, PROGRAM, READ, TRANSFER, pages, read, run, run_both, sectors, write};
+use super::rig::{PAGE, PROGRAM, READ, TRANSFER, drive, pages, read, run, run_both, sectors, write};
 
 #[test]
 fn reading_what_was_never_written_costs_nothing() {
@@ -128,4 +128,26 @@ fn with_direct_translation_pages_are_written_in_place() {
     let outcome = run(&settings, &[read(0, 3), write(0, 3), write(0, 3), sectors(0, Op::Write, 24, 1)]);
     let kinds: Vec<_> = outcome.spans().iter().map(|span| span.0).collect();
     assert_eq!(kinds, [Read, Program, Program, Rewrite]);
+}
+
+#[test]
+fn writes_in_no_time_make_the_work_that_they_make_in_time() {
+    let requests: Vec<_> = (0..2000u64)
+        .map(|number| {
+            pages(
+                number * 10_000_000,
+                if number % 9 == 4 { Op::Trim } else { Op::Write },
+                number * number % 61,
+                3,
+            )
+        })
+        .collect();
+    for setting in [("gc.victim", "random"), ("ftl.kind", "bast"), ("ftl.kind", "fast"), ("ftl.kind", "dftl")]
+    {
+        let mut untimed = drive(&[setting]);
+        untimed.overwrite(&requests, false).expect("room");
+        let (found, told) = (untimed.counters(), run(&[setting], &requests).counters);
+        assert_eq!((found.host, found.gc, found.mapping), (told.host, told.gc, told.mapping), "{setting:?}");
+        assert!(found.gc.erases > 1000, "{setting:?}");
+    }
 }

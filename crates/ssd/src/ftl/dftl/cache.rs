@@ -78,6 +78,13 @@ impl Cache {
         (self.slots.len() == self.most).then(|| self.slots[self.oldest as usize].key)
     }
 
+    /// The changed entry used longest ago, if it is among the `among` that are.
+    pub(super) fn oldest_dirty(&self, among: usize) -> Option<u32> {
+        let slot = |place: u32| self.slots.get(place as usize);
+        let oldest_first = std::iter::successors(slot(self.oldest), |before| slot(before.newer));
+        oldest_first.take(among).find(|slot| slot.dirty).map(|slot| slot.key)
+    }
+
     /// Takes the key in as the newest entry, clean, in place of the oldest one if there is no other. That one has to be clean.
     pub(super) fn insert(&mut self, key: u32) {
         let slot =

@@ -29,11 +29,15 @@ use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
 use crate::geometry::Geometry;
+use crate::op::Step;
 use crate::quantity::Bytes;
 use cache::Cache;
 
 /// Bytes of a cached entry: a logical and a physical page number of 4 bytes each.
 pub(crate) const CACHED_ENTRY_BYTES: u64 = 8;
+
+/// Entries used longest ago that are written back ahead.
+const SOON: usize = 16;
 
 /// How much of the map is in RAM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -196,17 +200,30 @@ impl Dftl {
         if let Some(oldest) = self.units[unit].cache.to_evict()
             && self.units[unit].cache.is_dirty(oldest)
         {
-            // A collection that makes room may write it back, too.
-            self.make_map_room(home.unit, ops)?;
-            if self.units[unit].cache.is_dirty(oldest) {
-                self.write_page(home.unit, self.page_of(oldest), MapWork::WriteBack, ops)?;
-                if !self.rules.batch_update {
-                    self.units[unit].cache.clean(oldest);
-                }
-            }
+            self.write_back(home.unit, oldest, ops)?;
         }
         self.units[unit].cache.insert(home.key);
         Ok(())
+    }
+
+    /// Writes a changed entry to flash, as one event.
+    fn write_back(&mut self, unit: u32, key: u32, ops: &mut Ops) -> Result<(), RunError> {
+        // A collection that makes room may write it back, too.
+        self.make_map_room(unit, ops)?;
+        if self.units[unit as usize].cache.is_dirty(key) {
+            self.write_page(unit, self.page_of(key), MapWork::WriteBack, ops)?;
+            if !self.rules.batch_update {
+                self.units[unit as usize].cache.clean(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes one of the entries back that have to make room soon. `None`: they have not changed.
+    pub(super) fn write_back_step(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
+        let Some(key) = self.units[unit as usize].cache.oldest_dirty(SOON) else { return Ok(None) };
+        self.write_back(unit, key, ops)?;
+        Ok(Some(Step::Copy))
     }
 
     /// Writes the next version of a translation page, for which there has to be room. It knows of all moves made so far and,

@@ -1,6 +1,7 @@
 //! Page mapping collected at once: a block is freed before the host's page is written, and nothing gets in between.
 
 use super::{Frontier, Ops, PageFtl, Rules, RunError, Unit, VictimView};
+use crate::op::Work;
 
 impl PageFtl {
     /// Gives the unit a host frontier with at least one free page.
@@ -16,9 +17,18 @@ impl PageFtl {
                 ops.opened();
                 return Ok(());
             }
-            let worn = self.rules.static_gap > 0 && fruitless == 0 && self.wear_gap_exceeded(unit);
+            if self.is_collecting(unit) {
+                self.complete(unit, ops)?;
+                if self.units[unit as usize].host.next < pages_per_block {
+                    return Ok(());
+                }
+                continue;
+            }
+            // Levelling gains nothing: the next collection is one that does.
+            let levels = fruitless == 0 && self.wear_gap_exceeded(unit);
+            let work = if levels { Work::Level } else { Work::Collect };
             let moved =
-                self.collect(unit, worn, ops).ok_or_else(|| self.stuck(unit, self.rules.held_back))?;
+                self.collect(unit, work, ops).ok_or_else(|| self.stuck(unit, self.rules.held_back))?;
             if !self.rules.two_frontiers && self.units[unit as usize].host.next < pages_per_block {
                 return Ok(());
             }
@@ -32,17 +42,36 @@ impl PageFtl {
         }
     }
 
-    /// Collects one block: `worn` takes the least worn one instead of the policy's. Returns the pages moved.
-    fn collect(&mut self, unit: u32, worn: bool, ops: &mut Ops) -> Option<u32> {
+    /// Ends a collection that was begun ahead.
+    #[cold]
+    fn complete(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+        while self.is_collecting(unit) {
+            if self.collect_step(unit, Work::Collect, ops)?.is_none() {
+                return Err(self.stuck_now(unit));
+            }
+        }
+        Ok(())
+    }
+
+    /// The block that is freed: the policy's, or the least worn one where the gap of wear is too large.
+    pub(super) fn choose(&mut self, unit: u32, work: Work) -> Option<u32> {
+        if work == Work::Level {
+            let exceeded = self.wear_gap_exceeded(unit);
+            return exceeded.then(|| self.units[unit as usize].blocks.least_worn_full()).flatten();
+        }
         let pages_per_block = self.rules.pages_per_block.get() as u32;
-        let state = &mut self.units[unit as usize];
-        let victim = if worn {
-            state.blocks.least_worn_full()?
-        } else {
-            let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
-            self.rules.victim.pick(&view, &mut self.rng)?
-        };
-        if !worn && state.blocks.valid(victim) == pages_per_block && !self.can_gain(unit) {
+        let state = &self.units[unit as usize];
+        let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
+        self.rules.victim.pick(&view, &mut self.rng)
+    }
+
+    /// Frees one block. Returns the pages moved.
+    fn collect(&mut self, unit: u32, work: Work, ops: &mut Ops) -> Option<u32> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let victim = self.choose(unit, work)?;
+        let levels = work == Work::Level;
+        let full = self.units[unit as usize].blocks.valid(victim) == pages_per_block;
+        if !levels && full && !self.can_gain(unit) {
             return None;
         }
         let state = &mut self.units[unit as usize];
@@ -50,7 +79,7 @@ impl PageFtl {
         if !self.rules.two_frontiers {
             state.collected.next = pages_per_block;
         }
-        let moved = self.move_pages(unit, victim, worn, ops)?;
+        let moved = self.move_pages(unit, victim, levels, ops)?;
         let state = &mut self.units[unit as usize];
         state.blocks.erase(victim);
         if !self.rules.two_frontiers && state.collected.next < pages_per_block {
@@ -129,6 +158,9 @@ impl PageFtl {
     /// Whether a full block has `wear.static_gap` erases less than the block erased last would have.
     fn wear_gap_exceeded(&mut self, unit: u32) -> bool {
         let gap = self.rules.static_gap;
+        if gap == 0 {
+            return false;
+        }
         let unit = &mut self.units[unit as usize];
         let most = unit.blocks.most_erases();
         if most < unit.fewest_erases.saturating_add(gap) {

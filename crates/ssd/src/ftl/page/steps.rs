@@ -1,14 +1,15 @@
 //! Page mapping collected step by step, for managed channels: one page is moved at a time, and between two of them the unit
 //! may write pages of the host.
 //!
-//! Moved pages go to the host's frontier. When that is full and no other block is free, they go into the block kept
+//! Moved pages go to the host's frontier, or to that of collected pages if it is another one. When that is full and no other block is free, they go into the block kept
 //! erased; from then on the unit serves nobody before a block is erased in its place ([`PageFtl::must_collect`]).
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Frontier, Ops, PageFtl, RunError, Step, Victim, VictimView};
+use super::{Frontier, Ops, PageFtl, Rules, RunError, Step, Unit, Victim};
+use crate::op::Work;
 
 /// A collection made step by step.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -38,16 +39,17 @@ impl PageFtl {
         self.units[unit as usize].blocks.free().saturating_sub(self.rules.held_back)
     }
 
-    /// Moves a page of the victim, or erases it when it has none left.
+    /// Moves a page of the victim, or erases it when it has none left. A victim to level wear is the least worn block.
     pub(in crate::ftl) fn collect_step(
         &mut self,
         unit: u32,
+        work: Work,
         ops: &mut Ops,
     ) -> Result<Option<Step>, RunError> {
         if self.erase_emptied(unit, ops)? {
             return Ok(Some(Step::Erase));
         }
-        if !self.take_victim(unit, false) {
+        if !self.take_victim(unit, work, false) {
             return Ok(None);
         }
         if self.move_page(unit, ops) {
@@ -60,7 +62,7 @@ impl PageFtl {
     /// Moves a page of what would be collected next.
     pub(in crate::ftl) fn follow_copy(&mut self, unit: u32, ops: &mut Ops) -> bool {
         // Each turn but the last finds a victim without valid pages; there are no more of them than blocks.
-        while self.take_victim(unit, true) {
+        while self.take_victim(unit, Work::Collect, true) {
             if self.move_page(unit, ops) {
                 return true;
             }
@@ -89,15 +91,13 @@ impl PageFtl {
     }
 
     /// Makes sure that there is a victim. `gains`: only one with an invalid page will do.
-    fn take_victim(&mut self, unit: u32, gains: bool) -> bool {
-        let pages_per_block = self.rules.pages_per_block.get() as u32;
-        let state = &self.units[unit as usize];
-        if state.steps.victim.is_some() {
+    fn take_victim(&mut self, unit: u32, work: Work, gains: bool) -> bool {
+        if self.units[unit as usize].steps.victim.is_some() {
             return true;
         }
-        let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
-        let Some(block) = self.rules.victim.pick(&view, &mut self.rng) else { return false };
-        if state.blocks.valid(block) == pages_per_block && (gains || !self.can_gain(unit)) {
+        let Some(block) = self.choose(unit, work) else { return false };
+        let full = self.units[unit as usize].blocks.valid(block) == self.rules.pages_per_block.get() as u32;
+        if full && work == Work::Collect && (gains || !self.can_gain(unit)) {
             return false;
         }
         let state = &mut self.units[unit as usize];
@@ -110,15 +110,30 @@ impl PageFtl {
     fn move_page(&mut self, unit: u32, ops: &mut Ops) -> bool {
         let Some(from) = self.page_to_move(unit) else { return false };
         let state = &mut self.units[unit as usize];
-        if u64::from(state.host.next) == self.rules.pages_per_block.get() {
+        let mut frontier = *state.frontier_of_moves(&self.rules);
+        if u64::from(frontier.next) == self.rules.pages_per_block.get() {
             let Some(block) = state.blocks.take_free(self.rules.least_worn_first) else { return false };
-            state.host = Frontier { block, next: 0 };
+            frontier = Frontier { block, next: 0 };
             ops.opened();
         }
-        let frontier = state.host;
-        self.units[unit as usize].host = self.move_to(unit, from, frontier, ops);
+        let frontier = self.move_to(unit, from, frontier, ops);
+        *self.units[unit as usize].frontier_of_moves(&self.rules) = frontier;
         ops.copies(unit, 1);
         true
+    }
+
+    /// Whether a step can be made ahead: without the block that a collection keeps for itself.
+    pub(in crate::ftl) fn can_step_ahead(&self, unit: u32) -> bool {
+        let state = &self.units[unit as usize];
+        let frontier = if self.rules.two_frontiers { state.collected } else { state.host };
+        u64::from(frontier.next) < self.rules.pages_per_block.get()
+            || state.blocks.free() > self.rules.held_back
+    }
+
+    /// Whether a collection was begun and not ended.
+    pub(in crate::ftl) fn is_collecting(&self, unit: u32) -> bool {
+        let steps = &self.units[unit as usize].steps;
+        steps.victim.is_some() || !steps.emptied.is_empty()
     }
 
     /// The first valid page of the victim. A victim that has none waits to be erased from now on.
@@ -186,5 +201,12 @@ impl PageFtl {
         ops.erased(unit, block);
         ops.collected();
         Ok(true)
+    }
+}
+
+impl Unit {
+    /// The block that takes pages moved one by one.
+    fn frontier_of_moves(&mut self, rules: &Rules) -> &mut Frontier {
+        if rules.two_frontiers { &mut self.collected } else { &mut self.host }
     }
 }

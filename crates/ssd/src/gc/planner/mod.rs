@@ -2,9 +2,9 @@
 //!
 //! The contract. A unit that *must* collect before it can write is in *mandatory* collection. With an *aligned* planner it
 //! is the *initiator*, one at a time: while it makes a step, each unit that [`Planner::joins`] takes part and does what
-//! [`Planner::follow`] says for that step; all steps end together. Other planners are asked by [`Planner::forward`] whether
-//! a unit that has nothing to write makes a step of *forward* collection. A planner is a pure function of a [`View`]; the
-//! engine executes what it says.
+//! [`Planner::follow`] says for that step; all steps end together. Other planners are asked by [`Planner::wish`] whether
+//! a unit that has nothing to write makes a step of *forward* collection. A planner is a policy over tasks (`crate::task`), a
+//! pure function of a [`View`]; the engine executes what it says.
 
 mod cycle_filling;
 mod cycle_stealing;
@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::op::Step;
+use crate::task::{Urgency, View, Wish};
 
 /// Which units collect when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -72,21 +73,6 @@ impl PlannerConfig {
             | PlannerConfig::SelectiveFilling(_) => Some(false),
         }
     }
-}
-
-/// What a planner may know of a unit that is asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct View {
-    /// Pages of the unit that wait in the write buffer.
-    pub(crate) dirty_pages: u32,
-    /// Whether the write buffer is full.
-    pub(crate) buffer_full: bool,
-    /// Whether another unit is in mandatory collection.
-    pub(crate) others_must: bool,
-    /// Erased blocks that the unit may fill before it must collect.
-    pub(crate) spare_blocks: u64,
-    /// Whether the unit is in the middle of a victim that it began ahead.
-    pub(crate) under_way: bool,
 }
 
 /// What a follower does during one step of the initiator.
@@ -162,11 +148,13 @@ impl Planner {
         }
     }
 
-    /// Whether a unit that has nothing to write makes a step of forward collection.
-    pub(crate) fn forward(&self, view: &View) -> bool {
+    /// What a unit that has nothing to write does ahead.
+    pub(crate) fn wish(&self, view: &View) -> Wish {
         match self {
-            Planner::Forwarding { spare_blocks } => forwarding::forward(view, *spare_blocks),
-            _ => false,
+            Planner::Forwarding { spare_blocks } if forwarding::forward(view, *spare_blocks) => {
+                Wish::Step(Urgency::Idle)
+            }
+            _ => Wish::Nothing,
         }
     }
 }

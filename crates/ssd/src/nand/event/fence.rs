@@ -51,6 +51,11 @@ impl Fences {
         !self.dies.is_empty()
     }
 
+    /// Commands that a die was handed so far.
+    pub(super) fn handed(&self, die: u32) -> u64 {
+        self.dies.get(die as usize).map_or(0, |counts| counts.submitted)
+    }
+
     /// A command was handed to a die.
     #[inline]
     pub(super) fn submitted(&mut self, die: u32) {

@@ -92,6 +92,10 @@ impl<P: Probe> TimePath for Events<P> {
         self.put_fence(dies, tag);
     }
 
+    fn handed(&self, die: u32) -> u64 {
+        self.fences.handed(die)
+    }
+
     fn is_busy(&self, dies: Range<u32>) -> bool {
         self.have_commands(dies)
     }

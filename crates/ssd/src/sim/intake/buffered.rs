@@ -110,7 +110,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// Sends the next page of every unit that can take one.
-    fn pump(&mut self) -> Result<(), RunError> {
+    pub(in crate::sim) fn pump(&mut self) -> Result<(), RunError> {
         let now = self.array.now_ns();
         let page_sectors = self.core.page_sectors.get() as u32;
         let exclusive = !self.core.alloc.shares_map();

@@ -24,6 +24,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
     }
 
     fn finish(&mut self) -> Result<(), RunError> {
+        self.background.end();
         self.let_waiting_in()?;
         while self.advance()? {
             self.let_waiting_in()?;
@@ -66,7 +67,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             }
             self.array.dispatch();
         }
-        if self.array.next_ns().is_none_or(|next| next > limit_ns) { Ok(false) } else { self.step() }
+        if self.is_due_by(limit_ns) { self.step() } else { Ok(false) }
     }
 
     fn ledger_mut(&mut self) -> &mut Ledger {
@@ -119,6 +120,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             stalled: self.stalled.clone(),
             barriers: self.barriers.clone(),
             stations: self.stations.clone(),
+            background: self.background.clone(),
             ..*self
         })
     }

@@ -34,7 +34,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.let_waiting_in()?;
                 self.array.dispatch();
             }
-            if self.array.next_ns().is_none_or(|next| next > arrival_ns) {
+            if !self.is_due_by(arrival_ns) {
                 break;
             }
             self.step()?;

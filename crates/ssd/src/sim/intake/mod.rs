@@ -21,6 +21,7 @@ use flashweir_trace::{Op, Request};
 use serde::{Deserialize, Serialize};
 
 use super::Ledger;
+use super::background::Background;
 use super::ledger::is_empty;
 use super::stations::{Stations, Tag};
 use crate::buffer::{Ack, WriteBuffer};
@@ -78,6 +79,7 @@ pub(super) struct Intake<A, C> {
     /// Whether something ended at this instant, so that whoever waits may go on.
     resume: bool,
     pub(super) stations: Stations,
+    pub(super) background: Background,
 }
 
 impl<A: TimePath, C: Content> Intake<A, C> {
@@ -112,6 +114,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             barriers: Vec::new(),
             resume: false,
             stations,
+            background: Background::new(config, core.geometry.total_dies(), core.geometry.units()),
             core,
         }
     }
@@ -168,6 +171,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn begin(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
         // Opened with one outstanding, so that nothing can end it while it is being handed over.
         let tag = self.slots.open(Slot::new(request, number, issue_ns));
+        self.background.wake(issue_ns);
         self.make_commands(tag, request, number)?;
         self.settle(tag, 1);
         if A::AT_ONCE {
@@ -222,7 +226,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             if self.array.now_ns() < time {
                 self.array.dispatch();
             }
-            if self.array.next_ns().is_none_or(|next| next > time) {
+            if !self.is_due_by(time) {
                 return Ok(());
             }
             self.step()?;
@@ -238,6 +242,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Lets the next event happen. Returns false if there was none.
     #[inline]
     fn step(&mut self) -> Result<bool, RunError> {
+        if self.background_is_next() {
+            return self.ask_again().map(|()| true);
+        }
         if !self.array.step() {
             return Ok(false);
         }
@@ -256,6 +263,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 Tag::Entry(slot) => self.leave_buffer(slot, parts),
                 Tag::Page(station) => self.end_page(station, parts),
                 Tag::Station(station) => self.note_end(station),
+                Tag::Task(die) => self.background.step_done(die),
             }
             self.resume = true;
         }
@@ -268,8 +276,19 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.end_stations();
             }
             self.resume_waiting()?;
+            if self.background.is_on() && !self.stations.are_managed() {
+                self.ask_background()?;
+            }
         }
         Ok(())
+    }
+
+    /// The background is to be asked, though nothing has happened.
+    #[cold]
+    fn ask_again(&mut self) -> Result<(), RunError> {
+        let due_ns = self.background.due_ns().unwrap_or(0);
+        self.array.set_now_ns(due_ns.max(self.array.now_ns()));
+        if self.stations.are_managed() { self.decide() } else { self.ask_background() }
     }
 
     /// A command of a request is done.

@@ -1,14 +1,15 @@
 //! Collections of managed channels: those that a station makes on its own, and those that others take part in.
 
+use super::Together;
 use super::clock::Kind;
-use super::{Own, Together};
 use crate::content::Content;
 use crate::error::RunError;
-use crate::gc::planner::{Action, View};
+use crate::gc::planner::Action;
 use crate::nand::TimePath;
-use crate::op::Step;
+use crate::op::{Step, Work};
 use crate::sim::intake::Intake;
 use crate::stats::Cause;
+use crate::task::{Task, Urgency, View, Wish};
 
 /// The cause of waits for a step.
 fn cause(step: Step) -> Cause {
@@ -19,14 +20,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Begins a mandatory collection of a station of its own.
     pub(super) fn begin_own(&mut self, station: u32, unit: u32) -> Result<(), RunError> {
         self.stations.mandatory += 1;
-        self.own_step(station, Own { unit, mandatory: true, last: Step::Erase, merged: 0 })
+        self.own_step(station, Task::new(unit, Work::Collect, Urgency::Must)).map(drop)
     }
 
     /// An idle station that has a collection under way goes on with it, or ends it. Returns whether it went on.
     pub(super) fn go_on(&mut self, station: u32) -> Result<bool, RunError> {
         let Some(own) = self.stations.of(station).own else { return Ok(false) };
-        if !own.mandatory {
-            // Forward collection is decided about with all others that have nothing to write.
+        if own.urgency < Urgency::Must {
+            // Collection ahead is decided about with all others that have nothing to write.
             return Ok(false);
         }
         let oldest = self.next_entry(own.unit);
@@ -39,53 +40,70 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(true)
     }
 
-    /// Asks the planner whether a station that has nothing to do collects ahead.
+    /// Asks about a station that has nothing to do: the planner, then the policies of the background.
     pub(super) fn forward(&mut self, station: u32) -> Result<(), RunError> {
-        let unit = self.stations.units_of(station).start;
-        let own = self.stations.of(station).own.filter(|own| !own.mandatory);
-        let view = self.view(unit, own.is_some_and(|own| own.last != Step::Erase));
-        if self.stations.planner.forward(&view) {
-            return self.own_step(
-                station,
-                own.unwrap_or(Own { unit, mandatory: false, last: Step::Erase, merged: 0 }),
-            );
+        let own = self.stations.of(station).own.filter(|own| own.urgency < Urgency::Must);
+        for unit in own.map_or(self.stations.units_of(station), |own| own.unit..own.unit + 1) {
+            let view = self.view(unit, own.is_some_and(|own| own.last != Step::Erase));
+            if let Wish::Step(urgency) = self.stations.planner.wish(&view) {
+                let task = own.unwrap_or(Task::new(unit, Work::Collect, urgency));
+                return self.own_step(station, task).map(drop);
+            }
+            if self.background.is_on() && self.step_in_background(station, own, &view)? {
+                return Ok(());
+            }
         }
         self.stop_forward(station);
         Ok(())
     }
 
-    /// A station leaves its forward collection for now, if it has one.
+    /// Makes the step of a station that the policies of the background wish most, if there is one.
+    fn step_in_background(&mut self, station: u32, own: Option<Task>, view: &View) -> Result<bool, RunError> {
+        let units = own.map_or(self.stations.units_of(station), |own| own.unit..own.unit + 1);
+        for unit in units {
+            if self.takes_part(station) || !self.core.ftl.can_step_ahead(unit) {
+                continue;
+            }
+            let idle_since_ns = self.idle_since_ns(self.stations.dies_of(station));
+            let spare_blocks = self.core.ftl.spare_blocks(unit);
+            for (work, urgency) in self.background.steps(&View { idle_since_ns, spare_blocks, ..*view }) {
+                let task = own.unwrap_or(Task::new(unit, work, urgency));
+                if self.own_step(station, Task { work, urgency, ..task })? {
+                    self.own_commands(self.stations.dies_of(station));
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// A station leaves its collection ahead for now, if it has one.
     pub(super) fn stop_forward(&mut self, station: u32) {
-        if let Some(own) = self.stations.of(station).own.take_if(|own| !own.mandatory) {
+        if let Some(own) = self.stations.of(station).own.take_if(|own| own.urgency < Urgency::Must) {
             self.core.ftl.suspend(own.unit);
         }
     }
 
-    fn own_step(&mut self, station: u32, own: Own) -> Result<(), RunError> {
+    /// Makes the next step of a station's own task. Returns false if there is nothing to do, ahead.
+    fn own_step(&mut self, station: u32, mut own: Task) -> Result<bool, RunError> {
         self.charge(own.unit);
         let early_before = self.core.counters.merges.full;
-        let now = self.array.now_ns();
-        let Some(step) = self.core.collect_step(now, own.unit, &mut self.array)? else {
-            if own.mandatory {
+        let Some(step) = self.step_of(own.unit, own.work)? else {
+            if own.urgency == Urgency::Must {
                 return Err(self.core.ftl.stuck(own.unit));
             }
             self.stations.of(station).own = None;
-            return Ok(());
+            return Ok(false);
         };
-        let mut own = Own { last: step, ..own };
-        own.merged += u64::from(matches!(step, Step::Merge { .. }));
-        if !own.mandatory {
+        let merged = own.made(step);
+        if own.urgency < Urgency::Must {
             self.core.counters.merges.early += self.core.counters.merges.full - early_before;
-        }
-        if step == Step::Erase {
-            if own.mandatory {
-                self.core.collections.record(own.merged);
-            }
-            own.merged = 0;
+        } else if let Some(merged) = merged {
+            self.core.collections.record(merged);
         }
         self.stations.of(station).own = Some(own);
         self.end_of_group(station, cause(step), Kind::Collect);
-        Ok(())
+        Ok(true)
     }
 
     /// A step of a collection is charged to the tenant of the page that the unit has to write next; ahead of that, to that of
@@ -100,6 +118,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     pub(super) fn view(&self, unit: u32, under_way: bool) -> View {
         View {
+            now_ns: self.array.now_ns(),
+            idle_since_ns: None,
             dirty_pages: self.buffer.as_ref().map_or(0, |buffer| buffer.waiting(unit)),
             buffer_full: self.is_buffered && self.full_since_ns.is_some(),
             others_must: self.stations.mandatory > 0 || self.stations.together.is_some(),
@@ -111,7 +131,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Whether a station is held by the collection that units make together.
     pub(super) fn takes_part(&self, station: u32) -> bool {
         self.stations.together.as_ref().is_some_and(|together| {
-            self.stations.station_of(together.initiator) == station
+            self.stations.station_of(together.task.unit) == station
                 || self.stations.units_of(station).any(|unit| together.joined[unit as usize])
         })
     }
@@ -125,19 +145,18 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                     .map(|other| other != unit && self.stations.planner.joins(&self.view(other, false)))
                     .collect();
                 let begun = vec![true; self.stations.all.len()];
-                self.stations.together =
-                    Some(Together { initiator: unit, joined, last: None, begun, merged: 0 });
+                let task = Task::new(unit, Work::Collect, Urgency::Must);
+                self.stations.together = Some(Together { task, joined, action: None, begun });
                 return self.step_together();
             };
-            let (unit, last) = (together.initiator, together.last);
+            let Task { unit, last, .. } = together.task;
             self.follow_late()?;
             if self.stations.numbers().any(|number| self.stations.is_busy(number) && self.takes_part(number))
             {
                 return Ok(());
             }
-            let is_erased = matches!(last, Some((Step::Erase, _)));
             let oldest = self.next_entry(unit);
-            if !is_erased || oldest.is_some_and(|slot| self.must_collect(slot)) {
+            if last != Step::Erase || oldest.is_some_and(|slot| self.must_collect(slot)) {
                 return self.step_together();
             }
             if let Some(together) = self.stations.together.take() {
@@ -171,16 +190,15 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// The next step of the initiator, and of all that take part and are idle.
     fn step_together(&mut self) -> Result<(), RunError> {
         let Some(mut together) = self.stations.together.take() else { return Ok(()) };
-        let initiator = together.initiator;
+        let initiator = together.task.unit;
         self.charge(initiator);
-        let Some(step) = self.collect_of(initiator)? else {
+        let Some(step) = self.step_of(initiator, Work::Collect)? else {
             return Err(self.core.ftl.stuck(initiator));
         };
         let action = self.stations.planner.follow(step);
-        together.last = Some((step, action));
-        together.merged += u64::from(matches!(step, Step::Merge { .. }));
-        if step == Step::Erase {
-            self.core.collections.record(std::mem::take(&mut together.merged));
+        together.action = Some(action);
+        if let Some(merged) = together.task.made(step) {
+            self.core.collections.record(merged);
         }
         together.begun.fill(false);
         let own_station = self.stations.station_of(initiator);
@@ -194,7 +212,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Stations that take part, have not begun the step under way, and are idle now, begin it: at its start, or when their own
     /// page is written. The next step waits for them.
     fn follow_late(&mut self) -> Result<(), RunError> {
-        let Some(Some((step, action))) = self.stations.together.as_ref().map(|together| together.last) else {
+        let under_way = self.stations.together.as_ref();
+        let Some((step, Some(action))) = under_way.map(|together| (together.task.last, together.action))
+        else {
             return Ok(());
         };
         if action == Action::Idle {
@@ -205,7 +225,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 continue;
             }
             let Some(together) = &mut self.stations.together else { return Ok(()) };
-            let initiator = together.initiator;
+            let initiator = together.task.unit;
             if std::mem::replace(&mut together.begun[station as usize], true) {
                 continue;
             }
@@ -239,13 +259,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
-    /// The next step of a unit's collection.
-    fn collect_of(&mut self, unit: u32) -> Result<Option<Step>, RunError> {
+    /// Makes the next step of some work of a unit, as part of a group where the clock is common.
+    fn step_of(&mut self, unit: u32, work: Work) -> Result<Option<Step>, RunError> {
         let now = self.array.now_ns();
         if self.stations.has_clock() {
             let mut group = self.stations.groups.fill(&self.array);
-            return self.core.collect_step(now, unit, &mut group);
+            return self.core.step(now, unit, work, &mut group);
         }
-        self.core.collect_step(now, unit, &mut self.array)
+        self.core.step(now, unit, work, &mut self.array)
     }
 }

@@ -24,8 +24,9 @@ use crate::error::RunError;
 use crate::gc::planner::{Action, Planner};
 use crate::geometry::Geometry;
 use crate::nand::{Executor, TimePath};
-use crate::op::{PageSlice, Stage, Step};
+use crate::op::{PageSlice, Stage};
 use crate::stats::{Cause, LockStepTimes};
+use crate::task::Task;
 use clock::{Groups, Kind};
 use waits::{Cycle, Doing, Waits};
 
@@ -35,6 +36,9 @@ pub(super) const ENTRY_TAG: u32 = 1 << 31;
 const STATION_TAG: u32 = 1 << 30;
 /// Tags from here on, below those, are pages that a station writes.
 const PAGE_TAG: u32 = 1 << 29;
+
+/// Tags from here on, below those, are dies that make a step of the background.
+pub(super) const TASK_TAG: u32 = 1 << 28;
 
 /// Who a command, or a fence, was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub(super) enum Tag {
     Station(u32),
     /// An entry of the write buffer.
     Entry(u32),
+    /// A die that has made a step of the background.
+    Task(u32),
 }
 
 impl Tag {
@@ -56,6 +62,7 @@ impl Tag {
             ENTRY_TAG.. => Tag::Entry(tag - ENTRY_TAG),
             STATION_TAG.. => Tag::Station(tag - STATION_TAG),
             PAGE_TAG.. => Tag::Page(tag - PAGE_TAG),
+            TASK_TAG.. => Tag::Task(tag - TASK_TAG),
             _ => Tag::Request(tag),
         }
     }
@@ -67,33 +74,24 @@ struct Station {
     busy: bool,
     /// Entries of the buffer being written.
     serving: Vec<u32>,
-    /// Its own collection, if it makes one: mandatory or forward.
-    own: Option<Own>,
+    /// Its own collection, if it makes one: mandatory, or ahead.
+    own: Option<Task>,
     doing: Doing,
     /// The write cycle under way.
     cycle: Cycle,
 }
 
-/// A collection that a station makes on its own.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Own {
-    unit: u32,
-    mandatory: bool,
-    last: Step,
-    merged: u64,
-}
-
 /// A mandatory collection that others take part in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Together {
-    initiator: u32,
+    /// That of the initiator.
+    task: Task,
     /// Whether a unit takes part.
     joined: Vec<bool>,
-    /// The step under way, or the last one, with what followers do in it.
-    last: Option<(Step, Action)>,
+    /// What followers do in the step under way, or did in the last one; none before the first.
+    action: Option<Action>,
     /// Whether a station has begun the step.
     begun: Vec<bool>,
-    merged: u64,
 }
 
 /// The stations of a drive; none if its channels are not managed.
@@ -189,6 +187,9 @@ impl Stations {
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// Something changed: sets idle stations to work.
     pub(super) fn decide(&mut self) -> Result<(), RunError> {
+        if self.background.is_on() {
+            self.look_around();
+        }
         if self.stations.aligned {
             self.collect_together()?;
         }
@@ -197,7 +198,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.work(station)?;
             }
         }
-        if self.stations.planner.collects_ahead() {
+        if self.stations.planner.collects_ahead() || self.background.is_on() {
             // Who has nothing to write is asked when all mandatory collections of this instant have begun.
             for station in self.stations.numbers() {
                 if !self.stations.is_busy(station) {
@@ -234,7 +235,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// Whether pages have to leave the buffer.
     fn has_to_write(&self) -> bool {
-        self.full_since_ns.is_some() || self.is_flushing()
+        self.full_since_ns.is_some() || self.is_flushing() || self.background.destages()
     }
 
     /// The entries that a flush to a station takes.

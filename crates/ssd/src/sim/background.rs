@@ -1,0 +1,229 @@
+//! The background of a drive: asks its policies about units that have nothing to do, and makes the steps that they wish.
+//!
+//! Whoever has something to do is asked about first: this comes last of all that happens at an instant. Managed channels ask
+//! when a station is idle (`stations/collect.rs`); all others here, one step of a die at a time. Nothing is begun any more once
+//! the last request has come, so that a run ends with its requests.
+
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
+
+use super::intake::Intake;
+use super::stations::TASK_TAG;
+use crate::buffer::WriteBuffer;
+use crate::config::Config;
+use crate::content::Content;
+use crate::error::RunError;
+use crate::nand::TimePath;
+use crate::op::Work;
+use crate::task::{self, Task, Urgency, View, Wish};
+
+/// What is known of a die.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Watch {
+    /// Commands that it was handed, those of the background included.
+    handed: u64,
+    /// Since when it has had none of anybody else, ns, as far as was seen.
+    idle_since_ns: Option<u64>,
+    /// It makes a step of the background.
+    is_stepping: bool,
+}
+
+/// Policies, and what they have begun.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Background {
+    /// `None` if there is none, or the last request has come.
+    policies: Option<task::Background>,
+    dies: Vec<Watch>,
+    /// By unit; empty where channels are managed.
+    tasks: Vec<Task>,
+    /// When to ask again though nothing happens, ns.
+    due_ns: Option<u64>,
+    /// Whether pages of the buffer are to leave it now, where stations write them.
+    destages: bool,
+}
+
+impl Background {
+    pub(super) fn new(config: &Config, dies: u32, units: u32) -> Self {
+        let policies = task::Background::new(&config.background);
+        let (dies, units) = if policies.is_some() { (dies, units) } else { (0, 0) };
+        Self {
+            due_ns: policies.as_ref().map(|_| 0),
+            policies,
+            dies: vec![Watch::default(); dies as usize],
+            tasks: (0..units).map(|unit| Task::new(unit, Work::Collect, Urgency::Idle)).collect(),
+            destages: false,
+        }
+    }
+
+    /// Whether there are policies to ask.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.policies.is_some()
+    }
+
+    /// When to ask again though nothing happens, ns.
+    #[inline]
+    pub(super) fn due_ns(&self) -> Option<u64> {
+        self.due_ns
+    }
+
+    /// Something changes at the present: the background is asked when all of this instant has happened.
+    #[inline]
+    pub(super) fn wake(&mut self, now_ns: u64) {
+        if self.policies.is_some() {
+            self.due_ns = Some(now_ns);
+        }
+    }
+
+    /// Whether pages of the buffer are to leave it now.
+    #[inline]
+    pub(super) fn destages(&self) -> bool {
+        self.destages
+    }
+
+    /// The last request has come.
+    pub(super) fn end(&mut self) {
+        (self.policies, self.due_ns, self.destages) = (None, None, false);
+    }
+
+    /// A step is done.
+    pub(super) fn step_done(&mut self, die: u32) {
+        self.dies[die as usize].is_stepping = false;
+    }
+
+    /// The steps wished of a unit, the most urgent first; notes when to ask again.
+    pub(super) fn steps(&mut self, view: &View) -> impl Iterator<Item = (Work, Urgency)> + use<> {
+        let wishes = self.policies.as_ref().map(|policies| policies.wishes(view));
+        let mut steps: Vec<(Work, Urgency)> = Vec::new();
+        for (work, wish) in wishes.into_iter().flatten() {
+            if let Some(urgency) = self.heed(wish) {
+                steps.push((work, urgency));
+            }
+        }
+        steps.sort_by_key(|(_, urgency)| Reverse(*urgency));
+        steps.into_iter()
+    }
+
+    /// The urgency of a step, if one is wished now.
+    fn heed(&mut self, wish: Wish) -> Option<Urgency> {
+        match wish {
+            Wish::Nothing => None,
+            Wish::Step(urgency) => Some(urgency),
+            Wish::NotBefore(time_ns) => {
+                self.due_ns = Some(self.due_ns.map_or(time_ns, |due_ns| due_ns.min(time_ns)));
+                None
+            }
+        }
+    }
+}
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    /// Whether something happens by then: in the array, or because the background is to be asked, which is when all of an
+    /// instant has happened.
+    #[inline]
+    pub(super) fn is_due_by(&self, time_ns: u64) -> bool {
+        self.array.next_ns().is_some_and(|next| next <= time_ns)
+            || self.background.due_ns().is_some_and(|due| due < time_ns)
+    }
+
+    /// Whether the background is asked next, before anything happens in the array.
+    pub(super) fn background_is_next(&self) -> bool {
+        let array_ns = self.array.next_ns();
+        self.background.due_ns().is_some_and(|due| array_ns.is_none_or(|next| next > due))
+    }
+
+    /// Sees which dies are idle, and whether the buffer is to be destaged. All that is wished before is forgotten.
+    pub(super) fn look_around(&mut self) {
+        let now = self.array.now_ns();
+        self.background.due_ns = None;
+        for (die, watch) in (0..).zip(&mut self.background.dies) {
+            let handed = self.array.handed(die);
+            if handed != watch.handed {
+                (watch.handed, watch.idle_since_ns) = (handed, None);
+            }
+            if watch.idle_since_ns.is_none() && self.array.die_is_idle(die, now) {
+                watch.idle_since_ns = Some(now);
+            }
+        }
+        let idle_since_ns = self.idle_since_ns(0..self.core.geometry.total_dies());
+        let dirty_pages = self.buffer.as_ref().map_or(0, WriteBuffer::all_waiting);
+        let view = View { now_ns: now, idle_since_ns, dirty_pages, ..View::default() };
+        let wish =
+            self.background.policies.as_ref().map_or(Wish::Nothing, |policies| policies.destages(&view));
+        self.background.destages = self.background.heed(wish).is_some();
+    }
+
+    /// Since when dies have all been idle, ns.
+    pub(super) fn idle_since_ns(&self, dies: std::ops::Range<u32>) -> Option<u64> {
+        let now = self.array.now_ns();
+        let since_ns = |die: u32| {
+            let watch = self.background.dies.get(die as usize)?;
+            watch.idle_since_ns.filter(|_| self.array.die_is_idle(die, now))
+        };
+        dies.map(since_ns).try_fold(0, |latest, since_ns| Some(latest.max(since_ns?)))
+    }
+
+    /// Commands of the background that dies were handed are nobody else's.
+    pub(super) fn own_commands(&mut self, dies: std::ops::Range<u32>) {
+        for die in dies {
+            if let Some(watch) = self.background.dies.get_mut(die as usize) {
+                watch.handed = self.array.handed(die);
+            }
+        }
+    }
+
+    /// Everything else of this instant has happened: asks about every die that makes no step yet.
+    #[cold]
+    pub(super) fn ask_background(&mut self) -> Result<(), RunError> {
+        self.look_around();
+        let planes = self.core.geometry.planes;
+        for die in 0..self.core.geometry.total_dies() {
+            if self.background.dies[die as usize].is_stepping {
+                continue;
+            }
+            for unit in die * planes..(die + 1) * planes {
+                if self.step_ahead(die, unit)? {
+                    break;
+                }
+            }
+        }
+        if self.background.destages {
+            self.pump()?;
+            self.own_commands(0..self.core.geometry.total_dies());
+        }
+        Ok(())
+    }
+
+    /// Makes the step that is wished most of a unit, if there is any to make.
+    fn step_ahead(&mut self, die: u32, unit: u32) -> Result<bool, RunError> {
+        if !self.core.ftl.can_step_ahead(unit) {
+            return Ok(false);
+        }
+        let now = self.array.now_ns();
+        let under_way = self.background.tasks[unit as usize].last != crate::op::Step::Erase;
+        let view = View {
+            now_ns: now,
+            idle_since_ns: self.idle_since_ns(die..die + 1),
+            spare_blocks: self.core.ftl.spare_blocks(unit),
+            under_way,
+            ..View::default()
+        };
+        for (work, urgency) in self.background.steps(&view) {
+            let merges = self.core.counters.merges.full;
+            let Some(step) = self.core.step(now, unit, work, &mut self.array)? else { continue };
+            self.core.flush(now, &mut self.array);
+            self.core.counters.merges.early += self.core.counters.merges.full - merges;
+            let task = &mut self.background.tasks[unit as usize];
+            (task.work, task.urgency) = (work, urgency);
+            if let Some(merged) = task.made(step) {
+                self.core.collections.record(merged);
+            }
+            self.array.fence(die..die + 1, TASK_TAG + die);
+            self.background.dies[die as usize].is_stepping = true;
+            self.own_commands(die..die + 1);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,137 @@
+//! Work in the background: what the drive does that no request waits for.
+//!
+//! Glossary. *Task*: one piece of such work of one unit, which goes on step by step ([`Task`]). Between two steps the unit may
+//! serve requests; where nothing can get in between, all steps are made at once. *Urgency*: *must*, before the unit can take
+//! another page; *should*, as soon as the unit has done what it does now; *idle*, when nobody else wants its die.
+//!
+//! The contract. A policy of this slot is a pure function from a [`View`] of a unit to a [`Wish`]; the engine makes the step,
+//! asks again when it is done, and never lets one take the blocks that a collection keeps for itself. The translation layer
+//! itself says what a unit *must* do, and a planner which units do it together.
+
+mod collect;
+mod destage;
+mod level;
+mod write_back;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::op::{Step, Work};
+use crate::quantity::Bound;
+
+/// What the drive does in the background before it must. All of it is off by default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BackgroundConfig {
+    /// Garbage collection ahead.
+    pub collect: collect::Config,
+    /// Static wear levelling ahead: moves cold data as `wear.static_gap` says.
+    pub level: level::Config,
+    /// Writing changed entries of a map on flash ahead.
+    pub write_back: write_back::Config,
+    /// Writing pages of the buffer ahead.
+    pub destage: destage::Config,
+}
+
+/// How much a piece of work matters now, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Urgency {
+    /// When nobody else wants the die.
+    Idle,
+    /// As soon as the unit has done what it does now.
+    Should,
+    /// Before the unit can take another page.
+    Must,
+}
+
+/// What a policy wants of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// Nothing, as things stand.
+    Nothing,
+    /// To be asked again at this time, ns, if the unit stays idle until then.
+    NotBefore(u64),
+    /// A step of its work.
+    Step(Urgency),
+}
+
+/// What policies may know of a unit. Planners see the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct View {
+    /// The present, ns.
+    pub(crate) now_ns: u64,
+    /// Since when its die has done nothing for anybody but the background, ns (of the buffer: all dies); `None` if it does.
+    pub(crate) idle_since_ns: Option<u64>,
+    /// Pages of the unit that wait in the write buffer (where a page has its unit; otherwise all that wait).
+    pub(crate) dirty_pages: u32,
+    /// Whether the write buffer is full.
+    pub(crate) buffer_full: bool,
+    /// Whether another unit is in mandatory collection.
+    pub(crate) others_must: bool,
+    /// Erased blocks that the unit may fill before it must collect.
+    pub(crate) spare_blocks: u64,
+    /// Whether the unit is in the middle of a victim that it began ahead.
+    pub(crate) under_way: bool,
+}
+
+impl View {
+    /// A step when the die has been idle for `after`; nothing without such a time.
+    pub(crate) fn once_idle(&self, after: Bound) -> Wish {
+        let (Some(after), Some(since_ns)) = (after.0, self.idle_since_ns) else { return Wish::Nothing };
+        let due_ns = since_ns.saturating_add(after.0);
+        if due_ns > self.now_ns { Wish::NotBefore(due_ns) } else { Wish::Step(Urgency::Idle) }
+    }
+}
+
+/// A piece of work that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Task {
+    /// Whose blocks or pages it is about.
+    pub(crate) unit: u32,
+    pub(crate) work: Work,
+    pub(crate) urgency: Urgency,
+    /// The step made last; an erase to begin with.
+    pub(crate) last: Step,
+    /// Data blocks merged since the last erase.
+    pub(crate) merged: u64,
+}
+
+impl Task {
+    pub(crate) fn new(unit: u32, work: Work, urgency: Urgency) -> Self {
+        Self { unit, work, urgency, last: Step::Erase, merged: 0 }
+    }
+
+    /// A step was made. Returns the data blocks merged, if that was the last one of a collection.
+    pub(crate) fn made(&mut self, step: Step) -> Option<u64> {
+        self.last = step;
+        self.merged += u64::from(matches!(step, Step::Merge { .. }));
+        (step == Step::Erase).then(|| std::mem::take(&mut self.merged))
+    }
+}
+
+/// The policies of a drive.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Background {
+    config: BackgroundConfig,
+}
+
+impl Background {
+    /// `None` if no policy ever wants anything.
+    pub(crate) fn new(config: &BackgroundConfig) -> Option<Self> {
+        (*config != BackgroundConfig::default()).then(|| Self { config: config.clone() })
+    }
+
+    /// What is wanted of a unit. Of equally urgent work the first that there is to do is done.
+    pub(crate) fn wishes(&self, view: &View) -> [(Work, Wish); 3] {
+        [
+            (Work::Collect, self.config.collect.wish(view)),
+            (Work::Level, self.config.level.wish(view)),
+            (Work::WriteBack, self.config.write_back.wish(view)),
+        ]
+    }
+
+    /// Whether pages of the buffer are to leave it; of all dies together.
+    pub(crate) fn destages(&self, view: &View) -> Wish {
+        self.config.destage.wish(view)
+    }
+}
