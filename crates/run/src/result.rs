@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::{
-    Collections, Config, DieTime, Geometry, LatencySummary, MapCounts, Parts, Simulation, Stats,
+    Collections, Config, Counters, DieTime, Geometry, LatencySummary, MapCounts, Parts, Simulation, Stats,
 };
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Map, Value, json};
