@@ -1,6 +1,5 @@
 //! A collection under way, by whatever method, and its orderly end.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
