@@ -34,6 +34,7 @@ def simulate(
     timeline: AnyPath | None = None,
     timeline_from: str | None = None,
     timeline_to: str | None = None,
+    explain: str | None = None,
     activity: bool | str = False,
     power_cut: int | str | Sequence[str] | None = None,
     format: str | None = None,
@@ -68,6 +69,9 @@ def simulate(
         timeline: where to write a Perfetto trace of what every die and bus did.
         timeline_from: leaves out of it what was before this time of the run, such as `"1.5s"`.
         timeline_to: leaves out of it what comes after this time.
+        explain: a percentile such as `"p99.9"`: adds `explain` to the result, for each operation what its slowest
+            requests waited for, which commands and whose, with examples (docs/reference/result.md). Implies
+            `latency_parts`.
         activity: True adds `activity` to the result: what each channel did over time. A window of simulated time such
             as `"10ms..20ms"`, of which either end may be left out, looks closer at that.
         power_cut: adds `power_cuts` to the result: what would be lost if power failed at these times of the run, as
@@ -104,9 +108,9 @@ def simulate(
         KeyboardInterrupt: Ctrl-C; its message says what was done.
     """
     check({"seed": seed, "verify": verify, "latency_parts": latency_parts, "requests": requests, "timeline": timeline,
-           "timeline_from": timeline_from, "timeline_to": timeline_to, "format": format, "columns": columns,
-           "skip_bad": skip_bad, "wrap": wrap, "warmup": warmup, "model": model, "windows": windows, "alone": alone,
-           "device": device})  # fmt: skip
+           "timeline_from": timeline_from, "timeline_to": timeline_to, "explain": explain, "format": format,
+           "columns": columns, "skip_bad": skip_bad, "wrap": wrap, "warmup": warmup, "model": model,
+           "windows": windows, "alone": alone, "device": device})  # fmt: skip
     if not (allocator is None or isinstance(allocator, str) or callable(allocator)):
         raise ConfigError(f"allocator: {allocator!r}: expected a function, or FILE.py:FUNCTION")
     workloads = _workloads(workload)
@@ -131,6 +135,7 @@ def simulate(
             "timeline": timeline and place(timeline),
             "timeline_from": timeline_from,
             "timeline_to": timeline_to,
+            "explain": explain,
             "activity": activity,
             "power_cut": power_cut,
             "format": format,

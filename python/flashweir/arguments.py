@@ -27,6 +27,7 @@ _TEXTS = (
     "format",
     "columns",
     "warmup",
+    "explain",
     "timeline_from",
     "timeline_to",
     "timing",

@@ -1,25 +1,26 @@
-"""Sizes and times as text: `64KiB` is 65536 bytes, `60us` is 60000 ns. What the engine reads, read the same here."""
+"""Sizes and times as text: `64KiB` is 65536 bytes, `60us` is 60000 ns. The engine reads them."""
 
 import math
-import re
 
-_BYTES = {"PiB": 1 << 50, "TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1}
-_DECIMAL_BYTES = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3}
-_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-_SCALES = _BYTES | _DECIMAL_BYTES | _NANOSECONDS
+from flashweir._native import quantity, quantity_units
+
+_SCALES = {name: scale for _, name, scale in quantity_units()}
+_KINDS = {name: kind for kind, name, _ in quantity_units()}
+# The units in which quantities are written, the largest first.
+_WRITTEN = {
+    "size": ("PiB", "TiB", "GiB", "MiB", "KiB", "B"),
+    "time": ("s", "ms", "us", "ns"),
+}
 # A quantity with more digits is written with fewer where people read it.
 _MANY_DIGITS = 5
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_QUANTITY = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?P<unit>[A-Za-z]+)\s*", re.ASCII)
 
 
 def number_of(value: object) -> float | None:
     """A number, a size in bytes or a time in ns; None if the value is none of them."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, str) and (found := _QUANTITY.fullmatch(value)):
-        scale = _SCALES.get(found["unit"])
-        return None if scale is None else float(found["number"]) * scale
+    if isinstance(value, str) and (found := quantity(value)) is not None:
+        return found[0]
     if not isinstance(value, (int, float, str)):
         return None
     try:
@@ -31,13 +32,13 @@ def number_of(value: object) -> float | None:
 
 def unit_of(value: object) -> str:
     """The unit of a text that is a size or a time, `KiB` of `64KiB`; empty otherwise."""
-    found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
-    return found["unit"] if found is not None and found["unit"] in _SCALES else ""
+    found = quantity(value) if isinstance(value, str) else None
+    return "" if found is None else found[1]
 
 
 def kind_of(unit: str) -> str:
     """Whether a unit is one of sizes or of times; empty if it is none."""
-    return "time" if unit in _NANOSECONDS else "size" if unit in _SCALES else ""
+    return _KINDS.get(unit, "")
 
 
 def write_like(number: float, example: str) -> str:
@@ -45,13 +46,13 @@ def write_like(number: float, example: str) -> str:
 
     Sizes and times are rounded to whole bytes and nanoseconds, and written in the largest unit that leaves them whole.
     """
-    unit = unit_of(example)
-    if not unit:
+    kind = kind_of(unit_of(example))
+    if not kind:
         return f"{number:.12g}"
-    scales = _NANOSECONDS if unit in _NANOSECONDS else _BYTES
     whole = round(number)
-    name = next((name for name, scale in scales.items() if whole >= scale and whole % scale == 0), list(scales)[-1])
-    return f"{whole // scales[name]}{name}"
+    names = _WRITTEN[kind]
+    name = next((name for name in names if whole >= _SCALES[name] and whole % _SCALES[name] == 0), names[-1])
+    return f"{whole // _SCALES[name]}{name}"
 
 
 def shortened(text: str) -> str:
@@ -62,6 +63,5 @@ def shortened(text: str) -> str:
     number, unit = number_of(text), unit_of(text)
     if number is None or not unit or sum(sign.isdigit() for sign in text) <= _MANY_DIGITS:
         return text
-    scales = _NANOSECONDS if unit in _NANOSECONDS else _BYTES
-    name, scale = next(((name, scale) for name, scale in scales.items() if number >= scale), (unit, _SCALES[unit]))
-    return f"{number / scale:.4g}{name}"
+    name = next((name for name in _WRITTEN[kind_of(unit)] if number >= _SCALES[name]), unit)
+    return f"{number / _SCALES[name]:.4g}{name}"

@@ -61,6 +61,10 @@ def print_result(result: Mapping[str, Any], console: Console, drive: str = "driv
     if levels := (result.get("allocation") or {}).get("levels"):
         console.print()
         console.print(_level_table(levels))
+    if explained := result.get("explain"):
+        from flashweir.tails import print_tails
+
+        print_tails(explained, console)
     for title, shares in _shares(result):
         console.print(f"\n{title}", highlight=False, markup=False)
         _print_bars(shares, console)

@@ -97,7 +97,7 @@ def test_a_job_that_ends_early_is_replaced(slurm: Path) -> None:
 
 def test_a_refused_job_ends_the_sweep(slurm: Path, tmp_path: Path) -> None:
     (tmp_path / "bin" / "sbatch").write_text(REFUSES)
-    refused = "--on slurm: sbatch failed: sbatch: error: invalid partition specified: fast"
+    refused = "on slurm: sbatch failed: sbatch: error: invalid partition specified: fast"
     with pytest.raises(FlashweirError) as caught:
         sweep({**SWEEP, "seeds": 4}, on="slurm")
     assert str(caught.value) == refused
@@ -106,7 +106,7 @@ def test_a_refused_job_ends_the_sweep(slurm: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("slurm")
 def test_a_section_without_sizes_is_refused() -> None:
-    expected = r"--on slurm: expected jobqueue.slurm.cores and jobqueue.slurm.memory in ~/.config/dask/jobqueue.yaml"
+    expected = r"on slurm: expected jobqueue.slurm.cores and jobqueue.slurm.memory in ~/.config/dask/jobqueue.yaml"
     with dask.config.set({"jobqueue.slurm.cores": None}), pytest.raises(ConfigError, match=expected):
         sweep(SWEEP, on="slurm")
 
@@ -114,5 +114,5 @@ def test_a_section_without_sizes_is_refused() -> None:
 @pytest.mark.usefixtures("slurm")
 def test_a_batch_system_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ConfigError, match="--on slurm:3: sbatch is not on PATH: expected to run where jobs"):
+    with pytest.raises(ConfigError, match="on slurm:3: sbatch is not on PATH: expected to run where jobs"):
         sweep(SWEEP, on="slurm:3")

@@ -62,7 +62,7 @@ def test_a_worker_says_that_it_has_not_the_trace_and_takes_it(tmp_path: Path) ->
 
 
 def test_what_is_no_cluster_is_refused(volumes: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--on here: expected local"):
+    with pytest.raises(ConfigError, match="on here: expected local"):
         characterize_all(volumes, tmp_path / "a.jsonl", on="here")
     with pytest.raises(ConfigError, match="its workers have threads of their own"):
         characterize_all(volumes, tmp_path / "a.jsonl", on="tcp://127.0.0.1:1", threads=2)

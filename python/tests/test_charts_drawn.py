@@ -187,7 +187,7 @@ def test_settings_of_matplotlib_are_neither_used_nor_changed(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("a.pdf", {}, "expected a name that ends so"),
+        ("a.jpg", {}, "expected a name that ends so"),
         ("a", {}, "expected a name that ends so"),
         ("missing/a.png", {}, "there is no folder"),
         ("a.png", {"width_in": 0}, "expected 2 to 60 inches"),

@@ -369,19 +369,19 @@ def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
         ("slurm:many", "expected local"),
         ("slurm:", "expected local"),
         ("slurm:0", "expected from 1 to 100,000 jobs"),
-        ("file:nowhere.json", "No such file or directory: expected what dask scheduler --scheduler-file wrote"),
+        ("file:nowhere.json", "No such file or directory: expected the scheduler file of a running"),
     ],
 )
 def test_what_is_no_cluster_is_refused_at_once(on: str, expected: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=expected) as caught:
         sweep(spec(), tmp_path / "sweep", on=on)
-    assert str(caught.value).startswith(f"--on {on}: ")
+    assert str(caught.value).startswith(f"on {on}: ")
     assert not (tmp_path / "sweep").exists()
 
 
 def test_a_file_that_is_no_scheduler_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "scheduler.json").write_text("[]")
-    with pytest.raises(ConfigError, match="expected what dask scheduler --scheduler-file wrote"):
+    with pytest.raises(ConfigError, match="expected the scheduler file of a running Dask scheduler"):
         sweep(spec(), on=f"file:{tmp_path / 'scheduler.json'}")
 
 

@@ -284,7 +284,13 @@ def test_lost_events_are_counted_and_fail_loudly(tracefs: Path, loop: Path, tmp_
     for allowed in (False, True):
         trace = tmp_path / f"{allowed}.parquet"
         process = start(
-            loop, trace, "--buffer-kb", "8", "--json", str(tmp_path / "lost.json"), *(["--allow-drops"] * allowed)
+            loop,
+            trace,
+            "--buffer-kb",
+            "8",
+            "--json",
+            str(tmp_path / f"lost{allowed}.json"),
+            *(["--allow-drops"] * allowed),
         )
         process.send_signal(signal.SIGSTOP)
         run("dd", f"if={loop}", "of=/dev/null", "bs=4k", "count=4000", "iflag=direct")
@@ -292,7 +298,7 @@ def test_lost_events_are_counted_and_fail_loudly(tracefs: Path, loop: Path, tmp_
         process.send_signal(signal.SIGINT)
         code = process.wait(30)
         said = trace.with_suffix(".err").read_text()
-        summary = json.loads((tmp_path / "lost.json").read_text())
+        summary = json.loads((tmp_path / f"lost{allowed}.json").read_text())
         lost = summary["lost_events"]
         assert lost > 4000
         assert not summary["complete"]

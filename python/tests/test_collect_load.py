@@ -147,7 +147,9 @@ def test_the_next_method_is_taken_where_one_is_missing(tracefs: Path, loop: Path
     # What lacks its end counts as lost.
     assert (found["lost_events"], done.returncode) == (1, 1)
     path["PATH"] = str(tmp_path / "nothing")
-    none = subprocess.run([*words[:-2], "--json", "-"], check=False, capture_output=True, text=True, env=path)
+    none = subprocess.run(
+        [*words[:-2], "--force", "--json", "-"], check=False, capture_output=True, text=True, env=path
+    )
     assert none.returncode == 2
     assert none.stderr.startswith("error: method auto: no method works here: tracefs: tracefs is not mounted")
     assert none.stderr.endswith("bpftrace: bpftrace is not installed; blktrace: blktrace is not installed\n")

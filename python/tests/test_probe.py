@@ -34,7 +34,7 @@ def test_a_probed_drive_is_a_device_file(tmp_path: Path) -> None:
 def test_json_has_every_answer_and_a_seed_repeats_it(tmp_path: Path) -> None:
     file = tmp_path / "drive.toml"
     said = flashweir("probe", SIM, "-o", str(file), "--json", "-", "--seed", "3").json()
-    assert said == flashweir("probe", SIM, "-o", str(file), "--json", "-", "--seed", "3").json()
+    assert said == flashweir("probe", SIM, "-o", str(file), "--force", "--json", "-", "--seed", "3").json()
     assert said["device_file"] == file.read_text()
     assert {"page", "channels", "op_ratio", "buffer.bytes"} <= {answer["key"] for answer in said["answers"]}
     assert all(0 <= answer["sure"] <= 1 and answer["how"] for answer in said["answers"])

@@ -87,6 +87,9 @@ def test_quantities_are_those_of_the_engine() -> None:
     assert number_of("1.5ms") == 1_500_000
     assert number_of("64KiB") == 65536
     assert number_of("4kB") == 4000
+    assert number_of("2min") == 120e9
+    assert number_of("1h") == 3600e9
+    assert number_of("1e3KiB") is None
     assert number_of("4 kib") is None
     assert number_of("greedy") is None
     assert number_of("nan") is None

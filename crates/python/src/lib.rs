@@ -137,6 +137,18 @@ fn schema() -> String {
     flashweir_run::schema().to_string()
 }
 
+/// The number of a quantity, in bytes or ns, and its unit; `None` if it is no size or time.
+#[pyfunction]
+fn quantity(text: &str) -> Option<(f64, &'static str)> {
+    flashweir_trace::quantity::parse_any(text)
+}
+
+/// The units of quantities: kind, name, bytes or ns.
+#[pyfunction]
+fn quantity_units() -> Vec<(&'static str, &'static str, u64)> {
+    flashweir_trace::quantity::all_units().collect()
+}
+
 /// The refused combinations of keys, as a JSON list.
 #[pyfunction]
 fn refusals() -> String {
@@ -311,6 +323,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Traces>()?;
     module.add_class::<drive::Drive>()?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity_units, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(refusals, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;

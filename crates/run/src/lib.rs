@@ -9,6 +9,7 @@ mod characterize;
 mod diagnose;
 mod drive;
 mod error;
+mod explain;
 mod mix;
 mod place;
 mod plan;

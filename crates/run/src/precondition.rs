@@ -3,6 +3,7 @@
 use flashweir_ssd::config::Precondition;
 use flashweir_ssd::precondition::{Preconditioner, Step};
 use flashweir_ssd::{Config, Geometry, Simulation};
+use flashweir_trace::transform::Wrap;
 use flashweir_trace::{Source, TraceError};
 
 use crate::error::Error;
@@ -15,6 +16,14 @@ const SLICE: usize = 4096;
 /// Opens the stream of requests that `steady` writes.
 pub(crate) type Writes<'a> = dyn FnMut(&Geometry) -> Result<Box<dyn Source>, TraceError> + 'a;
 
+/// The stream with addresses beyond the first `pages` folded into them: the rest of the drive stays as new.
+fn within(writes: Box<dyn Source>, pages: u64, geometry: &Geometry) -> Box<dyn Source> {
+    if pages == geometry.logical_pages {
+        return writes;
+    }
+    Box::new(Wrap::new(writes, pages * u64::from(geometry.page_sectors)))
+}
+
 /// Brings the drive into its starting state. Returns how many capacities were overwritten to find it steady.
 pub(crate) fn precondition(
     config: &Config,
@@ -22,7 +31,7 @@ pub(crate) fn precondition(
     writes: &mut Writes<'_>,
     reporter: &mut Reporter<'_>,
 ) -> Result<u64, Error> {
-    let pages = simulation.geometry().logical_pages;
+    let pages = config.filled_pages(simulation.geometry().logical_pages);
     let mut preconditioner = Preconditioner::new(config.precondition, pages);
     let mut stream = None;
     let mut batch = Vec::with_capacity(SLICE);
@@ -35,7 +44,7 @@ pub(crate) fn precondition(
             Step::Again => {}
             Step::NeedsRequests => {
                 if stream.is_none() {
-                    stream = Some(writes(simulation.geometry())?);
+                    stream = Some(within(writes(simulation.geometry())?, pages, simulation.geometry()));
                 }
                 batch.clear();
                 if let Some(stream) = &mut stream {

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use flashweir_ssd::Parts;
 use flashweir_trace::format::parquet::LogWriter;
 use flashweir_trace::{LogRecord, TraceError};
 
@@ -30,6 +31,17 @@ impl RequestLog {
     /// Starts a log at `path`.
     pub fn create(path: &Path) -> Result<Self, RequestLogError> {
         Ok(Self { writer: LogWriter::new(PartFile::create(path)?, path)? })
+    }
+
+    /// Starts a log that also has a column for each part of the latency, such as `wait_gc_ns`.
+    pub fn create_with_parts(path: &Path) -> Result<Self, RequestLogError> {
+        let names = Parts::default().named().map(|(name, _)| format!("{name}_ns"));
+        Ok(Self { writer: LogWriter::with_columns(PartFile::create(path)?, path, &names)? })
+    }
+
+    /// Appends a request and the parts of its latency, which are left out where the log has no columns for them.
+    pub fn push_with_parts(&mut self, record: LogRecord, parts: &Parts) -> Result<(), RequestLogError> {
+        Ok(self.writer.push_with(record, &parts.named().map(|(_, ns)| ns))?)
     }
 
     /// Appends a request.

@@ -11,6 +11,7 @@ use crate::activity::Window;
 use crate::allocator::{self, Decide};
 use crate::alone;
 use crate::error::Error;
+use crate::explain::{Explain, Percentile};
 use crate::place::Place;
 use crate::power::{self, Power};
 use crate::precondition::precondition;
@@ -62,13 +63,15 @@ pub fn simulate_sharing(
         method.check(*count)?;
     }
     let seed = run.seed.unwrap_or(1);
+    let explain = run.explain.as_deref().map(Percentile::parse).transpose()?;
     let power = power(run, &config, seed)?;
     let mut simulation = Simulation::new(&config, options(run, seed, workloads.count(), power.is_some()))?;
     let names: Vec<String> = workloads.names();
     let taken =
         allocator::attach(&config, &mut simulation, allocator, run.model.as_ref().map(Place::path), &names)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
-    let mut watch = Watch::create(run, activity, power, &config, &simulation)?;
+    let explain = explain.map(|percentile| Explain::new(percentile, names.clone(), simulation.geometry()));
+    let mut watch = Watch::create(run, activity, power, explain, &config, &simulation)?;
     let setup = started.elapsed();
 
     let mut writes = |geometry: &Geometry| workloads.preconditioning(seed, run.wrap, geometry);
@@ -118,8 +121,11 @@ fn options(run: &RunSpec, seed: u64, tenants: u16, journal: bool) -> Options {
     Options {
         seed,
         verify: run.verify,
-        record: run.requests.is_some() || run.timeline.is_some() || run.activity.is_some(),
-        latency_parts: run.latency_parts,
+        record: run.requests.is_some()
+            || run.timeline.is_some()
+            || run.activity.is_some()
+            || run.explain.is_some(),
+        latency_parts: run.latency_parts || run.explain.is_some(),
         journal,
         tenants,
         windows: run.windows,

@@ -44,6 +44,8 @@ pub struct RunSpec {
     pub timeline_from: Option<String>,
     /// Its end.
     pub timeline_to: Option<String>,
+    /// The percentile from which on requests are explained, such as `p99.9`.
+    pub explain: Option<String>,
     /// Whether the result says what each channel did over time: true or `all`, or a window of simulated time FROM..TO.
     pub activity: Option<Value>,
     /// When power is cut, in thought: a time such as `1.5s`, a list of times, or a number of random cuts.

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::activity::{Activity, Window};
 use crate::error::Error;
+use crate::explain::Explain;
 use crate::power::Power;
 use crate::requests::RequestLog;
 use crate::spec::RunSpec;
@@ -24,6 +25,7 @@ pub(crate) struct Watch {
     picture: Option<Picture>,
     activity: Option<Activity>,
     power: Option<Power>,
+    explain: Option<Explain>,
 }
 
 impl Watch {
@@ -32,19 +34,23 @@ impl Watch {
         run: &RunSpec,
         activity: Option<Window>,
         power: Option<Power>,
+        explain: Option<Explain>,
         config: &Config,
         simulation: &Simulation,
     ) -> Result<Self, Error> {
         let geometry = simulation.geometry();
         let has_buffer = config.buffer.bytes.0 > 0;
+        let with_parts = run.latency_parts || explain.is_some();
+        let create_log = if with_parts { RequestLog::create_with_parts } else { RequestLog::create };
         Ok(Self {
-            requests: run.requests.as_ref().map(|place| RequestLog::create(place.path())).transpose()?,
+            requests: run.requests.as_ref().map(|place| create_log(place.path())).transpose()?,
             picture: match &run.timeline {
                 Some(place) => Some(Picture::create(place.path(), timeline_window(run)?, geometry)?),
                 None => None,
             },
             activity: activity.map(|window| Activity::new(window, geometry, has_buffer)),
             power,
+            explain,
         })
     }
 
@@ -61,7 +67,11 @@ impl Watch {
 
     /// Whether anything is recorded.
     pub(crate) fn is_on(&self) -> bool {
-        self.requests.is_some() || self.picture.is_some() || self.activity.is_some() || self.power.is_some()
+        self.requests.is_some()
+            || self.picture.is_some()
+            || self.activity.is_some()
+            || self.power.is_some()
+            || self.explain.is_some()
     }
 
     /// Passes on what was recorded since the last call.
@@ -81,9 +91,12 @@ impl Watch {
         if let Some(power) = &mut self.power {
             power.take(&recorded);
         }
+        if let Some(explain) = &mut self.explain {
+            explain.take(&recorded);
+        }
         if let Some(log) = &mut self.requests {
             for record in &recorded.requests {
-                log.push(record.log_record())?;
+                log.push_with_parts(record.log_record(), &record.parts)?;
             }
         }
         Ok(())
@@ -100,7 +113,8 @@ impl Watch {
             picture.finish()?;
         }
         let activity = self.activity.map(Activity::finish);
-        let told = [("activity", activity), ("power_cuts", power_cuts)];
+        let explained = self.explain.map(Explain::finish);
+        let told = [("activity", activity), ("power_cuts", power_cuts), ("explain", explained)];
         Ok(told.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
     }
 }

@@ -1,6 +1,10 @@
 //! Sizes and times as people write them: `16GiB`, `4KiB`, `60us`, `1.5ms`. One parser for generator specs, device
 //! files and the command line.
 
+/// The kinds of units.
+const SIZE: &str = "size";
+const TIME: &str = "time";
+
 /// Units of size, largest first, in bytes.
 const BYTE_UNITS: [(&str, u64); 10] = [
     ("PiB", 1 << 50),
@@ -41,6 +45,21 @@ pub fn parse_bytes_near(text: &str) -> Option<u64> {
 /// must come out as whole nanoseconds.
 pub fn parse_nanos(text: &str) -> Option<u64> {
     parse(text, &TIME_UNITS)
+}
+
+/// A quantity with its unit: its number in bytes or nanoseconds, and the unit as it is written. `None` for a text without a unit,
+/// or one that [`parse_bytes_near`] and its like for times would not take.
+pub fn parse_any(text: &str) -> Option<(f64, &'static str)> {
+    let (kind, name, _) = all_units().find(|(_, name, _)| text.trim().ends_with(name))?;
+    let table: &[(&str, u64)] = if kind == SIZE { &BYTE_UNITS } else { &TIME_UNITS };
+    let (value, numerator, denominator) = split(text, table)?;
+    Some((value as f64 + numerator as f64 / denominator as f64, name))
+}
+
+/// All units: `size` or `time`, the name, and how many bytes or nanoseconds it is. One that ends with another comes before it.
+pub fn all_units() -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+    let sizes = BYTE_UNITS.iter().map(|(name, scale)| (SIZE, *name, *scale));
+    sizes.chain(TIME_UNITS.iter().map(|(name, scale)| (TIME, *name, *scale)))
 }
 
 /// Writes a size with the largest binary unit that divides it.
@@ -113,6 +132,18 @@ mod tests {
             assert_eq!(parse_bytes_near(text), Some(bytes), "{text}");
         }
         assert_eq!((parse_bytes_near("x"), parse_bytes_near("17179869184GiB")), (None, None));
+    }
+
+    #[test]
+    fn any_quantity_has_its_unit() {
+        assert_eq!(parse_any("64KiB"), Some((65_536.0, "KiB")));
+        assert_eq!(parse_any("1.5 ns"), Some((1.5, "ns")));
+        assert_eq!(parse_any("2min"), Some((120e9, "min")));
+        assert_eq!(parse_any("1h"), Some((3_600e9, "h")));
+        assert_eq!(parse_any("3s"), Some((3e9, "s")));
+        for bad in ["", "64", "1e3KiB", "-1KiB", "KiB", "1.KiB", "3x", "1kib"] {
+            assert_eq!(parse_any(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -41,6 +41,10 @@ def simulate(
     timeline_to: Annotated[
         str | None, typer.Option("--timeline-to", metavar="T", help="Leave out of the timeline what comes after T.")
     ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option("--explain", metavar="pN", help="Say what the slowest requests waited for, such as p99.9."),
+    ] = None,
     activity: Annotated[
         str | None,
         typer.Option("--activity", metavar="all|FROM..TO", help="Add what each channel did over time to the result."),
@@ -109,6 +113,7 @@ def simulate(
             timeline=timeline,
             timeline_from=timeline_from,
             timeline_to=timeline_to,
+            explain=explain,
             activity=False if activity is None else activity,
             power_cut=power_cut or None,
             format=format,

@@ -10,6 +10,7 @@ from flashweir.charts.names import isolated
 from flashweir.reports import cells
 from flashweir.reports.cells import Json
 from flashweir.reports.model import Block, Content, Details, Facts, Figure, Section, Table, Text
+from flashweir.reports.tails import tail_sections
 from flashweir.reports.tenants import tenant_tables
 from flashweir.statistics.summary import QUANTILE
 from flashweir.sweeps.rows import shown_metrics
@@ -90,6 +91,7 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
     return [
         Section("What was run", _what_was_run(results)),
         Section("Key figures", [keys, *_latencies(results, without), *tenant_tables(results, without)]),
+        *tail_sections(results),
         *_figures(charts),
         Section("Configuration", _configurations(results)),
     ]

@@ -43,6 +43,7 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
             "warmup",
             "series",
             "activity",
+            "explain",
             "collections",
             "power_cuts",
             "latency_parts_us",
@@ -72,6 +73,34 @@ _ACTIVITY: dict[str, tuple[type, ...]] = {
     "bin_s": _NUMBER,
     "channels": (list,),
     "dirty_pages": (list,),
+}
+_TAIL: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("requests", "of", "left_out"), (int,)),
+    **dict.fromkeys(("from_us", "mean_us", "max_us"), _NUMBER),
+    **dict.fromkeys(("parts_us", "causes"), (dict,)),
+    **dict.fromkeys(("waited_for", "examples"), (list,)),
+}
+_WAITED: dict[str, tuple[type, ...]] = {
+    "command": (str,),
+    "of": (str, type(None)),
+    "mean_us": _NUMBER,
+    "share": _NUMBER,
+    "requests": (int,),
+}
+_EXAMPLE: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("request", "offset_bytes", "bytes"), (int,)),
+    "tenant": (str, type(None)),
+    **dict.fromkeys(("issue_us", "latency_us"), _NUMBER),
+    "parts_us": (dict,),
+    "die": (str,),
+    "all_commands": (bool,),
+    "commands": (list,),
+}
+_COMMAND: dict[str, tuple[type, ...]] = {
+    "command": (str,),
+    "of": (str, type(None)),
+    "start_us": _NUMBER,
+    "end_us": _NUMBER,
 }
 _COLLECTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("count", "most", "per_bin"), (int,)),
@@ -121,6 +150,8 @@ def _differences(result: Mapping[str, Any]) -> Iterator[str]:
         yield from _objects(list(result["latency_parts_us"].values()), "latency_parts_us")
         for operation, parts in result["latency_parts_us"].items():
             yield from _keys(parts, dict.fromkeys(LABELS, _NUMBER), f"latency_parts_us.{operation}.")
+    if result.get("explain") is not None:
+        yield from _explain(result["explain"])
     if result.get("collections") is not None:
         yield from _collections(result["collections"])
 
@@ -182,6 +213,28 @@ def _activity(activity: Mapping[str, Any]) -> Iterator[str]:
         yield from _keys(channel, _BINS, where)
         for key in _BINS:
             yield from _list(channel[key], _NUMBER, bins, f"{where}{key}")
+
+
+def _explain(explain: Mapping[str, Any]) -> Iterator[str]:
+    yield from _keys(explain, {"percentile": (str,)}, "explain.")
+    for operation in (name for name in explain if name != "percentile"):
+        where, tail = f"explain.{operation}.", explain[operation]
+        yield from _objects([tail], f"explain.{operation}")
+        yield from _keys(tail, _TAIL, where)
+        yield from _keys(tail["parts_us"], dict.fromkeys(LABELS, _NUMBER), f"{where}parts_us.")
+        if not tail["causes"] or not tail["causes"].keys() <= LABELS.keys():
+            yield f"key {where}causes to hold parts of latencies"
+        yield from _rows(tail["waited_for"], _WAITED, f"{where}waited_for")
+        yield from _rows(tail["examples"], _EXAMPLE, f"{where}examples")
+        for example in tail["examples"]:
+            yield from _keys(example["parts_us"], dict.fromkeys(LABELS, _NUMBER), f"{where}examples.parts_us.")
+            yield from _rows(example["commands"], _COMMAND, f"{where}examples.commands")
+
+
+def _rows(rows: Sequence[Any], kinds: Mapping[str, tuple[type, ...]], where: str) -> Iterator[str]:
+    yield from _objects(rows, where)
+    for row in rows:
+        yield from _keys(row, kinds, f"{where}.")
 
 
 def _collections(collections: Mapping[str, Any]) -> Iterator[str]:

@@ -25,7 +25,7 @@ EXPECTED = (
     "expected local, the address of a Dask scheduler such as tcp://10.0.0.1:8786, file:SCHEDULER.json, or a batch "
     f"system with the number of its jobs such as slurm:8 ({', '.join(BATCH_SYSTEMS)})"
 )
-_SCHEDULER_FILE = "expected what dask scheduler --scheduler-file wrote"
+_SCHEDULER_FILE = "expected the scheduler file of a running Dask scheduler (docs/guide/cluster.md)"
 # Jobs, where no number is given.
 JOBS = 4
 MOST_JOBS = 100_000

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use flashweir_ssd::{HostEntry, Image, IssueRecord, PageEntry, RequestRecord, Trim};
+use flashweir_ssd::{HostEntry, Image, IssueRecord, PageEntry, Parts, RequestRecord, Trim};
 use flashweir_trace::{Op, Request};
 
 use super::*;
@@ -106,9 +106,10 @@ impl Bench {
     }
 
     fn request(&mut self, number: u64, op: Op, sectors: u32, (issue_ns, completion_ns): (u64, u64)) {
+        let parts = Parts::default();
         let request = Request { time_ns: issue_ns, lba: 0, sectors, stream: 0, op };
         self.recorded.issues.push(IssueRecord { number, request, issue_ns });
-        self.recorded.requests.push(RequestRecord { number, request, issue_ns, completion_ns });
+        self.recorded.requests.push(RequestRecord { number, request, issue_ns, completion_ns, parts });
     }
 
     fn cut(self, times: &[u64]) -> Vec<Outcome> {

@@ -2,6 +2,8 @@
 //! that were never tried. Each has a test here.
 
 mod complete;
+mod explain;
+mod fill;
 mod inputs;
 mod messages;
 mod same;
@@ -33,6 +35,32 @@ fn spec(device: Option<&str>, settings: &[Setting<'_>], workload: &str) -> RunSp
 
 fn run(settings: &[Setting<'_>], workload: &str) -> Result<Value, Error> {
     simulate(&spec(None, settings, workload), &mut |_| true)
+}
+
+/// A run with further options.
+fn run_with(
+    settings: &[Setting<'_>],
+    workload: &str,
+    change: impl FnOnce(&mut RunSpec),
+) -> Result<Value, Error> {
+    run_tenants(settings, &[workload], change)
+}
+
+/// A run of several workloads, named `a`, `b` and so on.
+fn run_tenants(
+    settings: &[Setting<'_>],
+    workloads: &[&str],
+    change: impl FnOnce(&mut RunSpec),
+) -> Result<Value, Error> {
+    let mut run = spec(None, settings, "");
+    let named = |(name, spec): (char, &&str)| WorkloadSpec {
+        name: Some(name.into()),
+        spec: (*spec).into(),
+        ..WorkloadSpec::default()
+    };
+    run.workloads = ('a'..).zip(workloads).map(named).collect();
+    change(&mut run);
+    simulate(&run, &mut |_| true)
 }
 
 /// Why a run is refused or stops.

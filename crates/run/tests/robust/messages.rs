@@ -63,10 +63,12 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 83] = [
+const EXAMPLES: [&[Setting<'static>]; 84] = [
     &[("gc.frontiers", "3")],
     &[("host.queue_depth", "0")],
     &[("host.mode", "open"), ("host.time_scale", "0")],
+    &[("fill", "0")],
+    &[("fill", "0.9"), ("precondition", "empty")],
     &[("gc.victim", "d-choices"), ("gc.choices", "0")],
     &[("ftl.kind", "kast"), ("ftl.associativity", "0")],
     &[("alloc.kind", "dynamic"), ("alloc.mode", "2")],
@@ -126,7 +128,6 @@ const EXAMPLES: [&[Setting<'static>]; 83] = [
     &[STEP, ("alloc.kind", "dynamic")],
     &[STEP, ("gc.frontiers", "2")],
     &[STEP, ("sched.kind", "read-first"), ("host.queue_depth", "2")],
-    &[STEP, ("engine", "event")],
     &[("tenants.channels", "shared")],
     &[("alloc.kind", "hybrid")],
     &[("tenants.channels", "shared"), DYNAMIC, ("alloc.mode", "1")],

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Config, keys};
+use super::{Config, Precondition, keys};
 use crate::error::ConfigError;
 
 /// One layer: dotted keys and their values, and where they come from (for messages).
@@ -86,6 +86,10 @@ pub fn resolve(layers: &[Layer]) -> Result<Config, ConfigError> {
     let mut config = Config::default();
     for layer in layers {
         config = apply(config, layer)?;
+    }
+    let says_state = layers.iter().any(|layer| layer.settings.contains_key("precondition"));
+    if config.fill < 1.0 && !says_state {
+        config.precondition = Precondition::Full;
     }
     super::refusals::check(&config)?;
     Ok(config)

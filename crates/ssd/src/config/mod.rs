@@ -110,6 +110,10 @@ pub struct Config {
     pub op_ratio: f64,
     /// State of the drive when the run starts.
     pub precondition: Precondition,
+    /// Share of the logical pages that hold data when the run starts: 0.9 is a drive that is 90% full. The rest was never written.
+    /// Below 1 it implies `precondition=full`, unless `steady` is set.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub fill: f64,
     /// How times are worked out.
     pub engine: Engine,
     /// Times of the flash and of its bus.
@@ -149,6 +153,7 @@ impl Default for Config {
             capacity: Bytes(16 << 30),
             op_ratio: 0.10,
             precondition: Precondition::default(),
+            fill: 1.0,
             engine: Engine::default(),
             timing: TimingConfig::default(),
             ftl: FtlConfig::default(),
@@ -168,6 +173,12 @@ impl Config {
     /// Pages of the write buffer; 0 is none.
     pub(crate) fn buffer_pages(&self) -> u64 {
         self.buffer.bytes.0 / self.page.0.max(1)
+    }
+
+    /// Of so many logical pages those that preconditioning writes: the first ones, at least one.
+    #[expect(clippy::cast_sign_loss, reason = "a share that is not negative")]
+    pub fn filled_pages(&self, logical_pages: u64) -> u64 {
+        ((logical_pages as f64 * self.fill).round() as u64).clamp(1, logical_pages)
     }
 
     /// Pages of flash that a page of a unit is made of: bound channels and planes, one of each.

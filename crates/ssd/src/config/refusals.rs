@@ -34,7 +34,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     all.chain(&host::HOST)
 }
 
-const REFUSALS: [Refusal; 31] = [
+const REFUSALS: [Refusal; 33] = [
     Refusal {
         keys: "gc.frontiers",
         reason: "expected 1 (host and collected pages share a block) or 2",
@@ -49,6 +49,18 @@ const REFUSALS: [Refusal; 31] = [
         keys: "host.time_scale",
         reason: "expected a positive factor, at most 1e9",
         applies: |config| matches!(&config.host.mode, HostMode::Open(open) if !(open.time_scale > 0.0 && open.time_scale <= 1e9)),
+    },
+    Refusal {
+        keys: "fill",
+        reason: "expected a share of the drive above 0, up to 1: 0.9 is 90% full",
+        applies: |config| !(config.fill > 0.0 && config.fill <= 1.0),
+    },
+    Refusal {
+        keys: "fill, precondition=empty or on-read",
+        reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
+        applies: |config| {
+            config.fill < 1.0 && matches!(config.precondition, Precondition::Empty | Precondition::OnRead)
+        },
     },
     Refusal {
         keys: "gc.choices",

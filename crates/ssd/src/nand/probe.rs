@@ -167,6 +167,8 @@ pub struct RequestRecord {
     pub issue_ns: u64,
     /// When it was done, ns.
     pub completion_ns: u64,
+    /// Where its latency went (see [`crate::Options::latency_parts`]); all 0 without that account.
+    pub parts: Parts,
 }
 
 impl RequestRecord {

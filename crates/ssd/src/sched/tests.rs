@@ -32,7 +32,7 @@ fn queued(kind: CommandKind, pages: Pages, arrived_ns: u64) -> Queued {
         awaited,
     };
     let spent = Spent::default();
-    Queued { command, pages, chain: Chain::None, request: arrived_ns, arrived_ns, spent, passed: 0 }
+    Queued::new(command, pages, Chain::None, arrived_ns, arrived_ns, spent)
 }
 
 fn page(ppn: u32) -> Pages {

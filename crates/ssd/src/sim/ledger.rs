@@ -114,7 +114,7 @@ impl Ledger {
         self.end_ns = self.end_ns.max(completion_ns);
         if P::ON {
             let request = Request { time_ns: issue_ns, ..*request };
-            probe.request(RequestRecord { number, request, issue_ns, completion_ns });
+            probe.request(RequestRecord { number, request, issue_ns, completion_ns, parts });
         }
     }
 

@@ -112,9 +112,37 @@ impl Parts {
         Self { mapping: self.total(), ..Self::default() }
     }
 
+    /// Each with its name, in the order in which a request goes through them.
+    pub fn named(&self) -> [(&'static str, u64); 10] {
+        let Self {
+            host_queue,
+            buffer,
+            mapping,
+            wait_read,
+            wait_write,
+            wait_erase,
+            wait_gc,
+            wait_bus,
+            bus,
+            flash,
+        } = *self;
+        [
+            ("host_queue", host_queue),
+            ("buffer", buffer),
+            ("mapping", mapping),
+            ("wait_read", wait_read),
+            ("wait_write", wait_write),
+            ("wait_erase", wait_erase),
+            ("wait_gc", wait_gc),
+            ("wait_bus", wait_bus),
+            ("bus", bus),
+            ("flash", flash),
+        ]
+    }
+
     /// More of each.
     #[inline]
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         self.host_queue += other.host_queue;
         self.buffer += other.buffer;
         self.mapping += other.mapping;

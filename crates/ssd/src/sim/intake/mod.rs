@@ -108,7 +108,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             barriers: Vec::new(),
             resume: false,
             stations,
-            background: Background::new(config, core.geometry.total_dies(), core.geometry.units()),
+            background: Background::new(config, core.geometry.total_dies()),
             core,
         }
     }
@@ -165,7 +165,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn begin(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
         // Opened with one outstanding, so that nothing can end it while it is being handed over.
         let tag = self.slots.open(Slot::new(request, number, issue_ns));
-        self.background.wake(issue_ns);
+        self.background.wake(self.array.now_ns());
         self.make_commands(tag, request, number)?;
         self.settle(tag, 1);
         if A::AT_ONCE {
@@ -234,6 +234,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// Lets the next event happen. Returns false if there was none.
+    #[inline]
     fn step(&mut self) -> Result<bool, RunError> {
         if self.background_is_next() {
             return self.ask_again().map(|()| true);
@@ -241,6 +242,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if !self.array.step() {
             return Ok(false);
         }
+        // A command that nobody waits for may have been the last one of its die.
+        self.resume |= self.background.is_on();
+        if self.resume || self.array.has_done() || self.stations.waits_for_clock() {
+            self.take_up()?;
+        }
+        Ok(true)
+    }
+
+    /// Takes up what has ended, and lets go on whoever waits once everything of this instant has happened.
+    #[inline(never)]
+    fn take_up(&mut self) -> Result<(), RunError> {
         while let Some((tag, parts)) = self.array.take_done() {
             match Tag::of(tag) {
                 Tag::Request(tag) => self.end_command(tag, parts),
@@ -260,11 +272,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.end_stations();
             }
             self.resume_waiting()?;
-            if self.background.is_on() && !self.stations.are_managed() {
-                self.ask_background()?;
-            }
+            self.background.wake(self.array.now_ns());
         }
-        Ok(true)
+        Ok(())
     }
 
     /// A command of a request is done.
@@ -272,23 +282,21 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn end_command(&mut self, tag: u32, parts: Option<Parts>) {
         let now = self.array.now_ns();
         let parts = if self.stations.waits_for_clock() { self.end_of_read(tag, parts) } else { parts };
-        if let Some(parts) = parts
-            && let Some(slot) = self.slots.get_mut(tag)
-        {
-            slot.last = slot.last.max((now, parts));
+        if let Some(parts) = parts {
+            let last = self.slots.last_mut(tag);
+            *last = (*last).max((now, parts));
         }
         self.settle(tag, 1);
     }
 
     /// A request waits for `count` things less; at none it is done.
     pub(super) fn settle(&mut self, tag: u32, count: u32) {
-        let Some(Slot { request, number, issue_ns, mut last, .. }) = self.slots.settle(tag, count) else {
-            return;
-        };
-        let order = if self.waiting.is_some() { self.leave(tag, &mut last.1) } else { number };
+        let Some(Slot { request, number, issue_ns, .. }) = self.slots.settle(tag, count) else { return };
+        let mut parts = self.slots.take_last(tag);
+        let order = if self.waiting.is_some() { self.leave(tag, &mut parts) } else { number };
         let now = self.array.now_ns();
         let (probe, counters) = (self.array.probe(), &mut self.core.counters);
-        self.ledger.complete(probe, counters, number, &request, issue_ns, now, &last.1);
+        self.ledger.complete(probe, counters, number, &request, issue_ns, now, &parts);
         if request.op == Op::Write && self.buffer.is_none() {
             self.settle_barriers(order);
         }

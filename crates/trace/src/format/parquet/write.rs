@@ -25,6 +25,8 @@ pub struct LogWriter<W: Write + Send> {
     path: PathBuf,
     file: SerializedFileWriter<W>,
     rows: Vec<LogRecord>,
+    /// Values of the columns after those of the schema.
+    more: Vec<Vec<i64>>,
 }
 
 impl<W: Write + Send> LogWriter<W> {
@@ -33,13 +35,24 @@ impl<W: Write + Send> LogWriter<W> {
     /// # Errors
     /// [`TraceError::Io`] if the file can't be written.
     pub fn new(out: W, path: impl Into<PathBuf>) -> Result<Self, TraceError> {
+        Self::with_columns(out, path, &[])
+    }
+
+    /// A log with further columns, times in ns: each record comes with a value for each (see [`Self::push_with`]). Whoever reads
+    /// requests passes over them.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`] if the file can't be written.
+    pub fn with_columns(out: W, path: impl Into<PathBuf>, names: &[String]) -> Result<Self, TraceError> {
         let path = path.into();
         let open = || {
-            let schema = Arc::new(parse_message_type(SCHEMA)?);
+            let columns: Vec<String> = names.iter().map(|name| format!("required int64 {name};")).collect();
+            let schema = format!("{} {} }}", SCHEMA.trim_end_matches('}'), columns.concat());
+            let schema = Arc::new(parse_message_type(&schema)?);
             SerializedFileWriter::new(out, schema, Arc::new(properties()?))
         };
         let file = open().map_err(|error| failed(&path, error))?;
-        Ok(Self { path, file, rows: Vec::new() })
+        Ok(Self { path, file, rows: Vec::new(), more: vec![Vec::new(); names.len()] })
     }
 
     /// Appends a record.
@@ -48,6 +61,14 @@ impl<W: Write + Send> LogWriter<W> {
     /// [`TraceError::Unwritable`] for a time or an address of 2^63 or more, [`TraceError::Io`] if the file can't be
     /// written.
     pub fn push(&mut self, record: LogRecord) -> Result<(), TraceError> {
+        self.push_with(record, &[])
+    }
+
+    /// Appends a record with the values of the further columns, ns; those left out are 0.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn push_with(&mut self, record: LogRecord, values: &[u64]) -> Result<(), TraceError> {
         let request = record.request;
         let times =
             [Some(request.time_ns), record.due_ns, record.issue_ns, record.completion_ns, Some(request.lba)];
@@ -59,6 +80,9 @@ impl<W: Write + Send> LogWriter<W> {
             return Err(TraceError::Unwritable { path: self.path.clone(), detail });
         }
         self.rows.push(record);
+        for (rank, column) in self.more.iter_mut().enumerate() {
+            column.push(values.get(rank).map_or(0, |value| i64::try_from(*value).unwrap_or(i64::MAX)));
+        }
         if self.rows.len() == GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
@@ -80,8 +104,9 @@ impl<W: Write + Send> LogWriter<W> {
         if self.rows.is_empty() {
             return Ok(());
         }
-        let result = self.file.next_row_group().and_then(|group| write_group(group, &self.rows));
+        let result = self.file.next_row_group().and_then(|group| write_group(group, &self.rows, &self.more));
         self.rows.clear();
+        self.more.iter_mut().for_each(Vec::clear);
         result.map_err(|error| failed(&self.path, error))
     }
 }
@@ -125,6 +150,7 @@ fn properties() -> Result<WriterProperties, ParquetError> {
 fn write_group<W: Write + Send>(
     mut group: SerializedRowGroupWriter<'_, W>,
     rows: &[LogRecord],
+    more: &[Vec<i64>],
 ) -> Result<(), ParquetError> {
     let all = |value: fn(&LogRecord) -> i64| rows.iter().map(value).collect::<Vec<i64>>();
     let small =
@@ -145,6 +171,9 @@ fn write_group<W: Write + Send>(
     put::<Int32Type, W>(&mut group, &small(|row| row.flags), None)?;
     let processes: Vec<ByteArray> = rows.iter().map(|row| ByteArray::from(row.process.as_str())).collect();
     put::<ByteArrayType, W>(&mut group, &processes, None)?;
+    for column in more {
+        put::<Int64Type, W>(&mut group, column, None)?;
+    }
     group.close().map(|_| ())
 }
 

@@ -1,0 +1,71 @@
+"""The slowest requests explained: in the result, on the terminal, in reports; and the parts in the log of requests."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import flashweir, refused
+
+import flashweir as package
+from flashweir import ConfigError
+
+WORKLOAD = "random:span=64MiB,size=4KiB,count=20000,write=0.3,rate=500"
+DRIVE = {"channels": 2, "capacity": "64MiB", "op_ratio": 0.25, "precondition": "full", "host.mode": "open"}
+SET = [part for key, value in DRIVE.items() for part in ("--set", f"{key}={value}")]
+
+
+def test_the_command_says_what_the_slowest_waited_for(tmp_path: Path) -> None:
+    run = flashweir("simulate", WORKLOAD, *SET, "--explain", "p99", cwd=tmp_path)
+    assert "p99: the slowest" in run.out
+    assert "copy gc" in run.out
+    assert "wait for gc" in run.out
+    drawings = [line for line in run.out.splitlines() if line.startswith(("die 0", "die 1"))]
+    assert 1 <= len(drawings) <= 6
+    assert all(line.count("|") == 2 for line in drawings)
+    assert any("c" in line.split("|")[1] for line in drawings)
+    assert all(line.split("|")[1].rstrip(".")[-1].isupper() for line in drawings)
+    assert "explain p100: expected a percentile" in refused("simulate", WORKLOAD, *SET, "--explain", "p100")
+
+
+def test_the_api_explains_and_a_report_shows_it(tmp_path: Path) -> None:
+    result = package.simulate(WORKLOAD, set=DRIVE, explain="p99")
+    read = result.to_dict()["explain"]["read"]
+    assert read["requests"] == -(-read["of"] // 100)
+    assert read["max_us"] == result.latency_us.read.max
+    assert sum(read["parts_us"].values()) == pytest.approx(read["mean_us"])
+    assert sum(read["causes"].values()) == read["requests"]
+    package.report({"one": result}, tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "The slowest requests" in page
+    assert "Commands waited for" in page
+    damaged = {**result.to_dict(), "explain": {"percentile": "p99", "read": {**read, "examples": [{}]}}}
+    (tmp_path / "damaged.json").write_text(json.dumps(damaged))
+    assert "explain.read.examples" in refused("report", str(tmp_path / "damaged.json"), "-o", str(tmp_path / "d.html"))
+    with pytest.raises(ConfigError, match="explain: 99: expected a text"):
+        package.simulate(WORKLOAD, set=DRIVE, explain=99)  # type: ignore[arg-type]
+
+
+def test_the_log_of_requests_has_the_parts_of_each_latency(tmp_path: Path) -> None:
+    result = package.simulate(WORKLOAD, set=DRIVE, requests=True, latency_parts=True)
+    log = result.requests
+    parts = [name for name in log.columns if name.endswith("_ns")][4:]
+    assert parts[0] == "host_queue_ns"
+    assert parts[-1] == "flash_ns"
+    assert (log.select(parts).sum_horizontal() == log["completion_ns"] - log["issue_ns"]).all()
+    plain = package.simulate(WORKLOAD, set=DRIVE, requests=True)
+    assert "flash_ns" not in plain.requests.columns
+    path = tmp_path / "log.parquet"
+    log.write_parquet(tmp_path / "other.parquet")
+    flashweir("simulate", WORKLOAD, *SET, "--requests", str(path))
+    assert package.trace_info(path)["requests"] == 20000
+    again = package.simulate(path, set=DRIVE)
+    assert again.latency_us == plain.latency_us
+
+
+def test_a_drive_may_be_full_in_part() -> None:
+    result = package.simulate("random:span=16MiB,count=2000", capacity="16MiB", fill=0.9)
+    assert (result.config["precondition"], result.config["fill"]) == ("full", 0.9)
+    frame = package.sweep({"workloads": WORKLOAD, "set": DRIVE, "axes": {"fill": [0.5, 0.9, 1.0]}})
+    assert frame["write_amplification"].is_sorted()
+    with pytest.raises(ConfigError, match="only precondition=full and steady put data on the drive"):
+        package.simulate(WORKLOAD, fill=0.9, precondition="empty")
