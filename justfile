@@ -60,7 +60,7 @@ test-rust:
     fi
     cargo test --workspace --doc --quiet
 
-# The worked example of CONTRIBUTING.md: a policy in two files
+# The worked examples of CONTRIBUTING.md and docs/contributing: each a policy in two files
 check-contributing:
     python3 scripts/check-contributing
 
