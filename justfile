@@ -19,8 +19,10 @@ check-quick:
     cargo nextest run --workspace --lib --no-tests=pass --status-level fail
     pytest -n auto --dist loadfile {{ quick_tests }}
 
-quick_tests := "python/tests/test_tidy.py python/tests/test_statistics.py python/tests/test_statistics_sweep.py " + \
-    "python/tests/test_charts.py python/tests/test_report_build.py python/tests/test_sweep_spec.py python/tests/test_result.py"
+quick_tests := "python/tests/test_tidy.py python/tests/test_tidy_shape.py python/tests/test_contributing.py " + \
+    "python/tests/test_statistics.py python/tests/test_statistics_sweep.py python/tests/test_statistics_compare.py " + \
+    "python/tests/test_charts.py python/tests/test_charts_sweep.py python/tests/test_report_build.py " + \
+    "python/tests/test_report_refusals.py python/tests/test_sweep_spec.py python/tests/test_result.py"
 
 # Where the time of the tests goes: compiling by crate (target/cargo-timings), and the slowest tests of each language
 timings count="25":
@@ -60,7 +62,7 @@ test-rust:
     fi
     cargo test --workspace --doc --quiet
 
-# The worked example of CONTRIBUTING.md: a policy in two files
+# The worked examples of CONTRIBUTING.md and docs/contributing: each a policy in two files
 check-contributing:
     python3 scripts/check-contributing
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from block_devices import mounted, tool
-from test_collect import asked, debugfs, fio, logged, loop, rows, settings, tracefs
+from test_collect import asked, fio, logged, loop, rows, settings, tracefs
+from test_collect_programs import debugfs
 
 from flashweir import ConfigError, FlashweirError, collect, trace_convert
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import ROOT, flashweir, refused
 
-from flashweir.reproduction import catalogue, reproduce
+from flashweir.reproduction import catalogue, reproduce, shipped
 from flashweir.reproduction.curves import Curve, Entry, Pick
 from flashweir.reproduction.shapes import complete, follows
 
@@ -124,7 +124,7 @@ def test_traces_beside_the_experiment_are_found(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_traces_stands_for_the_one_beside_the_sources(tmp_path: Path) -> None:
-    with catalogue.with_traces(tmp_path) as copy:
+    with shipped.with_traces(tmp_path) as copy:
         (paper,) = (one for one in catalogue.papers(copy) if one.name == "ssdkeeper2024")
         places = {one.traces.resolve() for one in paper.experiments if one.traces is not None}
         assert places == {tmp_path.resolve()}
@@ -137,8 +137,8 @@ def test_a_folder_of_traces_stands_for_the_one_beside_the_sources(tmp_path: Path
 
 def test_an_installed_package_has_no_traces_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = tmp_path / "site-packages" / "flashweir" / "experiments"
-    shutil.copytree(catalogue.SHIPPED.resolve(), installed, ignore=shutil.ignore_patterns("*.svg"))
-    monkeypatch.setattr(catalogue, "SHIPPED", installed)
+    shutil.copytree(shipped.SHIPPED.resolve(), installed, ignore=shutil.ignore_patterns("*.svg"))
+    monkeypatch.setattr(shipped, "SHIPPED", installed)
     (paper,) = (one for one in catalogue.papers(installed) if one.name == "ssdkeeper2024")
     lacks = {one.lacks for one in paper.experiments if one.traces is not None}
     assert all(reason.endswith("which do not ship: expected them in the folder of --traces") for reason in lacks), lacks

@@ -13,7 +13,6 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|\btodo!|\bunimplemented!")
 PAPERS_ALLOWED = re.compile(
     r"^crates/ssd/presets/|^crates/ssd/src/config/presets\.rs$|/tests/|^experiments/|^docs/|(^|/)tests?\.rs$"
 )
-MAX_LINES = 600
 
 
 def tracked(*suffixes: str) -> list[Path]:
@@ -39,7 +38,6 @@ SOURCES = [name for name in tracked(".rs", ".py", ".pyi", ".sh", ".toml") if nam
 @pytest.mark.parametrize("name", SOURCES, ids=str)
 def test_source_file(name: Path) -> None:
     source = text(name)
-    assert source.count("\n") <= MAX_LINES, f"{name} has over {MAX_LINES} lines: split it"
     if name.name == "test_tidy.py":
         return
     assert not UNFINISHED.search(source), f"{name}: {UNFINISHED.search(source)}"

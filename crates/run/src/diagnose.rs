@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::progress::{Phase, Progress, Reporter};
-use crate::spec::TraceOptions;
+use crate::trace_options::TraceOptions;
 
 /// Records read at a time.
 const BATCH: usize = 8192;

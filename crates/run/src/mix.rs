@@ -13,14 +13,12 @@ use flashweir_trace::{SECTOR_BYTES, quantity};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::spec::RunSpec;
+use crate::spec::{MIX_PREFIX as PREFIX, RunSpec, mix_file as file};
 use crate::tenant::{Shape, WorkloadSpec};
 use crate::workload::{check_count, check_generated};
 
 pub(crate) use info::info;
 
-/// What a workload that is a mix begins with.
-const PREFIX: &str = "mix:";
 /// Keys of the file.
 const KEYS: [&str; 5] = ["align", "duration", "time_scale", "volumes", "tenants"];
 /// Keys of a tenant.
@@ -38,11 +36,6 @@ const TENANT_KEYS: [&str; 12] = [
     "columns",
     "skip_bad",
 ];
-
-/// The file of a workload that is a mix.
-pub(crate) fn file(workload: &str) -> Option<&str> {
-    workload.strip_prefix(PREFIX)
-}
 
 impl RunSpec {
     /// The same run with the tenants of its mix as workloads. Their volumes are shares of the drive, if there is one.

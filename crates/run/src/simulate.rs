@@ -59,9 +59,7 @@ pub fn simulate_sharing(
     check_times(run, &config)?;
     let length = workloads.length();
     check_warmup(run, &config)?;
-    if let (Some(method), Length::Requests(count)) = (method, &length) {
-        method.check(*count)?;
-    }
+    check_length(method, &length)?;
     let seed = run.seed.unwrap_or(1);
     let explain = run.explain.as_deref().map(Percentile::parse).transpose()?;
     let power = power(run, &config, seed)?;
@@ -110,6 +108,14 @@ pub fn simulate_sharing(
         result[name] = value;
     }
     Ok(result)
+}
+
+/// Refuses a warm-up that leaves none of the requests, where their number is known.
+fn check_length(method: Option<Method>, length: &Length) -> Result<(), Error> {
+    match (method, length) {
+        (Some(method), Length::Requests(count)) => method.check(*count),
+        _ => Ok(()),
+    }
 }
 
 fn power(run: &RunSpec, config: &Config, seed: u64) -> Result<Option<Power>, Error> {

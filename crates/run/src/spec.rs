@@ -6,16 +6,14 @@ use std::path::PathBuf;
 use flashweir_ssd::config::layers::{Layer, resolve};
 use flashweir_ssd::config::presets::{Preset, unknown};
 use flashweir_ssd::{Config, ConfigError};
-use flashweir_trace::TraceError;
-use flashweir_trace::format::{Columns, Format, Options};
 use flashweir_trace::output::{is_standard, same_file};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::mix;
 use crate::place::Place;
 use crate::tenant::WorkloadSpec;
+use crate::trace_options::TraceOptions;
 
 /// A run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -66,29 +64,12 @@ pub struct RunSpec {
     pub warmup: Option<String>,
 }
 
-/// How to read a trace, as text.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TraceOptions {
-    /// Format, where detection is not to be trusted.
-    pub format: Option<String>,
-    /// Description of a table that no format fits.
-    pub columns: Option<String>,
-    /// Unreadable records to tolerate.
-    pub skip_bad: u64,
-    /// Format to write.
-    pub to: Option<String>,
-}
+/// Prefix of a workload that is a mix.
+pub(crate) const MIX_PREFIX: &str = "mix:";
 
-impl TraceOptions {
-    /// The reader's options.
-    pub fn parse(&self) -> Result<Options, TraceError> {
-        Ok(Options {
-            format: self.format.as_deref().map(Format::from_name).transpose()?,
-            columns: self.columns.as_deref().map(Columns::parse).transpose()?,
-            skip_bad: self.skip_bad,
-        })
-    }
+/// The file of a workload that is a mix.
+pub(crate) fn mix_file(workload: &str) -> Option<&str> {
+    workload.strip_prefix(MIX_PREFIX)
 }
 
 impl RunSpec {
@@ -104,7 +85,7 @@ impl RunSpec {
 
     /// Refuses outputs that would replace one another, or what the run reads.
     pub(crate) fn check_outputs(&self) -> Result<(), Error> {
-        let read = |place: &'_ Place| mix::file(place).map_or_else(|| place.path().to_owned(), PathBuf::from);
+        let read = |place: &'_ Place| mix_file(place).map_or_else(|| place.path().to_owned(), PathBuf::from);
         let inputs = self.workloads.iter().map(|workload| &workload.spec).chain(&self.device);
         let mut taken: Vec<PathBuf> = inputs.map(read).filter(|path| path.is_file()).collect();
         for output in [&self.requests, &self.timeline].into_iter().flatten().map(Place::path) {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::place::Place;
-use crate::spec::TraceOptions;
+use crate::trace_options::TraceOptions;
 
 /// One workload. What is said of its requests holds in this order: operations, limit, duration, scale, start, volume, offset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

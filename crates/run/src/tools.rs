@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::mix;
 use crate::progress::{Phase, Progress, Reporter};
-use crate::spec::TraceOptions;
+use crate::trace_options::TraceOptions;
 
 /// Requests generated at a time.
 const BATCH: usize = 8192;
@@ -45,7 +45,7 @@ pub fn trace_info(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Value, Error> {
     let mut reporter = Reporter::new(progress, Instant::now());
-    if let Some(mix) = path.to_str().filter(|text| mix::file(text).is_some()) {
+    if let Some(mix) = path.to_str().filter(|text| crate::spec::mix_file(text).is_some()) {
         return mix::info(mix, options, &mut reporter);
     }
     let mut inspection = Inspection::open(path, &options.parse()?)?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flashweir_trace::format::{Report, Trace};
 use flashweir_trace::{Request, Source, TraceError};
 
-use crate::spec::TraceOptions;
+use crate::trace_options::TraceOptions;
 
 /// Requests read at a time.
 const BATCH: usize = 1 << 16;

@@ -236,7 +236,7 @@ fn a_mix_says_what_it_holds() {
 const A: &str = "[tenants.a]\nworkload = \"a.csv\"\n";
 
 /// A folder with traces of many requests, of one, and without dates.
-fn traces() -> TempDir {
+fn traces() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     trace(folder.path(), "a.csv", 0, 10, 1000);
     trace(folder.path(), "one.csv", 0, 1, 1000);

@@ -17,7 +17,7 @@ use crate::geometry::Geometry;
 use crate::nand::probe::Recorded;
 use crate::op::{CommandKind, Effect, FlashOp, NO_EFFECT, PageAt, Stage};
 
-pub use journal::{Baseline, Change, HostEntry, Image, PageEntry, Trim};
+pub use journal::{Baseline, Trim};
 pub(crate) use observers::Observers;
 
 /// Follows every sector: checks, and the journal of power cuts.

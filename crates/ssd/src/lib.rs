@@ -33,7 +33,7 @@ pub mod tenants;
 mod wear;
 
 pub use config::Config;
-pub use content::{Baseline, Change, HostEntry, Image, PageEntry, Trim};
+pub use content::{Baseline, Trim};
 pub use error::{Amplification, ConfigError, RunError};
 pub use ftl::{FtlConfig, Wear};
 pub use geometry::Geometry;
@@ -43,7 +43,7 @@ pub use nand::{
     CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, QueueRecord, RequestRecord,
     TransferRecord,
 };
-pub use op::{CommandKind, Purpose};
+pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose};
 pub use sched::SchedPolicy;
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use stats::{

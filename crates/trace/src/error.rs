@@ -42,6 +42,12 @@ impl FieldError {
         let dots = if found.len() > cut.len() { "..." } else { "" };
         Self { field, found: format!("\"{}{dots}\"", cut.escape_ascii()), expected }
     }
+
+    /// The error of a line that ends before `field`.
+    #[cold]
+    pub(crate) fn missing(field: &'static str) -> Self {
+        Self { field, found: "the end of the line".to_owned(), expected: "one more field" }
+    }
 }
 
 /// Every way in which a workload can be unusable.

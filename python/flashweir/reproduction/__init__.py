@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashweir._native import FlashweirError
 from flashweir.arguments import in_python
-from flashweir.reproduction import catalogue
+from flashweir.reproduction import catalogue, shipped
 
 if TYPE_CHECKING:
     from flashweir.charts.model import Chart
@@ -100,7 +100,7 @@ def reproduce(
         if traces is not None:
             if experiments is not None:
                 raise ConfigError("--traces: expected the experiments that ship: those of --experiments name their own")
-            experiments = stack.enter_context(catalogue.with_traces(Path(traces)))
+            experiments = stack.enter_context(shipped.with_traces(Path(traces)))
         return _reproduced(choose(paper, figure, experiments), quick, directory, threads, progress)
 
 

@@ -7,10 +7,7 @@ A folder of experiments holds one numbered folder a paper, and that one a folder
 import difflib
 import os
 import re
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,11 +15,10 @@ from typing import Any
 from flashweir._native import ConfigError
 from flashweir.reproduction.curves import AnyCurve, Combination, Entry, Mean, Pick
 from flashweir.reproduction.fields import Fields
+from flashweir.reproduction.shipped import SHIPPED, is_installed
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.include import read_toml
 
-# Where the experiments that ship are, in the source tree and in an installed package.
-SHIPPED = Path(__file__).parents[1] / "experiments"
 KINDS = ("lines", "points", "steps", "bars")
 _NUMBER = (int, float)
 _ANY = (int, float, list, str)
@@ -126,34 +122,12 @@ class Experiment:
         """What it can't run without and is not there; empty if nothing is missing."""
         if self.traces is None or self.traces.is_dir():
             return ""
-        place = "" if _is_installed(self.traces) else f"in {os.path.normpath(self.traces)}, or "
+        place = "" if is_installed(self.traces) else f"in {os.path.normpath(self.traces)}, or "
         return f"{self.name}: needs recorded traces, which do not ship: expected them {place}in the folder of --traces"
 
     def sweep(self, *, quick: bool) -> Path:
         """The spec of its runs."""
         return self.folder / ("quick.toml" if quick else "sweep.toml")
-
-
-def _is_installed(place: Path) -> bool:
-    """Whether a place lies where packages are installed, beside which nobody puts traces."""
-    return SHIPPED.is_dir() and not SHIPPED.is_symlink() and SHIPPED.resolve().parent.parent in place.resolve().parents
-
-
-@contextmanager
-def with_traces(folder: Path) -> Iterator[Path]:
-    """A copy of the experiments that ship, as if the recorded traces in `folder` lay beside the source tree.
-
-    Raises:
-        ConfigError: it is no folder.
-    """
-    if not folder.is_dir():
-        raise ConfigError(f"--traces {folder}: expected a folder with recorded traces")
-    with tempfile.TemporaryDirectory(prefix="flashweir-experiments-") as scratch:
-        copy = Path(scratch) / "project" / "experiments"
-        shutil.copytree(SHIPPED.resolve(), copy, ignore=shutil.ignore_patterns("*.svg"))
-        (Path(scratch) / "shared").mkdir()
-        (Path(scratch) / "shared" / "traces").symlink_to(folder.resolve())
-        yield copy
 
 
 @dataclass(frozen=True)

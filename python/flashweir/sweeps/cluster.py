@@ -10,19 +10,16 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from flashweir._native import FlashweirError
 from flashweir.sweeps.backend import Backend, Outcome
+from flashweir.sweeps.batch import Batch, Future
 from flashweir.sweeps.deployment import Deploy, Deployment, Quiet, deployment
 from flashweir.sweeps.local import MEMORY_SHARE
 from flashweir.sweeps.points import Planned, resolved
 from flashweir.sweeps.worker import Trace, engine, forget, pack, unpack
-
-# A `distributed.Future`: what it takes and gives is not typed there.
-Future: TypeAlias = Any
 
 # What a batch is made to take. A run that takes the lesser of the two goes alone.
 BATCH_S, ALONE_S = 1.5, 1.0
@@ -61,22 +58,6 @@ class _Unreadable(FlashweirError):
     """A trace of some runs is not what it was: they fail, the others go on."""
 
 
-@dataclass
-class _Batch:
-    """Runs that are on the cluster together."""
-
-    runs: Sequence[Planned]
-    future: Future = None
-    # A run that a worker may have died of: only one such is tried at a time.
-    suspect: bool = False
-    # Workers that it may or should go to.
-    workers: Sequence[str] = ()
-    only_there: bool = False
-    # Digests of the traces that its worker does not have.
-    needs: Sequence[str] = ()
-    losses: int = 0
-
-
 class ClusterBackend:
     """A Dask cluster: called from one thread, like every backend."""
 
@@ -98,9 +79,9 @@ class ClusterBackend:
         self._traces: dict[str, Trace] = {}
         self._contents: dict[str, Future] = {}
         self._todo: deque[Planned] = deque()
-        self._again: deque[_Batch] = deque()
-        self._suspects: deque[_Batch] = deque()
-        self._batches: dict[str, _Batch] = {}
+        self._again: deque[Batch] = deque()
+        self._suspects: deque[Batch] = deque()
+        self._batches: dict[str, Batch] = {}
         self._answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._outcomes: list[Outcome] = []
         self._seconds: dict[str, float] = {}
@@ -232,7 +213,7 @@ class ClusterBackend:
             if not whole and not (rest and len(self._batches) < threads):
                 self._todo.extendleft(reversed(runs))
                 return
-            self._start(_Batch(runs))
+            self._start(Batch(runs))
 
     def _next(self) -> tuple[list[Planned], bool]:
         """Runs for a batch, and whether they are enough for one."""
@@ -250,7 +231,7 @@ class ClusterBackend:
                 return runs, True
         return runs, False
 
-    def _start(self, batch: _Batch) -> None:
+    def _start(self, batch: Batch) -> None:
         from distributed.utils import import_term
 
         traces = {path: self._traces[path] for planned in batch.runs for path in planned.traces}
@@ -325,7 +306,7 @@ class ClusterBackend:
         for digest in set(self._contents) - needed:
             del self._contents[digest]
 
-    def _read(self, batch: _Batch, answer: dict[str, Any]) -> None:
+    def _read(self, batch: Batch, answer: dict[str, Any]) -> None:
         address = answer["worker"]
         if answer["engine"] != engine():
             raise FlashweirError(
@@ -336,7 +317,7 @@ class ClusterBackend:
             # It goes back to the same worker, which keeps it for others.
             digests = sorted({*answer["missing"], *batch.needs})
             workers, only_there = (batch.workers, True) if batch.only_there else ([address], False)
-            self._again.append(_Batch(batch.runs, None, batch.suspect, workers, only_there, digests))
+            self._again.append(Batch(batch.runs, None, batch.suspect, workers, only_there, digests))
             return
         for index, text, error in unpack(answer["outcomes"]):
             self._outcomes.append(Outcome(batch.runs[index], text, error))
@@ -361,12 +342,12 @@ class ClusterBackend:
         limits = {name: worker["memory_limit"] or 0 for name, worker in workers.items()}
         larger = [name for name, limit in limits.items() if limit > memory_bytes and limit * MEMORY_SHARE >= need]
         if larger:
-            self._again.append(_Batch([planned], workers=larger, only_there=True))
+            self._again.append(Batch([planned], workers=larger, only_there=True))
             return
         text = f"needs about {_size(need)} of memory: the largest worker, {address}, has {_size(memory_bytes)} in all"
         self._outcomes.append(Outcome(planned, None, text))
 
-    def _recover(self, batch: _Batch, error: BaseException) -> None:
+    def _recover(self, batch: Batch, error: BaseException) -> None:
         """What becomes of a batch that gave no answer."""
         from distributed import KilledWorker
 
@@ -384,7 +365,7 @@ class ClusterBackend:
                 self._outcomes.append(Outcome(planned, None, text))
             else:
                 # One of them may have killed its worker, and the workers of others that stood beside it.
-                self._suspects.extend(_Batch([planned], suspect=True) for planned in batch.runs)
+                self._suspects.extend(Batch([planned], suspect=True) for planned in batch.runs)
             return
         if isinstance(error, (ImportError, AttributeError)):
             raise FlashweirError(

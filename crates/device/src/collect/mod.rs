@@ -6,6 +6,7 @@
 
 mod bpftrace;
 mod drive;
+mod ended;
 mod finish;
 mod guardian;
 mod names;

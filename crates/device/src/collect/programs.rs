@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use super::bpftrace;
 use super::drive::Drive;
+use super::ended::{Ended, ended, killed};
 use super::guardian::Guardian;
 use super::readers::Counts;
-use super::session::{Ended, ended, killed};
 use super::spool::Spool;
 use super::tracefs::Unusable;
 use super::{Method, Spec};

@@ -6,8 +6,8 @@ use flashweir_trace::format::Format;
 use serde_json::{Value, json};
 
 use super::drive::Drive;
+use super::ended::Ended;
 use super::finish::Tally;
-use super::session::Ended;
 use super::{Method, Spec};
 
 /// An instant on both clocks: the kernel's events are on the monotonic one.

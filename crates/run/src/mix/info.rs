@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use crate::progress::{Phase, Reporter};
-use crate::spec::{RunSpec, TraceOptions};
+use crate::spec::RunSpec;
 use crate::tenant::WorkloadSpec;
+use crate::trace_options::TraceOptions;
 use crate::workload::Workloads;
 
 /// Requests looked at together.

@@ -8,8 +8,8 @@ use flashweir_trace::generate::{Generator, Spec};
 use flashweir_trace::output::is_standard;
 
 use crate::error::Error;
-use crate::spec::TraceOptions;
 use crate::tenant::Boxed;
+use crate::trace_options::TraceOptions;
 use crate::traces::{Shared, Traces};
 
 /// One workload, opened.

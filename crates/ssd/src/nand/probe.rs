@@ -3,8 +3,7 @@
 use flashweir_trace::{LogRecord, Request};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::content::{HostEntry, PageEntry};
-use crate::op::{Command, CommandKind, Purpose};
+use crate::op::{Command, CommandKind, HostEntry, PageEntry, Purpose};
 use crate::stats::Parts;
 
 /// A command as it ran.

@@ -6,6 +6,7 @@
 //! and nobody is called back.
 
 mod command;
+mod entry;
 mod slice;
 
 use std::ops::Range;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use command::{Command, NO_EFFECT, NOBODY};
 pub use command::{CommandKind, Purpose};
+pub use entry::{Change, HostEntry, Image, PageEntry};
 pub(crate) use slice::PageSlice;
 
 /// A page of flash: its unit, and the physical page within it.

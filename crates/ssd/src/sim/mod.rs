@@ -1,11 +1,9 @@
 //! The run loop. [`Simulation`] is a drive and its host; the caller feeds it requests in slices of any size, so that it can
 //! show progress and stop, and asks for the statistics at the end. The result does not depend on the slices.
 
-mod background;
 mod intake;
 mod ledger;
 mod state;
-mod stations;
 mod untimed;
 mod windows;
 

@@ -6,7 +6,7 @@
 //! Known damage: NUL padding and headers of the tar archive, glued to the first or last line; what is left of the
 //! line is read, and lines that hold nothing else are skipped. Counted.
 
-use super::line::{LineDecoder, Words, missing};
+use super::line::{LineDecoder, Words};
 use super::number::whole;
 use super::op;
 use super::sink::{Raw, Sink};
@@ -42,7 +42,7 @@ impl LineDecoder for Fiu {
             }
             words.next("lba")?;
         }
-        Err(missing("lba"))
+        Err(FieldError::missing("lba"))
     }
 }
 

@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
     /// The next field; an error names the one that is missing.
     #[inline]
     pub(crate) fn next(&mut self, field: &'static str) -> Result<&'a [u8], FieldError> {
-        let Some(rest) = self.rest else { return Err(missing(field)) };
+        let Some(rest) = self.rest else { return Err(FieldError::missing(field)) };
         if let Some(at) = rest.iter().position(|byte| *byte == self.separator) {
             self.rest = Some(&rest[at + 1..]);
             Ok(&rest[..at])
@@ -163,7 +163,7 @@ impl<'a> Words<'a> {
     /// The next word; an error names the one that is missing.
     #[inline]
     pub(crate) fn next(&mut self, field: &'static str) -> Result<&'a [u8], FieldError> {
-        self.try_next().ok_or_else(|| missing(field))
+        self.try_next().ok_or_else(|| FieldError::missing(field))
     }
 
     /// The next word as a whole number.
@@ -222,12 +222,6 @@ impl<'a> Words<'a> {
         let rest = self.rest();
         if rest.is_empty() { Ok(()) } else { Err(FieldError::new("line end", rest, expected)) }
     }
-}
-
-/// The error of a line that ends before `field`.
-#[cold]
-pub(crate) fn missing(field: &'static str) -> FieldError {
-    FieldError { field, found: "the end of the line".to_owned(), expected: "one more field" }
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ mod pairing;
 pub mod parquet;
 mod pixel;
 mod raw;
+mod record;
 mod report;
 mod sink;
 mod source;

@@ -3,7 +3,7 @@
 //!
 //! Nothing says whether a request reads or writes, so all are reads.
 
-use super::binary::{FixedRecord, u32_at, u64_at};
+use super::record::{FixedRecord, u32_at, u64_at};
 use super::sink::{Raw, Sink};
 use crate::{FieldError, Op, SECTOR_BYTES};
 

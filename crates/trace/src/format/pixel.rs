@@ -3,7 +3,7 @@
 //! Times were printed from floats (`159273.83748699998`) and are rounded to whole nanoseconds. The files have CRLF
 //! line ends. A process name may hold commas, so fields are taken from the end.
 
-use super::line::{LineDecoder, missing};
+use super::line::LineDecoder;
 use super::number::{decimal, whole};
 use super::op;
 use super::sink::{Raw, Sink};
@@ -33,7 +33,7 @@ impl LineDecoder for Pixel {
 }
 
 fn split_last<'a>(line: &'a [u8], field: &'static str) -> Result<(&'a [u8], &'a [u8]), FieldError> {
-    let at = line.iter().rposition(|byte| *byte == b',').ok_or_else(|| missing(field))?;
+    let at = line.iter().rposition(|byte| *byte == b',').ok_or_else(|| FieldError::missing(field))?;
     Ok((&line[..at], &line[at + 1..]))
 }
 

@@ -6,7 +6,7 @@ mod parquet;
 
 use super::number::{decimal, end, scaled, whole};
 use super::op;
-use super::sink::{Raw, Sink};
+use super::raw::Raw;
 use crate::{FieldError, Op, SECTOR_BYTES, TraceError};
 pub(crate) use lines::Table;
 pub(crate) use parquet::{ParquetTable, is_parquet};
@@ -161,10 +161,10 @@ impl Columns {
         })
     }
 
-    /// Pushes the request of a row, whose fields stand at their places.
-    fn push(&self, places: &Places, fields: &[&[u8]], sink: &mut Sink) -> Result<(), FieldError> {
+    /// The request of a row, whose fields stand at their places.
+    fn row<'a>(&self, places: &Places, fields: &[&'a [u8]]) -> Result<Raw<'a>, FieldError> {
         let field = |index: usize, name: &'static str| {
-            fields.get(index).copied().ok_or_else(|| super::line::missing(name))
+            fields.get(index).copied().ok_or_else(|| FieldError::missing(name))
         };
         let time_ns = decimal("time", field(places.time, "time")?, self.time.unit)?;
         let op = self.op.unit.op(field(places.op, "op")?)?;
@@ -176,7 +176,7 @@ impl Columns {
             _ => None,
         };
         if op == Op::Flush {
-            return sink.push(Raw { completion_ns, ..Raw::flush(time_ns) });
+            return Ok(Raw { completion_ns, ..Raw::flush(time_ns) });
         }
         let (lba, size) = (field(places.lba, "lba")?, field(places.size, "size")?);
         let raw = if self.lba.unit == 1 || self.size.unit == 1 {
@@ -195,7 +195,7 @@ impl Columns {
             }
         };
         let device = places.device.map_or(Ok(&b""[..]), |index| field(index, "device"))?;
-        sink.push(Raw { device, stream, completion_ns, ..raw })
+        Ok(Raw { device, stream, completion_ns, ..raw })
     }
 }
 

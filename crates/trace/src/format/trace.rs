@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::binary::{self, RecordDecoder};
+use super::binary;
 use super::devices::{Extents, Unplaced};
 use super::input::Input;
 use super::line::LineDecoder;
+use super::record::RecordDecoder;
 use super::report::Report;
 use super::sink::{Sink, Want};
 use super::source::Source;
@@ -229,7 +230,7 @@ impl Trace {
             None => Ok(more),
             Some(Unplaced::Failed(error)) => Err(error),
             Some(Unplaced::NeedsExtents) => {
-                let survey = self.sink.source().map(Source::survey).transpose()?;
+                let survey = self.sink.source().map(survey).transpose()?;
                 self.survey = survey.map(Box::new);
                 Ok(true)
             }
@@ -320,4 +321,18 @@ fn read_lines(
         }
     }
     Ok(true)
+}
+
+/// The trace once more, to be read for how far the addresses of each device go.
+fn survey(source: &Source) -> Result<Trace, TraceError> {
+    if !source.is_rereadable() {
+        return Err(TraceError::Io {
+            path: source.path.clone(),
+            source: std::io::Error::new(
+                std::io::ErrorKind::Unsupported,
+                "a trace of several devices is read twice, so it must be a regular file",
+            ),
+        });
+    }
+    Trace::open_source(source.clone(), Want::Extents)
 }

@@ -3,8 +3,8 @@
 //!
 //! Commands that move no data between host and disk are left out, counted.
 
-use super::binary::{FixedRecord, u16_at, u32_at, u64_at};
 use super::op;
+use super::record::{FixedRecord, u16_at, u32_at, u64_at};
 use super::sink::{Raw, Sink};
 use crate::{FieldError, Op, SECTOR_BYTES};
 

@@ -26,6 +26,7 @@ mod keys;
 mod mix;
 mod random;
 mod scatter;
+mod script;
 mod sequential;
 mod share;
 mod spec;
@@ -46,9 +47,10 @@ use hotcold::{HotCold, hot_starts};
 use mix::{Lengths, Ops};
 use random::Random;
 use scatter::Scatter;
+use script::Volume;
 use sequential::Sequential;
 use spec::{Layout, Places};
-use volume::{Place as Range, Volume};
+use volume::Place as Range;
 use zipf::Zipf;
 
 /// A distribution of starts.

@@ -19,7 +19,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::unit::{IN_DATA, IN_LOG, Unit};
+use super::unit::{IN_DATA, IN_LOG, Sequential, Unit};
 use super::{Ops, Page, Rules, RunError};
 use crate::ftl::MergeKind;
 
@@ -40,15 +40,6 @@ pub enum SwFull {
 pub struct Config {
     /// What becomes of a sequential log block that can't be switched in.
     pub sw_full: SwFull,
-}
-
-/// The sequential log block.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Sequential {
-    /// Its slot in the log.
-    pub(super) slot: u32,
-    /// The data block whose first pages it holds, each at its own offset.
-    pub(super) owner: u32,
 }
 
 impl Unit {

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::unit::{IN_LOG, Unit};
+use super::unit::{IN_LOG, Plan, Unit};
 use super::{Ops, Rules, RunError, Step};
 
 /// What is merged and what is moved.
@@ -17,15 +17,6 @@ pub(super) struct Selection {
     pub(super) merged_from: u32,
     /// Most pages of a victim that are moved.
     pub(super) most_moves: u32,
-}
-
-/// What is to become of a victim.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Plan {
-    /// When the victim entered the log: its name.
-    victim: u64,
-    /// Data blocks to merge, the first one last.
-    merges: Vec<u32>,
 }
 
 impl Unit {

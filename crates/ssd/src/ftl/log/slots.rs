@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::kast::Members;
+use super::members::Members;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::ftl::blocks::pages_of;

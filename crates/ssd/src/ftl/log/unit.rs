@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bast::Own;
-use super::fast::Sequential;
-use super::selective::Plan;
+use super::own::Own;
 use super::slots::Slots;
 use super::{CowVec, Kind, Ops, Page, Rules, RunError, Step};
 use crate::ftl::blocks::{Blocks, Index};
@@ -46,6 +44,24 @@ pub(super) struct Unit {
     pub(super) merges: u32,
     /// Of the victim, where data blocks are merged only if it is worth it.
     pub(super) plan: Plan,
+}
+
+/// The sequential log block.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Sequential {
+    /// Its slot in the log.
+    pub(super) slot: u32,
+    /// The data block whose first pages it holds, each at its own offset.
+    pub(super) owner: u32,
+}
+
+/// What is to become of a victim.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Plan {
+    /// When the victim entered the log: its name.
+    pub(super) victim: u64,
+    /// Data blocks to merge, the first one last.
+    pub(super) merges: Vec<u32>,
 }
 
 /// Where the next version of a page goes.

@@ -2,13 +2,13 @@
 
 use flashweir_trace::{Op, Request};
 
+use super::stations::ENTRY_TAG;
 use super::{Barrier, Intake};
 use crate::buffer::{Ack, Incoming, WriteBuffer};
 use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::{FullRecord, Probe, TimePath};
 use crate::op::{PageSlice, Stage};
-use crate::sim::stations::ENTRY_TAG;
 use crate::stats::Parts;
 
 impl<A: TimePath, C: Content> Intake<A, C> {

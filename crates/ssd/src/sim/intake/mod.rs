@@ -8,12 +8,14 @@
 //! instant can't matter. On busy-until times without a buffer the end of a request is known when its commands are made: it
 //! then needs no slot ([`TimePath::AT_ONCE`]).
 
+mod background;
 mod buffered;
 mod dataless;
 mod drive;
 mod host;
 mod overtaken;
 mod slots;
+mod stations;
 mod unbound;
 
 use std::collections::VecDeque;
@@ -22,9 +24,7 @@ use flashweir_trace::{Op, Request};
 use serde::{Deserialize, Serialize};
 
 use super::Ledger;
-use super::background::Background;
 use super::ledger::is_empty;
-use super::stations::{Stations, Tag};
 use crate::buffer::{Ack, WriteBuffer};
 use crate::config::Config;
 use crate::content::Content;
@@ -34,8 +34,10 @@ use crate::host::{HostMode, Waiting, closed::Window};
 use crate::nand::{IssueRecord, Probe, TimePath};
 use crate::op::{NOBODY, PageSlice, Stage};
 use crate::stats::Parts;
+use background::Background;
 use dataless::Barrier;
 use slots::{Slot, Slots};
+use stations::{Stations, Tag};
 use unbound::Unbound;
 
 /// Place of a page that is read.
@@ -70,8 +72,8 @@ pub(super) struct Intake<A, C> {
     barriers: Vec<Barrier>,
     /// Whether something ended at this instant, so that whoever waits may go on.
     resume: bool,
-    pub(super) stations: Stations,
-    pub(super) background: Background,
+    stations: Stations,
+    background: Background,
 }
 
 impl<A: TimePath, C: Content> Intake<A, C> {

@@ -19,9 +19,9 @@ mod members;
 
 use std::path::Path;
 
-use super::binary::RecordDecoder;
 use super::input::Input;
 use super::pairing::Part;
+use super::record::RecordDecoder;
 use super::sink::{Order, Raw, Sink};
 use crate::{Op, Position, SECTOR_BYTES, TraceError};
 use askers::Askers;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::super::binary::RecordDecoder;
 use super::super::input::Input;
+use super::super::record::RecordDecoder;
 use super::super::sink::{Raw, Sink};
 use super::{JournalReader, MAGIC};
 use crate::{LogRecord, Op, Position, TraceError};

@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::super::binary::RecordDecoder;
 use super::super::encode::Encoder;
 use super::super::input::Input;
+use super::super::record::RecordDecoder;
 use super::super::sink::{Raw, Sink, Want};
 use super::super::spool;
 use super::{LogReader, LogWriter};

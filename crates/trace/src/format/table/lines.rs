@@ -69,6 +69,6 @@ impl LineDecoder for Table {
                 }
             }
         }
-        self.columns.push(places, &fields, sink)
+        sink.push(self.columns.row(places, &fields)?)
     }
 }

@@ -10,8 +10,8 @@ use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 
 use super::{Columns, Places};
-use crate::format::binary::RecordDecoder;
 use crate::format::input::Input;
+use crate::format::record::RecordDecoder;
 use crate::format::sink::Sink;
 use crate::format::spool;
 use crate::{FieldError, Position, TraceError};
@@ -67,7 +67,7 @@ impl ParquetTable {
             write_field(field, text);
         }
         let fields: Vec<&[u8]> = self.texts.iter().map(Vec::as_slice).collect();
-        self.columns.push(&self.places, &fields, sink)
+        sink.push(self.columns.row(&self.places, &fields)?)
     }
 }
 

@@ -24,8 +24,7 @@ pub(super) use files::{File, Store};
 pub(super) use ntfs::Ntfs;
 pub(super) use options::{Options, System};
 
-use super::{arrivals::Clock, desktop::Desktop, filecopy::FileCopy};
-use crate::{Op, Request, SECTOR_BYTES};
+use crate::SECTOR_BYTES;
 
 /// Where a volume lies on the drive: its first sector and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +126,12 @@ impl Queue {
         }
     }
 
+    /// Takes the oldest write: its first sector and its length.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<(u64, u32)> {
+        self.pending.pop_front()
+    }
+
     /// Whether the requests so far are longer on average than asked for, bytes.
     pub(super) fn is_above(&self, mean_bytes: u64) -> bool {
         u128::from(self.sectors) * u128::from(SECTOR_BYTES)
@@ -151,90 +156,6 @@ fn write_merged(numbers: &mut Vec<u64>, unit: u64, base: u64, mut write: impl Fn
         rest = &rest[len..];
     }
     numbers.clear();
-}
-
-/// A workload of a file system, as a stream of requests.
-#[derive(Clone, Debug)]
-pub(super) struct Volume {
-    script: Scripts,
-    queue: Queue,
-    clock: Clock,
-    /// What may still be written, sectors; `None` without end.
-    left_sectors: Option<u64>,
-}
-
-/// The scripts on their file systems.
-#[derive(Clone, Debug)]
-enum Scripts {
-    CopyFat(FileCopy<Fat>),
-    CopyNtfs(FileCopy<Ntfs>),
-    Windows(Desktop<Ntfs>),
-    Ubuntu(Desktop<Ext3>),
-}
-
-impl Volume {
-    /// The workload of `options` on a drive's range, from its first request. Ends after `written_sectors`.
-    pub(super) fn new(
-        options: &Options,
-        range: Place,
-        seed: u64,
-        clock: Clock,
-        written_sectors: Option<u64>,
-    ) -> Self {
-        let place = options.place(range);
-        let script = match options.system {
-            System::Fat => Scripts::CopyFat(FileCopy::new(Fat::new(place), options, seed)),
-            System::Ntfs => Scripts::CopyNtfs(FileCopy::new(Ntfs::new(place), options, seed)),
-            System::Windows => Scripts::Windows(Desktop::windows(place, options, seed)),
-            System::Ubuntu => Scripts::Ubuntu(Desktop::ubuntu(place, options, seed)),
-        };
-        Self {
-            script,
-            queue: Queue::new(options.system.limit_sectors()),
-            clock,
-            left_sectors: written_sectors,
-        }
-    }
-
-    /// Appends the next requests, at most `count`. False if there are no more.
-    pub(super) fn fill(&mut self, out: &mut Vec<Request>, count: usize) -> bool {
-        for _ in 0..count {
-            let Some(request) = self.next() else { return false };
-            out.push(request);
-        }
-        self.left_sectors != Some(0)
-    }
-
-    #[inline]
-    fn next(&mut self) -> Option<Request> {
-        if self.left_sectors == Some(0) {
-            return None;
-        }
-        let (lba, mut sectors) = loop {
-            match self.queue.pending.pop_front() {
-                Some(write) => break write,
-                None => self.script.step(&mut self.queue),
-            }
-        };
-        if let Some(left) = &mut self.left_sectors {
-            // The last request is cut, so that the volume is exact.
-            sectors = u64::from(sectors).min(*left) as u32;
-            *left -= u64::from(sectors);
-        }
-        Some(Request { time_ns: self.clock.next_ns(), lba, sectors, stream: 0, op: Op::Write })
-    }
-}
-
-impl Scripts {
-    /// Does the next thing; it may write nothing, but not for ever.
-    fn step(&mut self, out: &mut Queue) {
-        match self {
-            Scripts::CopyFat(script) => script.step(out),
-            Scripts::CopyNtfs(script) => script.step(out),
-            Scripts::Windows(script) => script.step(out),
-            Scripts::Ubuntu(script) => script.step(out),
-        }
-    }
 }
 
 #[cfg(test)]

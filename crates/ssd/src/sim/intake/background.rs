@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
-use super::intake::Intake;
+use super::Intake;
 use super::stations::TASK_TAG;
 use crate::buffer::WriteBuffer;
 use crate::config::Config;

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::intake::Intake;
+use super::Intake;
 use crate::config::{Clock, Config};
 use crate::content::Content;
 use crate::error::RunError;
@@ -27,8 +27,19 @@ use crate::nand::{Executor, TimePath};
 use crate::op::{PageSlice, Stage};
 use crate::stats::{Cause, LockStepTimes};
 use crate::task::Task;
-use clock::{Groups, Kind};
+use clock::Groups;
 use waits::{Cycle, Doing, Waits};
+
+/// Purpose of a group, or of what a station does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Kind {
+    /// Pages that the request of a tag reads.
+    Read(u32),
+    /// Pages of the buffer that a station writes.
+    Cycle,
+    /// A step of a collection.
+    Collect,
+}
 
 /// Tags from here on are entries of the write buffer.
 pub(super) const ENTRY_TAG: u32 = 1 << 31;

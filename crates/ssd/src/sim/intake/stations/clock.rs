@@ -10,7 +10,7 @@ use flashweir_trace::Request;
 use serde::{Deserialize, Serialize};
 
 use super::waits::Waited;
-use super::{PAGE_TAG, STATION_TAG, Stations};
+use super::{Kind, PAGE_TAG, STATION_TAG, Stations};
 use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::event::Later;
@@ -19,17 +19,6 @@ use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::sched::Pages;
 use crate::sim::intake::{Found, Intake};
 use crate::stats::Parts;
-
-/// Purpose of a group, or of what a station does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Kind {
-    /// Pages that the request of a tag reads.
-    Read(u32),
-    /// Pages of the buffer that a station writes.
-    Cycle,
-    /// A step of a collection.
-    Collect,
-}
 
 /// A command of a group, with the number of the request that it serves.
 type Member = (u64, Command, Pages);

@@ -1,7 +1,6 @@
 //! Collections of managed channels: those that a station makes on its own, and those that others take part in.
 
-use super::Together;
-use super::clock::Kind;
+use super::{Kind, Together};
 use crate::content::Content;
 use crate::error::RunError;
 use crate::gc::planner::Action;

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::clock::Kind;
-use super::{STATION_TAG, Stations};
+use super::{Kind, STATION_TAG, Stations};
 use crate::content::Content;
 use crate::nand::TimePath;
 use crate::sim::intake::Intake;
