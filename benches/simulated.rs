@@ -23,17 +23,22 @@ pub(crate) struct Simulated {
 
 impl Simulated {
     /// The default device with the capacity of `size` and these settings, in steady state, for random requests of which the
-    /// share `write` are writes.
-    pub(crate) fn steady(drive: &[(&str, &str)], write: f64, size: Size) -> Self {
+    /// share `write` are writes. `parts`: with the latency breakdown.
+    pub(crate) fn steady(drive: &[(&str, &str)], write: f64, parts: bool, size: Size) -> Self {
+        Self::serving(drive, &format!("write={write}"), parts, size)
+    }
+
+    /// As [`Simulated::steady`], with other fields of the workload as well.
+    pub(crate) fn serving(drive: &[(&str, &str)], workload: &str, parts: bool, size: Size) -> Self {
         let bytes = u64::from(size.logical_pages) * 4096;
         let capacity = bytes.to_string();
         let settings = [("capacity", capacity.as_str()), ("precondition", "steady")];
         let settings = settings.into_iter().chain(drive.iter().copied());
         let config = resolve(&[Layer::from_assignments("bench", settings)]).expect("a legal drive");
-        let mut simulation = Simulation::new(&config, Options::default()).expect("a drive");
-        let spec = |seed| {
-            Spec::parse(&format!("random:span={bytes},size=4KiB,align=4KiB,write={write},seed={seed}"))
-        };
+        let mut simulation = Simulation::new(&config, Options { latency_parts: parts, ..Options::default() })
+            .expect("a drive");
+        let spec =
+            |seed| Spec::parse(&format!("random:span={bytes},size=4KiB,align=4KiB,{workload},seed={seed}"));
         let mut preconditioner = Preconditioner::new(config.precondition, u64::from(size.logical_pages));
         let mut requests = spec(2).expect("a legal workload").endless();
         let mut slice = Vec::with_capacity(SLICE);
@@ -54,6 +59,11 @@ impl Simulated {
 
     /// Generates and serves the requests of one measurement.
     pub(crate) fn measure(&mut self) -> Measurement {
+        self.measure_until(false)
+    }
+
+    /// As [`Simulated::measure`]; `end`: until everything has ended, after which nothing more can be served.
+    pub(crate) fn measure_until(&mut self, end: bool) -> Measurement {
         let before = self.simulation.counters();
         let start = Instant::now();
         let mut left = self.size.requests as usize;
@@ -62,6 +72,9 @@ impl Simulated {
             self.requests.read(&mut self.slice, left.min(SLICE));
             self.simulation.serve(&self.slice).expect("the drive serves");
             left -= self.slice.len();
+        }
+        if end {
+            self.simulation.finish().expect("the drive ends");
         }
         let seconds = start.elapsed().as_secs_f64();
         let now = self.simulation.counters();

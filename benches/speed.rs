@@ -153,31 +153,82 @@ fn main() {
     println!("4 KiB random overwrites of {} pages, {} a measurement", size.logical_pages, size.requests);
     let mut reference = Reference::steady(size);
     for engine in ["timeline", "event"] {
-        let mut simulated = Simulated::steady(&[("engine", engine)], 1.0, size);
-        let pairs: Vec<_> = (0..size.pairs).map(|_| (reference.measure(), simulated.measure())).collect();
-        let (bare, ours): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
-        let (bare, ours) = (median(bare), median(ours));
+        let mut simulated = Simulated::steady(&[("engine", engine)], 1.0, false, size);
+        let (bare, ours) = in_turn(size, || reference.measure(), || simulated.measure());
         report("bare loop", &bare, &bare);
         report(&format!("simulation, {engine} path"), &ours, &bare);
         reference.check(&bare, tolerance);
         reference.check(&ours, tolerance);
     }
-    schedulers(size);
+    let mut fifo = half_reads(&[], false, size);
+    let (bare, ours) = in_turn(size, || reference.measure(), || fifo.measure());
+    report("bare loop", &bare, &bare);
+    report("half reads, 32 under way", &ours, &bare);
+    schedulers(&mut fifo, size);
+    breakdown(&mut fifo, size);
+    overloads(size);
 }
 
-/// What the schedulers cost: reads and writes in equal parts, 32 under way, on dies that share buses.
-fn schedulers(size: Size) {
+/// Medians of measurements of two in turn.
+fn in_turn(
+    size: Size,
+    mut first: impl FnMut() -> Measurement,
+    mut second: impl FnMut() -> Measurement,
+) -> (Measurement, Measurement) {
+    let (first, second) = (0..size.pairs).map(|_| (first(), second())).unzip();
+    (median(first), median(second))
+}
+
+/// Reads and writes in equal parts, 32 under way, on dies that share buses.
+fn half_reads(settings: &[(&'static str, &'static str)], parts: bool, size: Size) -> Simulated {
     let drive = [("dies", "2"), ("host.queue_depth", "32"), ("engine", "event")];
-    let with = |scheduler: &[(&'static str, &'static str)]| {
-        let settings: Vec<_> = drive.iter().chain(scheduler).copied().collect();
-        Simulated::steady(&settings, 0.5, size)
-    };
-    let mut fifo = with(&[]);
+    let settings: Vec<_> = drive.iter().chain(settings).copied().collect();
+    Simulated::steady(&settings, 0.5, parts, size)
+}
+
+/// Cost of the latency breakdown.
+fn breakdown(half: &mut Simulated, size: Size) {
+    for engine in ["timeline", "event"] {
+        let settings = [("engine", engine)];
+        let mut without = Simulated::steady(&settings, 1.0, false, size);
+        let mut with = Simulated::steady(&settings, 1.0, true, size);
+        let (without, with) = in_turn(size, || without.measure(), || with.measure());
+        report(&format!("{engine} path"), &without, &without);
+        report("with latency breakdown", &with, &without);
+    }
+    let mut with = half_reads(&[], true, size);
+    let (without, with) = in_turn(size, || half.measure(), || with.measure());
+    report("half reads, 32 under way", &without, &without);
+    report("with latency breakdown", &with, &without);
+}
+
+/// Time of a request where more and more wait: four times as many requests should take four times as long.
+fn overloads(size: Size) {
+    let small = Size { logical_pages: SMALL.logical_pages, requests: size.requests / 50, pairs: 1 };
+    let long = Size { requests: small.requests * 4, ..small };
+    let arrivals =
+        [("dies", "2"), ("engine", "event"), ("host.mode", "open"), ("sched.kind", "read-priority")];
+    let [few, many] = [small, long]
+        .map(|size| Simulated::serving(&arrivals, "write=0.5,rate=1000000", false, size).measure_until(true));
+    report("read-priority, overload", &few, &few);
+    report("four times as long", &many, &few);
+    let [few, many] = ["4096", "16384"].map(|depth| {
+        let window = [("sched.kind", "out-of-order"), ("sched.window", "1024"), ("host.queue_depth", depth)];
+        let drive = [("dies", "2"), ("engine", "event")];
+        let settings: Vec<_> = drive.iter().chain(&window).copied().collect();
+        let mut drive = Simulated::steady(&settings, 0.5, false, small);
+        drive.measure();
+        drive.measure()
+    });
+    report("window 1024, 4096 deep", &few, &few);
+    report("window 1024, 16384 deep", &many, &few);
+}
+
+/// What the schedulers cost.
+fn schedulers(fifo: &mut Simulated, size: Size) {
     for kind in ["read-first", "read-priority", "suspend", "out-of-order"] {
-        let mut other = with(&[("sched.kind", kind)]);
-        let pairs: Vec<_> = (0..size.pairs).map(|_| (fifo.measure(), other.measure())).collect();
-        let (fifo, other): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
-        let (fifo, other) = (median(fifo), median(other));
+        let mut other = half_reads(&[("sched.kind", kind)], false, size);
+        let (fifo, other) = in_turn(size, || fifo.measure(), || other.measure());
         report("event path, fifo", &fifo, &fifo);
         report(&format!("event path, {kind}"), &other, &fifo);
     }

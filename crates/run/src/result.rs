@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::{
-    Collections, Config, DieTime, Geometry, LatencySummary, MapCounts, Parts, Simulation, Stats,
+    Collections, Config, Counters, DieTime, Geometry, LatencySummary, MapCounts, Parts, Simulation, Stats,
 };
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Map, Value, json};
@@ -71,30 +71,11 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "bus_share": total_share(&stats.buses, elapsed),
         "bus_time_share": shares(&stats.buses, elapsed),
         "channels": channels(stats, geometry),
-        "counters": {
-            "requests": by_op(&counters.requests),
-            "bytes": by_op(&counters.bytes),
-            "host_pages_written": counters.host_pages_written,
-            "collections": counters.collections,
-            "rewrite_reads": counters.rewrite_reads,
-            "unmapped_page_reads": counters.unmapped_page_reads,
-            "buffer_hits": counters.buffer_hits,
-            "coalesced_pages": counters.coalesced,
-            "trimmed_pages": counters.trimmed_pages,
-        },
+        "counters": counts(counters),
         "merges": counters.merges,
         "collections": collections(stats, geometry),
         "wear": measured.simulation.wear(),
-        "geometry": {
-            "units": geometry.units(),
-            "logical_pages": geometry.logical_pages,
-            "physical_pages": geometry.physical_pages(),
-            "reserved_blocks": geometry.reserved_blocks(),
-            "pages_per_block": geometry.pages_per_block,
-            "blocks_per_unit": geometry.unit_blocks,
-            "logical_pages_per_unit": geometry.unit_logical_pages,
-            "capacity_bytes": geometry.capacity_sectors() * SECTOR_BYTES,
-        },
+        "geometry": shape(geometry),
         "preconditioning_capacities": measured.capacities,
         "engine": measured.config.engine_name(),
         "verified": measured.run.verify,
@@ -114,6 +95,33 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         result["series"] = warmup.series.clone();
     }
     result
+}
+
+fn counts(counters: &Counters) -> Value {
+    json!({
+        "requests": by_op(&counters.requests),
+        "bytes": by_op(&counters.bytes),
+        "host_pages_written": counters.host_pages_written,
+        "collections": counters.collections,
+        "rewrite_reads": counters.rewrite_reads,
+        "unmapped_page_reads": counters.unmapped_page_reads,
+        "buffer_hits": counters.buffer_hits,
+        "coalesced_pages": counters.coalesced,
+        "trimmed_pages": counters.trimmed_pages,
+    })
+}
+
+fn shape(geometry: &Geometry) -> Value {
+    json!({
+        "units": geometry.units(),
+        "logical_pages": geometry.logical_pages,
+        "physical_pages": geometry.physical_pages(),
+        "reserved_blocks": geometry.reserved_blocks(),
+        "pages_per_block": geometry.pages_per_block,
+        "blocks_per_unit": geometry.unit_blocks,
+        "logical_pages_per_unit": geometry.unit_logical_pages,
+        "capacity_bytes": geometry.capacity_sectors() * SECTOR_BYTES,
+    })
 }
 
 /// How well the map was cached, where it lies on flash; zeros elsewhere.

@@ -64,19 +64,8 @@ pub fn simulate_sharing(
     }
     let seed = run.seed.unwrap_or(1);
     let explain = run.explain.as_deref().map(Percentile::parse).transpose()?;
-    let record = run.requests.is_some() || run.timeline.is_some() || activity.is_some() || explain.is_some();
-    let cuts = power::parse(run.power_cut.as_ref())?;
-    let power = cuts.map(|cuts| Power::new(&config, cuts, seed, run.verify)).transpose()?;
-    let options = Options {
-        seed,
-        verify: run.verify,
-        record,
-        latency_parts: run.latency_parts || explain.is_some(),
-        journal: power.is_some(),
-        tenants: workloads.count(),
-        windows: run.windows,
-    };
-    let mut simulation = Simulation::new(&config, options)?;
+    let power = power(run, &config, seed)?;
+    let mut simulation = Simulation::new(&config, options(run, seed, workloads.count(), power.is_some()))?;
     let names: Vec<String> = workloads.names();
     let taken =
         allocator::attach(&config, &mut simulation, allocator, run.model.as_ref().map(Place::path), &names)?;
@@ -121,6 +110,26 @@ pub fn simulate_sharing(
         result[name] = value;
     }
     Ok(result)
+}
+
+fn power(run: &RunSpec, config: &Config, seed: u64) -> Result<Option<Power>, Error> {
+    let cuts = power::parse(run.power_cut.as_ref())?;
+    cuts.map(|cuts| Power::new(config, cuts, seed, run.verify)).transpose()
+}
+
+fn options(run: &RunSpec, seed: u64, tenants: u16, journal: bool) -> Options {
+    Options {
+        seed,
+        verify: run.verify,
+        record: run.requests.is_some()
+            || run.timeline.is_some()
+            || run.activity.is_some()
+            || run.explain.is_some(),
+        latency_parts: run.latency_parts || run.explain.is_some(),
+        journal,
+        tenants,
+        windows: run.windows,
+    }
 }
 
 /// Refuses times of a single workload where they do nothing. Those of several say in which order their requests come.

@@ -290,6 +290,62 @@ fn waiting(settings: &[(&'static str, String)], workload: &str) -> Vec<u64> {
     waiting
 }
 
+/// Shares of channels sum to one in each bin, and over all bins to those of the result.
+fn shares_agree(all: &Value, with: &Value, waits: &[u64], edges: &[u64]) -> Result<(), TestCaseError> {
+    let end = *edges.last().expect("one");
+    let channels = all["channels"].as_array().expect("a list");
+    let dies = with["config"]["dies"].as_f64().expect("a number");
+    for (number, channel) in channels.iter().enumerate() {
+        let shares = SHARES.map(|name| numbers(&channel[name]));
+        for bin in 0..edges.len() - 1 {
+            let in_bin = shares.each_ref().map(|share| share[bin]);
+            prop_assert!(in_bin.iter().all(|share| (0.0..=1.0).contains(share)), "{:?}", in_bin);
+            prop_assert!((in_bin.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{:?}", in_bin);
+        }
+        let mean = |name| sum(all, &channel[name], 0, end) / end as f64;
+        for name in ["host", "gc", "mapping"] {
+            let share = with["channels"][number][name].as_f64().expect("a share");
+            prop_assert!((mean(name) - share).abs() < 1e-9, "{} of channel {}", name, number);
+        }
+        let expected = waits[number] as f64 / dies / end as f64;
+        prop_assert!((mean("waiting") - expected).abs() < 1e-9, "waiting of channel {}", number);
+    }
+    let dirty: f64 = channels.iter().map(|channel| sum(all, &channel["dirty_pages"], 0, end)).sum();
+    let total = sum(all, &all["dirty_pages"], 0, end);
+    if with["config"]["alloc"]["kind"] == "striped" {
+        prop_assert!((dirty - total).abs() <= 1e-9 * total, "{} of {}", dirty, total);
+    } else {
+        prop_assert!(dirty <= total * (1.0 + 1e-9), "{} of {}", dirty, total);
+    }
+    Ok(())
+}
+
+/// A window between two edges holds what the bins between them hold.
+fn window_agrees(
+    drive: &[(&'static str, String)],
+    workload: &str,
+    all: &Value,
+    edges: &[u64],
+    cut: (usize, usize),
+) -> Result<(), TestCaseError> {
+    let channels = all["channels"].as_array().expect("a list");
+    let edge = |percent: usize| (edges.len() - 1) * percent / 100;
+    let (first, last) = (edge(cut.0.min(cut.1)), edge(cut.0.max(cut.1)));
+    if first < last {
+        let (from, to) = (edges[first], edges[last]);
+        let part = activity(drive, workload, &format!("{from}ns..{to}ns"));
+        prop_assert_eq!((ns(&part["from_s"]), ns(&part["to_s"])), (from, to));
+        for (of_part, of_all) in part["channels"].as_array().expect("a list").iter().zip(channels) {
+            for name in SHARES.iter().chain(&["dirty_pages"]) {
+                let (found, expected) =
+                    (sum(&part, &of_part[name], from, to), sum(all, &of_all[name], from, to));
+                prop_assert!((found - expected).abs() <= 1e-6, "{}: {} {}", name, found, expected);
+            }
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn activity_agrees_with_everything_else() {
     let cases = ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() };
@@ -314,48 +370,10 @@ fn activity_agrees_with_everything_else() {
         if elapsed == 0 {
             return Ok(());
         }
-        let channels = all["channels"].as_array().expect("a list");
         let waits = waiting(&drive, &workload);
         waited.set(waited.get() + u32::from(waits.iter().any(|wait| *wait > 0)));
-        let dies = with["config"]["dies"].as_f64().expect("a number");
-        for (number, channel) in channels.iter().enumerate() {
-            let shares = SHARES.map(|name| numbers(&channel[name]));
-            for bin in 0..edges.len() - 1 {
-                let in_bin = shares.each_ref().map(|share| share[bin]);
-                prop_assert!(in_bin.iter().all(|share| (0.0..=1.0).contains(share)), "{:?}", in_bin);
-                prop_assert!((in_bin.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{:?}", in_bin);
-            }
-            let mean = |name| sum(&all, &channel[name], 0, end) / end as f64;
-            for name in ["host", "gc", "mapping"] {
-                let share = with["channels"][number][name].as_f64().expect("a share");
-                prop_assert!((mean(name) - share).abs() < 1e-9, "{} of channel {}", name, number);
-            }
-            let expected = waits[number] as f64 / dies / end as f64;
-            prop_assert!((mean("waiting") - expected).abs() < 1e-9, "waiting of channel {}", number);
-        }
-        let dirty: f64 = channels.iter().map(|channel| sum(&all, &channel["dirty_pages"], 0, end)).sum();
-        let total = sum(&all, &all["dirty_pages"], 0, end);
-        if with["config"]["alloc"]["kind"] == "striped" {
-            prop_assert!((dirty - total).abs() <= 1e-9 * total, "{} of {}", dirty, total);
-        } else {
-            prop_assert!(dirty <= total * (1.0 + 1e-9), "{} of {}", dirty, total);
-        }
-
-        // A window between two edges holds what the bins between them hold.
-        let edge = |percent: usize| (edges.len() - 1) * percent / 100;
-        let (first, last) = (edge(cut.0.min(cut.1)), edge(cut.0.max(cut.1)));
-        if first < last {
-            let (from, to) = (edges[first], edges[last]);
-            let part = activity(&drive, &workload, &format!("{from}ns..{to}ns"));
-            prop_assert_eq!((ns(&part["from_s"]), ns(&part["to_s"])), (from, to));
-            for (of_part, of_all) in part["channels"].as_array().expect("a list").iter().zip(channels) {
-                for name in SHARES.iter().chain(&["dirty_pages"]) {
-                    let (found, expected) =
-                        (sum(&part, &of_part[name], from, to), sum(&all, &of_all[name], from, to));
-                    prop_assert!((found - expected).abs() <= 1e-6, "{}: {} {}", name, found, expected);
-                }
-            }
-        }
+        shares_agree(&all, &with, &waits, &edges)?;
+        window_agrees(&drive, &workload, &all, &edges, cut)?;
 
         // Both time paths tell the same.
         let on = |engine: &str| [&drive[..], &[("engine", engine.to_owned())]].concat();

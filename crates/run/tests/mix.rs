@@ -9,6 +9,7 @@ use flashweir_run::{
 use flashweir_trace::format::{Options, Trace};
 use flashweir_trace::{Op, Request};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 const DRIVE: [(&str, &str); 3] = [("capacity", "64MiB"), ("pages_per_block", "16"), ("host.mode", "open")];
@@ -232,19 +233,36 @@ fn a_mix_says_what_it_holds() {
     );
 }
 
-#[test]
-fn what_makes_no_mix_is_said_in_one_line() {
+const A: &str = "[tenants.a]\nworkload = \"a.csv\"\n";
+
+/// A folder with traces of many requests, of one, and without dates.
+fn traces() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     trace(folder.path(), "a.csv", 0, 10, 1000);
     trace(folder.path(), "one.csv", 0, 1, 1000);
     file(folder.path(), "b.spc", "0,1,4096,w,0.1\n0,2,4096,w,0.2\n");
-    let a = "[tenants.a]\nworkload = \"a.csv\"\n";
-    let of = |text: &str| format!("{a}{text}\n");
+    folder
+}
+
+/// Each mix is refused with one line that holds this.
+fn refused(folder: &Path, cases: &[(String, &str)]) {
+    for (text, expected) in cases {
+        let path = file(folder, "m.toml", text);
+        let found = quiet(&spec(mix(&path), &[])).expect_err(expected);
+        assert!(found.contains(expected) && !found.contains('\n'), "{found}\nexpected {expected}");
+        let of_run = found.starts_with("workload ");
+        assert!(of_run || found.starts_with(&path.display().to_string()), "{found}");
+    }
+}
+
+#[test]
+fn what_makes_no_mix_is_said_in_one_line() {
+    let (folder, a) = (traces(), A);
     let mut many = String::new();
     (0..65_536).for_each(|at| writeln!(many, "[tenants.t{at}]\nworkload='a.csv'").expect("text"));
     let cases = [
         ("volmes = \"shared\"\n".to_owned() + a, "volmes: unknown key; expected one of align,"),
-        (of("scale = 1"), "tenants.a: scale: unknown key; expected one of workload,"),
+        (format!("{a}scale = 1\n"), "tenants.a: scale: unknown key; expected one of workload,"),
         (String::new(), "tenants: expected tables"),
         ("[tenants]\n".into(), "tenants: expected tables"),
         (format!("{a}{a}"), "line 3: duplicate key"),
@@ -253,6 +271,23 @@ fn what_makes_no_mix_is_said_in_one_line() {
             "key \"a\" is there twice at line 2",
         ),
         ("[tenants.a]\nlimit = 3\n".into(), "tenants.a: workload: expected a trace file or a generator"),
+        ("[tenants.a]\nworkload = \"none.csv\"\n".into(), "tenants.a: workload \"none.csv\": no such file"),
+        ("[tenants.a]\nworkload = \"mix:m.toml\"\n".into(), "a mix holds no mixes"),
+        (format!("volumes = \"own\"\n{a}"), "volumes \"own\": expected separate or shared"),
+        ("tenants = 3\n".into(), "tenants = 3: expected tables"),
+        (many, "tenants: 65536 workloads: expected at most 65535"),
+        ("[tenants.a\n".into(), "line 1: "),
+    ];
+    refused(folder.path(), &cases);
+    let absent = quiet(&spec(mix(&folder.path().join("none.toml")), &[])).expect_err("absent");
+    assert!(absent.contains("none.toml: No such file"), "{absent}");
+}
+
+#[test]
+fn options_of_a_tenant_that_make_no_sense_are_said_in_one_line() {
+    let (folder, a) = (traces(), A);
+    let of = |text: &str| format!("{a}{text}\n");
+    let cases = [
         (of("time_scale = 0"), "tenants.a: time_scale \"0\": expected a number above 0"),
         (
             format!("time_scale = 0\n{a}"),
@@ -272,8 +307,6 @@ fn what_makes_no_mix_is_said_in_one_line() {
             format!("{}[tenants.b]\nworkload = \"a.csv\"\n", of("volume = \"64MiB\"")),
             "2 tenants: their volumes take 64MiB, which leaves less than a page",
         ),
-        ("[tenants.a]\nworkload = \"none.csv\"\n".into(), "tenants.a: workload \"none.csv\": no such file"),
-        ("[tenants.a]\nworkload = \"mix:m.toml\"\n".into(), "a mix holds no mixes"),
         (
             "[tenants.a]\nworkload = \"random:cuont=1\"\n".into(),
             "tenants.a: workload key \"cuont\": no such key",
@@ -295,20 +328,8 @@ fn what_makes_no_mix_is_said_in_one_line() {
             format!("align = \"clock\"\n{a}[tenants.b]\nworkload = \"b.spc\"\n"),
             "workload b: align = clock needs a trace whose times count from a known date",
         ),
-        (format!("volumes = \"own\"\n{a}"), "volumes \"own\": expected separate or shared"),
-        ("tenants = 3\n".into(), "tenants = 3: expected tables"),
-        (many, "tenants: 65536 workloads: expected at most 65535"),
-        ("[tenants.a\n".into(), "line 1: "),
     ];
-    for (text, expected) in cases {
-        let path = file(folder.path(), "m.toml", &text);
-        let found = quiet(&spec(mix(&path), &[])).expect_err(expected);
-        assert!(found.contains(expected) && !found.contains('\n'), "{found}\nexpected {expected}");
-        let of_run = found.starts_with("workload ");
-        assert!(of_run || found.starts_with(&path.display().to_string()), "{found}");
-    }
-    let absent = quiet(&spec(mix(&folder.path().join("none.toml")), &[])).expect_err("absent");
-    assert!(absent.contains("none.toml: No such file"), "{absent}");
+    refused(folder.path(), &cases);
 }
 
 #[test]

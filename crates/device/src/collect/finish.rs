@@ -91,54 +91,9 @@ pub(super) fn write(
     } else {
         Out::Other(Writer::create(output, format)?)
     };
-    let mut tally = Tally::default();
-    if any && !spool.files().is_empty() {
-        let options = Options { format: Some(Format::Blktrace), ..Options::default() };
-        let mut trace = Trace::open(spool.base(), &options)?;
-        trace.follow_requests();
-        let mut batch = Vec::with_capacity(BATCH);
-        let (first, end) = (drive.start, drive.start + drive.sectors);
-        loop {
-            batch.clear();
-            let more = trace.read_log(&mut batch, BATCH)?;
-            for mut record in batch.drain(..) {
-                let request = &mut record.request;
-                if request.op != Op::Flush {
-                    if drive.is_partition && !(first..end).contains(&request.lba) {
-                        tally.elsewhere += 1;
-                        continue;
-                    }
-                    request.lba -= if relative { first } else { 0 };
-                }
-                tally.add(&record);
-                match &mut out {
-                    Out::Log(log) => log.push(record)?,
-                    Out::Other(writer) => writer.write(&record)?,
-                }
-            }
-            if !more {
-                break;
-            }
-            if !tell(trace.fraction()) {
-                return Err(Error::Cancelled {
-                    doing: format!("writing {}", output.display()),
-                    progress: format!(
-                        "what was collected is kept; `flashweir trace convert {} {}` writes it",
-                        spool.base().display(),
-                        output.display()
-                    ),
-                });
-            }
-        }
-        let report = trace.report();
-        tally.first_ns = report.first_time_ns;
-        let left_out = |start: &str| {
-            let tallies = report.left_out.iter().filter(|left| left.reason.starts_with(start));
-            tallies.map(|left| left.count).sum()
-        };
-        tally.other_commands = left_out("event that is no");
-        tally.issued_before = left_out("completion of");
-    }
+    let has_requests = any && !spool.files().is_empty();
+    let tally =
+        if has_requests { copy(spool, &mut out, output, (drive, relative), tell)? } else { Tally::default() };
     match out {
         Out::Log(mut log) => {
             for (key, text) in note(&tally) {
@@ -148,5 +103,62 @@ pub(super) fn write(
         }
         Out::Other(writer) => _ = writer.finish()?,
     }
+    Ok(tally)
+}
+
+/// Copies the requests of `spool` to `out`, which is the file `output`.
+fn copy(
+    spool: &Spool,
+    out: &mut Out,
+    output: &Path,
+    (drive, relative): (&Drive, bool),
+    tell: &mut dyn FnMut(Option<f64>) -> bool,
+) -> Result<Tally, Error> {
+    let mut tally = Tally::default();
+    let options = Options { format: Some(Format::Blktrace), ..Options::default() };
+    let mut trace = Trace::open(spool.base(), &options)?;
+    trace.follow_requests();
+    let mut batch = Vec::with_capacity(BATCH);
+    let (first, end) = (drive.start, drive.start + drive.sectors);
+    loop {
+        batch.clear();
+        let more = trace.read_log(&mut batch, BATCH)?;
+        for mut record in batch.drain(..) {
+            let request = &mut record.request;
+            if request.op != Op::Flush {
+                if drive.is_partition && !(first..end).contains(&request.lba) {
+                    tally.elsewhere += 1;
+                    continue;
+                }
+                request.lba -= if relative { first } else { 0 };
+            }
+            tally.add(&record);
+            match out {
+                Out::Log(log) => log.push(record)?,
+                Out::Other(writer) => writer.write(&record)?,
+            }
+        }
+        if !more {
+            break;
+        }
+        if !tell(trace.fraction()) {
+            return Err(Error::Cancelled {
+                doing: format!("writing {}", output.display()),
+                progress: format!(
+                    "what was collected is kept; `flashweir trace convert {} {}` writes it",
+                    spool.base().display(),
+                    output.display()
+                ),
+            });
+        }
+    }
+    let report = trace.report();
+    tally.first_ns = report.first_time_ns;
+    let left_out = |start: &str| {
+        let tallies = report.left_out.iter().filter(|left| left.reason.starts_with(start));
+        tallies.map(|left| left.count).sum()
+    };
+    tally.other_commands = left_out("event that is no");
+    tally.issued_before = left_out("completion of");
     Ok(tally)
 }

@@ -67,6 +67,10 @@ impl Drive {
                 self.arrive(end_ns)?;
                 continue;
             }
+            if limit_ns.min(arrival_ns) == u64::MAX && self.state.with_simulation.len() == 0 {
+                // Nobody waits for anything: time does not move.
+                return Ok(false);
+            }
             // Of the busy-until path the ends are known; of the others none is until it has happened.
             let moved = self.simulation.proceed_by(limit_ns.min(arrival_ns));
             if self.ran(moved)? {

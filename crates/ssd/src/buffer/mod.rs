@@ -4,13 +4,15 @@
 //! when pages enter and leave, and what a request waits for, is the run loop's.
 
 mod pages;
+mod replacement;
 mod waiting;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use pages::{Incoming, PageShape, WriteBuffer};
-pub(crate) use waiting::{Place, Replacement};
+pub(crate) use replacement::Replacement;
+pub(crate) use waiting::Place;
 
 use crate::quantity::Bytes;
 

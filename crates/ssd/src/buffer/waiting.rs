@@ -1,26 +1,10 @@
-//! The entries of a queue that wait, and which of them leaves next: the replacement policy of the buffer.
+//! The entries of a queue that wait, in the order that the replacement policy says (`replacement/`).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which of the pages that wait for a unit leaves the buffer next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replacement {
-    /// The one that entered first.
-    #[default]
-    Fifo,
-    /// The one that was written least recently.
-    Lru,
-    /// All pages of the logical block that was written least recently, one after the other; one that was written in order to its
-    /// end goes first (block-level LRU and LRU compensation of BPLRU, Kim and Ahn 2008; pages that the buffer does not hold
-    /// are not padded).
-    BlockLru,
-    /// All pages of the logical block of which most pages wait, the least recently written of several (FAB, Jo et al. 2006).
-    Fab,
-}
+use super::replacement::{Gathers, Group, Rank, Replacement};
 
 /// What waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,15 +31,15 @@ pub(crate) struct Place {
 pub(super) enum Waiting {
     /// Oldest first.
     Fifo(VecDeque<u32>),
-    /// By blocks; with [`Replacement::Lru`] each page is one.
+    /// By blocks; where single pages are ranked, each page is one.
     Blocks(Blocks),
 }
 
 impl Waiting {
     pub(super) fn new(replacement: Replacement, pages_per_block: u32) -> Self {
-        match replacement {
-            Replacement::Fifo => Waiting::Fifo(VecDeque::new()),
-            _ => Waiting::Blocks(Blocks::new(replacement, pages_per_block)),
+        match replacement.gathers() {
+            Gathers::Nothing => Waiting::Fifo(VecDeque::new()),
+            Gathers::Pages | Gathers::Blocks => Waiting::Blocks(Blocks::new(replacement, pages_per_block)),
         }
     }
 
@@ -124,16 +108,39 @@ pub(super) struct Blocks {
     writes: u64,
 }
 
-/// First the smallest: a class, then the number of its latest write.
-type Rank = (u64, u64);
-
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Block {
     /// Page and order of entry: older versions of a page first.
     pages: BTreeSet<(u32, u64)>,
-    rank: Rank,
+    /// Its rank, once it has one.
+    rank: Option<Rank>,
+    /// Number of its latest write.
+    latest_write: u64,
     /// The page that would go on with pages written in order from the first; none if they were not.
     next_in_order: Option<u32>,
+}
+
+impl Block {
+    /// Ranks it as it is now. Its place among all others is by its number.
+    fn rank_again(
+        &mut self,
+        number: u64,
+        replacement: Replacement,
+        pages_per_block: u32,
+        by_rank: &mut BTreeSet<(Rank, u64)>,
+    ) {
+        let rank = replacement.rank(&Group {
+            pages: self.pages.len() as u64,
+            latest_write: self.latest_write,
+            is_in_order: self.next_in_order == Some(pages_per_block),
+        });
+        if self.rank != Some(rank) {
+            if let Some(before) = self.rank.replace(rank) {
+                by_rank.remove(&(before, number));
+            }
+            by_rank.insert((rank, number));
+        }
+    }
 }
 
 impl Blocks {
@@ -149,14 +156,14 @@ impl Blocks {
         }
     }
 
-    /// With plain LRU each page is a block.
+    /// Where single pages are ranked, each page is a block.
     fn of(&self, place: Place) -> Place {
-        match self.replacement {
-            Replacement::Lru => Place {
+        match self.replacement.gathers() {
+            Gathers::Pages => Place {
                 block: place.block * u64::from(self.pages_per_block) + u64::from(place.page),
                 page: 0,
             },
-            _ => place,
+            Gathers::Nothing | Gathers::Blocks => place,
         }
     }
 
@@ -193,7 +200,6 @@ impl Blocks {
     fn touch(&mut self, place: Place) {
         let Place { block: number, page } = self.of(place);
         self.writes += 1;
-        let (writes, last) = (self.writes, self.pages_per_block);
         let Some(block) = self.by_number.get_mut(&number) else { return };
         block.next_in_order = match block.next_in_order {
             Some(next) if next == page => Some(page + 1),
@@ -201,15 +207,8 @@ impl Blocks {
             Some(next) if next == page + 1 => Some(next),
             _ => None,
         };
-        let class = match self.replacement {
-            Replacement::Fab => u64::MAX - block.pages.len() as u64,
-            Replacement::BlockLru => u64::from(block.next_in_order != Some(last)),
-            Replacement::Fifo | Replacement::Lru => 0,
-        };
-        let rank = (class, writes);
-        self.by_rank.remove(&(block.rank, number));
-        self.by_rank.insert((rank, number));
-        block.rank = rank;
+        block.latest_write = self.writes;
+        block.rank_again(number, self.replacement, self.pages_per_block, &mut self.by_rank);
     }
 
     fn remove(&mut self, waiter: Waiter) {
@@ -218,14 +217,13 @@ impl Blocks {
         let Some(block) = self.by_number.get_mut(&place.block) else { return };
         block.pages.remove(&(place.page, waiter.sequence));
         if block.pages.is_empty() {
-            self.by_rank.remove(&(block.rank, place.block));
+            if let Some(rank) = block.rank {
+                self.by_rank.remove(&(rank, place.block));
+            }
             self.by_number.remove(&place.block);
             self.leaving.take_if(|leaving| *leaving == place.block);
-        } else if self.replacement == Replacement::Fab {
-            let rank = (u64::MAX - block.pages.len() as u64, block.rank.1);
-            self.by_rank.remove(&(block.rank, place.block));
-            self.by_rank.insert((rank, place.block));
-            block.rank = rank;
+        } else {
+            block.rank_again(place.block, self.replacement, self.pages_per_block, &mut self.by_rank);
         }
     }
 }

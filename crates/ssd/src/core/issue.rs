@@ -66,7 +66,8 @@ impl<C: Content> Core<C> {
     }
 
     /// The command that makes an operation. `moves`: the pages that it moves, if they are followed.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `issue_host`")]
     pub(super) fn command_of(&self, op: &FlashOp, moves: &[(u32, u32)], reader: Option<u32>) -> Command {
         let timing = &self.timing;
         let page = |ppn: u32| ppn % self.pages_per_block;

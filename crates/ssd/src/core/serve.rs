@@ -134,7 +134,8 @@ impl<C: Content> Core<C> {
     }
 
     /// Hands over the command of a page, or keeps it until others of its kind may have joined it.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "of an operation that is known little is left of this")]
     fn issue_host(&mut self, now_ns: u64, tag: u32, op: &FlashOp, executor: &mut impl Executor) {
         let command = Command { tag, awaited: true, ..self.command_of(op, &[], None) };
         let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
@@ -147,6 +148,8 @@ impl<C: Content> Core<C> {
     }
 
     /// Hands over a program that needs what a read on another die brings.
+    #[cold]
+    #[inline(never)]
     fn issue_chain(
         &mut self,
         now_ns: u64,

@@ -5,7 +5,7 @@
 //! when a command is made, not when it is done; commands of a die are made in the order in which they may run. What a
 //! layer does to the array it appends to [`Ops`]; it knows nothing of time.
 //!
-//! Where channels are managed, a collection is made step by step from outside: [`Ftl::must_collect`] says that a page
+//! Where others may get in between, a collection is made step by step from outside: [`Ftl::must_collect`] says that a page
 //! can't be written before one, [`Ftl::step`] makes the next step of the unit's own collection, and
 //! [`Ftl::follow_copy`] and [`Ftl::follow_erase`] are what a unit does while another one copies or erases.
 //!
@@ -231,7 +231,17 @@ impl Ftl {
         match self {
             Ftl::Page(page) => page.can_step_ahead(unit),
             Ftl::Dftl(dftl) => !dftl.must_collect(unit),
-            Ftl::Log(_) => true,
+            Ftl::Log(log) => log.can_step_ahead(unit),
+            Ftl::Direct => false,
+        }
+    }
+
+    /// Whether a collection of the unit was begun and not ended.
+    pub(crate) fn is_collecting(&self, unit: u32) -> bool {
+        match self {
+            Ftl::Page(page) => page.is_collecting(unit),
+            Ftl::Dftl(dftl) => dftl.is_collecting(unit),
+            Ftl::Log(log) => log.is_collecting(unit),
             Ftl::Direct => false,
         }
     }

@@ -6,6 +6,7 @@
 //! may stand back for reads (*paused*), if the scheduler says so. Where nothing else can want the bus in between, a
 //! command is one event.
 
+mod agenda;
 mod bus;
 mod die;
 mod fence;
@@ -17,8 +18,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,8 @@ use crate::geometry::Geometry;
 use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::sched::{Chain, Pages, Queued, Scheduler};
 use crate::stats::{Parts, SchedCounts};
-use die::{Active, Die, Phase};
+use agenda::{Agenda, Other};
+use die::{Active, BUS, Die, PROGRAM, Phase, READ};
 use fence::Fences;
 pub(crate) use fence::Later;
 
@@ -35,16 +36,6 @@ pub(crate) use fence::Later;
 struct Bus {
     user: Option<u32>,
     waiting: VecDeque<u32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum Event {
-    Array(u32),
-    Bus(u32),
-    /// A command reaches its die: the oldest of those that come at this instant.
-    Arrival(u32),
-    /// A fence around dies that had nothing to do.
-    Fence(u32),
 }
 
 /// Executor on events. The caller steps it and reads `completed`.
@@ -57,8 +48,11 @@ pub(crate) struct Events<P> {
     /// Whether a command can be one event.
     solo: bool,
     scheduler: Scheduler,
-    heap: BinaryHeap<Reverse<(u64, u64, Event)>>,
-    sequence: u64,
+    /// Whether a command that has begun may be paused.
+    pauses: bool,
+    agenda: Agenda,
+    /// Chains so far.
+    chains: u64,
     /// Dies that may start a command when everything else of this instant has happened.
     ready: Vec<u32>,
     counts: SchedCounts,
@@ -93,9 +87,10 @@ impl<P: Probe> Events<P> {
             dies_per_channel: geometry.dies_per_channel(),
             cache_program,
             solo: !cache_program && !scheduler.pauses() && (bus_is_free || geometry.dies_per_channel() == 1),
+            pauses: scheduler.pauses(),
             scheduler,
-            heap: BinaryHeap::new(),
-            sequence: 0,
+            agenda: Agenda::new(dies + geometry.channels),
+            chains: 0,
             ready: Vec::new(),
             counts: SchedCounts::default(),
             fences: Fences::default(),
@@ -130,19 +125,14 @@ impl<P: Probe> Events<P> {
         }
     }
 
-    fn at(&mut self, delay_ns: u64, event: Event) {
-        self.sequence += 1;
-        self.heap.push(Reverse((self.now_ns + delay_ns, self.sequence, event)));
-    }
-
     /// The current command goes into a phase of the array, for so long.
+    #[inline]
     fn enter(&mut self, number: u32, phase: Phase, delay_ns: u64) {
-        self.at(delay_ns, Event::Array(number));
+        let until_ns = self.now_ns + delay_ns;
         let die = &mut self.dies[number as usize];
-        die.awaits = self.sequence;
+        die.awaits = self.agenda.set(number, until_ns);
         if let Some(current) = &mut die.current {
-            current.phase = phase;
-            current.until_ns = self.now_ns + delay_ns;
+            (current.phase, current.until_ns) = (phase, until_ns);
         }
     }
 
@@ -156,9 +146,8 @@ impl<P: Probe> Events<P> {
             self.stopped(number);
         } else if current.left > 1 {
             current.left -= 1;
-            let command = current.queued.command;
-            let left = current.left;
-            self.enter(number, Phase::Reading, command.share(command.read_ns, left));
+            let read_ns = current.share(READ);
+            self.enter(number, Phase::Reading, read_ns);
             self.make_way(number);
         } else {
             self.finish(number);
@@ -170,39 +159,44 @@ impl<P: Probe> Events<P> {
         let now = self.now_ns;
         self.book(number);
         let die = &mut self.dies[number as usize];
-        let Some(active) = die.current.take() else { return };
-        let parts = if self.follows { active.parts(now) } else { Parts::default() };
-        let Active { queued, start_ns, resumed_ns, pauses, .. } = active;
-        self.usage.transfer(&queued.command);
+        let Some(active) = &die.current else { return };
+        let Active { queued: Queued { command, chain, .. }, .. } = active;
+        let (command, chain) = (*command, *chain);
+        self.usage.transfer(&command);
+        let follows = self.follows && (P::ON || command.tag != NOBODY);
+        let parts = if follows { active.parts(now) } else { Parts::default() };
         if P::ON {
             let course = Course {
-                arrived_ns: queued.arrived_ns,
-                start_ns,
+                arrived_ns: active.queued.arrived_ns,
+                start_ns: active.start_ns,
                 end_ns: now,
-                resumed_ns,
-                passed: queued.passed,
-                pauses,
+                resumed_ns: active.resumed_ns,
+                passed: active.queued.passed,
+                pauses: active.pauses,
                 parts,
-                request: (queued.command.purpose == Purpose::Host).then_some(queued.request),
+                request: (command.purpose == Purpose::Host).then_some(active.queued.request),
             };
-            self.probe.command(&queued.command, &course);
+            self.probe.command(&command, &course);
         }
+        die.current = None;
         if self.fences.are_used() {
             // Taken up last, after the command itself.
             self.done_by(number);
         }
-        if queued.command.tag != NOBODY {
-            self.completed.push(queued.command.tag);
+        if command.tag != NOBODY {
+            self.completed.push(command.tag);
             if self.follows {
-                let for_mapping = queued.command.purpose == Purpose::Mapping;
+                let for_mapping = command.purpose == Purpose::Mapping;
                 self.parts.push(if for_mapping { parts.for_mapping() } else { parts });
             }
         }
-        if let Chain::First { number: chain, die } = queued.chain {
+        if let Chain::First { number: chain, die } = chain {
             self.dies[die as usize].queue.release(chain);
             self.start(die);
         }
-        self.promote(number);
+        if self.cache_program {
+            self.promote(number);
+        }
         self.start(number);
     }
 
@@ -249,8 +243,8 @@ impl<P: Probe> Executor for Events<P> {
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
         debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
         self.submitted += 1;
-        self.sequence += 1;
-        let number = self.sequence;
+        self.chains += 1;
+        let number = self.chains;
         // The second one's place is taken now, so that whatever is made later for its page comes after it.
         let die = second.0.die;
         for die in [die, first.0.die] {

@@ -25,6 +25,8 @@ pub(crate) trait TimePath: Executor {
     fn dispatch(&mut self) -> bool;
     /// Lets the next event happen. Returns whether there was one.
     fn step(&mut self) -> bool;
+    /// Whether [`TimePath::take_done`] has something to hand out.
+    fn has_done(&self) -> bool;
     /// A tag whose command is done, and where the time of that went, if account is kept.
     fn take_done(&mut self) -> Option<(u32, Option<Parts>)>;
     /// Starts to count commands with a tag, and to look for the end of the latest awaited one.

@@ -141,9 +141,12 @@ impl<P: Probe> Timeline<P> {
             probe::transfers(command, start_ns, &mut self.probe);
         }
         if command.awaited {
-            let parts = if command.purpose == Purpose::Mapping { parts.for_mapping() } else { parts };
-            self.last_parts = parts;
-            if end_ns > self.latest_ns || end_ns == self.latest_ns && parts > self.latest_parts {
+            if command.purpose == Purpose::Mapping {
+                parts = parts.for_mapping();
+            }
+            if command.tag != NOBODY {
+                self.last_parts = parts;
+            } else if end_ns > self.latest_ns || end_ns == self.latest_ns && parts > self.latest_parts {
                 self.latest_parts = parts;
             }
         }
@@ -214,6 +217,11 @@ impl<P: Probe> TimePath for Timeline<P> {
         self.now_ns = self.now_ns.max(end);
         self.done.push((tag, parts));
         true
+    }
+
+    #[inline]
+    fn has_done(&self) -> bool {
+        !self.done.is_empty()
     }
 
     fn take_done(&mut self) -> Option<(u32, Option<Parts>)> {

@@ -91,7 +91,14 @@ impl Command {
         self.read_ns + self.bus_ns + self.program_ns
     }
 
+    /// Its times: reads, bus, programs, ns.
+    #[inline]
+    pub(crate) fn times(&self) -> [u64; 3] {
+        [self.read_ns, self.bus_ns, self.program_ns]
+    }
+
     /// Copies that it makes; 1 for all other commands.
+    #[inline]
     pub(crate) fn copies(&self) -> u32 {
         if self.kind == CommandKind::Copies { self.pages } else { 1 }
     }

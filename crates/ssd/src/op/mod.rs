@@ -111,7 +111,7 @@ pub(crate) enum MergeKind {
     Switch,
 }
 
-/// What is done in the background, by whoever holds the state.
+/// Kinds of work that no request waits for, done by the room that holds the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Work {
     /// A block is freed: its valid pages move, or are merged.

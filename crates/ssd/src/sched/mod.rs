@@ -130,45 +130,45 @@ impl Scheduler {
         !matches!(self, Scheduler::Fifo)
     }
 
+    /// How reads move ahead when they arrive, if they do.
+    #[inline]
+    fn passing(&self) -> Option<&Passing> {
+        match self {
+            Scheduler::Fifo | Scheduler::OutOfOrder(_) => None,
+            Scheduler::Reads(passing) | Scheduler::Suspend(suspend::Suspend { passing, .. }) => Some(passing),
+        }
+    }
+
     /// Whether a command that has begun may be paused.
     #[inline]
     pub(crate) fn pauses(&self) -> bool {
         match self {
-            Scheduler::Fifo | Scheduler::OutOfOrder(_) => false,
-            Scheduler::Reads(passing) => passing.interrupts_copies,
             Scheduler::Suspend(_) => true,
+            _ => self.passing().is_some_and(|passing| passing.interrupts_copies),
         }
     }
 
     /// Whether it wants to know what the command that runs still takes.
     #[inline]
     pub(crate) fn estimates(&self) -> bool {
-        match self {
-            Scheduler::Fifo | Scheduler::OutOfOrder(_) => false,
-            Scheduler::Reads(passing) | Scheduler::Suspend(suspend::Suspend { passing, .. }) => {
-                passing.write_bound_ns < u64::MAX
-            }
-        }
+        self.passing().is_some_and(|passing| passing.write_bound_ns < u64::MAX)
     }
 
     /// The place in the queue for a command that arrives at `now_ns`; `ahead_ns` is what the command that runs still takes. A
     /// read that passes the copy of its page reads it where it was.
     #[inline]
     pub(crate) fn place(&self, queue: &Queue, arriving: &mut Queued, now_ns: u64, ahead_ns: u64) -> usize {
-        match self {
-            Scheduler::Fifo | Scheduler::OutOfOrder(_) => queue.len(),
-            Scheduler::Reads(passing) => passing.place(queue, arriving, now_ns, ahead_ns),
-            Scheduler::Suspend(suspend) => suspend.passing.place(queue, arriving, now_ns, ahead_ns),
+        match self.passing() {
+            None => queue.len(),
+            Some(passing) => passing.place(queue, arriving, now_ns, ahead_ns),
         }
     }
 
     /// Keeps count of what no read passes, after a command was put at `inserted` or another one was taken out.
     #[inline]
     pub(crate) fn settle(&self, queue: &mut Queue, inserted: Option<usize>) {
-        match self {
-            Scheduler::Fifo | Scheduler::OutOfOrder(_) => {}
-            Scheduler::Reads(passing) => passing.settle(queue, inserted),
-            Scheduler::Suspend(suspend) => suspend.passing.settle(queue, inserted),
+        if let Some(passing) = self.passing() {
+            passing.settle(queue, inserted);
         }
     }
 
@@ -184,18 +184,16 @@ impl Scheduler {
     /// Whether a command that runs is paused for the read at the head of the queue, which does not depend on it.
     pub(crate) fn gives_way(&self, running: &Running, read: &Queued) -> bool {
         match self {
-            Scheduler::Fifo | Scheduler::OutOfOrder(_) => false,
-            Scheduler::Reads(passing) => passing.interrupts_copies && running.between_copies,
             Scheduler::Suspend(suspend) => suspend.gives_way(running, read),
+            _ => self.pauses() && running.between_copies,
         }
     }
 
     /// Whether reads go on while a command is paused.
     pub(crate) fn goes_on_with(&self, paused: &Running, read: &Queued) -> bool {
         match self {
-            Scheduler::Fifo | Scheduler::OutOfOrder(_) => false,
-            Scheduler::Reads(_) => true,
             Scheduler::Suspend(suspend) => suspend.goes_on_with(paused, read),
+            _ => self.passing().is_some(),
         }
     }
 

@@ -37,16 +37,29 @@ impl OutOfOrder {
     /// See [`super::Scheduler::pick`].
     pub(super) fn pick(self, queue: &Queue, bus_is_free: bool) -> usize {
         let mut after_bus = None;
+        // Units that a command before writes: a die has 64 of them at most, with numbers that follow one another.
+        let mut written = 0_u64;
+        let mut reads = queue.reads();
         for (place, queued) in queue.iter().enumerate().take(self.window) {
-            let is_program = queued.command.kind == CommandKind::Program;
-            let can_start = bus_is_free || !is_program;
+            // Behind the last read, whatever writes to a unit that is written before can't start either.
+            if after_bus.is_some() && reads == 0 && written == queue.units() {
+                break;
+            }
+            let can_start = bus_is_free || queued.command.kind != CommandKind::Program;
+            let is_read = queued.command.kind == CommandKind::Read;
+            reads -= usize::from(is_read);
+            let units = if is_read { 0 } else { queued.pages.units() };
+            let keeps_order = units & written != 0;
+            written |= units;
             // Only the first of those that wait for the bus is ever chosen.
-            if matches!(queued.chain, Chain::Second { .. }) || !can_start && after_bus.is_some() {
+            if keeps_order
+                || matches!(queued.chain, Chain::Second { .. })
+                || !can_start && after_bus.is_some()
+            {
                 continue;
             }
-            let is_read = queued.command.kind == CommandKind::Read;
             let may_depend = place > 0 && (!is_read || queue.may_write(&queued.pages));
-            if may_depend && queue.iter().take(place).any(|before| depends(queued, before)) {
+            if may_depend && depends(queue, place, queued) {
                 continue;
             }
             if can_start {
@@ -58,12 +71,18 @@ impl OutOfOrder {
     }
 }
 
-/// Whether a command may not pass one before it.
-fn depends(queued: &Queued, before: &Queued) -> bool {
-    let is_read = |queued: &Queued| queued.command.kind == CommandKind::Read;
-    match (is_read(queued), is_read(before)) {
-        (true, true) => false,
-        (false, false) => queued.pages.same_unit(&before.pages),
-        (true, false) | (false, true) => queued.pages.overlaps(&before.pages),
+/// Whether the command at a place touches pages of one before it, which is then remembered: looked for once, as a rule.
+fn depends(queue: &Queue, place: usize, queued: &Queued) -> bool {
+    let behind = &queued.behind;
+    if behind.get() == 0 || !queue.has(behind.get()) {
+        let found = queue.iter().take(place).find(|before| touches(queued, before));
+        behind.set(found.map_or(0, |before| before.number));
     }
+    behind.get() != 0
+}
+
+/// Whether one of the two reads what the other writes or erases.
+fn touches(queued: &Queued, before: &Queued) -> bool {
+    let is_read = |queued: &Queued| queued.command.kind == CommandKind::Read;
+    is_read(queued) != is_read(before) && queued.pages.overlaps(&before.pages)
 }

@@ -93,9 +93,10 @@ impl Pages {
         self.runs().any(|run| other.runs().any(|other| run.overlaps(other)))
     }
 
-    /// Whether the two have a unit in common.
-    pub(super) fn same_unit(&self, other: &Pages) -> bool {
-        self.runs().any(|run| other.runs().any(|other| run.unit == other.unit))
+    /// Their units, by the last six bits of the number.
+    #[inline]
+    pub(super) fn units(&self) -> u64 {
+        self.runs().fold(0, |units, run| units | 1 << (run.unit & 63))
     }
 
     /// Where these pages may be before `moves` are made: where they are now, if nothing is moved there, or anywhere from
@@ -132,7 +133,7 @@ mod tests {
         };
         assert!(pages.overlaps(&one(1, 5)) && pages.overlaps(&one(2, 10)));
         assert!(!pages.overlaps(&one(1, 10)) && !pages.overlaps(&one(2, 5)) && !pages.overlaps(&one(1, 6)));
-        assert!(pages.same_unit(&one(2, 77)) && !pages.same_unit(&one(3, 4)));
+        assert_eq!(pages.units(), 1 << 1 | 1 << 2);
     }
 
     #[test]

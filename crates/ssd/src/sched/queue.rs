@@ -1,5 +1,6 @@
 //! The commands that wait for a die, in the order in which they are to run.
 
+use std::cell::Cell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -36,9 +37,25 @@ pub(crate) struct Queued {
     pub(crate) spent: Spent,
     /// Commands that it has passed.
     pub(crate) passed: u32,
+    /// Its number in the queue, and that of a command before it that it was found to depend on; from 1.
+    pub(crate) number: u64,
+    pub(super) behind: Cell<u64>,
 }
 
 impl Queued {
+    /// A command that is handed over at `arrived_ns`.
+    #[inline]
+    pub(crate) fn new(
+        command: Command,
+        pages: Pages,
+        chain: Chain,
+        request: u64,
+        arrived_ns: u64,
+        spent: Spent,
+    ) -> Self {
+        Self { command, pages, chain, request, arrived_ns, spent, passed: 0, number: 0, behind: Cell::new(0) }
+    }
+
     /// Whether it reads a page that the host waits for, or that says where such a page is.
     #[inline]
     pub(crate) fn is_awaited_read(&self) -> bool {
@@ -150,6 +167,11 @@ pub(crate) struct Queue {
     others: u32,
     /// Those that move pages.
     copies: u32,
+    /// Those that read.
+    reads: usize,
+    /// Commands so far, and the units that they write ([`Pages::units`]).
+    numbers: u64,
+    units: u64,
     /// Pages that will be written by those waiting.
     writing: Writing,
 }
@@ -205,6 +227,23 @@ impl Queue {
         self.copies > 0
     }
 
+    /// Commands that wait and read, of the host or not.
+    pub(super) fn reads(&self) -> usize {
+        self.reads
+    }
+
+    /// Units that commands have written so far.
+    pub(super) fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// Whether the command of that number waits. Only where all are put at the end.
+    pub(super) fn has(&self, number: u64) -> bool {
+        let holds =
+            |queue: &VecDeque<Queued>| queue.binary_search_by_key(&number, |queued| queued.number).is_ok();
+        holds(&self.settled) || holds(&self.rest)
+    }
+
     /// Commands that wait and are not reads that the host waits for.
     pub(crate) fn others(&self) -> u32 {
         self.others
@@ -217,10 +256,17 @@ impl Queue {
 
     /// Puts a command at a place.
     #[inline]
-    pub(crate) fn insert(&mut self, place: usize, queued: Queued) {
+    pub(crate) fn insert(&mut self, place: usize, mut queued: Queued) {
         self.service_ns += queued.command.total_ns();
         self.others += u32::from(!queued.is_awaited_read());
         self.copies += u32::from(queued.command.kind == CommandKind::Copies);
+        if queued.command.kind == CommandKind::Read {
+            self.reads += 1;
+        } else {
+            self.units |= queued.pages.units();
+        }
+        self.numbers += 1;
+        queued.number = self.numbers;
         if queued.writes() && !queued.pages.is_empty() {
             self.writing.add(&queued.pages);
         }
@@ -249,6 +295,7 @@ impl Queue {
         self.service_ns -= queued.command.total_ns();
         self.others -= u32::from(!queued.is_awaited_read());
         self.copies -= u32::from(queued.command.kind == CommandKind::Copies);
+        self.reads -= usize::from(queued.command.kind == CommandKind::Read);
         if queued.writes() && !queued.pages.is_empty() {
             self.writing.remove(&queued.pages);
         }

@@ -32,7 +32,7 @@ fn queued(kind: CommandKind, pages: Pages, arrived_ns: u64) -> Queued {
         awaited,
     };
     let spent = Spent::default();
-    Queued { command, pages, chain: Chain::None, request: arrived_ns, arrived_ns, spent, passed: 0 }
+    Queued::new(command, pages, Chain::None, arrived_ns, arrived_ns, spent)
 }
 
 fn page(ppn: u32) -> Pages {
@@ -41,11 +41,11 @@ fn page(ppn: u32) -> Pages {
     pages
 }
 
-fn read(ppn: u32) -> Queued {
+pub(super) fn read(ppn: u32) -> Queued {
     queued(CommandKind::Read, page(ppn), 0)
 }
 
-fn write(ppn: u32) -> Queued {
+pub(super) fn write(ppn: u32) -> Queued {
     queued(CommandKind::Program, page(ppn), 0)
 }
 

@@ -16,9 +16,9 @@ use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::TimePath;
 use crate::op::Work;
-use crate::task::{self, Task, Urgency, View, Wish};
+use crate::task::{self, Urgency, View, Wish};
 
-/// What is known of a die.
+/// The background's view of a die.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Watch {
     /// Commands that it was handed, those of the background included.
@@ -35,8 +35,6 @@ pub(super) struct Background {
     /// `None` if there is none, or the last request has come.
     policies: Option<task::Background>,
     dies: Vec<Watch>,
-    /// By unit; empty where channels are managed.
-    tasks: Vec<Task>,
     /// When to ask again though nothing happens, ns.
     due_ns: Option<u64>,
     /// Whether pages of the buffer are to leave it now, where stations write them.
@@ -44,14 +42,13 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn new(config: &Config, dies: u32, units: u32) -> Self {
+    pub(super) fn new(config: &Config, dies: u32) -> Self {
         let policies = task::Background::new(&config.background);
-        let (dies, units) = if policies.is_some() { (dies, units) } else { (0, 0) };
+        let dies = if policies.is_some() { dies } else { 0 };
         Self {
             due_ns: policies.as_ref().map(|_| 0),
             policies,
             dies: vec![Watch::default(); dies as usize],
-            tasks: (0..units).map(|unit| Task::new(unit, Work::Collect, Urgency::Idle)).collect(),
             destages: false,
         }
     }
@@ -80,6 +77,11 @@ impl Background {
     #[inline]
     pub(super) fn destages(&self) -> bool {
         self.destages
+    }
+
+    /// Pages have left the buffer as far as they can now.
+    pub(super) fn end_of_destage(&mut self) {
+        self.destages = false;
     }
 
     /// The last request has come.
@@ -173,6 +175,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
+    /// The background is to be asked, though nothing has happened.
+    #[cold]
+    pub(super) fn ask_again(&mut self) -> Result<(), RunError> {
+        let due_ns = self.background.due_ns().unwrap_or(0);
+        self.array.set_now_ns(due_ns.max(self.array.now_ns()));
+        if self.stations.are_managed() { self.decide_ahead() } else { self.ask_background() }
+    }
+
     /// Everything else of this instant has happened: asks about every die that makes no step yet.
     #[cold]
     pub(super) fn ask_background(&mut self) -> Result<(), RunError> {
@@ -188,7 +198,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 }
             }
         }
-        if self.background.destages {
+        if std::mem::take(&mut self.background.destages) {
             self.pump()?;
             self.own_commands(0..self.core.geometry.total_dies());
         }
@@ -201,24 +211,24 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return Ok(false);
         }
         let now = self.array.now_ns();
-        let under_way = self.background.tasks[unit as usize].last != crate::op::Step::Erase;
+        let dirty_pages = self.buffer.as_ref().map_or(0, |buffer| {
+            if self.core.alloc.shares_map() { buffer.all_waiting() } else { buffer.waiting(unit) }
+        });
         let view = View {
             now_ns: now,
             idle_since_ns: self.idle_since_ns(die..die + 1),
+            dirty_pages,
             spare_blocks: self.core.ftl.spare_blocks(unit),
-            under_way,
+            under_way: self.core.ftl.is_collecting(unit),
             ..View::default()
         };
-        for (work, urgency) in self.background.steps(&view) {
+        for (work, _) in self.background.steps(&view) {
             let merges = self.core.counters.merges.full;
-            let Some(step) = self.core.step(now, unit, work, &mut self.array)? else { continue };
+            if self.core.step(now, unit, work, &mut self.array)?.is_none() {
+                continue;
+            }
             self.core.flush(now, &mut self.array);
             self.core.counters.merges.early += self.core.counters.merges.full - merges;
-            let task = &mut self.background.tasks[unit as usize];
-            (task.work, task.urgency) = (work, urgency);
-            if let Some(merged) = task.made(step) {
-                self.core.collections.record(merged);
-            }
             self.array.fence(die..die + 1, TASK_TAG + die);
             self.background.dies[die as usize].is_stepping = true;
             self.own_commands(die..die + 1);

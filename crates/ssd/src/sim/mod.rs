@@ -6,6 +6,7 @@ mod intake;
 mod ledger;
 mod state;
 mod stations;
+mod untimed;
 mod windows;
 
 use std::ops::Range;
@@ -14,7 +15,7 @@ use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
 use crate::content::{Baseline, Content, Observers, Unchecked};
-use crate::core::{AHEAD, Core};
+use crate::core::Core;
 use crate::error::{ConfigError, RunError};
 use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
@@ -24,21 +25,20 @@ use crate::nand::event::Events;
 use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::nand::timeline::Timeline;
 use crate::sched::Scheduler;
-use crate::stats::{Completion, Counters, FlashTime, LatencyParts, Stats, Times};
+use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
 use crate::task::BackgroundConfig;
 use crate::tenants::{Allocation, Model};
 
 use intake::Intake;
 use ledger::Ledger;
 use state::Owned;
+use untimed::State;
 use windows::Windows;
 pub use windows::{Allocations, Allocator, Level, Tried, Window};
 
 /// Sectors of flash that verification can keep track of: 128 TiB of them.
 const MOST_VERIFIED_SECTORS: u64 = 1 << 38;
 
-/// Stream of pages that no tenant wrote: the last one, which no run has.
-const NO_TENANT: u16 = u16::MAX;
 /// In a closed loop a request enters when there is a place, whichever it is.
 const WHICHEVER: Request = Request { time_ns: 0, lba: 0, sectors: 0, stream: 0, op: Op::Flush };
 
@@ -102,20 +102,6 @@ trait Drive: Send {
     fn saved(&self) -> &dyn erased_serde::Serialize;
     /// Replaces the state by a saved one.
     fn restore(&mut self, from: &mut dyn erased_serde::Deserializer<'_>) -> Result<(), erased_serde::Error>;
-}
-
-/// The part of a drive that does not depend on the time path, whatever its checks.
-trait State {
-    fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError>;
-    fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError>;
-    fn counters(&self) -> &Counters;
-    fn flash_time(&self) -> &FlashTime;
-    fn forget_counts(&mut self);
-    fn begin_journal(&mut self) -> Baseline;
-    fn geometry(&self) -> &Geometry;
-    fn wear(&self) -> Wear;
-    fn free_blocks(&self, channel: u32) -> u64;
-    fn spilled(&self) -> u64;
 }
 
 /// A simulated drive and its host.
@@ -374,73 +360,6 @@ fn check_versions(geometry: &Geometry) -> Result<(), ConfigError> {
             "versions of at most {MOST_VERIFIED_SECTORS} sectors can be kept: use a smaller drive"
         ),
     })
-}
-
-impl<C: Content> State for Core<C> {
-    fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
-        pages.into_iter().try_for_each(|lpn| self.place_untimed(lpn, NO_TENANT))
-    }
-
-    fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
-        let capacity = self.geometry.capacity_sectors();
-        let mut number = 0;
-        for requests in requests.chunks(AHEAD) {
-            self.look_ahead(requests);
-            for request in requests {
-                number += 1;
-                ledger::check_address(request, number, capacity)?;
-                match request.op {
-                    _ if ledger::is_empty(request) => {}
-                    Op::Trim => {
-                        for part in self.parts(request) {
-                            self.trim(0, part, &mut crate::nand::Untimed)?;
-                        }
-                    }
-                    Op::Flush => {}
-                    Op::Read if !everything => {}
-                    Op::Read | Op::Write => {
-                        for part in self.parts(request) {
-                            self.place_untimed(part.lpn, part.stream)?;
-                        }
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn flash_time(&self) -> &FlashTime {
-        Core::flash_time(self)
-    }
-
-    fn forget_counts(&mut self) {
-        Core::forget_counts(self);
-    }
-
-    fn begin_journal(&mut self) -> Baseline {
-        self.content.begin().unwrap_or_default()
-    }
-
-    fn geometry(&self) -> &Geometry {
-        &self.geometry
-    }
-
-    fn wear(&self) -> Wear {
-        self.ftl.wear()
-    }
-
-    fn free_blocks(&self, channel: u32) -> u64 {
-        let units = self.geometry.units() / self.geometry.channels;
-        (channel * units..(channel + 1) * units).map(|unit| self.ftl.free_blocks(unit)).sum()
-    }
-
-    fn spilled(&self) -> u64 {
-        self.alloc.spilled()
-    }
 }
 
 fn check_failure<C: Content>(core: &Core<C>, number: u64) -> Result<(), RunError> {

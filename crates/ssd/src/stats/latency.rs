@@ -1,22 +1,53 @@
-//! Latency histograms (HDR, three significant digits) for each stream and operation; mean and maximum are exact.
+//! Latency histograms (the buckets of HDR histograms with three significant digits) for each stream and operation; mean and maximum are exact.
 
 use flashweir_trace::Op;
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// Buckets that latencies up to twice as many ns have to themselves; from there on each doubling has as many.
+const BUCKETS: u64 = 1024;
+
 /// One stream's latencies of one operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Series {
-    histogram: Histogram<u64>,
+    /// Requests by bucket, up to the last one that has any.
+    counts: Vec<u64>,
     sum_ns: u128,
     max_ns: u64,
 }
 
 impl Series {
-    fn new() -> Self {
-        // Three significant digits are always legal.
-        let histogram = Histogram::new(3).unwrap_or_else(|_| unreachable!("3 digits are legal"));
-        Self { histogram, sum_ns: 0, max_ns: 0 }
+    #[inline]
+    fn record_n(&mut self, latency_ns: u64, count: u64) {
+        let doublings = (latency_ns | BUCKETS).ilog2() - BUCKETS.ilog2();
+        let bucket = u64::from(doublings) * BUCKETS + (latency_ns >> doublings);
+        if bucket as usize >= self.counts.len() {
+            self.counts.resize(bucket as usize + 1, 0);
+        }
+        self.counts[bucket as usize] += count;
+    }
+
+    /// The buckets that have any: largest latency, and requests.
+    fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        let largest = |bucket: u64| {
+            let doublings = (bucket / BUCKETS).saturating_sub(1);
+            ((bucket - doublings * BUCKETS + 1) << doublings) - 1
+        };
+        (0..).map(largest).zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
+    }
+
+    fn len(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The latency that a share of the requests do not pass, ns: at most one thousandth too large.
+    fn quantile(&self, share: f64) -> u64 {
+        let wanted = ((share * self.len() as f64).ceil() as u64).max(1);
+        let mut up_to = 0;
+        let reaches = |(_, count): &(u64, u64)| {
+            up_to += count;
+            up_to >= wanted
+        };
+        self.buckets().find(reaches).map_or(0, |(largest, _)| largest.min(self.max_ns))
     }
 }
 
@@ -53,9 +84,7 @@ type Saved = (Vec<(u64, u64)>, u128, u64);
 
 impl Serialize for Series {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let buckets = self.histogram.iter_recorded();
-        let counts = buckets.map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value())).collect();
-        let saved: Saved = (counts, self.sum_ns, self.max_ns);
+        let saved: Saved = (self.buckets().collect(), self.sum_ns, self.max_ns);
         saved.serialize(serializer)
     }
 }
@@ -63,25 +92,27 @@ impl Serialize for Series {
 impl<'de> Deserialize<'de> for Series {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (counts, sum_ns, max_ns) = Saved::deserialize(deserializer)?;
-        let mut series = Self { sum_ns, max_ns, ..Self::new() };
-        for (latency_ns, count) in counts {
-            series.histogram.record_n(latency_ns, count).map_err(serde::de::Error::custom)?;
-        }
+        let mut series = Self { counts: Vec::new(), sum_ns, max_ns };
+        counts.into_iter().for_each(|(latency_ns, count)| series.record_n(latency_ns, count));
         Ok(series)
     }
 }
 
 impl Latencies {
-    /// One more request.
     #[inline]
-    pub(crate) fn record(&mut self, stream: u16, op: Op, latency_ns: u64) {
+    fn series(&mut self, stream: u16, op: Op) -> &mut Series {
         let at = usize::from(stream) * Op::ALL.len() + op as usize;
         if at >= self.series.len() {
             self.series.resize(at + 1, None);
         }
-        let series = self.series[at].get_or_insert_with(|| Box::new(Series::new()));
-        // The histogram grows to any value, so recording can't fail; `saturating_record` would not let it grow.
-        let _ = series.histogram.record(latency_ns);
+        self.series[at].get_or_insert_default()
+    }
+
+    /// One more request.
+    #[inline]
+    pub(crate) fn record(&mut self, stream: u16, op: Op, latency_ns: u64) {
+        let series = self.series(stream, op);
+        series.record_n(latency_ns, 1);
         series.sum_ns += u128::from(latency_ns);
         series.max_ns = series.max_ns.max(latency_ns);
     }
@@ -96,14 +127,8 @@ impl Latencies {
         sum_ns: u128,
         max_ns: u64,
     ) {
-        let at = usize::from(stream) * Op::ALL.len() + op as usize;
-        if at >= self.series.len() {
-            self.series.resize(at + 1, None);
-        }
-        let series = self.series[at].get_or_insert_with(|| Box::new(Series::new()));
-        for (latency_ns, count) in counts {
-            let _ = series.histogram.record_n(latency_ns, count);
-        }
+        let series = self.series(stream, op);
+        counts.into_iter().for_each(|(latency_ns, count)| series.record_n(latency_ns, count));
         series.sum_ns += sum_ns;
         series.max_ns = series.max_ns.max(max_ns);
     }
@@ -124,11 +149,10 @@ impl Latencies {
             at % Op::ALL.len() == op as usize
                 && stream.is_none_or(|stream| at / Op::ALL.len() == usize::from(stream))
         };
-        let mut all = Series::new();
+        let mut all = Series::default();
         for (at, series) in self.series.iter().enumerate() {
             if let Some(series) = series.as_ref().filter(|_| chosen(at)) {
-                // Both histograms resize themselves, so adding can't fail.
-                let _ = all.histogram.add(&series.histogram);
+                series.buckets().for_each(|(latency_ns, count)| all.record_n(latency_ns, count));
                 all.sum_ns += series.sum_ns;
                 all.max_ns = all.max_ns.max(series.max_ns);
             }
@@ -139,12 +163,12 @@ impl Latencies {
     /// Latencies of one operation, of one stream or of all. `None` without any request.
     pub fn summary(&self, stream: Option<u16>, op: Op) -> Option<LatencySummary> {
         let all = self.merged(stream, op);
-        let count = all.histogram.len();
+        let count = all.len();
         if count == 0 {
             return None;
         }
         let micros = |ns: u64| ns as f64 / 1000.0;
-        let quantile = |q: f64| micros(all.histogram.value_at_quantile(q).min(all.max_ns));
+        let quantile = |share| micros(all.quantile(share));
         Some(LatencySummary {
             count,
             mean: all.sum_ns as f64 / count as f64 / 1000.0,
@@ -159,11 +183,7 @@ impl Latencies {
 
     /// Counts of the histogram of one operation, of one stream or of all: upper edge in ns, requests.
     pub fn buckets(&self, stream: Option<u16>, op: Op) -> Vec<(u64, u64)> {
-        let all = self.merged(stream, op);
-        all.histogram
-            .iter_recorded()
-            .map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
-            .collect()
+        self.merged(stream, op).buckets().collect()
     }
 }
 
@@ -184,6 +204,25 @@ mod tests {
                 let expected = rank * scale as f64 / 1000.0;
                 assert!((found - expected).abs() <= expected * 1e-3, "{found}, expected {expected}");
             }
+        }
+    }
+
+    #[test]
+    fn buckets_are_those_of_an_hdr_histogram() {
+        let mut series = Series::default();
+        let mut hdr = hdrhistogram::Histogram::<u64>::new(3).expect("3 digits are legal");
+        for shift in 0..62 {
+            for latency_ns in [(1 << shift) - 1, 1 << shift, (1 << shift) * 3 / 2 + 1] {
+                series.record_n(latency_ns, 1);
+                hdr.record(latency_ns).expect("it grows");
+            }
+        }
+        series.max_ns = u64::MAX;
+        let recorded =
+            hdr.iter_recorded().map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()));
+        assert!(recorded.eq(series.buckets()));
+        for share in [1e-9, 0.1, 0.5, 0.95, 0.999, 1.0] {
+            assert_eq!(series.quantile(share), hdr.value_at_quantile(share), "{share}");
         }
     }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::op::{Step, Work};
 use crate::quantity::Bound;
 
-/// What the drive does in the background before it must. All of it is off by default.
+/// Work ahead of need. All of it is off by default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BackgroundConfig {
@@ -33,7 +33,7 @@ pub struct BackgroundConfig {
     pub destage: destage::Config,
 }
 
-/// How much a piece of work matters now, least first.
+/// Urgency of a piece of work, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Urgency {
     /// When nobody else wants the die.
@@ -44,7 +44,7 @@ pub(crate) enum Urgency {
     Must,
 }
 
-/// What a policy wants of a unit.
+/// The wish of a policy for a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     /// Nothing, as things stand.
@@ -55,7 +55,7 @@ pub(crate) enum Wish {
     Step(Urgency),
 }
 
-/// What policies may know of a unit. Planners see the same.
+/// The view of a unit that policies and planners get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct View {
     /// The present, ns.
@@ -70,7 +70,7 @@ pub(crate) struct View {
     pub(crate) others_must: bool,
     /// Erased blocks that the unit may fill before it must collect.
     pub(crate) spare_blocks: u64,
-    /// Whether the unit is in the middle of a victim that it began ahead.
+    /// Whether the unit is in the middle of a victim that was begun ahead.
     pub(crate) under_way: bool,
 }
 
@@ -101,8 +101,12 @@ impl Task {
         Self { unit, work, urgency, last: Step::Erase, merged: 0 }
     }
 
-    /// A step was made. Returns the data blocks merged, if that was the last one of a collection.
+    /// A step was made. Returns the data blocks merged, if that was the last one of a collection. A write-back has one step, and
+    /// leaves nothing under way.
     pub(crate) fn made(&mut self, step: Step) -> Option<u64> {
+        if self.work == Work::WriteBack {
+            return None;
+        }
         self.last = step;
         self.merged += u64::from(matches!(step, Step::Merge { .. }));
         (step == Step::Erase).then(|| std::mem::take(&mut self.merged))
@@ -121,7 +125,7 @@ impl Background {
         (*config != BackgroundConfig::default()).then(|| Self { config: config.clone() })
     }
 
-    /// What is wanted of a unit. Of equally urgent work the first that there is to do is done.
+    /// The wishes for a unit. Of equally urgent work the first that there is to do is done.
     pub(crate) fn wishes(&self, view: &View) -> [(Work, Wish); 3] {
         [
             (Work::Collect, self.config.collect.wish(view)),

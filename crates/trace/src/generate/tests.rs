@@ -215,6 +215,15 @@ fn texts_that_are_meant_as_specs() {
     }
 }
 
+/// Each specification is refused with a message that holds this.
+fn refused(cases: &[(&str, &str)]) {
+    for (text, message) in cases {
+        let error = Spec::parse(text).unwrap_err();
+        assert!(matches!(error, TraceError::Spec { .. }));
+        assert!(error.to_string().contains(message), "{text}: {error}");
+    }
+}
+
 #[test]
 fn every_refusal_says_what_is_right() {
     let keys = "the keys of random are span, offset, size, align, count, write, trim, flush, flush_every, rate, \
@@ -255,6 +264,13 @@ fn every_refusal_says_what_is_right() {
         ("random:trim=0.9,flush=0.2", "`trim` \"0.9\": trim and flush=0.2 sum above 1"),
         ("random:flush_every=1", "`flush_every` \"1\": expected a whole number from 2"),
         ("random:flush_every=5,flush=0.1", "give either flush_every or flush"),
+    ];
+    refused(&cases);
+}
+
+#[test]
+fn every_refusal_of_times_and_skew_says_what_is_right() {
+    let cases = [
         ("random:rate=0", "`rate` \"0\": expected a number of requests per second"),
         ("random:rate=10,period=1us", "`period` \"1us\": has no effect with rate"),
         ("random:rate=10,burst=2", "`burst` \"2\": has no effect with rate"),
@@ -283,11 +299,7 @@ fn every_refusal_says_what_is_right() {
         ),
         ("hotcold:hot_share=1", "makes 4194304 of 4194304 starts hot"),
     ];
-    for (text, message) in cases {
-        let error = Spec::parse(text).unwrap_err();
-        assert!(matches!(error, TraceError::Spec { .. }));
-        assert!(error.to_string().contains(message), "{text}: {error}");
-    }
+    refused(&cases);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Refusal;
 use crate::buffer::{Ack, Order, Replacement};
-use crate::config::{Clock, Config, Engine, Units};
+use crate::config::{Clock, Config, Units};
 use crate::ftl::FtlConfig;
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::wear::WearConfig;
@@ -11,7 +11,7 @@ fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
     planner(&config.gc.planner)
 }
 
-pub(super) const MANAGED: [Refusal; 32] = [
+pub(super) const MANAGED: [Refusal; 31] = [
     Refusal {
         keys: "gc.planner=super-data-block or cycle-stealing, clock=async",
         reason: "what others do while one collects is counted in common cycles: set clock=lock-step, or gc.planner=cycle-filling",
@@ -227,10 +227,5 @@ pub(super) const MANAGED: [Refusal; 32] = [
         keys: "gc.planner or clock=lock-step, sched.kind or timing.cache_program",
         reason: "managed channels run the commands of a die in their order, one at a time: leave these keys out",
         applies: |config| config.is_managed() && (config.sched.reorders() || config.timing.cache_program),
-    },
-    Refusal {
-        keys: "gc.planner or clock=lock-step, engine",
-        reason: "managed channels have a run loop of their own: use engine=auto",
-        applies: |config| config.is_managed() && config.engine != Engine::Auto,
     },
 ];

@@ -41,6 +41,11 @@ impl Dftl {
         free < reserve + u64::from(data) + u64::from(map)
     }
 
+    /// Whether a collection was begun and not ended, or has left updates.
+    pub(in crate::ftl) fn is_collecting(&self, unit: u32) -> bool {
+        self.page.is_collecting(unit) || !self.units[unit as usize].pending.is_empty()
+    }
+
     /// Blocks that the unit may still open for the host.
     pub(in crate::ftl) fn spare_blocks(&self, unit: u32) -> u64 {
         self.page.free_blocks(unit).saturating_sub(self.reserve(unit))

@@ -122,6 +122,20 @@ impl LogFtl {
         self.units[unit as usize].collect_step(&self.rules, ops)
     }
 
+    /// Whether a step gains something though the unit need not collect: there is a log block that takes no more pages.
+    pub(super) fn can_step_ahead(&self, unit: u32) -> bool {
+        let unit = &self.units[unit as usize];
+        if self.rules.kind == Kind::Bast {
+            return unit.own.full().is_some() || unit.spare_blocks(&self.rules) == 0;
+        }
+        unit.log.oldest().is_some_and(|oldest| unit.log.is_closed(oldest))
+    }
+
+    /// Whether a collection was begun and not ended.
+    pub(super) fn is_collecting(&self, unit: u32) -> bool {
+        self.units[unit as usize].merges > 0
+    }
+
     /// Merges the data block of the oldest valid page in the log, or what selective merging would do next. Nothing of the log is
     /// erased.
     pub(super) fn follow_copy(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {

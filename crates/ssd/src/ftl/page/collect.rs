@@ -1,7 +1,6 @@
 //! Page mapping collected at once: a block is freed before the host's page is written, and nothing gets in between.
 
 use super::{Frontier, Ops, PageFtl, Rules, RunError, Unit, VictimView};
-use crate::ftl::blocks::pages_of;
 use crate::op::Work;
 
 impl PageFtl {
@@ -95,14 +94,12 @@ impl PageFtl {
     /// Whether some full block has an invalid page.
     pub(super) fn can_gain(&self, unit: u32) -> bool {
         let unit = &self.units[unit as usize];
-        let in_frontier = if self.rules.two_frontiers
-            && u64::from(unit.collected.next) < self.rules.pages_per_block.get()
-        {
-            u64::from(unit.blocks.valid(unit.collected.block))
-        } else {
-            0
-        };
-        unit.valid_pages - in_frontier < unit.blocks.full_count() * self.rules.pages_per_block.get()
+        let pages_per_block = self.rules.pages_per_block.get();
+        let frontiers = [Some(unit.host), self.rules.two_frontiers.then_some(unit.collected)];
+        let open =
+            frontiers.into_iter().flatten().filter(|frontier| u64::from(frontier.next) < pages_per_block);
+        let in_open: u64 = open.map(|frontier| u64::from(unit.blocks.valid(frontier.block))).sum();
+        unit.valid_pages - in_open < unit.blocks.full_count() * pages_per_block
     }
 
     /// Moves the valid pages of `victim` to the collected frontier, taking a new block for it where needed. Even a
@@ -120,24 +117,35 @@ impl PageFtl {
             ops.opened();
         }
         for word in 0..words {
-            let bits = std::mem::take(&mut unit.valid_bits[victim as usize * words + word]);
+            let mut bits = std::mem::take(&mut unit.valid_bits[victim as usize * words + word]);
             let first = victim * pages_per_block + word as u32 * 64;
-            for page in pages_of(bits) {
-                let key = unit.owner.get((first + page).into());
+            moved += bits.count_ones();
+            while bits != 0 {
                 if unit.collected.next == pages_per_block {
                     unit.open_collected(rules, worn)?;
                     ops.opened();
                 }
+                // As many as the block takes, all of them valid there.
                 let Frontier { block, next } = unit.collected;
+                let count = bits.count_ones().min(pages_per_block - next);
                 let to = block * pages_per_block + next;
-                unit.owner.set(to.into(), key);
-                map.set(key.into(), to);
-                unit.valid_bits[block as usize * words + (next >> 6) as usize] |= 1 << (next & 63);
-                unit.collected.next = next + 1;
-                ops.moved(first + page, to);
-                moved += 1;
-                unit.blocks.add_valid(block, 1);
-                if next + 1 == pages_per_block {
+                for to in to..to + count {
+                    let from = first + bits.trailing_zeros();
+                    bits &= bits - 1;
+                    let key = unit.owner.get(from.into());
+                    unit.owner.set(to.into(), key);
+                    map.set(key.into(), to);
+                    ops.moved(from, to);
+                }
+                let valid = u128::from(u64::MAX >> (64 - count)) << (next & 63);
+                let word = block as usize * words + (next >> 6) as usize;
+                unit.valid_bits[word] |= valid as u64;
+                if let after @ 1.. = (valid >> 64) as u64 {
+                    unit.valid_bits[word + 1] |= after;
+                }
+                unit.collected.next = next + count;
+                unit.blocks.add_valid(block, count);
+                if next + count == pages_per_block {
                     unit.blocks.fill(block, unit.writes);
                 }
             }

@@ -1,4 +1,4 @@
-//! Page mapping collected step by step, for managed channels: one page is moved at a time, and between two of them the unit
+//! Page mapping collected step by step, where others may get in between: one page is moved at a time, and between two of them the unit
 //! may write pages of the host.
 //!
 //! Moved pages go to the host's frontier, or to that of collected pages if it is another one. When that is full and no other block is free, they go into the block kept
@@ -112,6 +112,7 @@ impl PageFtl {
         let state = &mut self.units[unit as usize];
         let mut frontier = *state.frontier_of_moves(&self.rules);
         if u64::from(frontier.next) == self.rules.pages_per_block.get() {
+            // Not the most worn block, even to level wear: pages of the host may go there, too.
             let Some(block) = state.blocks.take_free(self.rules.least_worn_first) else { return false };
             frontier = Frontier { block, next: 0 };
             ops.opened();

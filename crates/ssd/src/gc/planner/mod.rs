@@ -119,7 +119,13 @@ impl Planner {
 
     /// Whether units take part in the steps of an initiator.
     pub(crate) fn is_aligned(&self) -> bool {
-        !matches!(self, Planner::None | Planner::Forwarding { .. })
+        matches!(
+            self,
+            Planner::SuperDataBlock
+                | Planner::CycleStealing
+                | Planner::CycleFilling { .. }
+                | Planner::SelectiveFilling { .. }
+        )
     }
 
     /// Whether units that have nothing to write are asked.
@@ -130,32 +136,31 @@ impl Planner {
     /// Whether the unit takes part in the collection of another one.
     pub(crate) fn joins(&self, view: &View) -> bool {
         match self {
-            Planner::None | Planner::Forwarding { .. } => false,
             Planner::SuperDataBlock | Planner::CycleStealing => true,
             Planner::CycleFilling { spare_blocks } | Planner::SelectiveFilling { spare_blocks } => {
                 cycle_filling::joins(view, *spare_blocks)
             }
+            _ => false,
         }
     }
 
     /// What a unit that takes part does during `step` of the initiator.
     pub(crate) fn follow(&self, step: Step) -> Action {
         match self {
-            Planner::None | Planner::Forwarding { .. } => Action::Idle,
             Planner::SuperDataBlock => super_data_block::follow(step),
             Planner::CycleStealing | Planner::CycleFilling { .. } => cycle_stealing::follow(step),
             Planner::SelectiveFilling { .. } => selective_filling::follow(step),
+            _ => Action::Idle,
         }
     }
 
     /// What a unit that has nothing to write does ahead.
     pub(crate) fn wish(&self, view: &View) -> Wish {
-        match self {
-            Planner::Forwarding { spare_blocks } if forwarding::forward(view, *spare_blocks) => {
-                Wish::Step(Urgency::Idle)
-            }
-            _ => Wish::Nothing,
-        }
+        let wishes = match self {
+            Planner::Forwarding { spare_blocks } => forwarding::forward(view, *spare_blocks),
+            _ => false,
+        };
+        if wishes { Wish::Step(Urgency::Idle) } else { Wish::Nothing }
     }
 }
 

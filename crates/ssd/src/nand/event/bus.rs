@@ -1,7 +1,6 @@
 //! The buses of the channels: who asks, who gets one, and what comes after a transfer.
 
-use super::die::Phase;
-use super::{CommandKind, Event, Events, Probe};
+use super::{BUS, CommandKind, Events, PROGRAM, Phase, Probe};
 
 impl<P: Probe> Events<P> {
     /// The command of the die that comes next on the bus asks for it.
@@ -12,7 +11,11 @@ impl<P: Probe> Events<P> {
             active.wanted_ns = now_ns;
         }
         let channel = number / self.dies_per_channel;
-        self.buses[channel as usize].waiting.push_back(number);
+        let bus = &mut self.buses[channel as usize];
+        if bus.user.is_none() && bus.waiting.is_empty() {
+            return self.transfer(channel, number);
+        }
+        bus.waiting.push_back(number);
         self.grant(channel);
     }
 
@@ -26,17 +29,24 @@ impl<P: Probe> Events<P> {
             let dies = &self.dies;
             first = bus.waiting.iter().position(|number| dies[*number as usize].reads_out()).unwrap_or(0);
         }
-        let Some(number) = bus.waiting.remove(first) else { return };
-        bus.user = Some(number);
-        let delay = self.dies[number as usize].next_on_bus().map_or(0, |active| {
+        let next = if first == 0 { bus.waiting.pop_front() } else { bus.waiting.remove(first) };
+        if let Some(number) = next {
+            self.transfer(channel, number);
+        }
+    }
+
+    /// The command of the die that comes next on the bus gets it.
+    fn transfer(&mut self, channel: u32, number: u32) {
+        self.buses[channel as usize].user = Some(number);
+        let mut until_ns = self.now_ns;
+        if let Some(active) = self.dies[number as usize].next_on_bus() {
             active.wait_bus_ns += self.now_ns - active.wanted_ns;
-            let command = &active.queued.command;
-            let bus_ns = command.share(command.bus_ns, active.left);
-            active.until_ns = self.now_ns + bus_ns;
-            self.probe.transfer(command, self.now_ns, bus_ns);
-            bus_ns
-        });
-        self.at(delay, Event::Bus(channel));
+            let bus_ns = active.share(BUS);
+            until_ns += bus_ns;
+            active.until_ns = until_ns;
+            self.probe.transfer(&active.queued.command, self.now_ns, bus_ns);
+        }
+        self.agenda.set(self.dies.len() as u32 + channel, until_ns);
     }
 
     pub(super) fn bus_done(&mut self, channel: u32) {
@@ -46,16 +56,17 @@ impl<P: Probe> Events<P> {
             loading.phase = Phase::Loaded;
             self.promote(number);
         } else if let Some(current) = &die.current {
-            let command = current.queued.command;
-            if command.kind == CommandKind::Read {
+            if current.queued.command.kind == CommandKind::Read {
                 self.finish(number);
             } else {
-                let left = current.left;
-                self.enter(number, Phase::Finishing, command.share(command.program_ns, left));
+                let program_ns = current.share(PROGRAM);
+                self.enter(number, Phase::Finishing, program_ns);
                 self.start(number);
                 self.make_way(number);
             }
         }
-        self.grant(channel);
+        if !self.buses[channel as usize].waiting.is_empty() {
+            self.grant(channel);
+        }
     }
 }

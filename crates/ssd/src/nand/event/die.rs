@@ -22,6 +22,11 @@ pub(super) enum Phase {
     Stopping,
 }
 
+/// Places in [`Active::each_ns`].
+pub(super) const READ: usize = 0;
+pub(super) const BUS: usize = 1;
+pub(super) const PROGRAM: usize = 2;
+
 /// A command that has got its die.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Active {
@@ -29,6 +34,8 @@ pub(super) struct Active {
     pub(super) phase: Phase,
     /// Copies still to make, this one included; 1 for all other commands.
     pub(super) left: u32,
+    /// What each copy but the first takes of the command's read, bus and program times, ns; the first one has the remainders.
+    each_ns: [u64; 3],
     pub(super) start_ns: u64,
     /// When it took the die for the last time, ns.
     pub(super) resumed_ns: u64,
@@ -50,9 +57,15 @@ impl Active {
     /// A command that gets its die now.
     #[inline]
     pub(super) fn new(queued: Queued, now_ns: u64) -> Self {
+        let left = queued.command.copies();
+        let mut each_ns = queued.command.times();
+        if left > 1 {
+            each_ns = each_ns.map(|total_ns| total_ns / u64::from(left));
+        }
         Self {
             phase: Phase::OnBus,
-            left: queued.command.copies(),
+            left,
+            each_ns,
             start_ns: now_ns,
             resumed_ns: now_ns,
             until_ns: now_ns,
@@ -82,20 +95,25 @@ impl Active {
         parts
     }
 
+    /// The part of one of its times that falls to the copy that it makes.
+    #[inline]
+    pub(super) fn share(&self, time: usize) -> u64 {
+        let Self { queued: Queued { command, .. }, left, each_ns, .. } = self;
+        if *left < command.copies() {
+            each_ns[time]
+        } else {
+            command.times()[time] - u64::from(left - 1) * each_ns[time]
+        }
+    }
+
     /// What it still takes if nothing delays it, with `phase_ns` of a phase to go, ns.
     fn rest_ns(&self, phase: Phase, phase_ns: u64) -> u64 {
-        let command = &self.queued.command;
         let then = match phase {
-            Phase::Reading => {
-                command.share(command.bus_ns, self.left) + command.share(command.program_ns, self.left)
-            }
-            Phase::OnBus => command.share(command.program_ns, self.left),
+            Phase::Reading => self.share(BUS) + self.share(PROGRAM),
+            Phase::OnBus => self.share(PROGRAM),
             Phase::Loaded | Phase::Finishing | Phase::Stopping => 0,
         };
-        let copies = u64::from(command.copies());
-        let copy: u64 =
-            [command.read_ns, command.bus_ns, command.program_ns].map(|total| total / copies).iter().sum();
-        phase_ns + then + u64::from(self.left - 1) * copy
+        phase_ns + then + u64::from(self.left - 1) * self.each_ns.iter().sum::<u64>()
     }
 
     /// Its wait for the die so far, ns.
@@ -168,10 +186,7 @@ impl Die {
             let left_ns = active.until_ns.saturating_sub(now_ns);
             let phase_ns = match active.phase {
                 // It waits for the bus.
-                Phase::OnBus if active.until_ns <= active.wanted_ns => {
-                    let command = &active.queued.command;
-                    command.share(command.bus_ns, active.left)
-                }
+                Phase::OnBus if active.until_ns <= active.wanted_ns => active.share(BUS),
                 Phase::Stopping => left_ns + active.stopped_ns,
                 _ => left_ns,
             };

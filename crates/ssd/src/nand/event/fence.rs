@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Event, Events, Probe};
+use super::{Chain, Events, Other, Probe};
 use crate::op::Command;
 use crate::sched::Pages;
 use crate::stats::Parts;
@@ -99,7 +99,7 @@ impl<P: Probe> Events<P> {
         if busy > 0 {
             self.fences.left.insert(tag, busy);
         } else {
-            self.at(0, Event::Fence(tag));
+            self.agenda.push(self.now_ns, Other::Fence(tag));
         }
     }
 
@@ -124,7 +124,7 @@ impl<P: Probe> Events<P> {
         let number = self.fences.next;
         self.fences.next = number.wrapping_add(1);
         self.fences.later.insert(number, later);
-        self.at(delay_ns, Event::Arrival(number));
+        self.agenda.push(self.now_ns + delay_ns, Other::Arrival(number));
     }
 
     pub(super) fn arrive(&mut self, number: u32) {

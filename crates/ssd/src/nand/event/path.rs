@@ -1,9 +1,8 @@
 //! Events as a time path.
 
-use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::{Event, Events, Executor, Later, Probe, TimePath, Usage};
+use super::{Events, Executor, Later, Other, Probe, TimePath, Usage};
 use crate::stats::{Parts, SchedCounts, Times};
 
 impl<P: Probe> TimePath for Events<P> {
@@ -31,7 +30,7 @@ impl<P: Probe> TimePath for Events<P> {
 
     #[inline]
     fn next_ns(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse((time, ..))| *time)
+        self.agenda.next_ns()
     }
 
     #[inline]
@@ -41,16 +40,29 @@ impl<P: Probe> TimePath for Events<P> {
 
     #[inline]
     fn step(&mut self) -> bool {
-        let Some(Reverse((time, number, event))) = self.heap.pop() else { return false };
-        self.now_ns = time;
-        match event {
-            Event::Array(die) if self.dies[die as usize].awaits != number => {}
-            Event::Array(die) => self.array_done(die),
-            Event::Bus(channel) => self.bus_done(channel),
-            Event::Arrival(number) => self.arrive(number),
-            Event::Fence(tag) => self.fence_reached(tag),
+        let Some((time_ns, number, actor)) = self.agenda.fire() else { return false };
+        self.now_ns = time_ns;
+        let (dies, buses) = (self.dies.len() as u32, self.buses.len() as u32);
+        if actor < dies {
+            if self.dies[actor as usize].awaits == number {
+                self.array_done(actor);
+            }
+        } else if actor < dies + buses {
+            self.bus_done(actor - dies);
+        } else {
+            match self.agenda.take(number) {
+                Some(Other::Arrival(number)) => self.arrive(number),
+                Some(Other::Fence(tag)) => self.fence_reached(tag),
+                None => {}
+            }
         }
+        self.agenda.fired();
         true
+    }
+
+    #[inline]
+    fn has_done(&self) -> bool {
+        !self.completed.is_empty()
     }
 
     #[inline]

@@ -1,18 +1,22 @@
 //! Commands that have begun and stand back for reads: suspended with the array busy, between two copies of a collection, or
 //! before their page is on the bus. Whether they do is the scheduler's to say.
 
-use super::die::{Paused, Phase};
-use super::{Event, Events};
+use super::die::Paused;
+use super::{Events, Phase, READ};
 use crate::nand::{PauseRecord, Probe};
 use crate::op::{Command, CommandKind, Purpose};
 use crate::stats::{Cause, Spent};
 
 impl<P: Probe> Events<P> {
     /// Pauses what the die does, if the read at the head of its queue may go before it.
+    #[inline]
     pub(super) fn make_way(&mut self, number: u32) {
-        if !self.scheduler.pauses() {
-            return;
+        if self.pauses {
+            self.pause_if_better(number);
         }
+    }
+
+    fn pause_if_better(&mut self, number: u32) {
         let now_ns = self.now_ns;
         let die = &self.dies[number as usize];
         let (Some(read), Some(current)) = (die.queue.get(0), &die.current) else { return };
@@ -33,8 +37,7 @@ impl<P: Probe> Events<P> {
                 self.suspend(number, left_ns);
             }
             Phase::Reading if kind == CommandKind::Copies => {
-                let command = &current.queued.command;
-                let begins = left_ns == command.share(command.read_ns, current.left);
+                let begins = left_ns == current.share(READ);
                 if begins
                     && self.scheduler.gives_way(&current.running(now_ns, left_ns, true, &die.queue), read)
                 {
@@ -67,8 +70,7 @@ impl<P: Probe> Events<P> {
         if suspend_ns == 0 {
             return self.stopped(number);
         }
-        self.at(suspend_ns, Event::Array(number));
-        self.dies[number as usize].awaits = self.sequence;
+        self.dies[number as usize].awaits = self.agenda.set(number, self.now_ns + suspend_ns);
     }
 
     /// The array of a command being suspended is free.

@@ -1,7 +1,8 @@
 //! From being handed over to getting a die: where a command waits, and when it starts.
 
-use super::die::{Active, Phase};
-use super::{Chain, Command, CommandKind, Events, Pages, Probe, Queued, TimePath, probe};
+use super::{
+    Active, Chain, Command, CommandKind, Events, Pages, Phase, Probe, Queued, READ, TimePath, probe,
+};
 
 impl<P: Probe> Events<P> {
     /// A command is handed to its die, for which it has waited since `arrived_ns`.
@@ -13,7 +14,7 @@ impl<P: Probe> Events<P> {
         let now_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
         let (request, spent) = (self.request, die.spent);
-        let mut queued = Queued { command, pages, chain, request, arrived_ns, spent, passed: 0 };
+        let mut queued = Queued::new(command, pages, chain, request, arrived_ns, spent);
         if !self.scheduler.reorders() {
             if chain == Chain::None && die.is_idle() {
                 return self.begin(number, queued, false);
@@ -53,6 +54,7 @@ impl<P: Probe> Events<P> {
         true
     }
 
+    #[inline(never)]
     fn start_ready(&mut self) {
         let mut ready = std::mem::take(&mut self.ready);
         for number in ready.drain(..) {
@@ -130,7 +132,6 @@ impl<P: Probe> Events<P> {
             self.want_bus(number);
             return;
         }
-        let left = active.left;
         let current = die.current.insert(active);
         if self.solo || command.kind == CommandKind::Erase {
             // One event, and so one copy.
@@ -142,7 +143,8 @@ impl<P: Probe> Events<P> {
         } else if command.kind == CommandKind::Program {
             self.want_bus(number);
         } else {
-            self.enter(number, Phase::Reading, command.share(command.read_ns, left));
+            let read_ns = current.share(READ);
+            self.enter(number, Phase::Reading, read_ns);
         }
     }
 }

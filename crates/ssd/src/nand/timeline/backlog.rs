@@ -43,8 +43,13 @@ impl Backlog {
     /// A command that finds the die idle: what was before, nobody waits for.
     #[inline]
     pub(super) fn restart(&mut self, from_ns: u64, end_ns: u64, cause: Cause) {
-        self.0.clear();
-        self.0.push_back(Held { from_ns, end_ns, cause, before: Spent::default() });
+        let held = Held { from_ns, end_ns, cause, before: Spent::default() };
+        self.0.truncate(1);
+        if let Some(only) = self.0.front_mut() {
+            *only = held;
+        } else {
+            self.0.push_back(held);
+        }
     }
 
     /// One more command.

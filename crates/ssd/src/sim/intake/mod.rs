@@ -9,6 +9,7 @@
 //! then needs no slot ([`TimePath::AT_ONCE`]).
 
 mod buffered;
+mod dataless;
 mod drive;
 mod host;
 mod overtaken;
@@ -33,18 +34,9 @@ use crate::host::{HostMode, Waiting, closed::Window};
 use crate::nand::{IssueRecord, Probe, TimePath};
 use crate::op::{NOBODY, PageSlice, Stage};
 use crate::stats::Parts;
+use dataless::Barrier;
 use slots::{Slot, Slots};
 use unbound::Unbound;
-
-/// A flush that waits.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Barrier {
-    tag: u32,
-    /// Requests that entered before, write and are not done (without a buffer).
-    writes_left: u64,
-    /// Entries of the buffer older than this must be on flash.
-    sequence: u64,
-}
 
 /// Place of a page that is read.
 pub(super) enum Found {
@@ -114,7 +106,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             barriers: Vec::new(),
             resume: false,
             stations,
-            background: Background::new(config, core.geometry.total_dies(), core.geometry.units()),
+            background: Background::new(config, core.geometry.total_dies()),
             core,
         }
     }
@@ -171,7 +163,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn begin(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
         // Opened with one outstanding, so that nothing can end it while it is being handed over.
         let tag = self.slots.open(Slot::new(request, number, issue_ns));
-        self.background.wake(issue_ns);
+        self.background.wake(self.array.now_ns());
         self.make_commands(tag, request, number)?;
         self.settle(tag, 1);
         if A::AT_ONCE {
@@ -240,6 +232,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// Lets the next event happen. Returns false if there was none.
+    #[inline]
     fn step(&mut self) -> Result<bool, RunError> {
         if self.background_is_next() {
             return self.ask_again().map(|()| true);
@@ -247,6 +240,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if !self.array.step() {
             return Ok(false);
         }
+        // A command that nobody waits for may have been the last one of its die.
+        self.resume |= self.background.is_on();
+        if self.resume || self.array.has_done() || self.stations.waits_for_clock() {
+            self.take_up()?;
+        }
+        Ok(true)
+    }
+
+    /// Takes up what has ended, and lets go on whoever waits once everything of this instant has happened.
+    #[inline(never)]
+    fn take_up(&mut self) -> Result<(), RunError> {
         while let Some((tag, parts)) = self.array.take_done() {
             match Tag::of(tag) {
                 Tag::Request(tag) => self.end_command(tag, parts),
@@ -266,19 +270,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.end_stations();
             }
             self.resume_waiting()?;
-            if self.background.is_on() && !self.stations.are_managed() {
-                self.ask_background()?;
-            }
+            self.background.wake(self.array.now_ns());
         }
-        Ok(true)
-    }
-
-    /// The background is to be asked, though nothing has happened.
-    #[cold]
-    fn ask_again(&mut self) -> Result<(), RunError> {
-        let due_ns = self.background.due_ns().unwrap_or(0);
-        self.array.set_now_ns(due_ns.max(self.array.now_ns()));
-        if self.stations.are_managed() { self.decide() } else { self.ask_background() }
+        Ok(())
     }
 
     /// A command of a request is done.
@@ -286,23 +280,21 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn end_command(&mut self, tag: u32, parts: Option<Parts>) {
         let now = self.array.now_ns();
         let parts = if self.stations.waits_for_clock() { self.end_of_read(tag, parts) } else { parts };
-        if let Some(parts) = parts
-            && let Some(slot) = self.slots.get_mut(tag)
-        {
-            slot.last = slot.last.max((now, parts));
+        if let Some(parts) = parts {
+            let last = self.slots.last_mut(tag);
+            *last = (*last).max((now, parts));
         }
         self.settle(tag, 1);
     }
 
     /// A request waits for `count` things less; at none it is done.
     pub(super) fn settle(&mut self, tag: u32, count: u32) {
-        let Some(Slot { request, number, issue_ns, mut last, .. }) = self.slots.settle(tag, count) else {
-            return;
-        };
-        let order = if self.waiting.is_some() { self.leave(tag, &mut last.1) } else { number };
+        let Some(Slot { request, number, issue_ns, .. }) = self.slots.settle(tag, count) else { return };
+        let mut parts = self.slots.take_last(tag);
+        let order = if self.waiting.is_some() { self.leave(tag, &mut parts) } else { number };
         let now = self.array.now_ns();
         let (probe, counters) = (self.array.probe(), &mut self.core.counters);
-        self.ledger.complete(probe, counters, number, &request, issue_ns, now, &last.1);
+        self.ledger.complete(probe, counters, number, &request, issue_ns, now, &parts);
         if request.op == Op::Write && self.buffer.is_none() {
             self.settle_barriers(order);
         }
@@ -370,42 +362,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(bound)
     }
 
-    fn trim(&mut self, request: &Request) -> Result<(), RunError> {
-        if !self.core.ftl.forgets() {
-            return Ok(());
-        }
-        let page_sectors = self.core.page_sectors.get() as u32;
-        let now = self.array.now_ns();
-        for part in self.core.parts(request) {
-            while part.end - part.first == page_sectors
-                && let Some(buffer) = &mut self.buffer
-                && let Some((slot, entry)) = buffer.forget(part.lpn)
-            {
-                if self.is_buffered {
-                    self.array.probe().dirty_pages(now, entry.channel, -1);
-                }
-                self.core.content.unstage(Stage::Buffer(slot));
-                for tag in entry.waiters {
-                    self.settle(tag, 1);
-                }
-            }
-            self.core.trim(now, part, &mut self.array)?;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self, tag: u32) -> Result<(), RunError> {
-        if self.buffer.is_some() {
-            return self.stall(tag);
-        }
-        let writes_left = self.slots.writes_under_way();
-        if writes_left > 0 {
-            self.slots.expect(tag, 1);
-            self.barriers.push(Barrier { tag, writes_left, sequence: 0 });
-        }
-        Ok(())
-    }
-
     /// A write or a flush takes its turn before the buffer.
     fn stall(&mut self, tag: u32) -> Result<(), RunError> {
         self.slots.expect(tag, 1);
@@ -420,27 +376,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.place_waiting(A::has_idle_die)?;
         }
         if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
-    }
-
-    /// Asks the pages that wait, in turn, as long as it is worth it.
-    fn place_waiting(&mut self, worth: impl Fn(&A) -> bool) -> Result<(), RunError> {
-        let (mut from, mut on) = ((0, 0), true);
-        while on && let Some((rank, tag, part)) = self.unbound.front(from) {
-            if let Some(number) = self.slots.number(tag) {
-                self.array.serve(number);
-            }
-            self.array.begin();
-            if self.bind(tag, part)? {
-                from = self.unbound.pop(rank);
-                self.slots.expect(tag, self.array.submitted());
-                self.settle(tag, 1);
-                on = worth(&self.array);
-            } else {
-                // It keeps its turn; pages of other classes may still find a die of theirs idle.
-                from = unbound::after(rank);
-            }
-        }
-        Ok(())
     }
 
     fn no_room(&self) -> RunError {

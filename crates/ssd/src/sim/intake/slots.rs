@@ -15,15 +15,12 @@ pub(in crate::sim) struct Slot {
     outstanding: u32,
     /// Pages of it that are in the buffer already.
     pub(in crate::sim) admitted: u64,
-    /// End of the last of its commands so far, ns, and where the time of that one went.
-    pub(in crate::sim) last: (u64, Parts),
 }
 
 impl Slot {
     /// A request that waits for one thing.
     pub(super) fn new(request: &Request, number: u64, issue_ns: u64) -> Self {
-        let last = (0, Parts::default());
-        Self { request: *request, number, issue_ns, outstanding: 1, admitted: 0, last }
+        Self { request: *request, number, issue_ns, outstanding: 1, admitted: 0 }
     }
 }
 
@@ -31,6 +28,8 @@ impl Slot {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sim) struct Slots {
     all: Vec<Option<Slot>>,
+    /// By tag: end of the last command so far, ns, and where the time of that one went, if account is kept.
+    last: Vec<(u64, Parts)>,
     free: Vec<u32>,
     under_way: u32,
     writes_under_way: u64,
@@ -70,6 +69,21 @@ impl Slots {
     #[inline]
     pub(in crate::sim) fn get_mut(&mut self, tag: u32) -> Option<&mut Slot> {
         self.all[tag as usize].as_mut()
+    }
+
+    /// Where the time of the command of a request went that is the last one so far.
+    #[inline]
+    pub(in crate::sim) fn last_mut(&mut self, tag: u32) -> &mut (u64, Parts) {
+        if self.last.len() <= tag as usize {
+            self.last.resize(tag as usize + 1, Default::default());
+        }
+        &mut self.last[tag as usize]
+    }
+
+    /// Where the time of the last command of a request went, which is done.
+    #[inline]
+    pub(super) fn take_last(&mut self, tag: u32) -> Parts {
+        self.last.get_mut(tag as usize).map_or_else(Parts::default, |last| std::mem::take(last).1)
     }
 
     /// The number of a request.

@@ -9,7 +9,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::Intake;
 use super::overtaken::Overtaken;
+use crate::content::Content;
+use crate::error::RunError;
+use crate::nand::TimePath;
 use crate::op::PageSlice;
 use crate::tenants::Turns;
 
@@ -179,6 +183,29 @@ impl Unbound {
 /// The rank that comes after.
 pub(super) fn after((left, sequence): Rank) -> Rank {
     (left, sequence + 1)
+}
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    /// Asks the pages that wait, in turn, as long as it is worth it.
+    pub(super) fn place_waiting(&mut self, worth: impl Fn(&A) -> bool) -> Result<(), RunError> {
+        let (mut from, mut on) = ((0, 0), true);
+        while on && let Some((rank, tag, part)) = self.unbound.front(from) {
+            if let Some(number) = self.slots.number(tag) {
+                self.array.serve(number);
+            }
+            self.array.begin();
+            if self.bind(tag, part)? {
+                from = self.unbound.pop(rank);
+                self.slots.expect(tag, self.array.submitted());
+                self.settle(tag, 1);
+                on = worth(&self.array);
+            } else {
+                // It keeps its turn; pages of other classes may still find a die of theirs idle.
+                from = after(rank);
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -40,41 +40,39 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(true)
     }
 
-    /// Asks about a station that has nothing to do: the planner, then the policies of the background.
+    /// Asks the planner whether a station that has nothing to do collects ahead.
     pub(super) fn forward(&mut self, station: u32) -> Result<(), RunError> {
+        let unit = self.stations.units_of(station).start;
         let own = self.stations.of(station).own.filter(|own| own.urgency < Urgency::Must);
-        for unit in own.map_or(self.stations.units_of(station), |own| own.unit..own.unit + 1) {
-            let view = self.view(unit, own.is_some_and(|own| own.last != Step::Erase));
-            if let Wish::Step(urgency) = self.stations.planner.wish(&view) {
-                let task = own.unwrap_or(Task::new(unit, Work::Collect, urgency));
-                return self.own_step(station, task).map(drop);
-            }
-            if self.background.is_on() && self.step_in_background(station, own, &view)? {
-                return Ok(());
-            }
+        let view = self.view(unit, own.is_some_and(|own| own.last != Step::Erase));
+        if let Wish::Step(urgency) = self.stations.planner.wish(&view) {
+            let task = own.unwrap_or(Task::new(unit, Work::Collect, urgency));
+            return self.own_step(station, task).map(drop);
         }
         self.stop_forward(station);
         Ok(())
     }
 
-    /// Makes the step of a station that the policies of the background wish most, if there is one.
-    fn step_in_background(&mut self, station: u32, own: Option<Task>, view: &View) -> Result<bool, RunError> {
-        let units = own.map_or(self.stations.units_of(station), |own| own.unit..own.unit + 1);
-        for unit in units {
-            if self.takes_part(station) || !self.core.ftl.can_step_ahead(unit) {
+    /// Makes the step of a station that the policies of the background wish most, of the first of its units that has one.
+    pub(super) fn step_in_background(&mut self, station: u32) -> Result<(), RunError> {
+        if self.takes_part(station) {
+            return Ok(());
+        }
+        let dies = self.stations.dies_of(station);
+        let idle_since_ns = self.idle_since_ns(dies.clone());
+        for unit in self.stations.units_of(station) {
+            if !self.core.ftl.can_step_ahead(unit) {
                 continue;
             }
-            let idle_since_ns = self.idle_since_ns(self.stations.dies_of(station));
-            let spare_blocks = self.core.ftl.spare_blocks(unit);
-            for (work, urgency) in self.background.steps(&View { idle_since_ns, spare_blocks, ..*view }) {
-                let task = own.unwrap_or(Task::new(unit, work, urgency));
-                if self.own_step(station, Task { work, urgency, ..task })? {
-                    self.own_commands(self.stations.dies_of(station));
-                    return Ok(true);
+            let view = View { idle_since_ns, ..self.view(unit, self.core.ftl.is_collecting(unit)) };
+            for (work, urgency) in self.background.steps(&view) {
+                if self.own_step(station, Task::new(unit, work, urgency))? {
+                    self.own_commands(dies);
+                    return Ok(());
                 }
             }
         }
-        Ok(false)
+        Ok(())
     }
 
     /// A station leaves its collection ahead for now, if it has one.

@@ -187,9 +187,6 @@ impl Stations {
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// Something changed: sets idle stations to work.
     pub(super) fn decide(&mut self) -> Result<(), RunError> {
-        if self.background.is_on() {
-            self.look_around();
-        }
         if self.stations.aligned {
             self.collect_together()?;
         }
@@ -198,12 +195,31 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.work(station)?;
             }
         }
-        if self.stations.planner.collects_ahead() || self.background.is_on() {
+        if self.stations.planner.collects_ahead() {
             // Who has nothing to write is asked when all mandatory collections of this instant have begun.
             for station in self.stations.numbers() {
                 if !self.stations.is_busy(station) {
                     self.forward(station)?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything else of this instant has happened: asks the background about idle stations.
+    #[cold]
+    pub(super) fn decide_ahead(&mut self) -> Result<(), RunError> {
+        self.look_around();
+        for station in self.stations.numbers() {
+            if self.background.destages() && !self.stations.is_busy(station) {
+                self.work(station)?;
+                self.own_commands(self.stations.dies_of(station));
+            }
+        }
+        self.background.end_of_destage();
+        for station in self.stations.numbers() {
+            if !self.stations.is_busy(station) {
+                self.step_in_background(station)?;
             }
         }
         Ok(())
@@ -329,9 +345,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         let parts = self.stations.waits.of(slot);
         for tag in entry.waiters {
-            if let Some(slot) = self.slots.get_mut(tag) {
-                slot.last = (now, parts);
-            }
+            *self.slots.last_mut(tag) = (now, parts);
             self.settle(tag, 1);
         }
     }

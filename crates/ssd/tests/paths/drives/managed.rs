@@ -2,23 +2,62 @@
 
 use proptest::prelude::*;
 
-use super::{Case, OPEN, cases, config, requests};
+use super::{Case, OPEN, Setting, cases, config, of_host, requests};
+
+/// Planners, those with most of their own twice.
+const PLANNERS: [&str; 8] = [
+    "none",
+    "super-data-block",
+    "cycle-stealing",
+    "cycle-stealing",
+    "forwarding",
+    "forwarding",
+    "cycle-filling",
+    "selective-filling",
+];
+
+/// Whether a planner needs a common clock; `None` if it works with both.
+fn has_clock(planner: &str) -> Option<bool> {
+    match planner {
+        "super-data-block" | "cycle-stealing" => Some(true),
+        "forwarding" | "cycle-filling" | "selective-filling" => Some(false),
+        _ => None,
+    }
+}
+
+/// Settings of a planner, and of the collections of block maps.
+fn of_gc(ftl: &str, planner: &str, spare_blocks: u32, throttle: u32) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    if matches!(planner, "forwarding" | "cycle-filling" | "selective-filling") {
+        settings.push(("gc.spare_blocks", spare_blocks.to_string()));
+    }
+    if matches!(ftl, "log-block" | "fast") {
+        let throttle = if planner == "selective-filling" { 0 } else { throttle };
+        settings.push(("gc.throttle", throttle.to_string()));
+    }
+    settings
+}
+
+/// Settings of a write buffer that has pages.
+fn of_buffer(ack: &str, in_order: bool, coalesce: bool, replacement: &str) -> Vec<Setting> {
+    let mut settings = vec![("buffer.ack", ack.into())];
+    if in_order {
+        settings.push(("buffer.order", "in-order".into()));
+    } else {
+        settings.push(("buffer.coalesce", coalesce.to_string()));
+        if ack == "buffer" {
+            settings.push(("buffer.replacement", replacement.into()));
+        }
+    }
+    settings
+}
 
 /// Settings of a small drive whose channels are managed; many of them are refused.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..5u32, 1..3u32, any::<bool>(), any::<bool>(), 1..4u64, 1..9u32, 16..120u64, 10..80u32);
     let gc = (
         prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
-        prop::sample::select(vec![
-            "none",
-            "super-data-block",
-            "cycle-stealing",
-            "cycle-stealing",
-            "forwarding",
-            "forwarding",
-            "cycle-filling",
-            "selective-filling",
-        ]),
+        prop::sample::select(PLANNERS.to_vec()),
         0..4u32,
         prop::sample::select(vec![0, 0, 1, 2, 200]),
         1..3u32,
@@ -43,11 +82,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             let (open, depth, buffer_pages, ack, in_order, coalesce, typed, precondition, slots) = host;
             let page = sectors * 512;
             let units = u64::from(channels * planes);
-            let lock_step = match planner {
-                "super-data-block" | "cycle-stealing" => true,
-                "forwarding" | "cycle-filling" | "selective-filling" => false,
-                _ => lock_step,
-            };
+            let lock_step = has_clock(planner).unwrap_or(lock_step);
             let clock = if lock_step { "lock-step" } else { "async" };
             let synchronized = synchronized && planner == "none";
             let mut settings = vec![
@@ -68,33 +103,16 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
                 ("buffer.bytes", (buffer_pages * page).to_string()),
                 ("precondition", precondition.into()),
             ];
-            if matches!(planner, "forwarding" | "cycle-filling" | "selective-filling") {
-                settings.push(("gc.spare_blocks", spare_blocks.to_string()));
-            }
+            settings.extend(of_gc(ftl, planner, spare_blocks, throttle));
             if ftl == "page" {
                 settings.push(("gc.victim", victim.into()));
                 settings.push(("gc.free_blocks", free_blocks.to_string()));
-            } else if matches!(ftl, "log-block" | "fast") {
-                let throttle = if planner == "selective-filling" { 0 } else { throttle };
-                settings.push(("gc.throttle", throttle.to_string()));
             }
             if buffer_pages > 0 {
-                settings.push(("buffer.ack", ack.into()));
-                if lock_step && in_order && !typed && (planes == 1 || bound) {
-                    settings.push(("buffer.order", "in-order".into()));
-                } else {
-                    settings.push(("buffer.coalesce", coalesce.to_string()));
-                    if ack == "buffer" {
-                        settings.push(("buffer.replacement", replacement.into()));
-                    }
-                }
+                let in_order = lock_step && in_order && !typed && (planes == 1 || bound);
+                settings.extend(of_buffer(ack, in_order, coalesce, replacement));
             }
-            if open {
-                settings.push(("host.mode", "open".into()));
-                settings.extend(slots.iter().map(|(key, value)| (*key, (*value).to_owned())));
-            } else {
-                settings.push(("host.queue_depth", depth.to_string()));
-            }
+            settings.extend(of_host(open, slots, depth));
             settings
         },
     )

@@ -41,6 +41,33 @@ pub(crate) const OPEN: [&[(&str, &str)]; 8] = [
 /// Which page leaves the buffer next.
 pub(crate) const REPLACEMENTS: [&str; 5] = ["fifo", "fifo", "lru", "block-lru", "fab"];
 
+/// A setting, as on the command line.
+type Setting = (&'static str, String);
+
+/// Settings of a translation layer: others than `page` have no victims and no wear levelling.
+fn of_ftl(settings: &mut Vec<Setting>, ftl: &str, cache_bytes: u64, batch: bool) {
+    if ftl == "dftl" {
+        settings.push(("ftl.kind", "dftl".into()));
+        settings.push(("ftl.cache_bytes", cache_bytes.to_string()));
+        settings.push(("ftl.batch_update", batch.to_string()));
+    } else if ftl != "page" {
+        let victims = ["gc.victim", "gc.frontiers", "gc.free_blocks"];
+        settings
+            .retain(|(key, _)| !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind");
+        settings.push(("ftl.kind", ftl.into()));
+    }
+}
+
+/// Settings of a host with open arrivals, or of a closed loop.
+fn of_host(open: bool, slots: &[(&'static str, &str)], depth: u32) -> Vec<Setting> {
+    if open {
+        let slots = slots.iter().map(|(key, value)| (*key, (*value).to_owned()));
+        [("host.mode", "open".to_owned())].into_iter().chain(slots).collect()
+    } else {
+        vec![("host.queue_depth", depth.to_string())]
+    }
+}
+
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 20..80u32);
@@ -63,7 +90,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(OPEN.to_vec()),
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
-    // Entries that each unit caches, if its map lies on flash.
+    // Cached entries of each unit's map on flash; batch update.
     let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>());
     (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, (cached, batch))| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
@@ -103,28 +130,12 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("precondition", precondition.into()),
         ];
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        if ftl == "dftl" {
-            settings.push(("ftl.kind", "dftl".into()));
-            settings.push(("ftl.cache_bytes", (8 * units * cached).to_string()));
-            settings.push(("ftl.batch_update", batch.to_string()));
-        } else if ftl != "page" {
-            let victims = ["gc.victim", "gc.frontiers", "gc.free_blocks"];
-            settings.retain(|(key, _)| {
-                !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind"
-            });
-            settings.push(("ftl.kind", ftl.into()));
+        of_ftl(&mut settings, ftl, 8 * units * cached, batch);
+        if buffer_pages > 0 {
+            let replacement = ("buffer.replacement", replacement.into());
+            settings.push(if ack_flash { ("buffer.ack", "flash".into()) } else { replacement });
         }
-        if buffer_pages > 0 && ack_flash {
-            settings.push(("buffer.ack", "flash".into()));
-        } else if buffer_pages > 0 {
-            settings.push(("buffer.replacement", replacement.into()));
-        }
-        if open {
-            settings.push(("host.mode", "open".into()));
-            settings.extend(slots.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        } else {
-            settings.push(("host.queue_depth", depth.to_string()));
-        }
+        settings.extend(of_host(open, slots, depth));
         settings
     })
 }

@@ -1,0 +1,58 @@
+//! Requests that move no data: TRIM and flush.
+
+use flashweir_trace::Request;
+use serde::{Deserialize, Serialize};
+
+use super::Intake;
+use crate::content::Content;
+use crate::error::RunError;
+use crate::nand::{Probe, TimePath};
+use crate::op::Stage;
+
+/// A flush that waits.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Barrier {
+    pub(super) tag: u32,
+    /// Requests that entered before, write and are not done (without a buffer).
+    pub(super) writes_left: u64,
+    /// Entries of the buffer older than this must be on flash.
+    pub(super) sequence: u64,
+}
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    pub(super) fn trim(&mut self, request: &Request) -> Result<(), RunError> {
+        if !self.core.ftl.forgets() {
+            return Ok(());
+        }
+        let page_sectors = self.core.page_sectors.get() as u32;
+        let now = self.array.now_ns();
+        for part in self.core.parts(request) {
+            while part.end - part.first == page_sectors
+                && let Some(buffer) = &mut self.buffer
+                && let Some((slot, entry)) = buffer.forget(part.lpn)
+            {
+                if self.is_buffered {
+                    self.array.probe().dirty_pages(now, entry.channel, -1);
+                }
+                self.core.content.unstage(Stage::Buffer(slot));
+                for tag in entry.waiters {
+                    self.settle(tag, 1);
+                }
+            }
+            self.core.trim(now, part, &mut self.array)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn flush(&mut self, tag: u32) -> Result<(), RunError> {
+        if self.buffer.is_some() {
+            return self.stall(tag);
+        }
+        let writes_left = self.slots.writes_under_way();
+        if writes_left > 0 {
+            self.slots.expect(tag, 1);
+            self.barriers.push(Barrier { tag, writes_left, sequence: 0 });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! The part of a drive that does not depend on the time path: preconditioning, counters, wear.
+
+use std::ops::Range;
+
+use flashweir_trace::{Op, Request};
+
+use super::ledger;
+use crate::content::{Baseline, Content};
+use crate::core::{AHEAD, Core};
+use crate::error::RunError;
+use crate::ftl::Wear;
+use crate::geometry::Geometry;
+use crate::stats::{Counters, FlashTime};
+
+/// Stream of pages that no tenant wrote: the last one, which no run has.
+const NO_TENANT: u16 = u16::MAX;
+
+/// The part of a drive that does not depend on the time path, whatever its checks.
+pub(super) trait State {
+    fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError>;
+    fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError>;
+    fn counters(&self) -> &Counters;
+    fn flash_time(&self) -> &FlashTime;
+    fn forget_counts(&mut self);
+    fn begin_journal(&mut self) -> Baseline;
+    fn geometry(&self) -> &Geometry;
+    fn wear(&self) -> Wear;
+    fn free_blocks(&self, channel: u32) -> u64;
+    fn spilled(&self) -> u64;
+}
+
+impl<C: Content> State for Core<C> {
+    fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
+        pages.into_iter().try_for_each(|lpn| self.place_untimed(lpn, NO_TENANT))
+    }
+
+    fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
+        let capacity = self.geometry.capacity_sectors();
+        let mut number = 0;
+        for requests in requests.chunks(AHEAD) {
+            self.look_ahead(requests);
+            for request in requests {
+                number += 1;
+                ledger::check_address(request, number, capacity)?;
+                match request.op {
+                    _ if ledger::is_empty(request) => {}
+                    Op::Trim => {
+                        for part in self.parts(request) {
+                            self.trim(0, part, &mut crate::nand::Untimed)?;
+                        }
+                    }
+                    Op::Flush => {}
+                    Op::Read if !everything => {}
+                    Op::Read | Op::Write => {
+                        for part in self.parts(request) {
+                            self.place_untimed(part.lpn, part.stream)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn flash_time(&self) -> &FlashTime {
+        Core::flash_time(self)
+    }
+
+    fn forget_counts(&mut self) {
+        Core::forget_counts(self);
+    }
+
+    fn begin_journal(&mut self) -> Baseline {
+        self.content.begin().unwrap_or_default()
+    }
+
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn wear(&self) -> Wear {
+        self.ftl.wear()
+    }
+
+    fn free_blocks(&self, channel: u32) -> u64 {
+        let units = self.geometry.units() / self.geometry.channels;
+        (channel * units..(channel + 1) * units).map(|unit| self.ftl.free_blocks(unit)).sum()
+    }
+
+    fn spilled(&self) -> u64 {
+        self.alloc.spilled()
+    }
+}
