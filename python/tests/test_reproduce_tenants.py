@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +176,15 @@ def test_the_folder_names_where_its_traces_are() -> None:
     assert all(one.traces is not None and one.traces.name == "traces" for one in recorded)
     readme = (ROOT / "experiments" / "04-ssdkeeper2024" / "README.md").read_text(encoding="utf-8")
     assert "shared/traces" in readme
+
+
+def test_assumptions_about_recorded_traces_are_said(tmp_path: Path) -> None:
+    root = sample(tmp_path, VALUE, top='traces = ".."')
+    record = struct.pack("<IQIq", 1, 7, 4096, -1)
+    (root / "01-sample" / "t.oracleGeneral.bin").write_bytes(record * 1000)
+    spec = 'workloads = "../t.oracleGeneral.bin"\nformat = "oracle-general"\nwrap = true\n'
+    (root / "01-sample" / "figure-1" / "sweep.toml").write_text(spec, encoding="utf-8")
+    done = flashweir("reproduce", "sample", "--experiments", str(root))
+    assert done.err.startswith(
+        "note: t.oracleGeneral.bin: the format has no operations: all requests are taken as reads"
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.assumptions import print_of
 from flashweir.cli.common import Json, Stopped, console, write_json
 from flashweir.cli.outputs import Force, check_existing, check_figures, check_outputs
 from flashweir.cli.report import FORMATS
@@ -66,6 +67,7 @@ def reproduce(
             progress=progress,
         ),
     )
+    print_of(trace for one in found for trace in one.traces)
     # The result first: a page that can't be written must not take it with it.
     if json_to is not None:
         results = [one.to_dict() for one in found]

@@ -7,7 +7,7 @@ picks what was measured, `shapes` and `shapes_over_time` are the checks, `verdic
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +42,7 @@ class Reproduction:
     figures: "list[tuple[catalogue.Experiment, list[Chart]]]" = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    traces: list[tuple[str, Mapping[str, Any] | None]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON has it (docs/reference/cli.md)."""
@@ -59,6 +60,7 @@ class Reproduction:
         self.rows += [verdicts.row(value, families) for value in experiment.values]
         self.shapes += [verdicts.shape(claim, families) for claim in experiment.claims]
         self.figures.append((experiment, showing.charts(experiment, families)))
+        self.traces += measured.traces
         self.failed += [f"{experiment.name}: {error}" for error in measured.failed]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import FlashweirError
+from flashweir.assumptions import of_sweep
 from flashweir.reproduction import character
 from flashweir.reproduction.catalogue import Experiment
 from flashweir.sweeps import runner, store
@@ -25,12 +26,17 @@ class Measured:
 
     def __init__(self, experiment: Experiment, rows: list[dict[str, Any]], axes: list[str], directory: Path) -> None:
         self.experiment, self.rows, self.axes, self._directory = experiment, rows, axes, directory
+        # Names of recorded traces with the reports of their reading.
+        self.traces: list[tuple[str, Mapping[str, Any] | None]] = []
         self._results: dict[store.Place, str] | None = None
 
     @classmethod
     def of_sweep(cls, experiment: Experiment, frame: SweepFrame) -> "Measured":
         """What a sweep has left."""
-        return cls(experiment, frame.to_dicts(), frame.axes, frame.directory or Path())
+        measured = cls(experiment, frame.to_dicts(), frame.axes, frame.directory or Path())
+        if experiment.traces is not None:
+            measured.traces += of_sweep(frame)
+        return measured
 
     @property
     def failed(self) -> list[str]:

@@ -162,24 +162,16 @@ impl Explain {
     /// A request is done: it is kept if it is one of the slowest.
     fn request(&mut self, record: &RequestRecord, outstanding: &Outstanding) {
         let latency_ns = record.completion_ns - outstanding.issue_ns;
-        let slowest = &mut self.slowest[record.request.op as usize];
-        if !slowest.counts(latency_ns) {
+        let op = record.request.op as usize;
+        if !self.slowest[op].counts(latency_ns) {
             return;
         }
-        // The buffer took it: what made it late is the die that made the room.
-        let waits = if outstanding.commands.is_empty() && record.parts.buffer > 0 {
-            let room_ns = outstanding.room_ns.unwrap_or(record.completion_ns);
-            let wait = |die| Wait {
-                die,
-                for_map: false,
-                arrived_ns: outstanding.issue_ns,
-                start_ns: room_ns,
-                end_ns: room_ns,
-            };
-            self.dies.last_program(room_ns).map(wait).into_iter().collect()
+        let waits = if record.parts.buffer > latency_ns / 2 {
+            self.wait_for_room(record, outstanding).into_iter().collect()
         } else {
             slowest::decisive(&outstanding.commands)
         };
+        let slowest = &mut self.slowest[op];
         let mut blockers = BTreeMap::new();
         for wait in &waits {
             for (work, ns) in self.dies.within(wait.die, wait.arrived_ns, wait.start_ns) {
@@ -197,6 +189,19 @@ impl Explain {
             slowest.picture(cause, latency_ns, Picture { record: *record, die: wait.die, works });
         }
         slowest.keep(latency_ns, slow);
+    }
+
+    /// The wait of a request for the write buffer: for the die of its last program if it ended with that, else for the die that made
+    /// the room.
+    fn wait_for_room(&self, record: &RequestRecord, outstanding: &Outstanding) -> Option<Wait> {
+        let last = outstanding.commands.iter().find(|command| command.end_ns == record.completion_ns);
+        let room_ns = outstanding.room_ns.unwrap_or(record.completion_ns);
+        let (die, start_ns) = match last {
+            Some(last) => (last.die, last.start_ns),
+            None => (self.dies.last_program(room_ns)?, room_ns),
+        };
+        let arrived_ns = outstanding.issue_ns;
+        Some(Wait { die, for_map: false, arrived_ns, start_ns, end_ns: start_ns })
     }
 
     /// What is known at the end of the run, as JSON.

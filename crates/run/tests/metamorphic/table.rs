@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 62] = [
+const VALUES: [(&str, &[&str]); 63] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -55,6 +55,7 @@ const VALUES: [(&str, &[&str]); 62] = [
     ("host.slots", &["2"]),
     ("wear.dynamic", &["true"]),
     ("wear.static_gap", &["2"]),
+    ("fill", &["0.6"]),
     ("background.collect.after", &["0", "300us"]),
     ("background.collect.until", &["12"]),
     ("background.collect.should_below", &["5"]),
