@@ -9,7 +9,6 @@ use flashweir_run::{
 use flashweir_trace::format::{Options, Trace};
 use flashweir_trace::{Op, Request};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 const DRIVE: [(&str, &str); 3] = [("capacity", "64MiB"), ("pages_per_block", "16"), ("host.mode", "open")];
