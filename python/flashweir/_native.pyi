@@ -19,6 +19,8 @@ __all__ = [
     "plan",
     "presets",
     "probe",
+    "quantity",
+    "quantity_units",
     "refusals",
     "replay",
     "replay_recover",

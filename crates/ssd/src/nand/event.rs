@@ -40,6 +40,7 @@ struct Bus {
 
 /// Executor on events. The caller steps it and reads `completed`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that a drive has or not")]
 pub(crate) struct Events<P> {
     dies: Vec<Die>,
     buses: Vec<Bus>,

@@ -3,6 +3,8 @@
 use flashweir_trace::Op;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::quantity::round_to_u64;
+
 /// Buckets that latencies up to twice as many ns have to themselves; from there on each doubling has as many.
 const BUCKETS: u64 = 1024;
 
@@ -41,7 +43,7 @@ impl Series {
 
     /// The latency that a share of the requests do not pass, ns: at most one thousandth too large.
     fn quantile(&self, share: f64) -> u64 {
-        let wanted = ((share * self.len() as f64).ceil() as u64).max(1);
+        let wanted = round_to_u64((share * self.len() as f64).ceil()).max(1);
         let mut up_to = 0;
         let reaches = |(_, count): &(u64, u64)| {
             up_to += count;
@@ -93,7 +95,9 @@ impl<'de> Deserialize<'de> for Series {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (counts, sum_ns, max_ns) = Saved::deserialize(deserializer)?;
         let mut series = Self { counts: Vec::new(), sum_ns, max_ns };
-        counts.into_iter().for_each(|(latency_ns, count)| series.record_n(latency_ns, count));
+        for (latency_ns, count) in counts {
+            series.record_n(latency_ns, count);
+        }
         Ok(series)
     }
 }
@@ -128,7 +132,9 @@ impl Latencies {
         max_ns: u64,
     ) {
         let series = self.series(stream, op);
-        counts.into_iter().for_each(|(latency_ns, count)| series.record_n(latency_ns, count));
+        for (latency_ns, count) in counts {
+            series.record_n(latency_ns, count);
+        }
         series.sum_ns += sum_ns;
         series.max_ns = series.max_ns.max(max_ns);
     }

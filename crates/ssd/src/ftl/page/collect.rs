@@ -104,7 +104,7 @@ impl PageFtl {
 
     /// Moves the valid pages of `victim` to the collected frontier, taking a new block for it where needed. Even a
     /// victim without valid pages makes sure that there is such a block when frontiers are shared.
-    fn move_pages(&mut self, unit: u32, victim: u32, worn: bool, ops: &mut Ops) -> Option<u32> {
+    fn move_pages(&mut self, unit: u32, victim: u32, levels: bool, ops: &mut Ops) -> Option<u32> {
         let map = self.map_of(unit);
         let rules = &self.rules;
         let pages_per_block = rules.pages_per_block.get() as u32;
@@ -113,7 +113,7 @@ impl PageFtl {
         let words = rules.words_per_block;
         let mut moved = 0;
         if !rules.two_frontiers {
-            unit.open_collected(rules, worn)?;
+            unit.open_collected(rules, levels)?;
             ops.opened();
         }
         for word in 0..words {
@@ -122,7 +122,7 @@ impl PageFtl {
             moved += bits.count_ones();
             while bits != 0 {
                 if unit.collected.next == pages_per_block {
-                    unit.open_collected(rules, worn)?;
+                    unit.open_collected(rules, levels)?;
                     ops.opened();
                 }
                 // As many as the block takes, all of them valid there.
