@@ -63,7 +63,10 @@ pub fn simulate_sharing(
     let seed = run.seed.unwrap_or(1);
     let explain = run.explain.as_deref().map(Percentile::parse).transpose()?;
     let power = power(run, &config, seed)?;
-    let mut simulation = Simulation::new(&config, options(run, seed, workloads.count(), power.is_some()))?;
+    let mut simulation = Simulation::new(
+        &config,
+        options(run, seed, workloads.count(), (activity.is_some(), power.is_some())),
+    )?;
     let names: Vec<String> = workloads.names();
     let taken =
         allocator::attach(&config, &mut simulation, allocator, run.model.as_ref().map(Place::path), &names)?;
@@ -123,14 +126,13 @@ fn power(run: &RunSpec, config: &Config, seed: u64) -> Result<Option<Power>, Err
     cuts.map(|cuts| Power::new(config, cuts, seed, run.verify)).transpose()
 }
 
-fn options(run: &RunSpec, seed: u64, tenants: u16, journal: bool) -> Options {
+/// `activity`, `journal`: whether the activity of channels is asked for, and what is on flash at any time.
+fn options(run: &RunSpec, seed: u64, tenants: u16, (activity, journal): (bool, bool)) -> Options {
+    let asks = run.requests.is_some() || run.timeline.is_some() || activity || run.explain.is_some();
     Options {
         seed,
         verify: run.verify,
-        record: run.requests.is_some()
-            || run.timeline.is_some()
-            || run.activity.is_some()
-            || run.explain.is_some(),
+        record: asks,
         latency_parts: run.latency_parts || run.explain.is_some(),
         journal,
         tenants,
