@@ -63,13 +63,10 @@ pub fn simulate_sharing(
     let seed = run.seed.unwrap_or(1);
     let explain = run.explain.as_deref().map(Percentile::parse).transpose()?;
     let power = power(run, &config, seed)?;
-    let mut simulation = Simulation::new(
-        &config,
-        options(run, seed, workloads.count(), (activity.is_some(), power.is_some())),
-    )?;
-    let names: Vec<String> = workloads.names();
-    let taken =
-        allocator::attach(&config, &mut simulation, allocator, run.model.as_ref().map(Place::path), &names)?;
+    let records = (activity.is_some(), power.is_some());
+    let mut simulation = Simulation::new(&config, options(run, seed, workloads.count(), records))?;
+    let (names, model): (Vec<String>, _) = (workloads.names(), run.model.as_ref().map(Place::path));
+    let taken = allocator::attach(&config, &mut simulation, allocator, model, &names)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
     let explain = explain.map(|percentile| Explain::new(percentile, names.clone(), simulation.geometry()));
     let mut watch = Watch::create(run, activity, power, explain, &config, &simulation)?;
@@ -81,9 +78,9 @@ pub fn simulate_sharing(
     watch.start(&mut simulation)?;
     let preconditioned = started.elapsed();
 
-    let capacity_sectors = simulation.geometry().capacity_sectors();
+    let sectors = simulation.geometry().capacity_sectors();
     let mut warmup = method.map(|method| Warmup::new(method, &mut simulation));
-    let mut feed = workloads.feed(run.wrap, capacity_sectors, simulation.arbitrates())?;
+    let mut feed = workloads.feed(run.wrap, sectors, simulation.arbitrates())?;
     serve(&mut feed, &length, &mut simulation, warmup.as_mut(), &mut watch, &mut reporter)?;
     drop(feed);
     let warmup = warmup.map(|warmup| warmup.finish(&mut simulation)).transpose()?;
