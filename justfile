@@ -112,7 +112,7 @@ sweep-many runs="100000": build-release
 
 # Closed forms at full size, to 0.5% (minutes; `just test-rust` has them small, to 1%), and printed results by the models
 theory:
-    FLASHWEIR_FULL=1 cargo test --release --package flashweir-run --test theory --test models
+    FLASHWEIR_FULL=1 cargo test --release --package flashweir-run --test all -- theory:: models::
 
 # The experiments of all papers at full size, kept in DIR; their figures go to their folders (a quarter of an hour)
 reproduce dir="reproduction": build-release
@@ -120,12 +120,12 @@ reproduce dir="reproduction": build-release
 
 # Throws CASES damaged files at every trace reader, far more than the tests do
 fuzz cases="1000000":
-    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test no_panic --test binary
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test all -- no_panic:: binary::
 
 # Runs CASES random drives and workloads on both time paths, under verification, then with power cuts
 fuzz-drives cases="20000":
-    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-ssd --test paths
-    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-run --test power promise
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-ssd --test all -- paths::
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-run --test all -- power::promise
 
 # Builds CASES random stacks of loop devices, partitions, file systems and swap, and tries to write to each part (root)
 fuzz-safety cases="300":
@@ -133,7 +133,7 @@ fuzz-safety cases="300":
 
 # Cuts the power of every drive of a matrix CUTS times: FTLs, planners, clocks, buffers and orders
 power-cuts cuts="10000":
-    FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-run --test power matrix -- --nocapture
+    FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-run --test all -- power::matrix --nocapture
 
 # The documentation of the crates, in target/doc
 docs:

@@ -109,7 +109,9 @@ def _conditions(config: Mapping[str, Any], drive: str) -> str:
         slots = "" if host.get("slots", "none") == "none" else f", {host['slots']} slots"
         mode = f"open loop{slots}"
     shown = drive if len(drive) <= _LONG_NAME else f"{drive[: _LONG_NAME - 3]}..."
-    return f"{shown}, {config['capacity']}: {mode}, precondition {config['precondition']}"
+    fill = config.get("fill", 1.0)
+    share = f", fill {fill:.4g}" if fill < 1 else ""
+    return f"{shown}, {config['capacity']}: {mode}, precondition {config['precondition']}{share}"
 
 
 def _headline(result: Mapping[str, Any]) -> str:

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from flashweir.parts import LABELS
+
+if TYPE_CHECKING:
+    from flashweir.sweeps.frame import SweepFrame
 
 _WIDTH = 60
 _COMMANDS = 6
@@ -71,6 +74,27 @@ def print_tails(explained: Mapping[str, Any], console: Console) -> None:
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
     if any(tail.told["examples"] for tail in tails(explained)):
         console.print(LEGEND, highlight=False, markup=False)
+
+
+def print_tails_of(frame: "SweepFrame", console: Console) -> None:
+    """Prints the findings of a comparison's runs that explain their slowest requests: each policy's first run.
+
+    Args:
+        frame: what the comparison left, with its runs.
+        console: where to.
+    """
+    if not (frame.meta or {}).get("spec", {}).get("explain"):
+        return
+    shown: set[tuple[str, str]] = set()
+    for row, result in frame.results():
+        run = (str(row["workload"]), str(row["policy"]))
+        if run not in shown:
+            shown.add(run)
+            for tail in tails(result["explain"]):
+                place = f"{run[0]}, {run[1]}, seed {row['seed']}"
+                console.print(f"\n{place}: {tail.finding}", highlight=False, markup=False)
+                if tail.told["waited_for"]:
+                    console.print(_waited_table(tail.told["waited_for"]))
 
 
 def _waited_table(rows: Sequence[Mapping[str, Any]]) -> Table:

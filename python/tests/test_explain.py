@@ -45,6 +45,15 @@ def test_the_api_explains_and_a_report_shows_it(tmp_path: Path) -> None:
         package.simulate(WORKLOAD, set=DRIVE, explain=99)  # type: ignore[arg-type]
 
 
+def test_a_comparison_explains_each_policy(tmp_path: Path) -> None:
+    policies = ("--policies", "gc.victim=fifo,greedy", "--seeds", "2", "--explain", "p99")
+    run = flashweir("compare", WORKLOAD, *SET, *policies, cwd=tmp_path)
+    said = " ".join(run.out.split())
+    assert said.count("seed 1: the slowest") == said.count("the slowest") == 4
+    assert "copy gc" in said
+    assert "expected a percentile" in refused("compare", WORKLOAD, *SET, "--explain", "99", cwd=tmp_path)
+
+
 def test_the_log_of_requests_has_the_parts_of_each_latency(tmp_path: Path) -> None:
     result = package.simulate(WORKLOAD, set=DRIVE, requests=True, latency_parts=True)
     log = result.requests
@@ -63,6 +72,8 @@ def test_the_log_of_requests_has_the_parts_of_each_latency(tmp_path: Path) -> No
 
 
 def test_a_drive_may_be_full_in_part() -> None:
+    said = flashweir("simulate", "random:span=16MiB,count=200", "--set", "capacity=16MiB", "--set", "fill=0.9").out
+    assert said.splitlines()[0].endswith("precondition full, fill 0.9")
     result = package.simulate("random:span=16MiB,count=2000", capacity="16MiB", fill=0.9)
     assert (result.config["precondition"], result.config["fill"]) == ("full", 0.9)
     frame = package.sweep({"workloads": WORKLOAD, "set": DRIVE, "axes": {"fill": [0.5, 0.9, 1.0]}})

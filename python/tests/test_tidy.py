@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,13 @@ def test_no_traces_of_one_machine() -> None:
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert "```sh\n./test\n```" in text(Path("README.md"))
     assert text(Path(".ci/run")).rstrip().endswith("exec ./test")
+
+
+def test_every_integration_test_of_a_crate_is_in_its_binary() -> None:
+    for everything in ROOT.glob("crates/*/tests/all.rs"):
+        manifest = tomllib.loads((everything.parents[1] / "Cargo.toml").read_text(encoding="utf-8"))
+        apart = {f"{test['name']}.rs" for test in manifest["test"]}
+        files = [*everything.parent.glob("*.rs"), *everything.parent.glob("*/main.rs")]
+        paths = {str(path.relative_to(everything.parent)) for path in files} - apart
+        listed = set(re.findall(r'#\[path = "([^"]+)"\]', everything.read_text(encoding="utf-8")))
+        assert paths == listed, everything

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::activity::Window;
 use crate::alone;
 use crate::error::Error;
+use crate::explain::Percentile;
 use crate::power;
 use crate::simulate::{check_times, check_warmup};
 use crate::spec::RunSpec;
@@ -76,6 +77,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
     }
     Window::parse(run.activity.as_ref())?;
     timeline_window(run)?;
+    run.explain.as_deref().map(Percentile::parse).transpose()?;
     power::parse(run.power_cut.as_ref())?;
     alone::check(run)?;
     // While all run together, the drive is kept as each will find it alone.

@@ -78,6 +78,10 @@ def compare(
         str | None,
         typer.Option("--warmup", metavar="METHOD", help="Cut off the warm-up: mser-5, steady, requests=N."),
     ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option("--explain", metavar="pN", help="Say what the slowest requests waited for, such as p99.9."),
+    ] = None,
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
@@ -85,7 +89,7 @@ def compare(
     """Run policies side by side on the same workloads."""
     lists = {"ftl": ftl, "planner": planner, "units": units, "buffer": buffer, "throttle": throttle}
     options = {"verify": verify, "wrap": wrap, "warmup": warmup, "format": format, "columns": columns,
-               "skip_bad": skip_bad}  # fmt: skip
+               "skip_bad": skip_bad, "explain": explain}  # fmt: skip
     outputs = {"--json": json_to, "--html": html, "--markdown": markdown}
     if resume and output is None:
         raise ConfigError("--resume goes with -o DIR, the directory to go on with")
@@ -134,6 +138,7 @@ def _show(frame: "SweepFrame", json_to: str | None, html: Path | None, markdown:
     from flashweir.policies import markdown as document
     from flashweir.policies.outcome import as_json
     from flashweir.policies.terminal import print_comparison
+    from flashweir.tails import print_tails_of
 
     print_of(of_sweep(frame))
     if frame["error"].null_count():
@@ -145,6 +150,7 @@ def _show(frame: "SweepFrame", json_to: str | None, html: Path | None, markdown:
             write_json(as_json(frame), json_to)
         else:
             print_comparison(frame, console())
+            print_tails_of(frame, console())
     _check_failed(frame)
 
 

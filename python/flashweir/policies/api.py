@@ -66,7 +66,7 @@ def compare(
         memory_bytes: likewise.
         progress: likewise.
         options: `verify`, `latency_parts`, `alone`, `wrap`, `format`, `columns`, `skip_bad`, `warmup`, `name`,
-            `set_for` and `activity` of a sweep.
+            `set_for`, `activity` and `explain` of a sweep.
 
     Returns:
         The frame of a sweep whose axis is `policy`: `summary()`, `compare()`, `figures()` and `report(path)` are those

@@ -50,6 +50,7 @@ def read_options(table: Mapping[str, Any]) -> dict[str, object]:
         "skip_bad": int,
         "warmup": str,
         "activity": str,
+        "explain": str,
     }
     found: dict[str, object] = {}
     for key, kind in kinds.items():

@@ -17,7 +17,8 @@ from flashweir.sweeps.spec import PLACEHOLDER, Streams, SweepSpec
 from flashweir.tenants import texts
 
 # Options of a run that are part of its identity.
-_OPTIONS = ("verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup", "activity")
+_OPTIONS = ("verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup", "activity",
+            "explain")  # fmt: skip
 
 
 @dataclass(frozen=True)

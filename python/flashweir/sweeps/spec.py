@@ -22,7 +22,7 @@ from flashweir.tenants import MIX, place, tenant, texts
 
 KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
         "compare", "baseline", "verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup",
-        "activity")  # fmt: skip
+        "activity", "explain")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
 # Columns of summaries and comparisons.
@@ -346,7 +346,7 @@ def _check_run(spec: SweepSpec) -> None:
     """Refuses a device that is none and options that no run has: better now than in every row."""
     chosen = [settings["device"] for group in spec.groups for axis in group for settings in axis.settings
               if "device" in settings]  # fmt: skip
-    options = {name: value for name, value in spec.run.items() if name in ("warmup", "activity")}
+    options = {name: value for name, value in spec.run.items() if name in ("warmup", "activity", "explain")}
     for device in dict.fromkeys([spec.device, *chosen]):
         _native.plan(json.dumps({"workloads": [PROBE], "device": device, **options}))
 

@@ -7,8 +7,8 @@ use flashweir_ssd::{Options, Simulation};
 use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 
-use crate::allocation::{self, Access, Given, Setup, Strategy as Channels};
-use crate::simulator::full;
+use crate::models::allocation::{self, Access, Given, Setup, Strategy as Channels};
+use crate::models::simulator::full;
 
 const PAGE: u64 = 8;
 const PAGES: u64 = 512;

@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use crate::ftl::Ftl;
-use crate::lockstep::Times;
-use crate::stream::{Piece, Stream, Striping};
+use crate::models::ftl::Ftl;
+use crate::models::lockstep::Times;
+use crate::models::stream::{Piece, Stream, Striping};
 
 /// What a channel does while others collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

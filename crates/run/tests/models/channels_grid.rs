@@ -1,12 +1,12 @@
 //! The simulator against the model of asynchronous channels, over drives that no paper prints.
 
-use crate::channels::{Drive, Method, Outcome};
-use crate::dftl::{Dftl, Shape};
-use crate::fast::{Fast, SwFull};
-use crate::lockstep::Times;
-use crate::page::PageMap;
-use crate::simulator::{Allowed, Settings, Table, full, number, run, set};
-use crate::stream::Striping;
+use crate::models::channels::{Drive, Method, Outcome};
+use crate::models::dftl::{Dftl, Shape};
+use crate::models::fast::{Fast, SwFull};
+use crate::models::lockstep::Times;
+use crate::models::page::PageMap;
+use crate::models::simulator::{Allowed, Settings, Table, full, number, run, set};
+use crate::models::stream::Striping;
 
 /// Transfer of a page, nanoseconds.
 const TRANSFER: u64 = 106_000;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ftl::{Ftl, Spent};
-use crate::lockstep::Times;
+use crate::models::ftl::{Ftl, Spent};
+use crate::models::lockstep::Times;
 
 const NONE: u32 = u32::MAX;
 

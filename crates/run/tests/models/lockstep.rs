@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use crate::log::Log;
-use crate::stream::{Piece, Stream, Striping};
+use crate::models::log::Log;
+use crate::models::stream::{Piece, Stream, Striping};
 
 /// What the other channels do while one collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

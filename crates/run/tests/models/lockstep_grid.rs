@@ -1,8 +1,8 @@
 //! The simulator against the lock-step model, over drives that no paper prints.
 
-use crate::lockstep::{Drive, Outcome, Planner, Times};
-use crate::simulator::{Allowed, Settings, Table, number, run, set};
-use crate::stream::Striping;
+use crate::models::lockstep::{Drive, Outcome, Planner, Times};
+use crate::models::simulator::{Allowed, Settings, Table, number, run, set};
+use crate::models::stream::Striping;
 
 /// A chip of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

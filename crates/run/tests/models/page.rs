@@ -1,8 +1,8 @@
 //! Page mapping with the whole map in memory: one write frontier, and the block with the fewest valid pages is
 //! collected.
 
-use crate::ftl::{Ftl, Spent};
-use crate::lockstep::Times;
+use crate::models::ftl::{Ftl, Spent};
+use crate::models::lockstep::Times;
 
 const NONE: u32 = u32::MAX;
 

@@ -1,10 +1,10 @@
 //! The models against what the papers print: at full size (16 GiB, 4.5 million requests) with `FLASHWEIR_FULL=1`.
 
-use crate::channels::{self, Method};
-use crate::fast::{Fast, SwFull};
-use crate::lockstep::{Drive, Planner, Times};
-use crate::simulator::full;
-use crate::stream::Striping;
+use crate::models::channels::{self, Method};
+use crate::models::fast::{Fast, SwFull};
+use crate::models::lockstep::{Drive, Planner, Times};
+use crate::models::simulator::full;
+use crate::models::stream::Striping;
 
 /// 18.6 GB of 4 KiB.
 const REQUESTS: u64 = 4_541_015;

@@ -6,9 +6,9 @@ use flashweir_ssd::{Options, Simulation};
 use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 
-use crate::read_first::{self, Access, Device, Order};
-use crate::simulator::{Settings, full, set};
-use crate::suspend;
+use crate::models::read_first::{self, Access, Device, Order};
+use crate::models::simulator::{Settings, full, set};
+use crate::models::suspend;
 
 /// Sectors of a page.
 const PAGE: u64 = 8;

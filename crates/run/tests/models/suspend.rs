@@ -1,4 +1,4 @@
-//! One die that suspends its program for reads, and whose bus takes no time: reads ahead of writes as in [`crate::read_first`],
+//! One die that suspends its program for reads, and whose bus takes no time: reads ahead of writes as in [`crate::models::read_first`],
 //! and of the one that runs.
 //!
 //! Written from what the simulator says of `sched.kind=suspend`: a suspension takes `stop` before the die is free and `resume`
@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use crate::read_first::Access;
+use crate::models::read_first::Access;
 
 /// Times and limits.
 #[derive(Clone, Copy, Debug)]

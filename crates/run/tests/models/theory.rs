@@ -1,11 +1,11 @@
 //! The models against closed forms: single-page overwrites all over one full channel.
 
-use crate::channels::{Drive, Method};
-use crate::fast::{Fast, SwFull};
-use crate::ftl::Ftl;
-use crate::lockstep::Times;
-use crate::page::PageMap;
-use crate::stream::Striping;
+use crate::models::channels::{Drive, Method};
+use crate::models::fast::{Fast, SwFull};
+use crate::models::ftl::Ftl;
+use crate::models::lockstep::Times;
+use crate::models::page::PageMap;
+use crate::models::stream::Striping;
 
 /// Only writes take time, one nanosecond each.
 const COUNTING: Times = Times { read: 0, write: 1, erase: 0 };

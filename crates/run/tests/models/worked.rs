@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::lockstep::{Drive, Planner, Run, Times};
-use crate::stream::{Piece, Striping};
+use crate::models::lockstep::{Drive, Planner, Run, Times};
+use crate::models::stream::{Piece, Striping};
 
 /// Two channels with four pages a block; pages as in figures 11, 13 and 17 are logical pages of the drive.
 fn two_channels(planner: Planner, throttle: u32) -> Run {

@@ -1,7 +1,9 @@
 //! Write amplification under uniform writes: every victim policy, several spare factors and block sizes, TRIM.
 
-use crate::closed_forms::write_amplification::{d_choices, fifo, greedy, random, space_ratio_with_trim};
-use crate::drive::{Drive, Shape, assert_close, full};
+use crate::theory::closed_forms::write_amplification::{
+    d_choices, fifo, greedy, random, space_ratio_with_trim,
+};
+use crate::theory::drive::{Drive, Shape, assert_close, full};
 
 /// Tolerance of amplifications.
 pub(crate) fn tolerance() -> f64 {

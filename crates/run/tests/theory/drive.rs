@@ -6,7 +6,7 @@ use flashweir_ssd::{Config, Counters, Geometry, Options, Simulation, Stats};
 use flashweir_trace::generate::{Generator, Spec};
 use flashweir_trace::{Op, Request};
 
-use crate::closed_forms::write_amplification::effective_space_ratio;
+use crate::theory::closed_forms::write_amplification::effective_space_ratio;
 
 /// Requests handed over at once.
 const SLICE: usize = 1 << 14;

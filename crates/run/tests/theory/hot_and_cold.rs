@@ -5,9 +5,9 @@
 
 mod reference;
 
-use crate::amplification::{blocks, tolerance};
-use crate::closed_forms::write_amplification::fifo_mixed;
-use crate::drive::{Shape, assert_close, full};
+use crate::theory::amplification::{blocks, tolerance};
+use crate::theory::closed_forms::write_amplification::fifo_mixed;
+use crate::theory::drive::{Shape, assert_close, full};
 use reference::Reference;
 
 #[test]

@@ -2,8 +2,8 @@
 
 use flashweir_ssd::MergeCounts;
 
-use crate::closed_forms::hybrid::{bast, fast};
-use crate::drive::{Drive, assert_close, full};
+use crate::theory::closed_forms::hybrid::{bast, fast};
+use crate::theory::drive::{Drive, assert_close, full};
 
 /// A full drive of one unit: so many data blocks and log blocks. A page is a sector, so that the checks are quick.
 fn drive(kind: &str, data_blocks: u64, pages_per_block: u64, log_blocks: u64) -> Drive {

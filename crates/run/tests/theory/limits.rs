@@ -1,8 +1,8 @@
 //! Throughput limits: what a channel of several dies does when it never waits for the host, to the nanosecond.
 
-use crate::closed_forms::timing::{Times, closed_queue_rate};
-use crate::closed_forms::write_amplification::greedy;
-use crate::drive::{Drive, Outcome, Shape, assert_close, full};
+use crate::theory::closed_forms::timing::{Times, closed_queue_rate};
+use crate::theory::closed_forms::write_amplification::greedy;
+use crate::theory::drive::{Drive, Outcome, Shape, assert_close, full};
 
 /// Requests under way: more than any of these drives can use.
 const DEEP: u32 = 256;

@@ -1,7 +1,7 @@
 //! The map on flash: translation pages read and written for a request, without those that collections cause.
 
-use crate::closed_forms::mapping::{Traffic, by_entry, by_page};
-use crate::drive::{Drive, assert_close, full};
+use crate::theory::closed_forms::mapping::{Traffic, by_entry, by_page};
+use crate::theory::drive::{Drive, assert_close, full};
 
 /// Uniform requests over a full drive that is so large that it never collects: what a request costs after the first ones.
 fn measure(hits: f64, writes: f64, batch: bool) -> (f64, Traffic, f64) {

@@ -2,8 +2,8 @@
 
 use flashweir_trace::Op;
 
-use crate::closed_forms::queueing::{Class, fifo_wait, preemptive_responses, priority_waits};
-use crate::drive::{Drive, Outcome, assert_close, full};
+use crate::theory::closed_forms::queueing::{Class, fifo_wait, preemptive_responses, priority_waits};
+use crate::theory::drive::{Drive, Outcome, assert_close, full};
 
 /// Tolerance of mean waits.
 const TOLERANCE: f64 = 0.02;

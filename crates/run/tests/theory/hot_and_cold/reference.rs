@@ -1,7 +1,7 @@
 //! A page-mapped FTL in the plainest terms, for write amplification only: what the simulator is compared with where no
 //! closed form exists. Victims are found by looking at every block.
 
-use crate::drive::Shape;
+use crate::theory::drive::Shape;
 
 /// A physical page without valid data.
 const NONE: usize = usize::MAX;
