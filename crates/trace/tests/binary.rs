@@ -1,15 +1,13 @@
 //! Binary formats: what they keep in logs, and every damage as an error.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::*;
 use flashweir_trace::format::{Format, Options, Trace, Writer};
 use flashweir_trace::{LogRecord, Op, Request};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use support::*;
 
 fn vscsi1(cmd: u16, version: u16, bytes: u32, lbn: u64, micros: u64) -> Vec<u8> {
     let mut out = Vec::new();

@@ -1,13 +1,11 @@
 //! Binary blktrace: sets and archives of per-CPU files, which events are requests, and every damage as an error.
 
-mod support;
-
 use std::io::Write as _;
 use std::path::Path;
 
+use crate::support::*;
 use flashweir_trace::format::Format;
 use flashweir_trace::{Op, TraceError};
-use support::*;
 
 fn check_two_cpus(path: &Path, format: Format) {
     let (requests, report) = read(path, None).expect("good events");
