@@ -35,9 +35,9 @@ impl Passing {
         if self.write_bound_ns < u64::MAX {
             place = self.after_bound(queue, arriving, now_ns, ahead_ns, place);
         }
-        if has_writes && queue.has_copies() {
+        if has_writes && queue.has_copies() && queue.last_writer(&arriving.pages).is_none() {
             // A page is read where it is by then: what writes it there is not to be suspended for the read.
-            let passed = queue.rest().iter().skip(place - queue.settled()).rev();
+            let passed = queue.rest().iter().rev().take(queue.len() - place);
             for copies in passed.filter(|passed| passed.command.kind == CommandKind::Copies) {
                 if copies.pages.overlaps(&arriving.pages) {
                     arriving.pages = arriving.pages.before(&copies.pages);
@@ -75,8 +75,13 @@ impl Passing {
 
     /// The place behind the last command that writes a page of the read, and behind reads that wait for the same.
     fn after_own_writes(queue: &Queue, read: &Queued) -> usize {
+        if let Some(number) = queue.last_writer(&read.pages) {
+            return queue.rest().after(number).map_or(0, |place| queue.settled() + place);
+        }
         let mut pages = Cow::Borrowed(&read.pages);
-        for (place, before) in queue.rest().iter().enumerate().rev() {
+        let mut place = queue.rest().len();
+        for before in queue.rest().iter().rev() {
+            place -= 1;
             let kind = before.command.kind;
             if matches!(kind, CommandKind::Read | CommandKind::Erase) || !before.pages.overlaps(&pages) {
                 continue;
@@ -101,7 +106,7 @@ impl Passing {
             return first;
         }
         let mut place = queue.len();
-        for before in queue.rest().iter().skip(first - queue.settled()).rev() {
+        for before in queue.rest().iter().rev().take(queue.len() - first) {
             let is_write = matches!(before.command.kind, CommandKind::Program | CommandKind::Rewrite);
             if is_write && done_ns - before.arrived_ns > self.write_bound_ns {
                 break;

@@ -187,7 +187,7 @@ fn the_second_of_a_chain_waits_until_its_number_is_called() {
         queue.insert(queue.len(), Queued { chain: Chain::Second { number }, ..write(1) });
     }
     queue.release(5);
-    assert!(queue.iter().map(|queued| queued.chain).eq([Chain::Second { number: 4 }, Chain::None]));
+    assert!(queue.iter().map(|queued| queue.holds_back(queued)).eq([true, false]));
 }
 
 #[test]
@@ -251,4 +251,46 @@ fn out_of_order_takes_the_oldest_that_can_start() {
     assert_eq!(pick(32, false, vec![second(), write(2), other_unit()]), 2, "it only waits for the bus");
     assert_eq!(pick(2, true, vec![second(), write(2), other_unit()]), 0, "out of sight");
     assert_eq!(pick(32, true, vec![second(), read(1), read(2)]), 2);
+}
+
+#[test]
+fn in_a_long_queue_a_read_finds_the_last_write_to_its_page_as_in_a_short_one() {
+    let scheduler =
+        Scheduler::Reads(Passing { hindered_reads: true, collections: true, ..passing(u64::MAX) });
+    let (mut queue, mut seed) = (Queue::default(), 1_u64);
+    let mut draw = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    let mut behind_writes = 0;
+    for step in 0..8000 {
+        let ppn = draw(900) as u32;
+        let mut command = if draw(2) == 0 { read(ppn) } else { write(ppn) };
+        let place = scheduler.place(&queue, &mut command, 0, 0);
+        if command.is_awaited_read() {
+            // Behind the last write to its page and the reads that wait there; else behind the reads that nothing hinders.
+            let waiting: Vec<_> = queue.iter().collect();
+            let is_own =
+                |queued: &&&Queued| !queued.is_awaited_read() && queued.pages.overlaps(&command.pages);
+            let last = waiting.iter().rev().skip_while(|queued| !is_own(queued)).count();
+            behind_writes += usize::from(last > 0);
+            let reads = waiting[last..].iter().take_while(|queued| queued.is_awaited_read()).count();
+            assert_eq!(place, last + reads, "step {step}, page {ppn}, {} wait", waiting.len());
+        } else {
+            assert_eq!(place, queue.len());
+        }
+        queue.insert(place, command);
+        scheduler.settle(&mut queue, Some(place));
+        let found = queue.get(place).expect("the command that was put there");
+        assert!(found.pages.overlaps(&page(ppn)));
+        if draw(3) == 0 {
+            assert!(queue.remove(0).is_some());
+            scheduler.settle(&mut queue, None);
+        }
+    }
+    assert!(
+        queue.len() > 4000 && behind_writes > 1000,
+        "{} wait, {behind_writes} behind writes",
+        queue.len()
+    );
 }

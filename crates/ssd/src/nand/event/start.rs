@@ -106,7 +106,7 @@ impl<P: Probe> Events<P> {
         let bus_is_free = self.buses[(number / self.dies_per_channel) as usize].user.is_none();
         let place = self.scheduler.pick(&die.queue, bus_is_free);
         let Some(next) = die.queue.get(place) else { return };
-        let waits = matches!(next.chain, Chain::Second { .. });
+        let waits = die.queue.holds_back(next);
         if waits || overlaps && (next.command.kind != CommandKind::Program || die.paused.is_some()) {
             return;
         }
