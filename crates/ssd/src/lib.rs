@@ -47,6 +47,6 @@ pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose};
 pub use sched::SchedPolicy;
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use stats::{
-    Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencyParts, LatencySummary,
+    Collections, Completion, Counters, DieTime, Drain, FlashCounts, Latencies, LatencyParts, LatencySummary,
     LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams, Times,
 };
