@@ -334,6 +334,9 @@ fn build<C: Content + Owned, P: Probe + Owned>(
     Ok(if config.uses_events() {
         let (cache, scheduler) = (config.timing.cache_program, Scheduler::new(&config.sched));
         let mut array = Events::new(&core.geometry, config.bus_is_free(), cache, scheduler, probe);
+        if !config.sched.batches() {
+            array.dispatch_at_once();
+        }
         if config.is_managed() || config.background != BackgroundConfig::default() {
             array.use_fences();
         }
