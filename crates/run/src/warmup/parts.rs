@@ -241,7 +241,7 @@ impl Parts {
     }
 }
 
-/// What was added to the statistics of a run since it was like `before`, at `start_ns`. Requests are the caller's to
+/// Difference between the statistics of a run and its state `before`, at `start_ns`. Requests are the caller's to
 /// count: their numbers, latencies, streams and parts of latencies are left empty.
 pub(crate) fn since(whole: &Stats, before: &Before, start_ns: u64) -> Stats {
     let Before { counters, times, buffered_pages } = before;

@@ -46,7 +46,7 @@ fn is_direct(config: &Config) -> bool {
     matches!(config.ftl, FtlConfig::Direct(_))
 }
 
-/// Whether every write is on flash before the next one comes.
+/// True if every write is on flash before the next one arrives.
 fn writes_one_by_one(config: &Config) -> bool {
     config.buffer.ack == Ack::Flash && config.is_one_at_a_time()
 }
@@ -357,7 +357,7 @@ const TABLE: [NoEffect; 36] = [
     },
 ];
 
-/// The configuration without what only matters where victims are chosen.
+/// Copy with the settings of victim selection and wear levelling at their defaults.
 fn without_victims(config: &Config) -> Config {
     let mut plain = config.clone();
     let default = GcConfig::default();
@@ -371,7 +371,7 @@ fn without_victims(config: &Config) -> Config {
     plain
 }
 
-/// Without what only matters where tenants are told apart.
+/// Copy with the settings of windows and groups at their defaults.
 fn without_windows(tenants: &TenantsConfig) -> TenantsConfig {
     TenantsConfig { turns: tenants.turns, most_slowed: tenants.most_slowed, ..TenantsConfig::default() }
 }

@@ -58,7 +58,7 @@ impl Waiting {
         }
     }
 
-    /// Whether no request waits.
+    /// True if no request waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.queues.iter().all(VecDeque::is_empty)
     }

@@ -54,7 +54,7 @@ pub(crate) struct Events<P> {
     agenda: Agenda,
     /// Chains so far.
     chains: u64,
-    /// Whether commands of one instant are put in order before any of them starts.
+    /// True if the commands of one instant are ordered before the first of them starts.
     batches: bool,
     /// Dies that may start a command when everything else of this instant has happened.
     ready: Vec<u32>,
