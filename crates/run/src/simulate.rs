@@ -12,6 +12,7 @@ use crate::allocator::{self, Decide};
 use crate::alone;
 use crate::error::Error;
 use crate::explain::{Explain, Percentile};
+use crate::external;
 use crate::place::Place;
 use crate::power::{self, Power};
 use crate::precondition::precondition;
@@ -67,6 +68,7 @@ pub fn simulate_sharing(
     let mut simulation = Simulation::new(&config, options(run, seed, workloads.count(), records))?;
     let (names, model): (Vec<String>, _) = (workloads.names(), run.model.as_ref().map(Place::path));
     let taken = allocator::attach(&config, &mut simulation, allocator, model, &names)?;
+    external::attach(&config, &mut simulation)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
     let explain = explain.map(|percentile| Explain::new(percentile, names.clone(), simulation.geometry()));
     let mut watch = Watch::create(run, activity, power, explain, &config, &simulation)?;

@@ -28,6 +28,7 @@ use serde_json::Value;
 
 use crate::allocator::{self, Decide, Taken};
 use crate::error::Error;
+use crate::external;
 use crate::place::Place;
 use crate::precondition::precondition;
 use crate::progress::{Progress, Reporter};
@@ -192,6 +193,7 @@ impl Drive {
         };
         let mut simulation = Simulation::new(&config, own)?;
         let taken = allocator::attach(&config, &mut simulation, allocator, model, &names)?;
+        external::attach(&config, &mut simulation)?;
         Ok(Self {
             config,
             options,

@@ -114,7 +114,7 @@ const EXAMPLES: [&[Setting<'static>]; 25] = [
 ];
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 36] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 40] = [
     &[("buffer.replacement", "block-lru")],
     &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
@@ -138,10 +138,6 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 36] = [
     &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
     &[AHEAD],
     &[("gc.spare_blocks", "7")],
-    &[("background.collect.until", "3")],
-    &[("background.level.after", "1ms")],
-    &[("background.write_back.after", "1ms")],
-    &[("background.destage.after", "1ms")],
     &[("host.mode", "open"), ("host.arbitration", "fair")],
     &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
     &[("tenants.channels", "shared"), DYNAMIC, ("channels", "1"), ("dies", "2")],
@@ -151,6 +147,18 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 36] = [
     &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
     &[("tenants.turns", "shortest")],
     &[("tenants.most_slowed", "0.5")],
+    &[("background.collect.until", "3")],
+    &[("background.level.after", "1ms")],
+    &[("background.write_back.after", "1ms")],
+    &[("background.destage.after", "1ms")],
+    &[("background.file", "own.py:f")],
+    &[("background.kind", "external"), ("background.level.after", "1ms"), ("wear.static_gap", "4")],
+    &[("buffer.bytes", "32KiB"), ("background.destage.file", "own.py:f")],
+    &[
+        ("buffer.bytes", "32KiB"),
+        ("background.destage.kind", "external"),
+        ("background.destage.after", "1ms"),
+    ],
 ];
 
 #[test]

@@ -1,0 +1,53 @@
+//! Policies outside the engine: gives a simulation the functions that its configuration names.
+//!
+//! This crate can't run a function of a file, so whoever can registers a [`Loader`] once, as the Python module does.
+
+use std::sync::OnceLock;
+
+use flashweir_ssd::external::{Ask, Buffered, Destage, Files, Idle, Policies, Steps, Units, Victims};
+use flashweir_ssd::{Config, Simulation};
+
+use crate::error::Error;
+
+/// Makes functions of what a configuration names. `file` is `FILE.py:FUNCTION`, or empty: the function that the caller gave
+/// for this slot. An error says what was expected.
+pub trait Loader: Send + Sync {
+    /// For `gc.victim`.
+    fn victim(&self, file: &str) -> Result<Ask<Victims, Option<u32>>, String>;
+    /// For `gc.planner`.
+    fn planner(&self, file: &str) -> Result<Ask<Units, Vec<u32>>, String>;
+    /// For `background.kind`.
+    fn background(&self, file: &str) -> Result<Ask<Idle, Steps>, String>;
+    /// For `background.destage.kind`.
+    fn destage(&self, file: &str) -> Result<Ask<Buffered, Destage>, String>;
+}
+
+static LOADER: OnceLock<Box<dyn Loader>> = OnceLock::new();
+
+/// Registers the loader of this process. A second one is ignored.
+pub fn set_loader(loader: Box<dyn Loader>) {
+    let _ = LOADER.set(loader);
+}
+
+/// Loads the functions that the configuration names, and gives them to the simulation.
+pub(crate) fn attach(config: &Config, simulation: &mut Simulation) -> Result<(), Error> {
+    let Files { victim, planner, background, destage } = config.external();
+    simulation.set_policies(Policies {
+        victim: victim.map(|file| load("gc.victim", |loader| loader.victim(file))).transpose()?,
+        planner: planner.map(|file| load("gc.planner", |loader| loader.planner(file))).transpose()?,
+        background: background
+            .map(|file| load("background.kind", |loader| loader.background(file)))
+            .transpose()?,
+        destage: destage
+            .map(|file| load("background.destage.kind", |loader| loader.destage(file)))
+            .transpose()?,
+    });
+    Ok(())
+}
+
+fn load<T>(slot: &str, load: impl FnOnce(&dyn Loader) -> Result<T, String>) -> Result<T, Error> {
+    let loader = LOADER.get().ok_or("functions in Python can only be asked from Python".to_owned());
+    loader
+        .and_then(|loader| load(loader.as_ref()))
+        .map_err(|detail| Error::setting(format!("{slot}=external"), &detail))
+}

@@ -1,0 +1,15 @@
+//! A planner outside the engine (`crate::external`). Followers copy and erase as with cycle stealing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the planner is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// The function, as `FILE.py:FUNCTION` (docs/guide/python-policies.md). Empty: given to `simulate`.
+    pub planner_file: String,
+    /// true: one unit at a time collects because it must, and the function names the units that collect with it. false: each
+    /// collects on its own, and the function names the idle units that collect ahead meanwhile.
+    pub planner_together: bool,
+}
