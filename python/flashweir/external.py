@@ -54,9 +54,8 @@ class PlannerView:
     """View for `gc.planner`. Arrays have one element a unit.
 
     The function returns numbers of units. With `gc.planner_together=true` it is asked when a unit must collect before
-    it can write (`must`), and names the units that collect with it, step by step. Otherwise `must` is None: it is asked
-    while a unit is in mandatory collection or in the middle of a victim, and names the units that collect ahead when
-    they have nothing to write.
+    it can write (`must`), and names the units that collect with it, step by step. Otherwise `must` is None, and
+    it names the units that collect ahead when they have nothing to write.
 
     Attributes:
         must: unit that must collect; None if the question is which units collect ahead.

@@ -108,12 +108,13 @@ def test_a_drive_that_is_stepped_forked_and_loaded_keeps_its_policy(tmp_path: Pa
     offsets = np.random.default_rng(3).integers(0, 16384, 3000) * 4096
 
     def rest(drive: Drive) -> Any:
-        drive.submit("write", offsets, 4096, drive.now_ns + np.arange(len(offsets)) * 300_000)
+        times = drive.now_ns + np.arange(len(offsets)) * 300_000
+        drive.submit(op="write", offset=offsets, length=4096, time_ns=times)
         drive.drain()
         return drive.stats().flash.to_dict()
 
     drive = Drive(set={**DRIVE, "gc.victim": oldest})
-    drive.submit("write", offsets[:500], 4096, 0)
+    drive.submit(op="write", offset=offsets[:500], length=4096)
     drive.drain()
     drive.save(tmp_path / "drive")
     fork = drive.fork()

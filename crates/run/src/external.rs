@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 
 use flashweir_ssd::external::{Ask, Buffered, Destage, Files, Idle, Policies, Steps, Units, Victims};
-use flashweir_ssd::{Config, Simulation};
+use flashweir_ssd::{Config, Options, Simulation};
 
 use crate::error::Error;
 
@@ -29,8 +29,9 @@ pub fn set_loader(loader: Box<dyn Loader>) {
     let _ = LOADER.set(loader);
 }
 
-/// Loads the functions that the configuration names, and gives them to the simulation.
-pub(crate) fn attach(config: &Config, simulation: &mut Simulation) -> Result<(), Error> {
+/// A new drive, with the functions that its configuration names.
+pub(crate) fn simulation(config: &Config, options: Options) -> Result<Simulation, Error> {
+    let mut simulation = Simulation::new(config, options)?;
     let Files { victim, planner, background, destage } = config.external();
     simulation.set_policies(Policies {
         victim: victim.map(|file| load("gc.victim", |loader| loader.victim(file))).transpose()?,
@@ -42,7 +43,7 @@ pub(crate) fn attach(config: &Config, simulation: &mut Simulation) -> Result<(),
             .map(|file| load("background.destage.kind", |loader| loader.destage(file)))
             .transpose()?,
     });
-    Ok(())
+    Ok(simulation)
 }
 
 fn load<T>(slot: &str, load: impl FnOnce(&dyn Loader) -> Result<T, String>) -> Result<T, Error> {

@@ -65,10 +65,9 @@ pub fn simulate_sharing(
     let explain = run.explain.as_deref().map(Percentile::parse).transpose()?;
     let power = power(run, &config, seed)?;
     let records = (activity.is_some(), power.is_some());
-    let mut simulation = Simulation::new(&config, options(run, seed, workloads.count(), records))?;
+    let mut simulation = external::simulation(&config, options(run, seed, workloads.count(), records))?;
     let (names, model): (Vec<String>, _) = (workloads.names(), run.model.as_ref().map(Place::path));
     let taken = allocator::attach(&config, &mut simulation, allocator, model, &names)?;
-    external::attach(&config, &mut simulation)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
     let explain = explain.map(|percentile| Explain::new(percentile, names.clone(), simulation.geometry()));
     let mut watch = Watch::create(run, activity, power, explain, &config, &simulation)?;

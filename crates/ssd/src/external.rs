@@ -64,8 +64,7 @@ pub struct Victims {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Units {
     /// The unit that must collect before it can write, if the question is which units collect with it, step by step; `None`
-    /// if it is which units make a step ahead when they have nothing to write, while another one must collect or one has
-    /// begun.
+    /// if it is which units make a step ahead when they have nothing to write.
     pub must: Option<u32>,
     /// Whether the write buffer is full.
     pub buffer_full: bool,

@@ -191,9 +191,8 @@ impl Drive {
             windows: options.windows,
             ..Options::default()
         };
-        let mut simulation = Simulation::new(&config, own)?;
+        let mut simulation = external::simulation(&config, own)?;
         let taken = allocator::attach(&config, &mut simulation, allocator, model, &names)?;
-        external::attach(&config, &mut simulation)?;
         Ok(Self {
             config,
             options,

@@ -108,20 +108,10 @@ pub(crate) enum Planner {
     None,
     SuperDataBlock,
     CycleStealing,
-    Forwarding {
-        spare_blocks: u64,
-    },
-    CycleFilling {
-        spare_blocks: u64,
-    },
-    SelectiveFilling {
-        spare_blocks: u64,
-    },
-    External {
-        together: bool,
-        #[serde(skip)]
-        function: Outside<Units, Vec<u32>>,
-    },
+    Forwarding { spare_blocks: u64 },
+    CycleFilling { spare_blocks: u64 },
+    SelectiveFilling { spare_blocks: u64 },
+    External(external::Asked),
 }
 
 impl Planner {
@@ -134,21 +124,19 @@ impl Planner {
             PlannerConfig::Forwarding(_) => Planner::Forwarding { spare_blocks },
             PlannerConfig::CycleFilling(_) => Planner::CycleFilling { spare_blocks },
             PlannerConfig::SelectiveFilling(_) => Planner::SelectiveFilling { spare_blocks },
-            PlannerConfig::External(own) => {
-                Planner::External { together: own.planner_together, function: Outside::default() }
-            }
+            PlannerConfig::External(own) => Planner::External(external::Asked::new(own)),
         }
     }
 
     /// The function of a planner outside the engine.
     pub(crate) fn function(&self) -> Option<&Outside<Units, Vec<u32>>> {
-        if let Planner::External { function, .. } = self { Some(function) } else { None }
+        if let Planner::External(asked) = self { Some(&asked.function) } else { None }
     }
 
     /// Gives a planner outside the engine its function.
     pub(crate) fn attach(&mut self, given: &Outside<Units, Vec<u32>>) {
-        if let Planner::External { function, .. } = self {
-            *function = given.clone();
+        if let Planner::External(asked) = self {
+            asked.function = given.clone();
         }
     }
 
@@ -160,13 +148,13 @@ impl Planner {
                 | Planner::CycleStealing
                 | Planner::CycleFilling { .. }
                 | Planner::SelectiveFilling { .. }
-                | Planner::External { together: true, .. }
-        )
+        ) || matches!(self, Planner::External(asked) if asked.together)
     }
 
     /// Whether units that have nothing to write are asked.
     pub(crate) fn collects_ahead(&self) -> bool {
-        matches!(self, Planner::Forwarding { .. } | Planner::External { together: false, .. })
+        matches!(self, Planner::Forwarding { .. })
+            || matches!(self, Planner::External(asked) if !asked.together)
     }
 
     /// Whether the unit takes part in the collection of another one.
@@ -184,7 +172,7 @@ impl Planner {
     pub(crate) fn follow(&self, step: Step) -> Action {
         match self {
             Planner::SuperDataBlock => super_data_block::follow(step),
-            Planner::CycleStealing | Planner::CycleFilling { .. } | Planner::External { .. } => {
+            Planner::CycleStealing | Planner::CycleFilling { .. } | Planner::External(_) => {
                 cycle_stealing::follow(step)
             }
             Planner::SelectiveFilling { .. } => selective_filling::follow(step),

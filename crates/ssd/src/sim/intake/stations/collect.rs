@@ -1,6 +1,6 @@
 //! Collections of managed channels: those that a station makes on its own, and those that others take part in.
 
-use super::{Kind, Station, Together};
+use super::{Kind, Together};
 use crate::content::Content;
 use crate::error::RunError;
 use crate::external::{Units, check_units};
@@ -128,13 +128,11 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if self.stations.ahead.contains(&unit) { Wish::Step(Urgency::Idle) } else { Wish::Nothing }
     }
 
-    /// Asks a planner outside the engine which idle units collect ahead, while another one must collect or one has begun.
+    /// Asks a planner outside the engine which units collect ahead when they have nothing to write.
     pub(super) fn plan_ahead(&mut self) {
         let Some(function) = self.stations.planner.function() else { return };
-        let begun = |station: &Station| station.own.is_some_and(|own| own.last != Step::Erase);
-        let is_time = self.stations.mandatory > 0 || self.stations.all.iter().any(begun);
-        let asked = is_time.then(|| function.ask(|view| self.fill(view, None), check_planned));
-        self.stations.ahead = asked.flatten().unwrap_or_default();
+        let named = function.ask(|view| self.fill(view, None), check_planned);
+        self.stations.ahead = named.unwrap_or_default();
     }
 
     /// Whether each unit takes part in the collection of an initiator.
