@@ -83,7 +83,7 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 25] = [
+const EXAMPLES: [&[Setting<'static>]; 24] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("sched.kind", "suspend"), ("sched.resume_time", "7200s")],
@@ -100,7 +100,6 @@ const EXAMPLES: [&[Setting<'static>]; 25] = [
     &[("buffer.order", "in-order"), ("buffer.bytes", "32KiB")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
     &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
-    &[STEP, ("alloc.kind", "dynamic")],
     &[("tenants.channels", "shared")],
     &[("alloc.kind", "hybrid")],
     &[("tenants.channels", "shared"), DYNAMIC, ("alloc.mode", "1")],

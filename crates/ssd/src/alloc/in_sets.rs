@@ -110,6 +110,22 @@ impl InSets {
         Some(Home { unit, key: lpn as u32 })
     }
 
+    /// Whether a page that the tenant writes may go to a unit: to one of its group's channels, or to any if these are full.
+    pub(super) fn may_take(&self, stream: u16, lpn: u64, unit: u32, has_room: impl Fn(u32) -> bool) -> bool {
+        let Some(group) = self.group_of(stream, Op::Write) else { return true };
+        let set = &self.sets[usize::from(group)];
+        let shape = [self.chips, self.dies, self.planes];
+        let per_channel = shape.iter().product::<u32>();
+        if set.fixed {
+            let home = fixed_unit(&set.channels, shape, lpn);
+            if has_room(home) {
+                return home == unit;
+            }
+        }
+        let units = |channel: &u32| channel * per_channel..(channel + 1) * per_channel;
+        set.channels.contains(&(unit / per_channel)) || !set.channels.iter().flat_map(units).any(has_room)
+    }
+
     fn in_set(&mut self, group: usize, lpn: u64, view: &impl AllocView) -> Turn {
         let set = &mut self.sets[group];
         if set.fixed {

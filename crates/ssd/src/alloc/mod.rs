@@ -157,6 +157,24 @@ impl Alloc {
         }
     }
 
+    /// Whether a page that is bound when it is written may go to a unit, as things stand.
+    pub(crate) fn may_take(
+        &self,
+        stream: u16,
+        lpn: u64,
+        unit: u32,
+        geometry: &Geometry,
+        has_room: impl Fn(u32) -> bool,
+    ) -> bool {
+        match self {
+            Alloc::Striped(striped) => striped.home(lpn).unit == unit,
+            Alloc::Dynamic(dynamic) => {
+                dynamic.fixed_channel(lpn).is_none_or(|channel| channel == geometry.channel_of(unit))
+            }
+            Alloc::InSets(sets) => sets.may_take(stream, lpn, unit, has_room),
+        }
+    }
+
     /// Whether one map, indexed by LPN, serves all units.
     pub(crate) fn shares_map(&self) -> bool {
         matches!(self, Alloc::Dynamic(_) | Alloc::InSets(_))

@@ -266,6 +266,21 @@ impl WriteBuffer {
         self.queues[queue as usize].next(self.barrier)
     }
 
+    /// The entry of each queue that leaves next, with its queue.
+    pub(crate) fn heads(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        (0..).zip(&self.queues).filter_map(|(queue, waiting)| Some((queue, waiting.next(self.barrier)?)))
+    }
+
+    /// The order of entry.
+    pub(crate) fn sequence(&self, slot: u32) -> u64 {
+        self.entries[slot as usize].sequence
+    }
+
+    /// Whether pages leave in the order in which they came.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.in_order
+    }
+
     /// Entries of a queue that wait.
     pub(crate) fn waiting(&self, queue: u32) -> u32 {
         self.queues[queue as usize].len() as u32

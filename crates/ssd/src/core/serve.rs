@@ -1,5 +1,7 @@
 //! Pages of the host: what a read, a write and a TRIM of one do.
 
+use std::ops::Range;
+
 use flashweir_trace::Op;
 
 use super::Core;
@@ -18,12 +20,17 @@ struct View<'a, X> {
     ftl: &'a Ftl,
     /// Unit of the version that the write replaces: it can always take the next one.
     before: Option<u32>,
+    /// The dies that count as idle, if only some may be written to.
+    only: Option<Range<u32>>,
     now_ns: u64,
 }
 
 impl<X: Executor> AllocView for View<'_, X> {
     fn die_is_idle(&self, die: u32) -> bool {
-        self.executor.die_is_idle(die, self.now_ns)
+        match &self.only {
+            Some(dies) => dies.contains(&die),
+            None => self.executor.die_is_idle(die, self.now_ns),
+        }
     }
     fn has_room(&self, unit: u32) -> bool {
         self.before == Some(unit) || self.ftl.has_room(unit)
@@ -88,8 +95,22 @@ impl<C: Content> Core<C> {
         stage: Stage,
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
+        self.write_on(now_ns, tag, part, whole, (stage, None), executor)
+    }
+
+    /// As [`Core::write`]; only to these dies, if they are given, whatever they do.
+    #[inline]
+    pub(crate) fn write_on(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        part: PageSlice,
+        whole: bool,
+        (stage, only): (Stage, Option<Range<u32>>),
+        executor: &mut impl Executor,
+    ) -> Result<bool, RunError> {
         self.pending.flash_time.serve(part.stream);
-        self.write_for(now_ns, tag, part, (Op::Write, whole), stage, executor)
+        self.write_for(now_ns, tag, part, (Op::Write, whole), (stage, only), executor)
     }
 
     /// As [`Core::write`]; `op` says whose channels it goes to, those of the tenant's writes or of its reads.
@@ -100,13 +121,13 @@ impl<C: Content> Core<C> {
         tag: u32,
         part: PageSlice,
         (op, whole): (Op, bool),
-        stage: Stage,
+        (stage, only): (Stage, Option<Range<u32>>),
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
         let lpn = part.lpn;
         let before = if self.alloc.shares_map() { self.alloc.locate(lpn) } else { None };
         let mapped = before.filter(|home| self.ftl.lookup(*home).is_some());
-        let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), now_ns };
+        let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), only, now_ns };
         let Some(home) = self.alloc.place(part.stream, op, lpn, &view) else { return Ok(false) };
         if stage == Stage::Direct {
             self.content.stage(stage, executor.serving(), lpn, part.first..part.end);

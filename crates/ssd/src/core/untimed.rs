@@ -18,7 +18,7 @@ impl<C: Content> Core<C> {
     fn place_for(&mut self, lpn: u64, stream: u16, op: Op) -> Result<(), RunError> {
         self.counters.host_pages_written += 1;
         let part = PageSlice { lpn, first: 0, end: self.page_sectors.get() as u32, stream };
-        let written = self.write_for(0, NOBODY, part, (op, true), Stage::Direct, &mut Untimed)?;
+        let written = self.write_for(0, NOBODY, part, (op, true), (Stage::Direct, None), &mut Untimed)?;
         self.flush(0, &mut Untimed);
         if written { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }
     }

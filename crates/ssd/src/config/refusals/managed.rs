@@ -10,7 +10,7 @@ fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
     planner(&config.gc.planner)
 }
 
-pub(super) const MANAGED: [Refusal; 10] = [
+pub(super) const MANAGED: [Refusal; 9] = [
     Refusal {
         keys: "gc.planner=super-data-block or cycle-stealing, clock=async",
         reason: "what others do while one collects is counted in common cycles: set clock=lock-step, or gc.planner=cycle-filling",
@@ -75,13 +75,5 @@ pub(super) const MANAGED: [Refusal; 10] = [
         keys: "ftl.kind that maps blocks, alloc.kind=dynamic",
         reason: "a data block holds pages of one unit, at their places: use alloc.kind=striped, or ftl.kind=page",
         applies: |config| config.ftl.maps_blocks() && config.alloc.binds_late(),
-    },
-    Refusal {
-        keys: "gc.planner or clock=lock-step, ftl.kind=direct or alloc.kind=dynamic",
-        reason: "managed channels are about pages that have their channel, and about collecting: use alloc.kind=striped and an \
-                 ftl.kind that collects",
-        applies: |config| {
-            config.is_managed() && (matches!(config.ftl, FtlConfig::Direct(_)) || config.alloc.binds_late())
-        },
     },
 ];

@@ -211,11 +211,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         die..die + 1
     }
 
-    /// Pages of a unit that wait in the write buffer; all that wait where a page has no unit before it is written.
-    fn dirty_pages(&self, unit: u32) -> u32 {
-        self.buffer.as_ref().map_or(0, |buffer| {
-            if self.core.alloc.shares_map() { buffer.all_waiting() } else { buffer.waiting(unit) }
-        })
+    /// Pages of a unit that wait in the write buffer; all that may go to it where a page has no unit before it is written.
+    pub(super) fn dirty_pages(&self, unit: u32) -> u32 {
+        if self.core.alloc.shares_map() {
+            return self.waiting_late(unit);
+        }
+        self.buffer.as_ref().map_or(0, |buffer| buffer.waiting(unit))
     }
 
     /// Since when dies have all been idle, ns.

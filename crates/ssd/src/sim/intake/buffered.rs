@@ -156,7 +156,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// A page of the buffer was sent to a die: if its channel was not decided before, it is now.
-    fn bound(&mut self, slot: u32) {
+    pub(super) fn bound(&mut self, slot: u32) {
         let Some(buffer) = &mut self.buffer else { return };
         let entry = buffer.entry(slot);
         if entry.channel.is_none() {

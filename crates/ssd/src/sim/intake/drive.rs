@@ -93,7 +93,8 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
 
     fn resume(&mut self) -> Result<(), RunError> {
         // Those that now go by their address need no idle die.
-        self.place_waiting(|_| true)
+        self.place_waiting(|_| true)?;
+        if self.stations.are_managed() { self.decide() } else { Ok(()) }
     }
 
     fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {

@@ -48,6 +48,16 @@ fn of_blocks(victim: &str, free_blocks: u32, frontiers: u32, gap: u32) -> [Setti
     ]
 }
 
+/// Ways to say which unit a page goes to; of those by windows of requests the channels change during the run.
+const ALLOCATIONS: [&[(&str, &str)]; 6] = [
+    &[],
+    &[],
+    &[("alloc.kind", "dynamic")],
+    &[("alloc.kind", "dynamic"), ("alloc.mode", "1")],
+    &[("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper"), ("tenants.window_requests", "9")],
+    &[("alloc.kind", "hybrid"), ("tenants.channels", "partially-isolated"), ("tenants.window_requests", "9")],
+];
+
 /// Settings of channels, chips, dies and planes, and of their times.
 fn of_dies(shape: (u32, u32, u32, u32), bus_is_free: bool, cache: bool, typed: bool) -> Vec<Setting> {
     let (channels, chips, dies, planes) = shape;
@@ -104,10 +114,12 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec!["empty", "full"]),
         prop::sample::select(OPEN.to_vec()),
     );
-    let ftl = prop::sample::select(vec!["page", "log-block", "fast", "bast", "kast", "dftl"]);
+    let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl"]);
+    let ftl = (ftl, prop::sample::select(ALLOCATIONS.to_vec()));
     let replacement = prop::sample::select(super::REPLACEMENTS.to_vec());
     (shape, gc, host, ftl, any::<bool>(), replacement).prop_map(
         |(shape, gc, host, ftl, lock_step, replacement)| {
+            let (ftl, alloc) = ftl;
             let (shape, ((chips, dies), free_bus, cache), sched) = shape;
             let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
             let (victim, planner, throttle, spare_blocks, free_blocks, (frontiers, gap)) = gc;
@@ -136,6 +148,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             settings.extend(of_gc(ftl, planner, spare_blocks, throttle));
             if ftl == "page" {
                 settings.extend(of_blocks(victim, free_blocks, frontiers, gap));
+                settings.extend(alloc.iter().map(|(key, value)| (*key, (*value).to_owned())));
             }
             if buffer_pages > 0 {
                 let in_order = lock_step && in_order && !typed && (planes == 1 || bound);

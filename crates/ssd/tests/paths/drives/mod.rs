@@ -174,7 +174,7 @@ pub(crate) fn config(settings: &[(&'static str, String)], engine: &str) -> Optio
 pub(crate) fn start(config: &Config, verify: bool) -> Simulation {
     let mut simulation = Simulation::new(
         config,
-        Options { seed: 5, verify, record: verify, latency_parts: true, ..Options::default() },
+        Options { seed: 5, verify, record: verify, latency_parts: true, tenants: 2, ..Options::default() },
     )
     .expect("a checked configuration");
     if config.precondition == flashweir_ssd::config::Precondition::Full {

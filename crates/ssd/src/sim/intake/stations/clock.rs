@@ -82,7 +82,7 @@ impl<A: TimePath> Executor for Filling<'_, A> {
     }
 
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
-        // Managed channels keep a page in its unit, so both are for one die and run in this order.
+        // Both are for one die and run in this order, or the programs of a cycle come after all that is before them.
         self.submit(now_ns, Command { tag: NOBODY, ..first.0 }, first.1);
         self.submit(now_ns, second.0, second.1);
     }
@@ -195,7 +195,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
         }
         let ready = |command: &Command| free_ns[command.die as usize] + before_program_ns(command);
-        let together_ns = held.iter().map(|(_, command, _)| ready(command)).max().unwrap_or(now);
+        let before_ns = free_ns.iter().copied().max().unwrap_or(now);
+        let together_ns =
+            held.iter().map(|(_, command, _)| ready(command)).max().unwrap_or(now).max(before_ns);
         let mut arrival_ns = vec![now; free_ns.len()];
         for (request, command, pages) in held {
             let arrived_ns = together_ns - before_program_ns(&command);

@@ -37,7 +37,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return Ok(false);
         }
         let oldest = self.next_entry(own.unit);
-        if own.last == Step::Erase && !oldest.is_some_and(|slot| self.must_collect(slot)) {
+        if own.last == Step::Erase && !oldest.is_some_and(|slot| self.must_collect(own.unit, slot)) {
             self.stations.of(station).own = None;
             self.stations.mandatory -= 1;
             return Ok(false);
@@ -113,7 +113,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// A step of a collection is charged to the tenant of the page that the unit has to write next; ahead of that, to that of
     /// the request that waits for room in the buffer, or did when collection ahead began.
     fn charge(&mut self, unit: u32) {
-        let oldest = self.buffer.as_ref().and_then(|buffer| Some(buffer.stream(buffer.next(unit)?)));
+        let next = self.next_entry(unit);
+        let oldest = self.buffer.as_ref().and_then(|buffer| Some(buffer.stream(next?)));
         let stalled = || self.slots.get(*self.stalled.front()?).map(|slot| slot.request.stream);
         let tenant = oldest.or_else(stalled).unwrap_or(self.stations.collects_for);
         self.stations.collects_for = tenant;
@@ -166,7 +167,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         View {
             now_ns: self.array.now_ns(),
             idle_since_ns: None,
-            dirty_pages: self.buffer.as_ref().map_or(0, |buffer| buffer.waiting(unit)),
+            dirty_pages: self.dirty_pages(unit),
             buffer_full: self.is_buffered && self.full_since_ns.is_some(),
             others_must: self.stations.mandatory > 0 || self.stations.together.is_some(),
             spare_blocks: self.core.ftl.spare_blocks(unit),
@@ -200,7 +201,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 return Ok(());
             }
             let oldest = self.next_entry(unit);
-            if last != Step::Erase || oldest.is_some_and(|slot| self.must_collect(slot)) {
+            if last != Step::Erase || oldest.is_some_and(|slot| self.must_collect(unit, slot)) {
                 return self.step_together();
             }
             if let Some(together) = self.stations.together.take() {
@@ -224,7 +225,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             if !self.stations.is_busy(station) && found.is_none() {
                 self.flush_set(station, &mut set);
                 set.sort_unstable();
-                found = set.iter().find(|(_, slot)| self.must_collect(*slot)).map(|(unit, _)| *unit);
+                found =
+                    set.iter().find(|(unit, slot)| self.must_collect(*unit, *slot)).map(|(unit, _)| *unit);
             }
         }
         self.stations.set = set;

@@ -11,6 +11,7 @@
 
 mod clock;
 mod collect;
+mod late;
 mod waits;
 
 use std::ops::Range;
@@ -256,7 +257,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         let mut set = std::mem::take(&mut self.stations.set);
         self.flush_set(station, &mut set);
-        let must = set.iter().find(|(_, slot)| self.must_collect(*slot)).map(|(unit, _)| *unit);
+        let must = set.iter().find(|(unit, slot)| self.must_collect(*unit, *slot)).map(|(unit, _)| *unit);
         if let Some(unit) = must {
             // With an initiator elsewhere, this unit waits for its turn.
             if !self.stations.aligned {
@@ -264,7 +265,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
         } else if !set.is_empty() {
             self.stop_forward(station);
-            self.write_cycle(station, &set)?;
+            if self.binds_late() { self.write_late(station)? } else { self.write_cycle(station, &set)? }
         }
         self.stations.set = set;
         Ok(())
@@ -275,9 +276,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.full_since_ns.is_some() || self.is_flushing() || self.background.destages()
     }
 
-    /// The entries that a flush to a station takes.
+    /// The entries that a flush to a station takes, by unit. Where pages get their unit when they are written: one that each may take.
     fn flush_set(&self, station: u32, into: &mut Vec<(u32, u32)>) {
         into.clear();
+        if self.binds_late() {
+            let units = self.stations.units_of(station);
+            into.extend(units.filter_map(|unit| Some((unit, self.next_late(unit)?))));
+            return;
+        }
         if let Some(buffer) = &self.buffer {
             buffer.flush_set(self.stations.units_of(station), into);
         }
@@ -285,10 +291,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// The entry of the buffer that a unit writes next.
     fn next_entry(&self, unit: u32) -> Option<u32> {
-        self.buffer.as_ref()?.next(unit)
+        if self.binds_late() { self.next_late(unit) } else { self.buffer.as_ref()?.next(unit) }
     }
 
-    fn must_collect(&self, slot: u32) -> bool {
+    fn must_collect(&self, unit: u32, slot: u32) -> bool {
+        if self.binds_late() {
+            return self.must_collect_late(unit, slot);
+        }
         let lpn = self.buffer.as_ref().map(|buffer| buffer.lpn(slot));
         let home = lpn.and_then(|lpn| self.core.alloc.locate(lpn));
         home.is_some_and(|home| self.core.ftl.must_collect(home))

@@ -165,11 +165,18 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
-    /// A page has come into an entry of the buffer that will go to a unit.
+    /// A page has come into an entry of the buffer that will go to a unit. One that gets its unit later waits for no station.
     #[inline]
     pub(in crate::sim) fn entered(&mut self, slot: u32, unit: u32) {
-        if self.stations.are_managed() && self.ledger.parts.is_some() {
+        if self.stations.are_managed() && self.ledger.parts.is_some() && !self.binds_late() {
             self.note_entry(slot, unit);
+        }
+    }
+
+    /// A page has got its unit.
+    pub(super) fn found_unit(&mut self, slot: u32, station: u32) {
+        if self.ledger.parts.is_some() {
+            self.note_entry(slot, self.stations.units_of(station).start);
         }
     }
 

@@ -1,0 +1,126 @@
+//! Pages that get their unit when they are written: dynamic allocation, and channels of tenants.
+//!
+//! A station that has nothing to do takes pages that may go to its units, the oldest first, at most one a unit in a cycle;
+//! the allocation policy keeps its turns. A unit that must collect before it can take a page begins as soon as one waits
+//! that may go to it; meanwhile the pages go to other stations. A planner sees as a unit's pages all that may go to it.
+
+use super::{Kind, PAGE_TAG};
+use crate::alloc::Home;
+use crate::buffer::WriteBuffer;
+use crate::content::Content;
+use crate::error::RunError;
+use crate::nand::{Executor, Probe, TimePath};
+use crate::op::{PageSlice, Stage};
+use crate::sim::intake::Intake;
+use crate::stats::Cause;
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    /// Whether pages get their unit when they are written.
+    pub(super) fn binds_late(&self) -> bool {
+        self.core.alloc.shares_map()
+    }
+
+    /// Whether a page of a tenant may go to a unit, room there or not.
+    fn may_take(&self, stream: u16, lpn: u64, unit: u32) -> bool {
+        let ftl = &self.core.ftl;
+        self.core.alloc.may_take(stream, lpn, unit, &self.core.geometry, |unit| ftl.has_room(unit))
+    }
+
+    /// Whether a page of a tenant finds room in a unit: there is some, or an earlier version is there.
+    fn finds_room(&self, stream: u16, lpn: u64, unit: u32) -> bool {
+        let replaces = || {
+            let before = self.core.alloc.locate(lpn);
+            before.is_some_and(|home| home.unit == unit && self.core.ftl.lookup(home).is_some())
+        };
+        self.may_take(stream, lpn, unit) && (self.core.ftl.has_room(unit) || replaces())
+    }
+
+    /// The oldest page that waits, is the next of its queue, and finds room in a unit.
+    pub(super) fn next_late(&self, unit: u32) -> Option<u32> {
+        let buffer = self.buffer.as_ref()?;
+        let fits = |slot: &u32| self.finds_room(buffer.stream(*slot), buffer.lpn(*slot), unit);
+        buffer.heads().map(|(_, slot)| slot).filter(fits).min_by_key(|slot| buffer.sequence(*slot))
+    }
+
+    /// Whether a page might go to a unit of a station that must collect first.
+    fn is_held_up(&self, station: u32, slot: u32) -> bool {
+        let Some(buffer) = &self.buffer else { return false };
+        let (stream, lpn) = (buffer.stream(slot), buffer.lpn(slot));
+        let holds_up = |unit: u32| self.must_collect_late(unit, slot) && self.finds_room(stream, lpn, unit);
+        self.stations.units_of(station).any(holds_up)
+    }
+
+    /// Pages that wait and may go to a unit, as far as the first of each queue tells.
+    pub(in crate::sim::intake) fn waiting_late(&self, unit: u32) -> u32 {
+        let Some(buffer) = self.buffer.as_ref() else { return 0 };
+        let fits = |slot: u32| self.may_take(buffer.stream(slot), buffer.lpn(slot), unit);
+        buffer.heads().filter(|(_, slot)| fits(*slot)).map(|(queue, _)| buffer.waiting(queue)).sum()
+    }
+
+    /// Whether a unit must collect before it can take a page.
+    pub(super) fn must_collect_late(&self, unit: u32, slot: u32) -> bool {
+        let Some(buffer) = self.buffer.as_ref() else { return false };
+        let home = Home { unit, key: buffer.lpn(slot) as u32 };
+        self.core.ftl.must_collect(home)
+    }
+
+    /// Writes pages to a station, at most one a unit.
+    pub(super) fn write_late(&mut self, station: u32) -> Result<(), RunError> {
+        let mut wrote = false;
+        for _ in self.stations.units_of(station) {
+            if !self.write_next(station)? {
+                break;
+            }
+            wrote = true;
+        }
+        if wrote {
+            self.core.take_companions();
+            self.end_of_group(station, Cause::Write, Kind::Cycle);
+        }
+        Ok(())
+    }
+
+    /// Writes the oldest page that finds a unit of the station. Returns false if none does.
+    fn write_next(&mut self, station: u32) -> Result<bool, RunError> {
+        let (now, tag) = (self.array.now_ns(), PAGE_TAG + station);
+        let page_sectors = self.core.page_sectors.get() as u32;
+        let dies = self.stations.dies_of(station);
+        let Some(buffer) = &self.buffer else { return Ok(false) };
+        let mut heads: Vec<(u32, u32)> = buffer.heads().collect();
+        heads.sort_unstable_by_key(|(_, slot)| buffer.sequence(*slot));
+        for (queue, slot) in heads {
+            if self.is_held_up(station, slot) {
+                continue;
+            }
+            let Some(buffer) = &mut self.buffer else { return Ok(false) };
+            let entry = buffer.entry(slot);
+            let (request, whole) = (entry.request, entry.mask.covers(0, page_sectors));
+            let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
+            let stage = Stage::Buffer(slot);
+            let only = Some(dies.clone());
+            let written = if self.stations.has_clock() {
+                let mut group = self.stations.groups.fill(&self.array);
+                group.serve(request);
+                self.core.write_on(now, tag, part, whole, (stage, only), &mut group)?
+            } else {
+                self.array.serve(request);
+                self.core.write_on(now, tag, part, whole, (stage, only), &mut self.array)?
+            };
+            if written {
+                if let Some(buffer) = &mut self.buffer {
+                    buffer.start(queue, false);
+                }
+                if A::Probe::ON && self.is_buffered {
+                    self.bound(slot);
+                }
+                self.found_unit(slot, station);
+                self.stations.of(station).serving.push(slot);
+                return Ok(true);
+            }
+            if self.buffer.as_ref().is_some_and(WriteBuffer::is_in_order) {
+                break;
+            }
+        }
+        Ok(false)
+    }
+}
