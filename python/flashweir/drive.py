@@ -138,7 +138,7 @@ class Drive:
 
     @property
     def closed(self) -> bool:
-        """Whether the drive was closed, or its run finished."""
+        """True once the drive was closed, or its run finished."""
         return self._drive.closed
 
     def submit(

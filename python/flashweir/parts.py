@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-# What people read for each part, in the order in which a request meets them.
+# Label of each part, in the order in which a request meets them.
 LABELS = {
     "host_queue": "host queue",
     "buffer": "buffer",
@@ -54,7 +54,7 @@ class LatencyParts:
 
     @property
     def waits(self) -> float:
-        """What of it is waiting for dies and buses, in us."""
+        """Time waiting for dies and buses, in us."""
         return self.wait_read + self.wait_write + self.wait_erase + self.wait_gc + self.wait_bus
 
     def by_name(self) -> dict[str, float]:

@@ -166,7 +166,7 @@ TOML = 'page = "2KiB"\npages_per_block = 64\ncapacity = "200MB"\nop_ratio = {spa
 
 
 def test_going_on_is_refused_for_another_drive_version_or_workload(tmp_path: Path, both: tuple[Path, Path]) -> None:
-    """What `--resume` keeps was measured on the same drive, by the same program, with the same writes."""
+    """`--resume` keeps results of the same drive, the same program and the same writes only."""
     drive, file = tmp_path / "drive.toml", tmp_path / "result.json"
     drive.write_text(TOML.format(spare=0.25))
     command = ("bench", f"sim:{drive}", "--scale", "0.01", "-o", str(file), "--suite")

@@ -1,4 +1,4 @@
-"""What reports say about results and sweeps, and the command that writes them."""
+"""Reports of results and sweeps, and the command that writes them."""
 
 import json
 from pathlib import Path
@@ -251,7 +251,7 @@ def test_a_report_of_files(tmp_path: Path, result: dict[str, Any]) -> None:
     write_report([tmp_path / "x" / "run.json", tmp_path / "y" / "run.json"], target, None, None, force=True)
     text = target.read_text(encoding="utf-8")
     assert "<!DOCTYPE html>" in text
-    assert f"{tmp_path}/x/run" in text, "files of the same name are told apart by their folder"
+    assert f"{tmp_path}/x/run" in text, "files of the same name are distinguished by their folder"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "x", "y"]
 
 

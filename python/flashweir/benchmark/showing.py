@@ -29,12 +29,12 @@ _LONG = 16
 
 
 def title(labels: Sequence[str]) -> str:
-    """What a page of these drives is called."""
+    """Title of a page of these drives."""
     return f"Benchmark of {labels[0]}" if len(labels) == 1 else f"Benchmark of {len(labels)} drives"
 
 
 def verdict(workload: Mapping[str, Any]) -> str:
-    """What management costs on a workload, for those who know nothing of drives."""
+    """Cost of management on a workload, for readers who know nothing of drives."""
     lost, steady, speed = workload["time_lost"], workload["steadiness"], workload["speed"]
     if lost >= _MUCH:
         share = f"{workload['slow_requests']:.1%}"

@@ -42,7 +42,7 @@ _SUITES = {
 
 
 def title_of(character: Json) -> str:
-    """What the page is called."""
+    """Title of the page."""
     return f"What {character['workload']} is like"
 
 
@@ -155,8 +155,8 @@ def _share(share: float | None) -> Content:
 
 def table_sections(rows: Sequence[Json]) -> list[Section]:
     """The report of many traces: a table, where they stand in two figures, and what could not be read."""
-    told = [row_of(row) for row in rows]
-    good, bad = [row for row in told if row["error"] is None], [row for row in told if row["error"] is not None]
+    found = [row_of(row) for row in rows]
+    good, bad = [row for row in found if row["error"] is None], [row for row in found if row["error"] is not None]
     columns = ["trace", "requests", "read", "written", "sequential", "rewrites", "aligned", "small", "suite"]
     cells: list[list[Content]] = [
         [

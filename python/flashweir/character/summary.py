@@ -1,4 +1,4 @@
-"""What the command prints of a workload: one screen of 80 columns."""
+"""Summary of a workload: one screen of 80 columns."""
 
 import textwrap
 from collections.abc import Mapping, Sequence

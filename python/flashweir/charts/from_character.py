@@ -340,9 +340,9 @@ def _heat(
 def _distinct(names: Sequence[str]) -> list[str]:
     """Names of categories, which have to differ: those that come again get a mark that shows nowhere."""
     seen: dict[str, int] = {}
-    told = []
+    unique = []
     for name in names:
         count = seen.get(name, 0)
         seen[name] = count + 1
-        told.append(name + "\u200b" * count)
-    return told
+        unique.append(name + "\u200b" * count)
+    return unique

@@ -17,7 +17,7 @@ Named = Sequence[tuple[str, Mapping[str, Any]]]
 
 PURPOSES = ("host", "gc", "mapping", "idle")
 STATES = ("host", "gc", "mapping", "waiting", "idle")
-# What several runs are compared by: path in the result, name of the figure, title, unit.
+# Metrics that compare several runs: path in the result, name of the figure, title, unit.
 _COMPARED = (
     ("iops", "iops", "IOPS", "requests a simulated second"),
     ("bandwidth_mib_s", "bandwidth", "Bandwidth", "MiB/s"),
@@ -140,7 +140,7 @@ def time_bars(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str, note: s
 
 
 def activity_figures(results: Named) -> list[Chart]:
-    """What channels did over time, and dirty pages: of the results that have `activity`, warm-up included."""
+    """State of channels over time, and dirty pages: of the results that have `activity`, warm-up included."""
     charts: list[Chart] = []
     totals: list[tuple[Series, float]] = []
     recorded = [(name, result) for name, result in results if (result.get("activity") or {}).get("dirty_pages")]

@@ -108,7 +108,7 @@ def _print(summary: "Section", console: "Console") -> None:
     ended = {
         "duration": "its time was over",
         "command": f"the command ended ({summary['command_status']})",
-        "stop": "it was told to stop",
+        "stop": "it was stopped on request",
         "failure": "it failed",
     }
     rows = [

@@ -98,7 +98,7 @@ def watched_sweep(directory: Path | None, run: "Callable[[SweepProgress], T]") -
 
     Args:
         directory: where its runs are kept; None if they are not.
-        run: takes what is to be told how far the sweep is.
+        run: takes the function that is called with the progress of the sweep.
     """
     from flashweir.sweeps.terminal import progress_on
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flashweir.charts.model import Chart
 
 FORMATS = ("png", "svg", "pdf")
-# What sweeps own in their folder: no report may take such a place, whether there is a file yet or not.
+# Files that sweeps own in their folder: no report may take such a path, whether the file exists or not.
 _OF_SWEEPS = ("sweep.json", ".lock", "runs*", "earlier-*", ".*.part")
 
 
@@ -140,7 +140,7 @@ def _keep(option: str, target: Path, inputs: Sequence[Path]) -> None:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Whether two paths are one place, whether there is a file or not."""
+    """True if two paths lead to the same file, existing or not."""
     if STANDARD in (str(one), str(other)):
         return False
     if one.exists() and other.exists():

@@ -67,7 +67,7 @@ def above(diagnosis: Mapping[str, Any]) -> Heat | None:
 
 
 def sections(diagnosis: Mapping[str, Any]) -> list[Section]:
-    """What the report says."""
+    """Contents of the report."""
     found = [
         Section("Verdict", [Text(diagnosis["sentence"], alert=diagnosis["verdict"] == "ill"), *_symptoms(diagnosis)])
     ]
@@ -80,7 +80,7 @@ def sections(diagnosis: Mapping[str, Any]) -> list[Section]:
 
 
 def facts(diagnosis: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the log holds, and what is usual on the drive."""
+    """Requests of the log, and the usual response times of the drive."""
     return [
         ("requests", f"{diagnosis['requests']:,}"),
         ("writes with a response time", f"{diagnosis['writes']:,}"),

@@ -1,4 +1,4 @@
-"""What a report says about results of single runs, and about a sweep: sections of texts, tables and figures."""
+"""Reports about results of single runs, and about a sweep: sections of texts, tables and figures."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ _FIGURES = (
 )
 _EXAMPLES = 3
 # The part of the simulated time from which on a warm-up is worth a warning, and from which on it has more digits.
-_MOST_WARM_UP, _NEARLY_ALL = 0.5, 0.99
+_MAX_WARM_UP, _NEARLY_ALL = 0.5, 0.99
 _IN_SWEEP = "All of them are in the sweep's directory."
 
 
@@ -76,7 +76,7 @@ def charts_of_sweep(frame: "pl.DataFrame") -> list[Chart]:
 
 
 def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -> list[Section]:
-    """What was run, key figures, latencies, figures, and how the configurations differ.
+    """Sections: the runs, key figures, latencies, figures, and differences between the configurations.
 
     Args:
         results: name and result (docs/reference/result.md) of each run, in the order in which they are shown.
@@ -99,7 +99,7 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
 
 
 def report_of_sweep(frame: "pl.DataFrame", meta: Json, charts: Sequence[Chart] | None = None) -> list[Section]:
-    """What was run, the comparison that was asked for, figures, a row a setting with intervals, and what failed.
+    """Sections: the runs, the requested comparison, figures, a row a setting with intervals, and failures.
 
     Args:
         frame: a row a run, with a column an axis and metric, `seed`, and `error` where a run failed.
@@ -120,7 +120,7 @@ def report_of_sweep(frame: "pl.DataFrame", meta: Json, charts: Sequence[Chart] |
 
 
 def _what_was_run(results: Results) -> list[Block]:
-    shares = [(name, share) for name, result in results if (share := _warm_up_share(result)) > _MOST_WARM_UP]
+    shares = [(name, share) for name, result in results if (share := _warm_up_share(result)) > _MAX_WARM_UP]
     alerts: list[Block] = [
         Text(f"{isolated(name)}: the warm-up took {_said(share)} of the simulated time, and is left out.", alert=True)
         for name, share in shares[:_EXAMPLES]
