@@ -1,4 +1,4 @@
-"""Allocators of channels in Python: asked once a window who gets which channels (docs/guide/allocators.md)."""
+"""Allocators of channels in Python: called once a window of requests (docs/guide/allocators.md)."""
 
 import inspect
 import json

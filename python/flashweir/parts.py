@@ -30,7 +30,7 @@ class LatencyParts:
         wait_read: waiting for the die while it read for the host, or suspended for such reads.
         wait_write: waiting for the die while it wrote for the host.
         wait_erase: waiting for the die while it erased.
-        wait_gc: waiting for the die while it moved pages of a collection.
+        wait_gc: waiting for the die while it copied pages of a collection.
         wait_bus: waiting for the channel's bus.
         bus: on the bus.
         flash: the flash array itself.

@@ -213,7 +213,7 @@ def _parts_table(parts: Mapping[str, LatencyParts]) -> Table:
     """Where the latency of each operation went; parts that are 0 for all are left out."""
     unit, divisor = _unit(one.total for one in parts.values())
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("where latency went")
+    table.add_column("latency breakdown")
     for operation in parts:
         table.add_column(f"{_escape(operation)}, {unit}", justify="right")
         table.add_column("", justify="right")

@@ -309,7 +309,7 @@ def test_results_side_by_side_are_of_the_same_writes(tmp_path: Path, both: tuple
     run = flashweir("bench", "--compare", str(both[0]), str(file), "--html", str(page), "--figures", str(figures))
     assert "sim:[/x]$_[bold].toml" in "".join(run.out.split())
     assert "and 0.0.1: the same workloads" in run.err
-    assert "Not all of these were run to their end" in page.read_text()
+    assert "Some of these benchmarks are not complete" in page.read_text()
 
 
 def test_a_drive_with_a_name_like_markup_is_shown(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def latency_figures(
         charts += [
             Plot(
                 f"latency-cdf-{operation}{suffix}",
-                f"{operation.capitalize()} latency: share of requests that took at most so long{of}",
+                f"{operation.capitalize()} latency: cumulative share of requests{of}",
                 Axis(LATENCY, "log"),
                 Axis("share of requests"),
                 _distributions(shown),

@@ -95,10 +95,10 @@ def _by_stream(results: Named) -> list[Chart]:
 
 
 def parts_figures(results: Named) -> list[Chart]:
-    """Where latency went, of results with `latency_parts_us`: a bar an operation, or a bar a run of several."""
+    """Latency breakdown of results with `latency_parts_us`: a bar an operation, or a bar a run of several."""
     kept = [(run, parts) for run, result in results if (parts := parts_of(result))]
     if len(results) == 1:
-        return [_parts_bars("latency-parts", "Where latency went", parts) for _, parts in kept]
+        return [_parts_bars("latency-parts", "Latency breakdown", parts) for _, parts in kept]
     operations = [operation for operation in OPERATIONS if any(operation in parts for _, parts in kept)]
     return [
         _parts_bars(
@@ -167,7 +167,7 @@ def activity_figures(results: Named) -> list[Chart]:
         charts.append(
             Strips(
                 f"channel-activity{suffix}",
-                f"What each channel's dies did most in each stretch of time{of}",
+                f"Main activity of each channel's dies over time{of}",
                 Axis("simulated time, s"),
                 rows,
                 edges,

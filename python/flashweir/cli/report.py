@@ -30,7 +30,7 @@ def report(
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file of its own.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", metavar="png|svg|pdf", help="Of --figures; svg if not given.")
+        str | None, typer.Option("--format", metavar="png|svg|pdf", help="Format of --figures; default svg.")
     ] = None,
     force: Force = False,
 ) -> None:

@@ -90,7 +90,7 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
         [[name, *(cells.at(result, path) for _, path in _KEY_FIGURES)] for name, result in results],
     )
     return [
-        Section("What was run", _what_was_run(results)),
+        Section("Runs", _what_was_run(results)),
         Section("Key figures", [keys, *_latencies(results, without), *tenant_tables(results, without)]),
         *tail_sections(results),
         *_figures(charts),
@@ -108,7 +108,7 @@ def report_of_sweep(frame: "pl.DataFrame", meta: Json, charts: Sequence[Chart] |
     """
     failed = frame.filter(frame["error"].is_not_null())
     metrics = shown_metrics(frame, meta)
-    sections = [Section("What was run", _sweep_facts(frame, meta, len(failed)))]
+    sections = [Section("Runs", _sweep_facts(frame, meta, len(failed)))]
     if len(failed) < len(frame):
         if meta.get("compare"):
             sections.append(Section("Comparison", _comparison(frame, meta, metrics)))
@@ -126,7 +126,7 @@ def _what_was_run(results: Results) -> list[Block]:
         for name, share in shares[:_EXAMPLES]
     ]
     if len(shares) > _EXAMPLES:
-        alerts.append(Text(f"So it is with {len(shares) - _EXAMPLES:,} more runs.", alert=True))
+        alerts.append(Text(f"The same holds for {len(shares) - _EXAMPLES:,} more runs.", alert=True))
     return [*alerts, *_runs(results)]
 
 
@@ -250,7 +250,7 @@ def _sweep_facts(frame: "pl.DataFrame", meta: Json, failed: int) -> list[Block]:
     done, planned = len(frame), int(meta.get("runs", len(frame)))
     blocks: list[Block] = [Text(str(note)) for note in meta.get("notes") or ()]
     if failed:
-        blocks.append(Text(f"{failed:,} of {done:,} runs failed: tables and figures are about the others.", alert=True))
+        blocks.append(Text(f"{failed:,} of {done:,} runs failed: tables and figures show the others.", alert=True))
     if done < planned:
         blocks.append(
             Text(f"The sweep is not complete: {planned - done:,} of {planned:,} runs are missing.", alert=True)
@@ -272,10 +272,10 @@ def _sweep_facts(frame: "pl.DataFrame", meta: Json, failed: int) -> list[Block]:
         ("created", str(meta.get("created", ""))),
     ]
     spec = json.dumps(meta.get("spec"), indent=2, ensure_ascii=False)
-    blocks += [Facts(facts), Details("The sweep as it was specified", spec)]
+    blocks += [Facts(facts), Details("Specification of the sweep", spec)]
     if refused := meta.get("refused"):
         rows = [[name, str(reason)] for name, reason in refused.items()]
-        blocks.append(Table("Not run, as no drive has these settings", ["policy", "reason"], rows))
+        blocks.append(Table("Combinations without a drive, not run", ["policy", "reason"], rows))
     return blocks
 
 

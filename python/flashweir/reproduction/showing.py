@@ -176,7 +176,7 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
         found.append(Section(_title(one), blocks))
         for experiment, figures in one.figures:
             about = experiment.folder / "README.md"
-            text = [Details("What this is", about.read_text(encoding="utf-8"))] if about.exists() else []
+            text = [Details("Description", about.read_text(encoding="utf-8"))] if about.exists() else []
             title = f"{one.paper.name}, {experiment.name}: {experiment.title}"
             found.append(Section(title, [*text, *(Figure(chart) for chart in figures)]))
     return found
