@@ -1,7 +1,7 @@
 """Papers and their experiments, as data: which sweep an experiment runs, what is picked from it, and held against what.
 
 A folder of experiments holds one numbered folder a paper, and that one a folder for each experiment with `sweep.toml`,
-`quick.toml` (the same, smaller) and `experiment.toml`. docs/guide/reproducing.md describes them.
+`quick.toml` (the same, smaller) and `experiment.toml`. docs/reference/experiments.md describes them.
 """
 
 import difflib
