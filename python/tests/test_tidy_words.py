@@ -92,6 +92,12 @@ def test_rust_comments_name_the_thing() -> None:
 
 
 @pytest.mark.parametrize("name", MARKDOWN, ids=str)
+def test_headings_name_the_thing(name: Path) -> None:
+    found = re.findall(r"^#+ (?:What|Which|How|Whether|Who|Whose|Where|When|Why)\b.*", text(name), re.MULTILINE)
+    assert not found, f"{name}: a heading is an entry of an index, not a question: {found}"
+
+
+@pytest.mark.parametrize("name", MARKDOWN, ids=str)
 def test_markdown_lines_are_short(name: Path) -> None:
     """Rows of tables and fences stay as they are: neither can be wrapped."""
     fence, long = "", []
