@@ -19,7 +19,7 @@ check-quick:
     cargo nextest run --workspace --lib --no-tests=pass --status-level fail
     pytest -n auto --dist loadfile {{ quick_tests }}
 
-quick_tests := "python/tests/test_tidy.py python/tests/test_tidy_shape.py python/tests/test_contributing.py " + \
+quick_tests := "python/tests/test_tidy.py python/tests/test_tidy_shape.py python/tests/test_tidy_words.py python/tests/test_contributing.py " + \
     "python/tests/test_statistics.py python/tests/test_statistics_sweep.py python/tests/test_statistics_compare.py " + \
     "python/tests/test_charts.py python/tests/test_charts_sweep.py python/tests/test_report_build.py " + \
     "python/tests/test_report_refusals.py python/tests/test_sweep_spec.py python/tests/test_result.py"
@@ -135,8 +135,17 @@ fuzz-safety cases="300":
 power-cuts cuts="10000":
     FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-run --test all -- power::matrix --nocapture
 
-# The documentation of the crates, in target/doc
+# The documentation site, in target/site: figures drawn by commands, generated pages, links checked (needs `just build`)
 docs:
+    pip install --quiet --disable-pip-version-check "furo>=2025.9" "myst-parser>=5" "sphinx>=9" "sphinx-copybutton>=0.5"
+    scripts/site
+
+# The figures of the documents, in docs/images: every one from the commands in docs/figures.toml
+figures:
+    scripts/site figures
+
+# The documentation of the crates, in target/doc
+docs-crates:
     cargo doc --workspace --no-deps
 
 # Precision and recall of the detectors of `flashweir diagnose` on 210 held-out simulated drives (minutes)

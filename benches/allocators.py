@@ -1,4 +1,4 @@
-"""What an allocator of channels costs: the speed of runs with one, over that of dynamic allocation just before.
+"""Cost of an allocator of channels: the speed of runs with one, over that of dynamic allocation just before.
 
     python benches/allocators.py [--rounds N] [--requests N]
 

@@ -1,4 +1,4 @@
-"""How much a sweep costs over its runs: against processes of their own at the same time, and a run of next to nothing.
+"""Cost of a sweep over its runs: against processes of their own at the same time, and a run of next to nothing.
 
     python benches/sweep.py [--pairs N] [--runs N] [--requests N]
 

@@ -2,15 +2,15 @@
 
 `simulate` runs a workload through a drive and returns a `Result`; a `Drive` is one that the caller steps;
 `sweep` runs many simulations over a grid, and `read_sweep` reads what one has left;
-`compare` runs policies side by side, and `judge` a frozen one against its rivals;
-`report` writes a page and figures of results and sweeps; `reproduce` holds measured values against what papers print;
+`compare` runs policies on the same workloads, and `judge` a frozen one against its rivals;
+`report` writes a page and figures of results and sweeps; `reproduce` compares measured values with published ones;
 `bench` grades drives, real and simulated;
-`probe` asks a drive what it is made of, and makes a device file of it;
+`probe` finds the geometry and times of a drive, and writes a device file;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
-`collect` makes a trace of what a running system asks of a drive;
-`diagnose` reads from a log of requests what is wrong with a drive;
-`characterize` says what a workload is like; `trace_info`, `trace_convert` and `trace_generate` work on traces;
-`presets` and `schema` say what a drive can be. The command `flashweir` does the same.
+`collect` records the requests that a running system makes of a drive;
+`diagnose` finds the poor part of a drive in a log of requests;
+`characterize` measures a workload; `trace_info`, `trace_convert` and `trace_generate` work on traces;
+`presets` and `schema` list named drives and all keys. The command `flashweir` does the same.
 """
 
 from importlib import import_module

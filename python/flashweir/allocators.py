@@ -1,4 +1,4 @@
-"""Allocators of channels in Python: asked once a window who gets which channels (docs/guide/allocators.md)."""
+"""Allocators of channels in Python: called once a window of requests (docs/guide/allocators.md)."""
 
 import inspect
 import json
@@ -10,7 +10,7 @@ from flashweir.functions import load_function
 
 
 class TenantFeatures(TypedDict):
-    """What one tenant asked for in a window."""
+    """Requests of one tenant in a window."""
 
     reads: int
     writes: int
@@ -19,7 +19,7 @@ class TenantFeatures(TypedDict):
 
 
 class Features(TypedDict):
-    """What was in a window of requests.
+    """Features of a window of requests.
 
     `window` counts from 0; `start_s` and `end_s` are the arrivals of its first and last request (0 in a closed loop);
     `level` is `requests / tenants.level_requests`, rounded up; `channels` are those of the drive; `tenants` has the
@@ -62,7 +62,7 @@ def as_native(allocator: Allocator | str) -> Callable[[str], str]:
 
 
 def _plain(value: object) -> object:
-    """What JSON has no form for: ranges, sets, other mappings, and numbers and arrays of numpy."""
+    """Converts values without a form in JSON: ranges, sets, other mappings, and numbers and arrays of numpy."""
     if isinstance(value, (range, set, frozenset)):
         return sorted(value)
     if isinstance(value, Mapping):

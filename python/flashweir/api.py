@@ -80,17 +80,17 @@ def simulate(
             docs/concepts/power-loss.md). The run itself goes on as it would without.
         format: the trace format, where detection is wrong.
         columns: describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.
-        skip_bad: how many unreadable lines to tolerate.
+        skip_bad: maximum number of unreadable lines.
         wrap: folds addresses beyond the drive into it, instead of refusing them.
-        warmup: how to find the warm-up that the result leaves out: `"mser-5"`, `"steady"` or `"requests=N"` (see
-            docs/concepts/warm-up.md). The result then has `warmup`, what was removed, and `series`.
-        allocator: who gets which channels, for `tenants.channels=external`, which it implies: a function that is called
-            once a window with its features and returns channels by tenant, or `"FILE.py:FUNCTION"` (see
+        warmup: method that finds the warm-up, which the result leaves out: `"mser-5"`, `"steady"` or `"requests=N"`
+            (see docs/concepts/warm-up.md). The result then has `warmup`, the removed part, and `series`.
+        allocator: assigns channels to tenants, for `tenants.channels=external`, which it implies: a function that is
+            called once a window with its features and returns channels by tenant, or `"FILE.py:FUNCTION"` (see
             docs/guide/allocators.md).
         model: the model of `tenants.channels=learned`, made by `flashweir train-allocator`; `None` is the shipped one.
-        windows: adds to `allocation` what each window of requests had and which channels its tenants were given.
-        alone: runs each of several streams alone, too, on the same preconditioned drive, and adds to the result how
-            it fares there (`alone_latency_us`), its `slowdown` among the others, and their `fairness`.
+        windows: adds to `allocation` the features of each window of requests, and the channels of its tenants.
+        alone: runs each of several streams alone, too, on the same preconditioned drive, and adds to the result
+            its latency there (`alone_latency_us`), its `slowdown` among the others, and their `fairness`.
         progress: is called up to ten times a second with `phase` ("precondition", "run", or "alone", then with the
             name of the `tenant`), `done`, `total` (None for traces), `fraction` (how much of the phase is done; None
             for pipes) and `elapsed_s`. Returning False stops the run.

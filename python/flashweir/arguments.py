@@ -80,7 +80,7 @@ def place(path: "str | bytes | os.PathLike[str]") -> Any:  # noqa: ANN401 - JSON
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text can be written: the name of a file may hold any bytes."""
+    """True if a text can be written: the name of a file may hold any bytes."""
     return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 

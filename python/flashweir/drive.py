@@ -66,10 +66,10 @@ class Drive:
             verify: checks that every read returns the last write.
             latency_parts: keeps account of where latencies go: for `stats`, and a field for each part in completions.
             tenants: names of tenants, to which requests then belong by number or name.
-            allocator: who gets which channels, for `tenants.channels=external`, as in `simulate`. It stays with this
-                drive: a fork keeps the last allocation.
+            allocator: assigns channels to tenants, for `tenants.channels=external`, as in `simulate`. It stays with
+                this drive: a fork keeps the last allocation.
             model: the model of `tenants.channels=learned`; `None` is the shipped one.
-            windows: adds to `allocation` what each window of requests had, as in `simulate`.
+            windows: adds to `allocation` the features of each window of requests, as in `simulate`.
             progress: that of `simulate`, with the phase "precondition".
             set: keys of the drive by their dotted names, as in `simulate`. Of the host there are `host.slots`,
                 `host.arbitration` and `host.weights`.
@@ -138,7 +138,7 @@ class Drive:
 
     @property
     def closed(self) -> bool:
-        """Whether the drive was closed, or its run finished."""
+        """True once the drive was closed, or its run finished."""
         return self._drive.closed
 
     def submit(
@@ -238,7 +238,7 @@ class Drive:
         return np.frombuffer(self._drive.poll(), dtype=_record(self._drive.latency_parts))
 
     def fork(self) -> Self:
-        """A second drive in the same state, requests under way included.
+        """A second drive in the same state, outstanding requests included.
 
         Neither sees what is done to the other. Maps are shared until one side writes them, so a fork is cheap.
         """
@@ -268,7 +268,7 @@ class Drive:
         return Result(self._drive.finish())
 
     def save(self, path: AnyPath) -> None:
-        """Writes the complete state to a file, requests under way and completions that were not polled included.
+        """Writes the complete state to a file, outstanding requests and completions that were not polled included.
 
         The file appears once it is on the disk, in place of one of that name: after a crash there is one of the two.
 

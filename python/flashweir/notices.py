@@ -22,7 +22,7 @@ def be_quiet() -> None:
 
 
 def is_quiet() -> bool:
-    """Whether only outputs that were asked for, and errors, are printed."""
+    """True if only requested outputs and errors are printed."""
     return _quiet["quiet"]
 
 

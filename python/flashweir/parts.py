@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-# What people read for each part, in the order in which a request meets them.
+# Label of each part, in the order in which a request meets them.
 LABELS = {
     "host_queue": "host queue",
     "buffer": "buffer",
@@ -30,7 +30,7 @@ class LatencyParts:
         wait_read: waiting for the die while it read for the host, or suspended for such reads.
         wait_write: waiting for the die while it wrote for the host.
         wait_erase: waiting for the die while it erased.
-        wait_gc: waiting for the die while it moved pages of a collection.
+        wait_gc: waiting for the die while it copied pages of a collection.
         wait_bus: waiting for the channel's bus.
         bus: on the bus.
         flash: the flash array itself.
@@ -54,7 +54,7 @@ class LatencyParts:
 
     @property
     def waits(self) -> float:
-        """What of it is waiting for dies and buses, in us."""
+        """Time waiting for dies and buses, in us."""
         return self.wait_read + self.wait_write + self.wait_erase + self.wait_gc + self.wait_bus
 
     def by_name(self) -> dict[str, float]:

@@ -12,9 +12,9 @@ __all__ = ["probe"]
 
 
 def probe(target: AnyPath, *, erase: AnyPath | None = None, seed: int = 1, progress: Progress | None = None) -> Section:
-    """Asks a drive for its pages, channels, dies, planes, blocks, times, spare space and write buffer.
+    """Finds pages, channels, dies, planes, blocks, times, spare space and write buffer of a drive.
 
-    All of the drive is written, and what it held is lost. Only requests and their times are used (docs/guide/probe.md).
+    Overwrites the whole drive. Uses requests and their times alone (docs/guide/model-my-drive.md).
 
     Args:
         target: `"sim:PRESET[,KEY=VALUE...]"`, or the path of a block device or file.

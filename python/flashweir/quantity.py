@@ -37,7 +37,7 @@ def unit_of(value: object) -> str:
 
 
 def kind_of(unit: str) -> str:
-    """Whether a unit is one of sizes or of times; empty if it is none."""
+    """True if a unit is one of sizes or of times; empty if it is none."""
     return _KINDS.get(unit, "")
 
 

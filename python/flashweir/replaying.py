@@ -45,26 +45,26 @@ def replay(
         trace: a trace file, or a generator spec such as `"random:rate=1000,count=10000"`.
         target: a block device, a file, or `"sim:PRESET[,KEY=VALUE...]"`.
         timing: `"original"`, at the trace's times; `"asap"`, as fast as the target takes requests; `"closed"`, with
-            `depth` of them under way.
+            `depth` of them outstanding.
         scale: factor on the trace's times: 0.5 is twice as fast.
-        depth: most requests under way: 256 at original times (on simulated drives any number), 64 with `"asap"`, 1 with
-            `"closed"`.
-        engine: how real drives are asked: `"io_uring"`, or `"sync"`, one system call after the other.
-        buffered: leaves the page cache in the way, where a file system can't do without it.
+        depth: maximum number of outstanding requests: 256 at original times (on simulated drives any number), 64 with
+            `"asap"`, 1 with `"closed"`.
+        engine: I/O interface for real drives: `"io_uring"`, or `"sync"`, one system call after the other.
+        buffered: uses the page cache, for file systems that can't do without it.
         only: only these operations, such as `"read,write"`.
         limit: only so many requests.
         wrap: folds addresses beyond the target into it, instead of refusing them.
-        seed: of what is written, of preconditioning, and of a simulated drive.
+        seed: of the written data, of preconditioning, and of a simulated drive.
         erase: the name of the target once more: it may be written though it holds data, unless it is in use.
         size: of a file that is made, bytes or text such as `"1GiB"`.
-        precondition: what is written before: `"snia"`, twice the capacity in order; `"random"`, all of it once in
+        precondition: writes before the replay: `"snia"`, twice the capacity in order; `"random"`, all of it once in
             random order.
         until_steady: repeats it in rounds until the rate is steady, 25 at most.
-        log: where every request is written, as Parquet.
-        dry_run: says what would be done, and does nothing.
+        log: Parquet file with a row for every request.
+        dry_run: returns the plan, and does nothing.
         format: the trace format, where detection is wrong.
         columns: describes any other table, as in `trace_info`.
-        skip_bad: how many unreadable lines to tolerate.
+        skip_bad: maximum number of unreadable lines.
         progress: that of `simulate`, with the phases "trace", "precondition" (`done` in bytes) and "run".
 
     Returns:

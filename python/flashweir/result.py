@@ -15,7 +15,7 @@ from flashweir.parts import LatencyParts, parts_of
 if TYPE_CHECKING:
     import polars as pl
 
-# What a notebook shows first, in this order: path in the result, label, format.
+# Values that a notebook shows first, in this order: path in the result, label, format.
 _HEADLINES = (
     ("requests", "requests", "{:,}"),
     ("simulated_s", "simulated", "{:.3f} s"),

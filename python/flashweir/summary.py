@@ -1,4 +1,4 @@
-"""What the command prints when nobody asked for JSON: the result on one screen of 80 columns."""
+"""Summary of a result on one screen of 80 columns, printed unless JSON goes to standard output."""
 
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ _MANY_US = 1e6
 # Names of drives from here on are cut.
 _LONG_NAME = 28
 # Tenants in the table.
-_MOST_TENANTS = 20
+_MAX_TENANTS = 20
 _PERCENTILES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 
@@ -144,7 +144,7 @@ def _latency_table(latencies: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def _tenant_table(streams: Mapping[str, Mapping[str, Any]]) -> Table:
     """A row a tenant: what it did, how long it waited, and how much longer than alone if that is known."""
-    shown = list(streams.items())[:_MOST_TENANTS]
+    shown = list(streams.items())[:_MAX_TENANTS]
 
     def latency(stream: Mapping[str, Any], operation: str, key: str) -> float | None:
         return ((stream["latency_us"].get(operation) or {}).get(key)) or None
@@ -183,11 +183,14 @@ def _fairness_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def _allocation_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    if told := result.get("allocation"):
-        text = f"{told['windows']:,} windows, {told['changes']:,} changes, {told['spilled_pages']:,} pages spilled"
+    if found := result.get("allocation"):
+        text = f"{found['windows']:,} windows, {found['changes']:,} changes, {found['spilled_pages']:,} pages spilled"
         yield "allocation", text
-        if "wall_s" in told:
-            yield "allocator", f"{_seconds(told['wall_s'])}, a window at most {_seconds(told['longest_wall_s'])}"
+        if "wall_s" in found:
+            yield (
+                "allocator",
+                f"{_seconds(found['wall_s'])}, a window at most {_seconds(found['longest_wall_s'])}",
+            )
 
 
 def _level_table(levels: Iterable[Mapping[str, Any]]) -> Table:
@@ -210,7 +213,7 @@ def _parts_table(parts: Mapping[str, LatencyParts]) -> Table:
     """Where the latency of each operation went; parts that are 0 for all are left out."""
     unit, divisor = _unit(one.total for one in parts.values())
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("where latency went")
+    table.add_column("latency breakdown")
     for operation in parts:
         table.add_column(f"{_escape(operation)}, {unit}", justify="right")
         table.add_column("", justify="right")

@@ -31,28 +31,28 @@ class Tail:
 
     Attributes:
         operation: of the requests.
-        told: the part of the result's `explain` about it.
+        entry: the part of the result's `explain` about it.
     """
 
     operation: str
-    told: Mapping[str, Any]
+    entry: Mapping[str, Any]
 
     @property
     def finding(self) -> str:
-        """What made them slow, in a sentence."""
-        told = self.told
-        (cause, count) = next(iter(told["causes"].items()))
-        share = told["parts_us"][cause] / told["mean_us"] if told["mean_us"] else 0.0
-        each = f"{count:,} of them" if count < told["requests"] else "each" if count > 1 else "it"
+        """Main cause of the slowest requests, in a sentence."""
+        entry = self.entry
+        (cause, count) = next(iter(entry["causes"].items()))
+        share = entry["parts_us"][cause] / entry["mean_us"] if entry["mean_us"] else 0.0
+        each = f"{count:,} of them" if count < entry["requests"] else "each" if count > 1 else "it"
         return (
-            f"the slowest {told['requests']:,} of {told['of']:,} {self.operation}s took {_us(told['from_us'])} to"
-            f" {_us(told['max_us'])}; {share:.0%} of that is {LABELS[cause]}, the largest part of {each}"
+            f"the slowest {entry['requests']:,} of {entry['of']:,} {self.operation}s took {_us(entry['from_us'])} to"
+            f" {_us(entry['max_us'])}; {share:.0%} of that is {LABELS[cause]}, the largest part of {each}"
         )
 
     @property
     def left_out(self) -> int:
         """Requests of the percentile that are not explained, for being too many."""
-        return int(self.told["left_out"])
+        return int(self.entry["left_out"])
 
 
 def tails(explained: Mapping[str, Any]) -> list[Tail]:
@@ -66,13 +66,13 @@ def print_tails(explained: Mapping[str, Any], console: Console) -> None:
         console.print(f"\n{explained['percentile']}: {tail.finding}", highlight=False, markup=False)
         if tail.left_out:
             console.print(f"{tail.left_out:,} more are not explained", highlight=False, markup=False)
-        if tail.told["waited_for"]:
-            console.print(_waited_table(tail.told["waited_for"]))
-        for example in tail.told["examples"]:
+        if tail.entry["waited_for"]:
+            console.print(_waited_table(tail.entry["waited_for"]))
+        for example in tail.entry["examples"]:
             console.print()
             for line in drawn(example, tail.operation):
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
-    if any(tail.told["examples"] for tail in tails(explained)):
+    if any(tail.entry["examples"] for tail in tails(explained)):
         console.print(LEGEND, highlight=False, markup=False)
 
 
@@ -93,8 +93,8 @@ def print_tails_of(frame: "SweepFrame", console: Console) -> None:
             for tail in tails(result["explain"]):
                 place = f"{run[0]}, {run[1]}, seed {row['seed']}"
                 console.print(f"\n{place}: {tail.finding}", highlight=False, markup=False)
-                if tail.told["waited_for"]:
-                    console.print(_waited_table(tail.told["waited_for"]))
+                if tail.entry["waited_for"]:
+                    console.print(_waited_table(tail.entry["waited_for"]))
 
 
 def _waited_table(rows: Sequence[Mapping[str, Any]]) -> Table:

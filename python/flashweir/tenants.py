@@ -11,7 +11,7 @@ from flashweir.arguments import place as place_of
 
 AnyPath = str | os.PathLike[str]
 Tenant = AnyPath | Mapping[str, Any]
-# What may be said of a workload besides what it is.
+# Options of a workload.
 OPTIONS = (
     "time_scale",
     "duration",

@@ -24,7 +24,7 @@ WINDOWS = 8
 HELD_BACK = 5
 """One mix of so many is held back, to measure with."""
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def draw_mixes(count: int, seed: int) -> Iterator[Mix]:
         capacity = draw.choice([256, 512]) * MIB
         share = capacity // tenants // MIB * MIB
         channels = draw.choice([4, 8, 8])
-        # What all tenants ask of a channel, pages a second: from hardly anything to more than it can do.
+        # Total load of all tenants on a channel, pages a second: from nearly none to more than its capacity.
         load = 10 ** draw.uniform(2.5, 4.1) * channels
         weights = [10 ** draw.uniform(-1.0, 1.0) for _ in range(tenants)]
         workloads = {}
@@ -90,7 +90,7 @@ def look_ahead(mix: Mix) -> list[dict[str, Any]]:
     return windows[1:WINDOWS]
 
 
-def train(mixes: int, seed: int, *, threads: int = 1, told: Told | None = None) -> Learned:
+def train(mixes: int, seed: int, *, threads: int = 1, progress: Progress | None = None) -> Learned:
     """Learns from so many mixes; every fifth is held back to measure with: how good it is, and its margin.
 
     Raises:
@@ -107,8 +107,8 @@ def train(mixes: int, seed: int, *, threads: int = 1, told: Told | None = None) 
         found = []
         for windows in pool.map(look_ahead, draw_mixes(mixes, seed)):
             found.append(windows)
-            if told:
-                told(len(found), mixes)
+            if progress:
+                progress(len(found), mixes)
     kept = [window for number, windows in enumerate(found) if number % HELD_BACK for window in windows]
     held = [window for windows in found[::HELD_BACK] for window in windows]
     rows = [candidate["inputs"] for window in kept for candidate in window["candidates"]]

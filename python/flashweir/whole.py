@@ -38,7 +38,7 @@ def write(path: str | os.PathLike[str], text: str) -> None:
 
 
 def same_file(left: Path, right: Path) -> bool:
-    """Whether two paths lead to the same file, be it there or not; standard input and output are none."""
+    """True if two paths lead to the same file, existing or not; standard input and output are no files."""
     if STANDARD in (str(left), str(right)):
         return False
     try:

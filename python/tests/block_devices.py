@@ -30,7 +30,7 @@ def tool(name: str) -> str:
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
-    """Whether something became true in time."""
+    """True if something became true in time."""
     end = time.monotonic() + seconds
     while not (done := condition()) and time.monotonic() < end:
         time.sleep(0.02)
@@ -39,7 +39,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
 
 @contextlib.contextmanager
 def loop_on(file: Path, *options: str) -> Iterator[str]:
-    """A loop device on a file, past the page cache unless told otherwise; `options` are those of losetup."""
+    """A loop device on a file, past the page cache unless `options` say otherwise; `options` are those of losetup."""
     if os.geteuid() != 0:
         pytest.skip("loop devices need root")
     losetup = tool("losetup")
@@ -54,7 +54,7 @@ def loop_on(file: Path, *options: str) -> Iterator[str]:
 
 
 def knows_trim(device: str) -> bool:
-    """Whether a block device says that it discards: loop devices do as far as the file system below them does."""
+    """True if a block device discards: loop devices do as far as the file system below them does."""
     limit = Path("/sys/block") / Path(device).name / "queue/discard_max_bytes"
     return limit.is_file() and limit.read_text(encoding="ascii").strip() != "0"
 
@@ -102,7 +102,7 @@ class Served:
     server: subprocess.Popen[bytes]
 
     def requests(self) -> list[tuple[str, int, int]]:
-        """What the server was asked, in the order in which it came: operation, first byte, bytes."""
+        """Requests to the server, in the order in which they came: operation, first byte, bytes."""
         found = []
         for line in self.log.read_text().splitlines():
             words = re.search(r" (Read|Write|Trim|Zero) id=\d+ offset=0x([0-9a-f]+) count=0x([0-9a-f]+)", line)
@@ -111,7 +111,7 @@ class Served:
         return found
 
     def durations_us(self) -> dict[tuple[str, int], float]:
-        """How long the last request of each operation and first byte took, us."""
+        """Duration of the last request of each operation and first byte, us."""
         began: dict[str, tuple[datetime, tuple[str, int]]] = {}
         took = {}
         for line in self.log.read_text().splitlines():

@@ -1,4 +1,4 @@
-"""What the tests share: the shipped trace, a small drive, and a way to run the command as a user does."""
+"""Fixtures: the shipped trace, a small drive, and a way to run the command as a user does."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ ENDLESS = "random:span=32MiB,size=4KiB,count=2000000000,seed=1"
 
 @dataclass(frozen=True)
 class Run:
-    """What a finished command left behind."""
+    """Exit code and output of a finished command."""
 
     code: int
     out: str

@@ -70,7 +70,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Slice:
-    """What is drawn from a beginning to its end."""
+    """Slices with a beginning and an end."""
 
     track: str
     name: str

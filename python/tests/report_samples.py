@@ -127,7 +127,7 @@ def hostile_sections() -> list[Section]:
 def sections() -> list[Section]:
     rows: list[list[Any]] = [[f"{at % 7}KiB", at, at / 3, Cell(f"{at} ± 1", at), None] for at in range(450)]
     return [
-        Section("What was run", [Text("2 of 450 runs failed.", alert=True), Facts([("version", "0.1.0")])]),
+        Section("Runs", [Text("2 of 450 runs failed.", alert=True), Facts([("version", "0.1.0")])]),
         Section("Figures", [Figure(chart) for chart in every_kind()]),
         Section(
             "All settings",

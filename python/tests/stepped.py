@@ -1,4 +1,4 @@
-"""What tests of stepped drives share."""
+"""Helpers of tests of stepped drives."""
 
 from typing import Any
 

@@ -57,17 +57,17 @@ def test_features_and_allocations_of_each_window() -> None:
         return halves(features)
 
     result = run(allocator, windows=True)
-    told = result["allocation"]
-    assert (told["windows"], told["changes"]) == (6, 1)
+    answer = result["allocation"]
+    assert (answer["windows"], answer["changes"]) == (6, 1)
     assert [one["window"] for one in asked] == list(range(6))
-    assert 0 <= told["longest_wall_s"] <= told["wall_s"]
-    for one, window in zip(asked, told["each"], strict=True):
+    assert 0 <= answer["longest_wall_s"] <= answer["wall_s"]
+    for one, window in zip(asked, answer["each"], strict=True):
         assert {key: window[key] for key in one} == one
         assert one["channels"] == 4
         assert one["requests"] == one["reads"] + one["writes"] == 100
         assert sum(tenant["writes"] for tenant in one["tenants"].values()) == one["writes"]
         assert all(tenant["read_sectors"] == 8 * tenant["reads"] for tenant in one["tenants"].values())
-    first, *others = (window["allocation"]["web"]["writes"] for window in told["each"])
+    first, *others = (window["allocation"]["web"]["writes"] for window in answer["each"])
     assert first == {"channels": [0, 1, 2, 3], "placement": "dynamic"}
     assert all(other == {"channels": [0, 1], "placement": "dynamic"} for other in others)
     assert "each" not in run(halves)["allocation"]
@@ -306,7 +306,7 @@ def test_short_writes_overtake_long_ones_and_fair_bounds_what_that_costs_a_tenan
     strict, lax = (means(turns="shortest-fair", most_slowed=share) for share in (0.0, 1.0))
     assert shortest["web"] < 0.5 * arrival["web"]
     assert shortest["bulk"] > 1.1 * arrival["bulk"]
-    # What is bounded are pages placed; times follow them nearly.
+    # Bounded are pages placed; times follow them nearly.
     assert fair["bulk"] < 1.07 * arrival["bulk"]
     assert strict["bulk"] <= fair["bulk"] <= lax["bulk"]
     assert fair["web"] < arrival["web"]

@@ -38,7 +38,7 @@ def jobs(folder: Path) -> list[int]:
 
 
 def is_alive(group: int) -> bool:
-    """Whether a process of this group is left; one that only waits to be collected is none."""
+    """True if a process of this group is left; a zombie is none."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()

@@ -166,7 +166,7 @@ TOML = 'page = "2KiB"\npages_per_block = 64\ncapacity = "200MB"\nop_ratio = {spa
 
 
 def test_going_on_is_refused_for_another_drive_version_or_workload(tmp_path: Path, both: tuple[Path, Path]) -> None:
-    """What `--resume` keeps was measured on the same drive, by the same program, with the same writes."""
+    """`--resume` keeps results of the same drive, the same program and the same writes only."""
     drive, file = tmp_path / "drive.toml", tmp_path / "result.json"
     drive.write_text(TOML.format(spare=0.25))
     command = ("bench", f"sim:{drive}", "--scale", "0.01", "-o", str(file), "--suite")
@@ -309,7 +309,7 @@ def test_results_side_by_side_are_of_the_same_writes(tmp_path: Path, both: tuple
     run = flashweir("bench", "--compare", str(both[0]), str(file), "--html", str(page), "--figures", str(figures))
     assert "sim:[/x]$_[bold].toml" in "".join(run.out.split())
     assert "and 0.0.1: the same workloads" in run.err
-    assert "Not all of these were run to their end" in page.read_text()
+    assert "Some of these benchmarks are not complete" in page.read_text()
 
 
 def test_a_drive_with_a_name_like_markup_is_shown(tmp_path: Path) -> None:

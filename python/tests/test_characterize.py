@@ -1,4 +1,4 @@
-"""What workloads are like: numbers against a model, traces one by one and by the folder, and what is refused."""
+"""Characterization: numbers against a model, traces one by one and by the folder, and refusals."""
 
 import json
 import os
@@ -102,9 +102,9 @@ def test_the_command_says_it_in_words_and_in_json(tmp_path: Path) -> None:
     said = flashweir("trace", "characterize", str(SHIPPED_TRACE)).out
     assert "suite: " in said
     flashweir("trace", "characterize", str(SHIPPED_TRACE), "--json", str(target))
-    told = json.loads(target.read_text())
-    assert told["suite"]["reason"].split()[0] in said
-    assert told == package.characterize(SHIPPED_TRACE).to_dict()
+    answer = json.loads(target.read_text())
+    assert answer["suite"]["reason"].split()[0] in said
+    assert answer == package.characterize(SHIPPED_TRACE).to_dict()
 
 
 def test_figures_are_files_too(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_trace_that_cant_be_read_is_told_apart(volumes: Path, tmp_path: Path) 
     assert message.startswith("volumes.jsonl: 1 of 6 traces can't be read, the first: ")
     table_rows = json.loads((tmp_path / "table.json").read_text())
     assert [row["trace"] for row in table_rows if row["error"]] == ["bad.ssdsim"]
-    # What failed is tried again.
+    # Failed traces are tried again.
     (volumes / "bad.ssdsim").write_text("1 0 3 8 0\n")
     flashweir("trace", "characterize", str(volumes), "--resume", cwd=tmp_path)
 

@@ -1,4 +1,4 @@
-"""What figures show: their data, from small runs and from frames made up for the purpose."""
+"""Data of figures, from small runs and from frames made up for the purpose."""
 
 import itertools
 import math

@@ -54,7 +54,7 @@ GRID = {
 
 def test_which_figures_a_sweep_has() -> None:
     charts = named(from_sweep.figures(*sweep(GRID)))
-    # What is constant (mean latency) or missing (writes) has no figure.
+    # A constant metric (mean latency) or a missing one (writes) has no figure.
     assert list(charts) == [
         *("curve-iops", "heat-iops", "curve-latency_us.read.p99", "heat-latency_us.read.p99"),
         *("curve-write_amplification", "heat-write_amplification"),
@@ -156,7 +156,7 @@ def test_axes_varied_together_are_one_axis() -> None:
     assert isinstance(heat, Heat)
     assert heat.columns == ["1 / 1", "4 / 2", "16 / 2", "64 / 4"]
     assert all(value is not None for row in heat.values for value in row)
-    # What is compared is the pair, and results find their places.
+    # The pair is compared, and results find their places.
     distributions = charts["latency-cdf-read"]
     assert [one.name for one in distributions.series] == [
         f"host.queue_depth / channels={value}" for value in ("1 / 1", "4 / 2", "16 / 2", "64 / 4")

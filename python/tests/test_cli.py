@@ -244,7 +244,7 @@ def test_damaged_parquet_is_refused_in_one_line(tmp_path: Path) -> None:
         try:
             package.trace_info(damaged)
         except package.TraceError as error:
-            # What the Parquet library answers with an assertion, which is no message for users.
+            # The Parquet library answers this with an assertion, which is no message for users.
             if "damaged beyond" in str(error):
                 asserted = str(error)
                 break

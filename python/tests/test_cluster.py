@@ -105,12 +105,12 @@ def eventually(check: Callable[[], bool]) -> None:
 
 
 def everywhere(client: Any, call: Callable[..., Any], *args: Any) -> list[Any]:
-    """What a function gives on each worker that answers: some are just being killed."""
+    """Value of a function on each worker that answers: some are just being killed."""
     return list(client.run(call, *args, on_error="ignore").values())
 
 
 def is_clean(cluster: Any, client: Any) -> bool:
-    """Whether nothing of any sweep is left: tasks, running simulations, traces, files."""
+    """True if nothing of any sweep is left: tasks, running simulations, traces, files."""
 
     def left(dask_worker: Any) -> int:
         from flashweir.sweeps import worker
@@ -150,7 +150,7 @@ def test_tiny_runs_go_together_and_long_ones_alone(cluster: Any, backends: list[
 
 def test_the_grid_is_not_held_in_memory(cluster: Any, backends: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_cluster, "FIRST_RUNS", 2)
-    monkeypatch.setattr(on_cluster, "MOST_RUNS", 2)
+    monkeypatch.setattr(on_cluster, "MAX_RUNS", 2)
     held = [0]
 
     def watch(_: Any) -> None:

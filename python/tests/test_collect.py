@@ -80,7 +80,7 @@ def loop(tracefs: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 def settings(tracefs: Path, loop: Path) -> dict[str, str]:
-    """What must be as it was. A buffer that nobody has used yet becomes as large as the kernel makes it."""
+    """State that must be restored. A buffer that nobody has used yet becomes as large as the kernel makes it."""
     found = {name: (tracefs / name).read_text() for name in SETTINGS}
     found["buffer_size_kb"] = re.sub(r"^\d+ \(expanded: (\d+)\)", r"\1", found["buffer_size_kb"])
     for file in sorted(Path(f"/sys/block/{loop.name}/trace").iterdir()):

@@ -132,7 +132,7 @@ def test_the_next_method_is_taken_where_one_is_missing(tracefs: Path, loop: Path
     program.write_text("#!/bin/sh\n" + "\n".join(f"echo '{line}'" for line in lines) + "\nexec sleep 60\n")
     program.chmod(0o755)
     trace, summary = tmp_path / "trace.parquet", tmp_path / "summary.json"
-    # Who may not mount gets no tracefs.
+    # A user who may not mount gets no tracefs.
     words = [tool("setpriv"), "--bounding-set=-sys_admin", "--inh-caps=-sys_admin", sys.executable, "-m", "flashweir"]
     words += ["collect", str(loop), "-o", str(trace), "--duration", "1", "--json", str(summary)]
     path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
@@ -144,7 +144,7 @@ def test_the_next_method_is_taken_where_one_is_missing(tracefs: Path, loop: Path
         ("read", 8, "some one"),
         ("write", 64, "other"),
     ]
-    # What lacks its end counts as lost.
+    # An event without its end counts as lost.
     assert (found["lost_events"], done.returncode) == (1, 1)
     path["PATH"] = str(tmp_path / "nothing")
     none = subprocess.run(

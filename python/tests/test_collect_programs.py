@@ -23,7 +23,7 @@ def debugfs() -> Iterator[None]:
         pytest.skip("debugfs can't be mounted")
     yield
     if mounted:
-        # What looks into its tracing folder mounts tracefs there.
+        # A program that looks into its tracing folder mounts tracefs there.
         works("umount", place / "tracing")
         run("umount", place)
 

@@ -168,7 +168,7 @@ def test_the_command_prints_bars_tables_the_front_and_what_was_refused() -> None
     assert "baseline" in done.out
     assert "% worse" in done.out
     assert "On the Pareto front of IOPS, p99.9 latency and write amplification: greedy" in done.out
-    assert "Not run, as no drive has these settings (1):\n  greedy:timing.multi_plane=true: " in done.out
+    assert "Combinations without a drive, not run (1):\n  greedy:timing.multi_plane=true: " in done.out
 
 
 def test_the_command_crosses_lists_and_writes_files(tmp_path: Path) -> None:
@@ -186,12 +186,12 @@ def test_the_command_crosses_lists_and_writes_files(tmp_path: Path) -> None:
     assert second["against_baseline"] == {}
     assert first["metrics"]["iops"]["low"] <= first["metrics"]["iops"]["value"]
     page = (tmp_path / "c.html").read_text(encoding="utf-8")
-    assert "Not run, as no drive has these settings" in page
+    assert "Combinations without a drive, not run" in page
     assert "points-iops" in page
     text = (tmp_path / "c.md").read_text(encoding="utf-8")
     assert f"## {WORK.replace('_', chr(92) + '_')}" in text
     assert "| buffer.bytes=0 |" in text or "| **buffer.bytes=0** |" in text
-    assert "Not run, as no drive has these settings:\n\n- buffer.bytes=1B" in text
+    assert "Combinations without a drive, not run:\n\n- buffer.bytes=1B" in text
     assert json.loads((tmp_path / "runs" / "sweep.json").read_text())["compare"] == "policy"
     resumed = flashweir("compare", WORK, *lists, *SETTINGS, "--seeds=2", "-o", "runs", "--resume", cwd=tmp_path)
     assert "IOPS" in resumed.out

@@ -26,7 +26,7 @@ def test_the_methods_of_the_literature_are_the_default(frame: Any) -> None:
     assert frame["error"].null_count() == frame.height == 2 * len(default())
     (one,) = outcomes(frame)
     iops = {entry.policy: entry.values["iops"][0] or 0.0 for entry in one.entries}
-    # What both papers report of random writes.
+    # Both papers report this of random writes.
     assert iops["log-block+cycle-stealing"] > 2 * iops["log-block+synchronized+lock-step"]
     assert iops["fast+forwarding"] > iops["fast+none"]
     assert iops["fast+cycle-filling"] > iops["fast+none"]

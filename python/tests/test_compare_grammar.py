@@ -1,4 +1,4 @@
-"""How policies are written, and which of them make a drive."""
+"""Grammar of policies, and those of them that make a drive."""
 
 from pathlib import Path
 from typing import Any

@@ -16,7 +16,7 @@ from stepped import FULL, SMALL, refusal
 import flashweir
 from flashweir import Drive
 
-# What a stepped drive can't know: wall times, and where its requests come from.
+# Fields that a stepped drive lacks: wall times, and the source of its requests.
 OTHERS = ("wall_s", "setup_wall_s", "precondition_wall_s", "workloads")
 
 

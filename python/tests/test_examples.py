@@ -20,7 +20,7 @@ def cells(path: Path) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """What a notebook would show of a value."""
+    """Output of a notebook for a value."""
     for name in ("_repr_html_", "_repr_svg_"):
         if hasattr(value, name):
             text: str = getattr(value, name)()

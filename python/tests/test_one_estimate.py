@@ -41,11 +41,11 @@ def chart(found: list[Chart], name: str) -> Any:
     return next(one for one in found if one.name == name)
 
 
-@pytest.mark.parametrize("most", [frames.MOST_POOLED, 5])
+@pytest.mark.parametrize("most", [frames.MAX_POOLED, 5])
 def test_a_quantile_is_the_same_in_tables_and_figures(
     swept: SweepFrame, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(frames, "MOST_POOLED", most)
+    monkeypatch.setattr(frames, "MAX_POOLED", most)
     frame = SweepFrame(swept)
     frame.directory, frame.meta = swept.directory, swept.meta
     table = {(row["gc.victim"], row["op_ratio"]): row for row in frame.summary([P99]).iter_rows(named=True)}

@@ -92,12 +92,12 @@ def test_the_command_prints_where_latency_went() -> None:
     asked = ["simulate", MIXED, *(f"--set={key}={value}" for key, value in DRIVES["busy-until times, open"].items())]
     out = flashweir(*asked).out
     assert all(len(line) <= 80 for line in out.splitlines())
-    table = re.search(r"^where latency went .*?^mean [^\n]*", out, re.MULTILINE | re.DOTALL)
+    table = re.search(r"^latency breakdown .*?^mean [^\n]*", out, re.MULTILINE | re.DOTALL)
     assert table is not None
     lines = [line.rstrip() for line in table[0].splitlines()]
     result = flashweir(*asked, "--json", "-").json()
     parts = parts_of(result)
-    assert re.split(r" {2,}", lines[0]) == ["where latency went", *(f"{operation}, us" for operation in parts)]
+    assert re.split(r" {2,}", lines[0]) == ["latency breakdown", *(f"{operation}, us" for operation in parts)]
     assert [line[:16].strip() for line in lines[2:-1]] == [LABELS[name] for name in occurring(parts)]
     assert LABELS["wait_bus"] not in table[0]
     shown = {row.split()[0]: row.split()[1] for row in out[: table.start()].splitlines() if row[:1].isalpha()}
@@ -109,19 +109,19 @@ def test_the_command_prints_where_latency_went() -> None:
 def test_the_table_as_it_is() -> None:
     drive = ["--set=channels=1", "--set=capacity=16MiB", "--set=precondition=full", "--set=host.queue_depth=4"]
     out = flashweir("simulate", "random:span=16MiB,size=4KiB,count=1000,write=0.5,seed=2", *drive).out
-    start = out.index("where latency went")
+    start = out.index("latency breakdown")
     table = [line.rstrip() for line in out[start:].splitlines()]
     assert table[: table.index("")] == SNAPSHOT.strip().splitlines()
 
 
 SNAPSHOT = """
-where latency went   read, us           write, us
-─────────────────────────────────────────────────────────
-wait for read           246.2   14.2%       244.9    9.8%
-wait for write        1,330.3   76.5%     1,344.5   54.0%
-bus                     102.4    5.9%       102.4    4.1%
-flash                    60.0    3.5%       800.0   32.1%
-mean                  1,738.9             2,491.8
+latency breakdown   read, us           write, us
+────────────────────────────────────────────────────────
+wait for read          246.2   14.2%       244.9    9.8%
+wait for write       1,330.3   76.5%     1,344.5   54.0%
+bus                    102.4    5.9%       102.4    4.1%
+flash                   60.0    3.5%       800.0   32.1%
+mean                 1,738.9             2,491.8
 """
 
 

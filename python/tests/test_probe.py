@@ -19,8 +19,8 @@ SIM = "sim:slc-2006,capacity=24MiB,channels=2,dies=2,op_ratio=0.3,buffer.bytes=1
 
 
 def test_a_probed_drive_is_a_device_file(tmp_path: Path) -> None:
-    told = flashweir("probe", SIM, "-o", "drive.toml", cwd=tmp_path)
-    assert "pages_per_block  64" in told.out
+    answer = flashweir("probe", SIM, "-o", "drive.toml", cwd=tmp_path)
+    assert "pages_per_block  64" in answer.out
     drive = tomllib.loads((tmp_path / "drive.toml").read_text())
     assert (drive["channels"], drive["dies"], drive["page"], drive["buffer"]["bytes"]) == (2, 2, 2048, 131072)
     run = ("simulate", "random:span=20MiB,count=2000", "--set", "precondition=full", "--json", "-")

@@ -141,10 +141,10 @@ def test_bad_input_is_one_line(arguments: list[str], part: str, tmp_path: Path) 
 def test_a_dry_run_says_what_would_be_done(tmp_path: Path) -> None:
     target = tmp_path / "file.img"
     target.write_bytes(bytes(4096) + b"x" * (8 << 20))
-    told = flashweir("replay", f"{TIMED},count=100", str(target), "--dry-run", "--json", "-").json()
-    assert (told["requests"], told["opens"], told["planned_s"]) == (100, "to write", pytest.approx(0.02, rel=0.5))
-    assert "not empty" in told["refused"]
-    assert told["range_bytes"][1] <= 8 << 20
+    answer = flashweir("replay", f"{TIMED},count=100", str(target), "--dry-run", "--json", "-").json()
+    assert (answer["requests"], answer["opens"], answer["planned_s"]) == (100, "to write", pytest.approx(0.02, rel=0.5))
+    assert "not empty" in answer["refused"]
+    assert answer["range_bytes"][1] <= 8 << 20
     assert list(tmp_path.iterdir()) == [target]
 
 

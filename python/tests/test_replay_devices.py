@@ -27,7 +27,7 @@ def named(device: Served) -> tuple[str, ...]:
 
 
 def asked(device: Served) -> list[tuple[str, int, int]]:
-    """What the server was asked in that range."""
+    """Requests to the server in that range."""
     return [one for one in device.requests() if WITHIN[0] <= one[1] < WITHIN[1]]
 
 
@@ -139,7 +139,7 @@ def test_a_killed_replay_leaves_what_the_drive_had_done(tmp_path: Path) -> None:
         time.sleep(0.2)
         flashweir("replay", "--recover", str(log))
         kept = logged(log)
-        # What the log's thread had not written by then is at the end, and nowhere else.
+        # Records that the log's thread had not written by then are at the end, and nowhere else.
         assert 0 < len(kept) <= len(asked(device))
         assert asked(device)[: len(kept)] == kept
 
@@ -180,8 +180,8 @@ def test_what_lies_behind_the_last_whole_block_is_refused_before_anything_is_don
         assert there.stat().st_blocks == 0
         with loop_on(there, "--sector-size", "4096") as device:
             assert beyond in refused("replay", spec, device)
-            told = flashweir("replay", spec, device, "--dry-run", "--json", "-").json()
-            assert beyond in told["refused"]
+            answer = flashweir("replay", spec, device, "--dry-run", "--json", "-").json()
+            assert beyond in answer["refused"]
         assert there.stat().st_blocks == 0
 
 
@@ -222,8 +222,8 @@ def test_a_drive_that_knows_no_trim_is_refused_before_anything_is_done(without_t
     said = refused("replay", trace, without_trim, "-o", str(log))
     assert "it knows no TRIM" in said
     assert "--only read,write,flush" in said
-    told = flashweir("replay", trace, without_trim, "--dry-run", "--json", "-").json()
-    assert "it knows no TRIM" in told["refused"]
+    answer = flashweir("replay", trace, without_trim, "--dry-run", "--json", "-").json()
+    assert "it knows no TRIM" in answer["refused"]
     with Path(without_trim).open("rb") as drive:
         assert not any(drive.read(64 * MIB))
     assert not log.exists()

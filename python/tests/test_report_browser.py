@@ -69,7 +69,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
     url = opened.url
     opened.close()
     assert complaints == []
-    # What the page makes itself, such as a picture to save, comes from nowhere.
+    # Blobs that the page makes itself, such as a picture to save, are no requests.
     asked = {request.partition("#")[0] for request in requests if not request.startswith(("blob:", "data:"))}
     assert asked <= {url.partition("#")[0]}
 

@@ -1,4 +1,4 @@
-"""What reports say about results and sweeps, and the command that writes them."""
+"""Reports of results and sweeps, and the command that writes them."""
 
 import json
 from pathlib import Path
@@ -98,13 +98,13 @@ def table(sections: list[Section], title: str, at: int = 0) -> Table:
 
 
 def facts(sections: list[Section]) -> dict[str, Any]:
-    return dict(next(block.facts for block in blocks(sections, "What was run") if isinstance(block, Facts)))
+    return dict(next(block.facts for block in blocks(sections, "Runs") if isinstance(block, Facts)))
 
 
 def test_a_single_run(result: dict[str, Any]) -> None:
     sections = build.report_of_results([("one", result)])
     assert [section.title for section in sections] == [
-        "What was run",
+        "Runs",
         "Key figures",
         "Latency",
         "What channels did",
@@ -136,7 +136,7 @@ def test_of_several_runs_only_keys_that_differ_are_compared(result: dict[str, An
     assert table(sections, "Configuration").rows == [["gc.victim", "greedy", "fifo", "greedy"]]
     whole = [block.title for block in blocks(sections, "Configuration") if isinstance(block, Details)]
     assert whole == ["Complete configuration: a, c", "Complete configuration: b"]
-    runs = table(sections, "What was run")
+    runs = table(sections, "Runs")
     assert [row[: len(("run",))] for row in runs.rows] == [["a"], ["b"], ["c"]]
     assert "seed" in runs.columns
     assert "warm-up" not in runs.columns, "no run has one"
@@ -161,7 +161,7 @@ def test_streams_and_warm_up() -> None:
     assert keys == "Runs, without warm-up"
     assert latency.endswith("completion, without warm-up")
     assert streams == "Latency by stream, us, without warm-up"
-    assert not any(isinstance(block, Text) for block in blocks(sections, "What was run"))
+    assert not any(isinstance(block, Text) for block in blocks(sections, "Runs"))
     assert [row[1] for row in table(sections, "Key figures", 2).rows] == ["x", "y"]
     assert facts(sections)["workload"][0].startswith("x: random:")
 
@@ -170,7 +170,7 @@ def test_a_warm_up_of_more_than_half_the_time_is_a_warning(result: dict[str, Any
     warmup = {"method": "mser-5", "found": True, "requests": 9, "of_requests": 10}
     long = {**result, "warmup": {**warmup, "simulated_s": 3 * result["simulated_s"]}}
     sections = build.report_of_results([("long", long), ("whole", result)])
-    first = blocks(sections, "What was run")[0]
+    first = blocks(sections, "Runs")[0]
     assert first == Text("long: the warm-up took 75 % of the simulated time, and is left out.", alert=True)
     assert table(build.report_of_results([("whole", result)]), "Key figures").caption == "Runs"
 
@@ -185,11 +185,11 @@ def test_operations_that_took_no_time_are_said(result: dict[str, Any]) -> None:
 def test_a_sweep_with_failures_and_a_comparison() -> None:
     sections = build.report_of_sweep(frame(failed=3), {**META, "compare": "gc.victim", "baseline": "greedy", "runs": 9})
     titles = [section.title for section in sections]
-    assert titles[:2] == ["What was run", "Comparison"]
+    assert titles[:2] == ["Runs", "Comparison"]
     assert titles[-2:] == ["All settings", "Failures"]
-    alerts = [block.text for block in blocks(sections, "What was run") if isinstance(block, Text) and block.alert]
+    alerts = [block.text for block in blocks(sections, "Runs") if isinstance(block, Text) and block.alert]
     assert alerts == [
-        "3 of 8 runs failed: tables and figures are about the others.",
+        "3 of 8 runs failed: tables and figures show the others.",
         "The sweep is not complete: 1 of 9 runs are missing.",
     ]
     said = facts(sections)
@@ -226,7 +226,7 @@ def test_metrics_that_the_author_names_are_shown() -> None:
 
 def test_a_sweep_of_which_all_failed_has_no_tables_of_nothing() -> None:
     sections = build.report_of_sweep(frame(failed=8), META)
-    assert [section.title for section in sections] == ["What was run", "Failures"]
+    assert [section.title for section in sections] == ["Runs", "Failures"]
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_report_of_files(tmp_path: Path, result: dict[str, Any]) -> None:
     write_report([tmp_path / "x" / "run.json", tmp_path / "y" / "run.json"], target, None, None, force=True)
     text = target.read_text(encoding="utf-8")
     assert "<!DOCTYPE html>" in text
-    assert f"{tmp_path}/x/run" in text, "files of the same name are told apart by their folder"
+    assert f"{tmp_path}/x/run" in text, "files of the same name are distinguished by their folder"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "x", "y"]
 
 

@@ -1,4 +1,4 @@
-"""The reproduction of yang2009: workloads as printed, drives in the printed order, and what misses is told."""
+"""The reproduction of yang2009: workloads as printed, drives in the printed order, and the misses are reported."""
 
 from conftest import ROOT
 

@@ -1,4 +1,4 @@
-"""What an experiment adds to a paper's: claims that say by whom they are, and figures of one quantity over another."""
+"""Additions of an experiment to a paper's: claims with their author, and figures of one quantity over another."""
 
 import json
 from pathlib import Path

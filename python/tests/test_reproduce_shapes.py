@@ -1,4 +1,4 @@
-"""What can be claimed of curves: each check on curves that have the shape, and on some that do not."""
+"""Checks of claims about curves: each on curves that have the shape, and on some that do not."""
 
 import math
 from typing import Any

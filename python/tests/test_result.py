@@ -1,4 +1,4 @@
-"""How results look: in a notebook, on a terminal, and with what a hostile or odd result may hold."""
+"""Display of results: in a notebook, on a terminal, and with hostile or odd contents."""
 
 import copy
 import io

@@ -38,9 +38,9 @@ def test_no_command_writes_what_is_in_use(tmp_path: Path) -> None:
                     said = refused(*command)
                     assert f"is mounted at {point}" in said
                     assert "--erase does not override this" in said
-            told = flashweir("replay", WRITES, device, "--erase", device, "--dry-run", "--json", "-").json()
-            assert f"is mounted at {point}" in told["refused"]
-            assert f"is mounted at {point}" in told["target"]["found"]
+            answer = flashweir("replay", WRITES, device, "--erase", device, "--dry-run", "--json", "-").json()
+            assert f"is mounted at {point}" in answer["refused"]
+            assert f"is mounted at {point}" in answer["target"]["found"]
             assert (point / "file").read_text() == "precious"
         with Path(device).open("rb") as drive:
             assert drive.read(MIB).count(0) < MIB
@@ -54,9 +54,9 @@ def test_a_dry_run_says_what_a_run_would(tmp_path: Path) -> None:
             drive.write(b"precious")
         said = refused("replay", WRITES, device)
         assert f"holds data of no known format, at byte {9 * MIB}; expected a target with nothing on it" in said
-        told = flashweir("replay", WRITES, device, "--dry-run", "--json", "-").json()
-        assert said == told["refused"]
-        assert told["target"]["found"] == [f"holds data of no known format, at byte {9 * MIB}"]
+        answer = flashweir("replay", WRITES, device, "--dry-run", "--json", "-").json()
+        assert said == answer["refused"]
+        assert answer["target"]["found"] == [f"holds data of no known format, at byte {9 * MIB}"]
 
 
 def test_a_container_has_to_name_a_device(tmp_path: Path) -> None:

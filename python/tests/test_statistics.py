@@ -169,7 +169,7 @@ def test_common_random_numbers_narrow_the_interval() -> None:
     assert paired.low is not None
     assert paired.high is not None
     assert all(one.high is not None and paired.high - paired.low < (one.high - one.value) for one in apart)
-    # Of other seeds nothing cancels: the same drives, not to be told apart.
+    # Of other seeds nothing cancels: the same drives, without a difference.
     shuffled = difference(a.tolist(), np.roll(b, 1).tolist())
     assert paired.significant
     assert not shuffled.significant

@@ -222,9 +222,9 @@ def test_frames_that_do_not_know_their_axes_are_told() -> None:
     plain = pl.DataFrame(example())
     axes = ["page", "gc.victim"]
     assert summarize(plain, "iops", by=axes).sort(axes).equals(summarize(example(), "iops").sort(axes))
-    told = compare(plain, "gc.victim", "iops", "greedy", by=axes)
+    answer = compare(plain, "gc.victim", "iops", "greedy", by=axes)
     keys = ["page", "alternative"]
-    assert told.sort(keys).equals(compare(example(), "gc.victim", "iops").sort(keys))
+    assert answer.sort(keys).equals(compare(example(), "gc.victim", "iops").sort(keys))
 
 
 def test_a_table_of_a_summary_wraps_by_metric() -> None:

@@ -300,7 +300,7 @@ def test_a_trace_that_changes_while_the_sweep_runs_is_never_taken_for_the_other(
     # A trace on a drive that draws nothing is the same run under every seed: those that ended serve all.
     assert (ran, state.ready) == (0, 240)
     assert set(store.frame(tmp_path / "again")["requests"]) == {7}
-    # What failed because the trace changed under it is made good.
+    # Runs that failed because the trace changed under them are run again.
     after = sweep(spec, tmp_path / "s", resume=True)
     assert "error" not in after.columns or after["error"].drop_nulls().is_empty()
     assert set(store.frame(tmp_path / "s")["requests"]) == {7}

@@ -166,7 +166,7 @@ def test_a_workload_may_have_settings_of_its_own_and_run_once() -> None:
         ("a", 1), ("a", 2), ("a", 3), ("b", 1)]  # fmt: skip
     assert len(found) == count_runs(spec) == 8
     assert count_points(spec) == 4
-    # What an axis sets holds against both.
+    # Settings of an axis override both.
     settings = {run.workload: run.spec["overrides"] for run in found if run.axes["gc.victim"] == "random"}
     assert settings["a"] == {"capacity": "64MiB", "channels": 2, "gc.victim": "random"}
     assert settings["b"] == {"capacity": "8MiB", "channels": 2, "gc.victim": "random"}

@@ -1,4 +1,4 @@
-"""What is shown of several tenants: tables, figures, reports, progress, and metrics of sweeps."""
+"""Output about several tenants: tables, figures, reports, progress, and metrics of sweeps."""
 
 import io
 import json

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def tracked(*suffixes: str) -> list[Path]:
     return [Path(name) for name in listed if name.endswith(suffixes) and (ROOT / name).exists()]
 
 
+@cache
 def text(name: Path) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 

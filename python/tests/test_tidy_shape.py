@@ -113,7 +113,7 @@ def python_uses(source: str) -> set[Module]:
 
 
 def are_family(one: Module, other: Module) -> bool:
-    """Whether one contains the other: a module and its children count as one."""
+    """True if one contains the other: a module and its children count as one."""
     return one[: len(other)] == other or other[: len(one)] == one
 
 

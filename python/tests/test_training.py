@@ -47,10 +47,10 @@ def learned(**options: Any) -> flashweir.Result:
 @pytest.mark.usefixtures("small")
 def test_the_same_seed_gives_the_same_model_however_many_threads() -> None:
     one = training.train(5, 7)
-    told: list[tuple[int, int]] = []
-    two = training.train(5, 7, threads=3, told=lambda done, of: told.append((done, of)))
+    calls: list[tuple[int, int]] = []
+    two = training.train(5, 7, threads=3, progress=lambda done, of: calls.append((done, of)))
     assert one == two
-    assert told == [(done, 5) for done in range(1, 6)]
+    assert calls == [(done, 5) for done in range(1, 6)]
     assert "--mixes 5 --seed 7" in one.model["about"]
 
 

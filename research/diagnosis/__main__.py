@@ -6,7 +6,7 @@ from pathlib import Path
 from research.diagnosis import bench, measure, training
 
 LEARN, MEASURE = (1240, 11), (210, 4021)
-"""How many drives, from which seed."""
+"""Number of drives, from which seed."""
 
 
 def main(arguments: list[str]) -> int:

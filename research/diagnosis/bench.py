@@ -30,7 +30,7 @@ COSTS = 0.2
 class Case:
     """A drive, the symptoms that it is ill with, what each fault costs, and what diagnosis says of its log.
 
-    `said` is what is said if the drive's capacity is told, `alone` what the log alone says.
+    `said` is what is said if the drive's capacity is given, `alone` what the log alone says.
     """
 
     drive: Drive

@@ -21,7 +21,7 @@ _LEFT_OUT = {7, 9, 11}
 _PRESETS = tuple(preset["name"] for number, preset in enumerate(api.presets()) if number not in _LEFT_OUT)
 # Workloads to learn from have spans and sizes of their own, and so have those to measure on.
 _KINDS = ("random", "sizes", "hotcold", "zipf", "sequential", "windows", "ubuntu", "ntfs", "fat")
-# What is wrong. Collection and mapping go together in no drive: block maps have no collection apart from their merges.
+# Faults. Collection and mapping go together in no drive: block maps have no collection apart from their merges.
 _ILLS: tuple[tuple[str, ...], ...] = (
     (),
     ("mapping",),
@@ -31,7 +31,7 @@ _ILLS: tuple[tuple[str, ...], ...] = (
     ("collection", "buffer"),
 )
 _WEIGHTS: dict[Purpose, tuple[int, ...]] = {"learn": (4, 6, 10, 4, 3, 5), "measure": (5, 5, 7, 4, 2, 2)}
-"""How often. Collection is learned from more, for few of its faults cost much."""
+"""Weight of each fault. Collection is learned from more, for few of its faults cost much."""
 
 
 @dataclass(frozen=True)

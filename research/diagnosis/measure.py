@@ -1,4 +1,4 @@
-"""How good the detectors are: precision and recall of each symptom over drives with known faults."""
+"""Quality of the detectors: precision and recall of each symptom over drives with known faults."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -49,7 +49,7 @@ class Score:
 
 def scores(cases: Iterable[Case], alone: bool = False) -> list[Score]:
     """The three symptoms, then health: no symptom shown, and none there. `alone`: what is said without a capacity."""
-    told = [
+    pairs = [
         (
             case.ill,
             frozenset(
@@ -58,8 +58,8 @@ def scores(cases: Iterable[Case], alone: bool = False) -> list[Score]:
         )
         for case in cases
     ]
-    found = [_score(name, [(name in ill, name in shown) for ill, shown in told]) for name in SYMPTOMS]
-    return [*found, _score("healthy", [(not ill, not shown) for ill, shown in told])]
+    found = [_score(name, [(name in ill, name in shown) for ill, shown in pairs]) for name in SYMPTOMS]
+    return [*found, _score("healthy", [(not ill, not shown) for ill, shown in pairs])]
 
 
 def _score(name: str, pairs: Sequence[tuple[bool, bool]]) -> Score:

@@ -56,13 +56,13 @@ def train(cases: Sequence[Case], seed: int) -> tuple[dict[str, Any], str]:
     models, said = [], []
     for symptom in SYMPTOMS:
         truth = np.array([symptom in case.ill for case, _ in learned])
-        told = np.zeros(len(learned), dtype=bool)
+        predicted = np.zeros(len(learned), dtype=bool)
         for fold in range(FOLDS):
             held = told_apart == fold
             booster = lightgbm.train(settings, lightgbm.Dataset(rows[~held], truth[~held]), num_boost_round=ROUNDS)
-            told[held] = np.asarray(booster.predict(rows[held])) >= 0.5  # noqa: PLR2004
-        right = int((truth & told & first).sum())
-        shares = right / max(1, (told & first).sum()), right / max(1, (truth & first).sum())
+            predicted[held] = np.asarray(booster.predict(rows[held])) >= 0.5  # noqa: PLR2004
+        right = int((truth & predicted & first).sum())
+        shares = right / max(1, (predicted & first).sum()), right / max(1, (truth & first).sum())
         said.append(f"{symptom} {shares[0]:.3f} and {shares[1]:.3f}")
         booster = lightgbm.train(settings, lightgbm.Dataset(rows, truth), num_boost_round=ROUNDS)
         models.append([_rounded(tree_lists(tree)) for tree in booster.dump_model()["tree_info"]])

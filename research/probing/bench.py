@@ -120,7 +120,7 @@ def _mean_us(times: object) -> float:
 
 
 def _facts(config: Mapping[str, Any], geometry: Mapping[str, Any]) -> dict[str, float]:
-    """What a drive is, in numbers: times in us. Spare space is that of whole blocks."""
+    """A drive in numbers: times in us. Spare space is that of whole blocks."""
     timing = config["timing"]
     page = _number(config["page"])
     transfer = timing["bus"] * page / 1e3 + _number(timing["command"]) / 1e3
@@ -181,7 +181,7 @@ def _error(held: Held, drive: Drive, truth: Result, file: Path) -> float:
 
 
 def error(truth: float, found: float) -> float:
-    """How far a value is off, as a share of the true one; 0 is only like 0."""
+    """Relative error of a value, as a share of the true one; 0 is only like 0."""
     if truth == 0:
         return 0.0 if found == 0 else float("inf")
     return abs(found / truth - 1)

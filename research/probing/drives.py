@@ -10,9 +10,9 @@ from flashweir import api
 KIB, MIB = 1 << 10, 1 << 20
 Purpose = Literal["design", "measure"]
 _PRESETS = tuple(preset["name"] for preset in api.presets())
-_FEWEST_BLOCKS, _MOST_BLOCKS = 24, 160
+_FEWEST_BLOCKS, _MAX_BLOCKS = 24, 160
 _LARGEST = 1 << 30
-# What static allocation may do with pages, and dynamic allocation.
+# Orders of static allocation, and of dynamic allocation.
 _PLACING: tuple[Mapping[str, Any], ...] = (
     {},
     {},
@@ -57,7 +57,7 @@ def draw(purpose: Purpose, number: int, seed: int) -> Drive:
         }
         units = shape["channels"] * shape["chips"] * shape["dies"] * shape["planes"]
         block = shape["page"] * shape["pages_per_block"]
-        most = min(_MOST_BLOCKS, _LARGEST // (units * block))
+        most = min(_MAX_BLOCKS, _LARGEST // (units * block))
         if most >= _FEWEST_BLOCKS and shape["chips"] * shape["dies"] <= 4:  # noqa: PLR2004
             break
     # Not of whole blocks.

@@ -30,7 +30,7 @@ def few() -> list[bench.Case]:
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_small_bench_is_mostly_right(few: list[bench.Case], alone: bool) -> None:
-    # Of 210 other drives, 94 % of what is said of a symptom is right (docs/concepts/diagnosis.md). The seed is fixed.
+    # Of 210 other drives, 94 % of what is said of a symptom is right (research/diagnosis/README.md). The seed is fixed.
     right = sum(
         (symptom in case.ill)
         == any(

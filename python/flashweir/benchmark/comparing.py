@@ -29,7 +29,7 @@ class Row:
 
     @property
     def best(self) -> int | None:
-        """Which drive has the highest score; None if only one has any."""
+        """Drive with the highest score; None if only one has any."""
         known = [(score, at) for at, score in enumerate(self.scores) if score is not None]
         return max(known)[1] if len(known) > 1 else None
 
@@ -52,7 +52,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 class _Rule(NamedTuple):
-    """What a value has to be, and how that is said."""
+    """Expected kind of a value: the check, and its words in a message."""
 
     holds: Callable[[Any], bool]
     expected: str
@@ -198,7 +198,7 @@ def compare(results: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def warnings(results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What to know before these are believed, together; see `scores.warnings`."""
+    """Warnings about these results together; see `scores.warnings`."""
     most = {(one["suite"], one["name"]): one for result in results for one in result["workloads"]}
     found = scores.warnings([*most.values()], results[0]["scale"])
     versions = list(dict.fromkeys(result["version"] for result in results))
@@ -221,7 +221,7 @@ def _check_same_workloads(results: Sequence[Mapping[str, Any]]) -> None:
 
 
 def labels(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    """What each drive is called: its name, with that of its file where two have the same."""
+    """Label of each drive: its name, with that of its file if two have the same."""
     targets = [str(result["target"]) for result in results]
     both = zip(targets, names, strict=True)
     return [target if targets.count(target) == 1 else f"{target} ({Path(name).stem})" for target, name in both]

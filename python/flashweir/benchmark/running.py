@@ -18,9 +18,9 @@ from flashweir.locks import Lock
 SUITES, STATES = scores.SUITES, scores.STATES
 Progress = Callable[[dict[str, Any]], bool | None]
 
-# What has to be the same for a result to be continued.
+# Fields that must be equal for a result to be continued.
 _SAME = ("target", "size_bytes", "state", "scale", "seed", "version", "device_file_sha256")
-# What a run of a workload is, beside its grades.
+# Fields of a workload's run, beside its grades.
 _PLANNED = ("spec", "setup")
 
 
@@ -123,7 +123,7 @@ def _graded(
         if _key(workload) not in done:
             if tell is not None:
                 tell(workload["name"], number + 1, len(wanted))
-            # What the first workload left on the drive is ours, and no reason to refuse the second.
+            # Data that the first workload left on the drive is ours, and no reason to refuse the second.
             asked = {**settings, "workload": workload, "ours": ours}
             text = _native.bench_run(json.dumps(asked), _listener(progress))
             ours = True

@@ -35,7 +35,7 @@ def of_all(suites: Mapping[str, Mapping[str, float]]) -> dict[str, float] | None
 
 
 def warnings(workloads: Sequence[Mapping[str, Any]], scale: float) -> list[str]:
-    """What to know before these scores are believed: workloads that a write buffer may hold."""
+    """Warnings about these scores: workloads that fit into a write buffer."""
     little = [one for one in workloads if one["bytes"] < LITTLE]
     if not little:
         return []

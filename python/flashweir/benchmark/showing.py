@@ -29,12 +29,12 @@ _LONG = 16
 
 
 def title(labels: Sequence[str]) -> str:
-    """What a page of these drives is called."""
+    """Title of a page of these drives."""
     return f"Benchmark of {labels[0]}" if len(labels) == 1 else f"Benchmark of {len(labels)} drives"
 
 
 def verdict(workload: Mapping[str, Any]) -> str:
-    """What management costs on a workload, for those who know nothing of drives."""
+    """Cost of management on a workload, for readers who know nothing of drives."""
     lost, steady, speed = workload["time_lost"], workload["steadiness"], workload["speed"]
     if lost >= _MUCH:
         share = f"{workload['slow_requests']:.1%}"
@@ -156,14 +156,14 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     facts = [("Drives", drives), ("Scale", str(first["scale"])), ("State before each workload", first["state"])]
     opening: list[Block] = [
         Text(
-            "A score of 100 is a drive that makes every write in 0.1 ms and 10 ns a byte (100 MB/s), at all times. "
+            "A score of 100 is a drive that completes every write in 0.1 ms and 10 ns a byte (100 MB/s), at all times. "
             "Speed is over all writes, steadiness over the slowest tenth of the stretches of the workload; the score "
             "is their geometric mean. Larger is better."
         ),
         Facts(facts),
     ]
     if any(not result["complete"] for result in results):
-        opening.insert(1, Text("Not all of these were run to their end.", alert=True))
+        opening.insert(1, Text("Some of these benchmarks are not complete.", alert=True))
     opening += [Text(f"Note: {warning}.", alert=True) for warning in warnings(results)]
     alone = len(results) == 1
     columns = ["", *(_head(label, name, alone=alone) for name in ("score", "MB/s") for label in labels)]
@@ -188,10 +188,10 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     names = [*([] if alone else ["drive"]), "suite", "workload", "speed", "steadiness", "time lost", "in words"]
     said = [[name, text] for name, text in SUITES.items()]
     return [
-        Section("What was run", opening),
+        Section("Runs", opening),
         Section("Scores", [Table("Side by side", columns, table, fits=True)]),
-        Section("What management costs", [Table("Workload by workload", names, lost, fits=True)]),
-        Section("What the suites are", [Table("Suites", ["suite", "what it asks of a drive"], said, fits=True)]),
+        Section("Cost of management", [Table("Workload by workload", names, lost, fits=True)]),
+        Section("Suites", [Table("Suites", ["suite", "tested property"], said, fits=True)]),
         Section("Figures", [Figure(chart) for chart in charts(results, labels)]),
     ]
 

@@ -1,4 +1,4 @@
-"""What workloads are like: `characterize` says it of one, `characterize_all` of every trace of a folder."""
+"""Characterization of workloads: `characterize` of one, `characterize_all` of every trace of a folder."""
 
 from flashweir.character.api import characterize
 from flashweir.character.volumes import characterize_all

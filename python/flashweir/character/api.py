@@ -29,7 +29,7 @@ def characterize(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Section:
-    """Says what a workload is like, and which benchmark suite it belongs to.
+    """Characterizes a workload, and names its benchmark suite.
 
     Reads it once, in memory that grows with what it touches and not with the number of its requests. The GIL is
     released meanwhile.
@@ -47,7 +47,7 @@ def characterize(
         macroscopic: leaves out all but the macroscopic view, which takes a fraction of the time.
         format: the trace format, where detection is wrong.
         columns: describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.
-        skip_bad: how many unreadable lines to tolerate.
+        skip_bad: maximum number of unreadable lines.
         seed: replaces the seed of a generator.
         progress: is that of `simulate`, with the phase "trace". Ctrl-C stops the reading.
 

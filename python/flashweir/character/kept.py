@@ -15,11 +15,11 @@ Row = dict[str, Any]
 
 
 def key_of(path: Path, settings: Mapping[str, Any]) -> str:
-    """What says that a line is of this trace, as it is now, with these settings, by this version."""
+    """Identity of a line: this trace in its present state, these settings, this version."""
     state = path.stat()
-    told = [path.name, state.st_size, state.st_mtime_ns, dict(sorted(settings.items()))]
-    told += [_native.__version__, _native.__build__]
-    return hashlib.blake2b(json.dumps(told, default=str).encode(), digest_size=12).hexdigest()
+    identity = [path.name, state.st_size, state.st_mtime_ns, dict(sorted(settings.items()))]
+    identity += [_native.__version__, _native.__build__]
+    return hashlib.blake2b(json.dumps(identity, default=str).encode(), digest_size=12).hexdigest()
 
 
 class Kept:

@@ -30,7 +30,7 @@ class Task:
     settings: Mapping[str, Any]
 
     def spec(self, path: str | None = None) -> str:
-        """What the native module takes."""
+        """Settings as the native module takes them."""
         return json.dumps({"workload": path or os.fspath(self.path), **self.settings})
 
 
@@ -42,7 +42,7 @@ class Place(Protocol):
 
     @property
     def room(self) -> int:
-        """How many more tasks it wants."""
+        """Number of further tasks that it can take."""
 
     def submit(self, task: Task) -> None:
         """Takes a task; does not wait for it."""
@@ -185,7 +185,7 @@ class OnCluster:
 
 
 def engine() -> str:
-    """What must be the same everywhere."""
+    """Versions that must be equal everywhere."""
     return f"{_native.__version__}+{_native.__build__}"
 
 

@@ -1,4 +1,4 @@
-"""The page that says what a workload is like."""
+"""Report of a characterization."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,38 +12,38 @@ Json = Mapping[str, Any]
 
 # Sections of figures, by how their names begin.
 _FIGURES = (
-    ("What is touched", ("classes", "sizes")),
+    ("First writes, overwrites, sizes", ("classes", "sizes")),
     ("Over time", ("requests-over-time", "bytes-over-time", "mix-over-time", "working-set")),
-    ("Where, and how far apart", ("where-", "seek-")),
+    ("Addresses and seek distance", ("where-", "seek-")),
     ("Hot and cold data", ("life-", "rewrite-interval", "reread-interval")),
     ("Caches", ("miss-ratio", "reuse-distance")),
-    ("How requests come", ("request-rate", "pauses")),
+    ("Arrivals", ("request-rate", "pauses")),
 )
 _SHARES = (
     ("sequential", "sequential_share"),
     ("aligned", "aligned_share"),
     ("small", "small_share"),
     ("64 KiB and more", "long_share"),
-    ("short, out of order, near", "local_share"),
-    ("short, out of order, far", "scattered_share"),
-    ("first, sequential", "first_sequential_share"),
-    ("first, random", "first_random_share"),
-    ("again, all", "*_share"),
-    ("again, sequential", "*_sequential_share"),
-    ("again, random", "*_random_share"),
+    ("short, random, near", "local_share"),
+    ("short, random, far", "scattered_share"),
+    ("first access, sequential", "first_sequential_share"),
+    ("first access, random", "first_random_share"),
+    ("overwritten or read again", "*_share"),
+    ("overwritten or read again, sequential", "*_sequential_share"),
+    ("overwritten or read again, random", "*_random_share"),
 )
 _SUITES = {
-    "transfer": "how fast the drive takes data in",
-    "buffer": "how well its write buffer gathers what belongs together",
-    "mapping": "how finely it keeps track of where data lies",
-    "gc": "how well it clears away outdated data",
-    "overall": "all parts of the drive together",
+    "transfer": "the write bandwidth of the drive",
+    "buffer": "the write buffer, which gathers adjacent writes,",
+    "mapping": "the granularity of the mapping",
+    "gc": "garbage collection",
+    "overall": "no single part of the drive",
 }
 
 
 def title_of(character: Json) -> str:
-    """What the page is called."""
-    return f"What {character['workload']} is like"
+    """Title of the page."""
+    return f"Characterization of {character['workload']}"
 
 
 def sections(character: Json, charts: Sequence[Chart]) -> list[Section]:
@@ -57,14 +57,14 @@ def sections(character: Json, charts: Sequence[Chart]) -> list[Section]:
             parts.append(Section(title, [Figure(chart) for chart in found]))
     if character["segments"]:
         parts.append(Section("Segments", [_segments(character)]))
-    parts.append(Section("How it was looked at", [_settings(character)]))
+    parts.append(Section("Definitions", [_settings(character)]))
     return parts
 
 
 def _short(character: Json) -> list[Block]:
     suite = character["suite"]
     name = suite["name"]
-    verdict = f"Suite {name}: what counts is {_SUITES[name]}. " if name else ""
+    verdict = f"Suite {name}: {_SUITES[name]} decides. " if name else ""
     writes, reads = character["writes"], character["reads"]
     facts: list[tuple[str, str | Sequence[str]]] = [
         ("workload", str(character["workload"])),
@@ -97,7 +97,7 @@ def _numbers(character: Json) -> Table:
         ["bytes", *(_bytes(side["bytes"]) for side, _ in sides)],
         ["distinct bytes", *(_bytes(side["footprint_bytes"]) for side, _ in sides)],
         ["bytes touched before", *(_bytes(side["covered_bytes"]) for side, _ in sides)],
-        ["mean length", *(_bytes(side["mean_bytes"]) for side, _ in sides)],
+        ["mean request size", *(_bytes(side["mean_bytes"]) for side, _ in sides)],
     ]
     rows += [
         [f"{label}: bytes", *(_share(side[key.replace("*", again)]) for side, again in sides)] for label, key in _SHARES
@@ -132,7 +132,7 @@ def _settings(character: Json) -> Facts:
     settings = character["settings"]
     facts: list[tuple[str, str | Sequence[str]]] = [
         ("sequential", f"starts where one of the last {settings['gap'] + 1} requests of its kind ended"),
-        ("again", "touches any sector that an earlier request of its kind touched"),
+        ("overwritten or read again", "shares a sector with an earlier request of its kind"),
         ("aligned", f"starts and ends on multiples of {size(settings['align_bytes'])}"),
         ("small", f"{size(settings['small_bytes'])} or less"),
         ("near", f"less than {size(settings['chunk_bytes'])} from where one of those ended"),
@@ -155,8 +155,8 @@ def _share(share: float | None) -> Content:
 
 def table_sections(rows: Sequence[Json]) -> list[Section]:
     """The report of many traces: a table, where they stand in two figures, and what could not be read."""
-    told = [row_of(row) for row in rows]
-    good, bad = [row for row in told if row["error"] is None], [row for row in told if row["error"] is not None]
+    found = [row_of(row) for row in rows]
+    good, bad = [row for row in found if row["error"] is None], [row for row in found if row["error"] is not None]
     columns = ["trace", "requests", "read", "written", "sequential", "rewrites", "aligned", "small", "suite"]
     cells: list[list[Content]] = [
         [

@@ -1,4 +1,4 @@
-"""What the command prints of a workload: one screen of 80 columns."""
+"""Summary of a workload: one screen of 80 columns."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 # Rows of shares: label and key; * stands for rewrite or reread.
 _SHARES = (
     ("sequential", "sequential_share"),
-    ("again", "*_share"),
+    ("overwritten or read again", "*_share"),
     ("aligned", "aligned_share"),
     ("small", "small_share"),
-    ("first, sequential", "first_sequential_share"),
-    ("first, random", "first_random_share"),
-    ("again, sequential", "*_sequential_share"),
-    ("again, random", "*_random_share"),
+    ("first access, sequential", "first_sequential_share"),
+    ("first access, random", "first_random_share"),
+    ("overwritten or read again, sequential", "*_sequential_share"),
+    ("overwritten or read again, random", "*_random_share"),
 )
 
 

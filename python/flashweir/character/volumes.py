@@ -13,7 +13,7 @@ from flashweir.character.places import Local, OnCluster, Place, Task
 if TYPE_CHECKING:
     from flashweir.api import Progress
 
-# What is in a folder of traces and is none.
+# Suffixes of files in a folder of traces that are no traces.
 _DOCUMENTS = ("*.md", "*.html", "*.pdf", "*.jsonl", "*.sh", "*.part")
 # Between two looks at what has come.
 _LOOK_S = 0.2

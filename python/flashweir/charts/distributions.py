@@ -13,12 +13,12 @@ Histogram = Sequence[Sequence[int]]
 
 OPERATIONS = ("read", "write", "trim", "flush")
 LATENCY = "latency, us"
-# More curves than these can't be told apart.
+# More curves than these can't be distinguished.
 MAX_CURVES = 12
 _POINTS = 400
 _NS_PER_US = 1000.0
 # Where a curve starts on a log axis if all of its requests took no time at all, in us.
-_LEAST_US = 1e-3
+_MIN_US = 1e-3
 
 
 def latency_figures(
@@ -49,7 +49,7 @@ def latency_figures(
         charts += [
             Plot(
                 f"latency-cdf-{operation}{suffix}",
-                f"{operation.capitalize()} latency: share of requests that took at most so long{of}",
+                f"{operation.capitalize()} latency: cumulative share of requests{of}",
                 Axis(LATENCY, "log"),
                 Axis("share of requests"),
                 _distributions(shown),
@@ -73,7 +73,7 @@ def latency_figures(
 def _distributions(curves: Sequence[tuple[str, Histogram]]) -> list[Series]:
     """Cumulated shares. What took no time starts left of everything that did: a log axis has no zero."""
     edges = [edge for _, histogram in curves for edge, _ in histogram if edge > 0]
-    left = min(edges) / _NS_PER_US / math.sqrt(10) if edges else _LEAST_US
+    left = min(edges) / _NS_PER_US / math.sqrt(10) if edges else _MIN_US
     found = []
     for name, histogram in curves:
         total, reached = _total(histogram), 0

@@ -1,4 +1,4 @@
-"""How each kind of figure is drawn into its axes; `layout` does what stands around them."""
+"""Drawing of each kind of figure into its axes; `layout` does titles, ticks and legends."""
 
 import math
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from flashweir.charts.thin import thin
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_PLOT, _ROW_IN, _MOST_IN = 0.5, 0.24, 20.0
+_PLOT, _ROW_IN, _MAX_IN = 0.5, 0.24, 20.0
 _KEYED = 12
 _MARKERS = "osD^vP"
 # More points than this and a curve is thinned before it is drawn.
 _POINTS = 4000
-_MOST_CELL_TEXTS = 150
+_MAX_CELL_TEXTS = 150
 _DARK = 0.45
 _VECTOR_CELLS = 4000
 
@@ -204,7 +204,7 @@ def _bars(chart: Bars, sheet: Sheet) -> Body:
     axes.grid(visible=True, axis="x", color=GRID, linewidth=0.5)
     axes.set_axisbelow(True)
     body = Body(
-        min(max(_ROW_IN * rows, 3 * _ROW_IN), _MOST_IN),
+        min(max(_ROW_IN * rows, 3 * _ROW_IN), _MAX_IN),
         x_ticks=_axis_ticks(chart.x, *axes.get_xlim(), log=False),
         y_ticks=list(enumerate(chart.categories)),
         y_kind="category",
@@ -258,7 +258,7 @@ def _heat(chart: Heat, sheet: Sheet) -> Body:
     if len(there) < columns * rows:
         body.key = [f"Empty cells: {chart.empty}."]
     body.bar, body.bar_label, body.bar_ticks = mesh, chart.unit, ticks(low, high, log=log)
-    if columns * rows <= _MOST_CELL_TEXTS:
+    if columns * rows <= _MAX_CELL_TEXTS:
         body.after.append(lambda: _cell_texts(sheet, values, mesh))
     return body
 
@@ -318,7 +318,7 @@ def _strips(chart: Strips, sheet: Sheet) -> Body:
     else:
         _nothing(sheet)
     return Body(
-        min(max(_ROW_IN * rows, 3 * _ROW_IN), _MOST_IN / 2),
+        min(max(_ROW_IN * rows, 3 * _ROW_IN), _MAX_IN / 2),
         x_ticks=_axis_ticks(chart.x, *axes.get_xlim(), log=False),
         y_ticks=list(enumerate(chart.rows)),
         y_kind="category",
@@ -327,7 +327,7 @@ def _strips(chart: Strips, sheet: Sheet) -> Body:
 
 
 def _main(shares: Sequence[float]) -> float:
-    """Which state has the largest share; NaN if none has any."""
+    """State with the largest share; NaN if none has any."""
     largest = max(range(len(shares)), key=shares.__getitem__)
     return float(largest) if shares[largest] > 0 else math.nan
 

@@ -1,4 +1,4 @@
-"""Figures of what a workload is like, out of what `characterize` says (docs/reference/characterize.md)."""
+"""Figures of a characterization (docs/reference/characterize.md)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series
 
 Json = Mapping[str, Any]
 
-# Cells of a heat map at most: more than a page or a phone can tell apart only make it heavy.
+# Cells of a heat map at most: more than a page or a phone can show only make it heavy.
 _COLUMNS, _ROWS = 96, 48
 _MIB = 1 << 20
 _SIDES = (("writes", "rewrite"), ("reads", "reread"))
@@ -49,7 +49,7 @@ def _macroscopic(character: Json, sides: Sequence[tuple[str, str]]) -> Iterable[
         parts.append((f"{when}, {how}", values))
     yield Bars(
         "classes",
-        "What is touched for the first time, and what again",
+        "First writes and overwrites, sequential and random",
         Axis("share of the bytes"),
         [name for name, _ in sides],
         parts,
@@ -59,11 +59,11 @@ def _macroscopic(character: Json, sides: Sequence[tuple[str, str]]) -> Iterable[
     counts = {name: {part["from_bytes"]: part["requests"] for part in character[name]["sizes"]} for name, _ in sides}
     yield Bars(
         "sizes",
-        "How long requests are",
+        "Request sizes",
         Axis("requests"),
         [f"{size(least)} and more" for least in bins],
         [(name, [counts[name].get(least, 0) for least in bins]) for name, _ in sides],
-        note="Each row goes up to the next one's length.",
+        note="Each row goes up to the next one's size.",
     )
 
 
@@ -106,7 +106,7 @@ def _over_time(character: Json) -> Iterable[Chart]:
         shares += [("rewrites in written bytes", over["rewrite_share"])]
     yield Plot(
         "mix-over-time",
-        "Reads and writes, and what writes are like, over time",
+        "Read/write mix, sequential and overwritten shares over time",
         x,
         Axis("share", from_zero=True),
         [steps(name, values) for name, values in shares],
@@ -124,7 +124,7 @@ def _over_time(character: Json) -> Iterable[Chart]:
         width = f"{working['window']:.4g} s" if timed else f"{working['window']:,.0f} requests"
         yield Plot(
             "working-set",
-            "Working set: distinct 4 KiB blocks in use",
+            "Working set: distinct 4 KiB blocks",
             x,
             Axis("MiB", from_zero=True),
             series,
@@ -139,7 +139,7 @@ def _microscopic(name: str, again: str, found: Json) -> Iterable[Chart]:
     if where["cells"]:
         yield _heat(
             f"where-{name}",
-            f"Where {name} start, over time",
+            f"Start addresses of {name} over time",
             requests,
             Axis("address", "category"),
             where["cells"],
@@ -151,9 +151,9 @@ def _microscopic(name: str, again: str, found: Json) -> Iterable[Chart]:
     if seek["cells"]:
         yield _heat(
             f"seek-{name}",
-            f"Seek distance of {name}, over time",
+            f"Seek distance of {name} over time",
             requests,
-            Axis("from one's end to the next one's start", "category"),
+            Axis("distance from the end of the previous one", "category"),
             seek["cells"],
             [f"{window['from']:,}" for window in seek["over_requests"]],
             [_distance(part) for part in seek["histogram"]],
@@ -164,7 +164,7 @@ def _microscopic(name: str, again: str, found: Json) -> Iterable[Chart]:
     if life["cells"]:
         yield _heat(
             f"life-{name}",
-            f"Life cycle by address: hot and cold data of {name}",
+            f"Hot and cold data by address: {name}",
             Axis("address", "category"),
             Axis(f"{name} from one {again} to the next", "category"),
             life["cells"],
@@ -182,7 +182,7 @@ def _microscopic(name: str, again: str, found: Json) -> Iterable[Chart]:
         if sum(part["count"] for part in bins):
             yield Plot(
                 f"{again}-interval-{by}",
-                f"How soon data is {'written' if again == 'rewrite' else 'read'} again: by {by}",
+                f"{'Overwrites' if again == 'rewrite' else 'Repeated reads'} by interval: {by}",
                 Axis(label, "log"),
                 Axis("share of the bytes, at most", from_zero=True),
                 [_cumulated(name, bins, unit)],
@@ -200,7 +200,7 @@ def _spreads(character: Json, sides: Sequence[tuple[str, str]]) -> Iterable[Char
     if series:
         yield Plot(
             "seek-spread",
-            "How much seek distances vary, over time",
+            "Spread of seek distances over time",
             Axis("number of the write or read"),
             Axis("standard deviation, MiB", "log"),
             series,
@@ -222,7 +222,7 @@ def _reuse(character: Json) -> Iterable[Chart]:
     if curves:
         yield Plot(
             "miss-ratio",
-            "Misses of a cache that drops what was used longest ago",
+            "Miss ratio of an LRU cache",
             Axis("size of the cache, MiB", "log"),
             Axis("miss ratio", from_zero=True),
             curves,
@@ -232,7 +232,7 @@ def _reuse(character: Json) -> Iterable[Chart]:
     if bins:
         yield Plot(
             "reuse-distance",
-            "How much other data is used before a block is used again",
+            "Reuse distance",
             Axis("MiB of other blocks", "log"),
             Axis("uses of 4 KiB blocks", from_zero=True),
             [Series("uses", [part["from_bytes"] / _MIB for part in bins], [part["touches"] for part in bins])],
@@ -255,7 +255,7 @@ def _rates(rate: Json) -> Iterable[Chart]:
     if series:
         yield Plot(
             "request-rate",
-            "How many requests come at a time",
+            "Arrival rate",
             Axis("requests per second", "log"),
             Axis("share of the windows, at most", from_zero=True),
             series,
@@ -263,7 +263,7 @@ def _rates(rate: Json) -> Iterable[Chart]:
     if sum(part["count"] for part in rate["pause_ns"]):
         yield Plot(
             "pauses",
-            "How long one request comes after another",
+            "Inter-arrival time",
             Axis("seconds", "log"),
             Axis("share of the requests, at most", from_zero=True),
             [_cumulated("requests", rate["pause_ns"], _NS_PER_S)],
@@ -275,7 +275,7 @@ def _axis(by: str) -> Axis:
 
 
 def _sampled(found: Json) -> str:
-    """A sentence on what was followed, where that was not everything."""
+    """Sentence on the sample, unless it is everything."""
     share = found["followed_share"]
     if share >= 1:
         return ""
@@ -340,9 +340,9 @@ def _heat(
 def _distinct(names: Sequence[str]) -> list[str]:
     """Names of categories, which have to differ: those that come again get a mark that shows nowhere."""
     seen: dict[str, int] = {}
-    told = []
+    unique = []
     for name in names:
         count = seen.get(name, 0)
         seen[name] = count + 1
-        told.append(name + "\u200b" * count)
-    return told
+        unique.append(name + "\u200b" * count)
+    return unique

@@ -21,7 +21,7 @@ _UNBOUNDED, _BEHIND = "none", 0.08
 
 @dataclass(frozen=True)
 class Measured:
-    """What a curve is called, its places as text, its values, and where they have an interval its ends.
+    """Label of a curve, its places as text, its values, and the ends of their intervals if they have any.
 
     With `level_of`, the name of a curve before it, it is a single value: a line as long as the axis.
     """

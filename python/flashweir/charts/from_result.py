@@ -17,7 +17,7 @@ Named = Sequence[tuple[str, Mapping[str, Any]]]
 
 PURPOSES = ("host", "gc", "mapping", "idle")
 STATES = ("host", "gc", "mapping", "waiting", "idle")
-# What several runs are compared by: path in the result, name of the figure, title, unit.
+# Metrics that compare several runs: path in the result, name of the figure, title, unit.
 _COMPARED = (
     ("iops", "iops", "IOPS", "requests a simulated second"),
     ("bandwidth_mib_s", "bandwidth", "Bandwidth", "MiB/s"),
@@ -95,10 +95,10 @@ def _by_stream(results: Named) -> list[Chart]:
 
 
 def parts_figures(results: Named) -> list[Chart]:
-    """Where latency went, of results with `latency_parts_us`: a bar an operation, or a bar a run of several."""
+    """Latency breakdown of results with `latency_parts_us`: a bar an operation, or a bar a run of several."""
     kept = [(run, parts) for run, result in results if (parts := parts_of(result))]
     if len(results) == 1:
-        return [_parts_bars("latency-parts", "Where latency went", parts) for _, parts in kept]
+        return [_parts_bars("latency-parts", "Latency breakdown", parts) for _, parts in kept]
     operations = [operation for operation in OPERATIONS if any(operation in parts for _, parts in kept)]
     return [
         _parts_bars(
@@ -140,7 +140,7 @@ def time_bars(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str, note: s
 
 
 def activity_figures(results: Named) -> list[Chart]:
-    """What channels did over time, and dirty pages: of the results that have `activity`, warm-up included."""
+    """State of channels over time, and dirty pages: of the results that have `activity`, warm-up included."""
     charts: list[Chart] = []
     totals: list[tuple[Series, float]] = []
     recorded = [(name, result) for name, result in results if (result.get("activity") or {}).get("dirty_pages")]
@@ -167,7 +167,7 @@ def activity_figures(results: Named) -> list[Chart]:
         charts.append(
             Strips(
                 f"channel-activity{suffix}",
-                f"What each channel's dies did most in each stretch of time{of}",
+                f"Main activity of each channel's dies over time{of}",
                 Axis("simulated time, s"),
                 rows,
                 edges,

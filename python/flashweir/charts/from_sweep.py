@@ -72,7 +72,7 @@ def _chosen(sweep: Sweep, meta: Mapping[str, Any]) -> tuple[AxisValues, list[str
         return None
     along = max(sweep.axes, key=lambda axis: (axis.numbers is not None, len(axis.values)))
     rest = [axis for axis in sweep.axes if axis is not along]
-    # First what the author compares, then words, then short axes: those make curves that can be told apart.
+    # First what the author compares, then words, then short axes: those make curves that can be distinguished.
     rest.sort(key=lambda axis: (meta.get("compare") not in axis.columns, axis.numbers is not None, len(axis.values)))
     curves: list[str] = []
     limits: dict[str, list[str]] = {}
@@ -164,7 +164,7 @@ def _heat(sweep: Sweep, metric: str) -> list[Chart]:
 
 
 def _pareto(sweep: Sweep, tails: Sequence[str]) -> list[Chart]:
-    """Which settings no other setting beats in everything: more IOPS, a shorter tail, less write amplification."""
+    """Settings that no other setting beats in everything: more IOPS, a shorter tail, less write amplification."""
     charts: list[Chart] = []
     single = Cut({setting: [setting] for setting in sweep.metrics}, "", averaged=False)
     means = {
@@ -326,7 +326,7 @@ def _mean(sweep: Sweep, part: Cut, key: Setting, metric: str) -> float | None:
 
 
 def _kind(sweep: Sweep, metric: str, part: Cut) -> str:
-    """What a value of a figure is."""
+    """Value of a figure."""
     from flashweir.statistics.summary import QUANTILE
 
     if not QUANTILE.fullmatch(metric):

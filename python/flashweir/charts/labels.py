@@ -1,4 +1,4 @@
-"""What metrics are called in figures: titles, labels with units, parts of file names."""
+"""Names of metrics in figures: titles, labels with units, parts of file names."""
 
 import re
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def heading(metric: str) -> str:
 
 
 def label(metric: str) -> str:
-    """What an axis says, with the unit."""
+    """Label of an axis, with the unit."""
     if metric.startswith("latency_us."):
         return f"{title(metric)}, us"
     if metric == "iops":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Points. Nothing is smaller than 8.
 SMALL, TITLE = 8.0, 10.0
 _PAD_IN, _GAP_IN = 0.08, 0.08
-_LEAST_BODY_IN = 0.8
+_MIN_BODY_IN = 0.8
 _LINE = 1.25
 _COLUMNS = 6
 _ROTATION = 35.0
@@ -25,12 +25,12 @@ _SHORT_IN = 0.45
 # The largest part of the width that the names of rows may take.
 _NAMES = 0.38
 # Characters that a name in a legend keeps in any case.
-_LEAST_NAME = 12
+_MIN_NAME = 12
 
 
 @dataclass
 class Body:
-    """What a drawer leaves to the layout: how high the axes are, ticks, legend, and lines that explain marks."""
+    """Results of a drawer for the layout: height of the axes, ticks, legend, and lines that explain marks."""
 
     height_in: float
     x_ticks: Sequence[Tick] = ()
@@ -114,7 +114,7 @@ class Sheet:
         axis.set_tick_params(which="both", color=MUTED, width=0.6, length=3, direction="out")
 
     def overhang_in(self) -> tuple[float, float, float, float]:
-        """How far ticks and labels reach beyond the axes: left, right, below, above."""
+        """Space of ticks and labels beyond the axes: left, right, below, above."""
         from matplotlib.transforms import Bbox
 
         inner = self.axes.get_window_extent(self.renderer)
@@ -170,7 +170,7 @@ def _place(chart: Chart, sheet: Sheet, body: Body, height_in: float | None) -> N
     title_in = len(title) * TITLE / 72 * _LINE
     head_in = _PAD_IN + title_in + (_GAP_IN if title else 0.0) + over[3]
     foot_in = over[2] + legend_in + (len(below) * line_in + _GAP_IN if below else 0.0) + _PAD_IN
-    body_in = max(body.height_in if height_in is None else height_in - head_in - foot_in, _LEAST_BODY_IN)
+    body_in = max(body.height_in if height_in is None else height_in - head_in - foot_in, _MIN_BODY_IN)
     total_in = head_in + body_in + foot_in
     figure.set_size_inches(width_in, total_in)
     bottom = foot_in / total_in
@@ -223,7 +223,7 @@ def _legend(sheet: Sheet, body: Body, inner_in: float) -> Any:  # noqa: ANN401 -
     names = [plain(name) for _, name in body.legend]
     room_in = inner_in - 0.6
     longest = max(map(len, names))
-    while longest > _LEAST_NAME and max(sheet.size_in(name)[0] for name in names) > room_in:
+    while longest > _MIN_NAME and max(sheet.size_in(name)[0] for name in names) > room_in:
         longest -= 4
         names = apart([plain(name) for _, name in body.legend], longest)
     names = [sheet.clipped(name, room_in) for name in names]

@@ -68,7 +68,7 @@ def ticks(low: float, high: float, *, log: bool) -> list[Tick]:
 
 
 def kept(positions: Sequence[float], sizes: Sequence[float], gap: float) -> list[int]:
-    """Which of the labels, centred at ascending positions, can stand side by side; the first always does."""
+    """Labels, centred at ascending positions, that fit side by side; the first always does."""
     chosen: list[int] = []
     end = -math.inf
     for index, (position, size) in enumerate(zip(positions, sizes, strict=True)):

@@ -1,4 +1,4 @@
-"""How many data blocks each garbage collection merged, one collection after the other."""
+"""Data blocks merged by each garbage collection, one collection after the other."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a figure shows, apart from how it is drawn.
+"""Figures as data, apart from how they are drawn.
 
 A renderer takes any of these and needs nothing else; texts are plain text, which it escapes for its own medium.
 """
@@ -26,14 +26,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Chart:
-    """What all figures have: `name` is the file's name and the anchor in a report, `note` a sentence below it."""
+    """Base of all figures: `name` is the file's name and the anchor in a report, `note` a sentence below it."""
 
     name: str
     title: str
     note: str = field(default="", kw_only=True)
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows."""
+        """HTML of a notebook."""
         from flashweir.charts.matplotlib import svg
 
         return svg(self)
@@ -109,7 +109,7 @@ class Cloud(Chart):
 
 @dataclass(frozen=True)
 class Strips(Chart):
-    """What each row did over time: bins between `edges`, how much of each went to a state in `shares[state][row][bin]`.
+    """State of each row over time: bins between `edges`, share of each in a state in `shares[state][row][bin]`.
 
     A cell is drawn in the colour of the state with the largest share, and all shares are said on demand.
     """

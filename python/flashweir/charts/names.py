@@ -6,7 +6,7 @@ from collections.abc import Sequence
 # Overrides and embeddings of bidirectional text, and what ends them: a name that opens one need not close it.
 _DIRECTED = re.compile("[\u202a-\u202e\u2066\u2067]")
 _ISOLATES = re.compile("[\u2068\u2069]")
-# What a value of a setting keeps of its characters where a name is too long.
+# Length to which the value of a setting is cut if a name is too long.
 _VALUE = 20
 
 
@@ -80,7 +80,7 @@ def _middle(name: str, longest: int) -> str:
 
 
 def _common(names: Sequence[str]) -> int:
-    """How many characters all of them begin with."""
+    """Length of the common prefix."""
     return next(
         (at for at, characters in enumerate(zip(*names, strict=False)) if len(set(characters)) > 1),
         min(map(len, names)),

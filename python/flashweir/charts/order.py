@@ -24,7 +24,7 @@ def ordered(values: Iterable[T]) -> list[T]:
 
 
 def log_spaced(numbers: Iterable[float]) -> bool:
-    """Whether numbers, such as 1, 4, 16, are spread evenly on a log axis rather than on a linear one."""
+    """True if numbers, such as 1, 4, 16, are spread evenly on a log axis rather than on a linear one."""
     ascending = sorted(set(numbers))
     if len(ascending) < 2 or ascending[0] <= 0 or ascending[-1] / ascending[0] < _WIDE:  # noqa: PLR2004 - two ends
         return False
@@ -35,7 +35,7 @@ def log_spaced(numbers: Iterable[float]) -> bool:
 
 
 def _straightness(ascending: Sequence[float]) -> float:
-    """How well a line fits the values in their order: the correlation of value and rank."""
+    """Fit of a line to the values in their order: the correlation of value and rank."""
     middle, mean = (len(ascending) - 1) / 2, sum(ascending) / len(ascending)
     together = sum((rank - middle) * (value - mean) for rank, value in enumerate(ascending))
     ranks = sum((rank - middle) ** 2 for rank in range(len(ascending)))

@@ -12,9 +12,9 @@ Dash = Literal["solid", "dashed", "dotted"]
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#C0659C", "#B98300", "#3A93CF", "#8A63D2", "#7D7F82")
 _DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
-# What the time of a die goes to; states that are not named here take the colours of curves.
+# Colours of the states of a die; states that are not named here take the colours of curves.
 STATES = {"host": "#0072B2", "gc": "#D55E00", "mapping": "#C0659C", "waiting": "#E0B000", "idle": "#D3D7DC"}
-# What latency goes to: waits for a die have the colours of what it does then.
+# Colours of the parts of latency: waits for a die have the colours of its state meanwhile.
 PARTS = {"host queue": "#7D7F82", "buffer": "#8A63D2", "wait for read": "#8CC4EA", "wait for write": "#0072B2",
          "wait for erase": "#7A4A00", "wait for gc": "#D55E00", "wait for bus": "#E0B000", "bus": "#009E73",
          "flash": "#D3D7DC"}  # fmt: skip
@@ -23,7 +23,7 @@ HEAT = "cividis"
 
 INK, MUTED, GRID, PAPER = "#000000", "#666666", "#DDDDDD", "#FFFFFF"
 
-# How the names of series end that mark a place rather than show data.
+# Suffixes of the names of series that mark a place rather than show data.
 WARM_UP = "warm-up ends"
 FRONT, DOMINATED = "Pareto front", "other settings"
 
@@ -37,7 +37,7 @@ class Look(NamedTuple):
 
 
 def looks(names: Sequence[str], beside: Mapping[str, str] | None = None) -> list[Look]:
-    """How each series of a figure looks: those with a meaning of their own as named, the rest in turn.
+    """Colours and marks of each series of a figure: those with a meaning of their own as named, the rest in turn.
 
     Args:
         names: in the order of the figure.

@@ -1,4 +1,4 @@
-"""What the page and the files decide alike: which scale a figure has, and where it starts."""
+"""Choices shared by page and files: the scale of a figure, and the start of its axes."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _BELOW = 10.0
 
 
 def wide(values: Iterable[float | None]) -> bool:
-    """Whether values are positive and so far apart that only their logarithms can be told apart by colour."""
+    """True if values are positive and so far apart that only their logarithms differ visibly in colour."""
     known = [value for value in values if value is not None and math.isfinite(value)]
     return bool(known) and min(known) > 0 and max(known) / min(known) >= _WIDE
 
@@ -38,7 +38,7 @@ def log_top(chart: Plot) -> float:
 
 
 def starts_at_zero(values: Iterable[float | None], lows: Iterable[float]) -> bool:
-    """Whether an axis begins at zero: it is near in terms of the values, and nothing lies below."""
+    """True if an axis begins at zero: it is near in terms of the values, and nothing lies below."""
     known = [value for value in values if value is not None and math.isfinite(value)]
     least = min([*known, *lows], default=-1.0)
     return least >= 0 and (max(known, default=0.0) == 0 or least < max(known) / 2)

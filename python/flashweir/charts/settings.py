@@ -56,9 +56,9 @@ class Sweep:
     seeds: Mapping[Setting, int]
     failed: int
     runs: int
-    # What the sweep's summary says of a setting: the same in tables and figures.
+    # Estimates of each setting, from the sweep's summary: the same in tables and figures.
     estimates: Mapping[Setting, Mapping[str, "Estimate"]]
-    # Whether its latency quantiles are those of all requests of all seeds.
+    # True if its latency quantiles are those of all requests of all seeds.
     pooled: bool
 
     def estimate(self, settings: Sequence[Setting], metric: str) -> "Estimate | None":
@@ -79,7 +79,7 @@ class Sweep:
         return -1 if value == NONE else self.axes[position].values.index(value)
 
     def sparse(self, names: Iterable[str], below: float = _SPARSE) -> bool:
-        """Whether most combinations of these axes' values were never run: settings drawn at random, not a grid."""
+        """True if most combinations of these axes' values were never run: settings drawn at random, not a grid."""
         positions = [self.position(name) for name in names]
         there = {tuple(setting[at] for at in positions) for setting in self.metrics}
         return len(there) < below * math.prod(len(self.axes[at].values) for at in positions)

@@ -24,24 +24,27 @@ def bench(
     suite: Annotated[
         list[str] | None,
         typer.Option(
-            "--suite", metavar="NAME", help="transfer, buffer, mapping, gc, overall, linux, plain or all; again."
+            "--suite",
+            metavar="NAME",
+            help="transfer, buffer, mapping, gc, overall, linux, plain or all; may be repeated.",
         ),
     ] = None,
     state: Annotated[
-        str, typer.Option("--state", metavar="S", help="Before each workload: empty, filled or as-is.")
+        str, typer.Option("--state", metavar="S", help="State before each workload: empty, filled or as-is.")
     ] = "empty",
     scale: Annotated[
-        float | None, typer.Option("--scale", metavar="X", help="0.01 to 1 of the workloads and their volume.")
+        float | None, typer.Option("--scale", metavar="X", help="Size of the workloads and their volume, 0.01 to 1.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**63, help="Of the workloads.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**63, help="Seed of the workloads.")] = 1,
     erase: Annotated[
-        str | None, typer.Option("--erase", metavar="TARGET", help="The target's name again: what is on it may go.")
+        str | None,
+        typer.Option("--erase", metavar="TARGET", help="Name of the target again: permission to destroy its data."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Keep the result, after each workload.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the result, after each workload.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in -o FILE.")] = False,
-    compare: Annotated[bool, typer.Option("--compare", help="Set results side by side instead.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the benchmark in -o FILE.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Compare results instead.")] = False,
     json_to: Json = None,
     force: Force = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")] = None,
@@ -49,7 +52,7 @@ def bench(
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a PNG file.")
     ] = None,
 ) -> None:
-    """Grade a drive by the writes of known workloads, or set results side by side."""
+    """Grade a drive by the writes of known workloads, or compare results."""
     outputs: dict[str, str | Path | None] = {"--html": html, "--json": json_to}
     outputs |= {} if resume else {"-o": output}
     check_outputs(outputs, targets if compare else [], force=force, kinds={"-o": "grades"}, files=["-o"])

@@ -1,4 +1,4 @@
-"""`flashweir trace characterize`: says what workloads are like."""
+"""`flashweir trace characterize`: measures workloads."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,31 +17,35 @@ if TYPE_CHECKING:
 
 Gap = Annotated[
     int,
-    typer.Option("--gap", metavar="K", min=0, help="Other requests that may come between two of a sequential run."),
+    typer.Option("--gap", metavar="K", min=0, help="Other requests allowed between two of a sequential run."),
 ]
-Small = Annotated[str, typer.Option("--small", metavar="SIZE", help="The longest request that counts as small.")]
+Small = Annotated[str, typer.Option("--small", metavar="SIZE", help="Largest request that counts as small.")]
 Segments = Annotated[
-    int, typer.Option("--segments", metavar="N", min=1, help="Parts of equal time that are looked at one by one.")
+    int, typer.Option("--segments", metavar="N", min=1, help="Parts of equal time, each characterized by itself.")
 ]
-Unit = Annotated[str, typer.Option("--unit", metavar="SIZE", help="Unit of space in which hot and cold data mix.")]
+Unit = Annotated[str, typer.Option("--unit", metavar="SIZE", help="Unit of space for the mixing of hot and cold data.")]
 Sample = Annotated[
-    float, typer.Option("--sample", metavar="N|SHARE", help="Blocks that are followed for reuse, or a share of them.")
+    float, typer.Option("--sample", metavar="N|SHARE", help="Blocks sampled for reuse, as a number or a share.")
 ]
-Macroscopic = Annotated[bool, typer.Option("--macroscopic", help="Leave out all but counts and shares: faster.")]
+Macroscopic = Annotated[bool, typer.Option("--macroscopic", help="Only counts and shares: faster.")]
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")]
 Figures = Annotated[Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file.")]
 FigureFormat = Annotated[
-    str | None, typer.Option("--figure-format", metavar="png|svg|pdf", help="Of --figures; png if not given.")
+    str | None, typer.Option("--figure-format", metavar="png|svg|pdf", help="Format of --figures; default png.")
 ]
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Of a folder: lines of JSON; else DIR.jsonl")
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="For a folder: file of JSON lines; default DIR.jsonl"),
 ]
-On = Annotated[str, typer.Option("--on", metavar="WHERE", help="Of a folder: local, or a Dask scheduler's address.")]
-Match = Annotated[str, typer.Option("--match", metavar="PATTERN", help="Of a folder: which files.")]
+On = Annotated[
+    str, typer.Option("--on", metavar="WHERE", help="For a folder: local, or the address of a Dask scheduler.")
+]
+Match = Annotated[str, typer.Option("--match", metavar="PATTERN", help="For a folder: pattern of file names.")]
 Threads = Annotated[
-    int | None, typer.Option("--threads", metavar="N", min=1, max=4096, help="Of a folder: traces at a time.")
+    int | None,
+    typer.Option("--threads", metavar="N", min=1, max=4096, help="For a folder: number of traces at a time."),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Of a folder: go on with what the output holds.")]
+Resume = Annotated[bool, typer.Option("--resume", help="For a folder: continue the output.")]
 
 
 def trace_characterize(
@@ -66,7 +70,7 @@ def trace_characterize(
     resume: Resume = False,
     force: Force = False,
 ) -> None:
-    """Say what a workload is like, and which suite it belongs to; or every trace of a folder."""
+    """Characterize a workload, or every trace of a folder: sizes, rates, reuse, suite."""
     settings: dict[str, Any] = {
         "gap": gap,
         "small": small,

@@ -28,28 +28,28 @@ def collect(
         list[str] | None, typer.Argument(metavar="[-- CMD ...]", help="Collect until this command has ended.")
     ] = None,
     shell: Annotated[
-        str | None, typer.Option("--command", metavar="TEXT", help="The same, for the shell to run.")
+        str | None, typer.Option("--command", metavar="TEXT", help="Shell command instead of CMD.")
     ] = None,
     duration: Annotated[
-        float | None, typer.Option("--duration", metavar="S", help="Collect for so many seconds; else until Ctrl-C.")
+        float | None, typer.Option("--duration", metavar="S", help="Duration in seconds; default: until Ctrl-C.")
     ] = None,
     method: Annotated[
         Literal["auto", "tracefs", "bpftrace", "blktrace"],
-        typer.Option("--method", help="How; auto is the first of the others that works."),
+        typer.Option("--method", help="Tracer; auto takes the first of the others that works."),
     ] = "auto",
     relative: Annotated[
         bool, typer.Option("--relative", help="Count sectors from the start of the partition, not of its disk.")
     ] = False,
     allow_drops: Annotated[
-        bool, typer.Option("--allow-drops", help="Take a trace with lost events; their number is recorded.")
+        bool, typer.Option("--allow-drops", help="Accept lost events; their number is recorded.")
     ] = False,
     buffer_kb: Annotated[
-        int | None, typer.Option("--buffer-kb", metavar="KIB", help="The kernel's buffer for each CPU.")
+        int | None, typer.Option("--buffer-kb", metavar="KIB", help="Buffer of the kernel for each CPU.")
     ] = None,
     json_to: Json = None,
     force: Force = False,
 ) -> None:
-    """Collect the requests that this system makes of a drive, below the file system."""
+    """Record the requests that this system makes of a drive, below the file system."""
     from flashweir.collecting import collect_all, refuse_losses
 
     outputs: dict[str, str | Path | None] = {"-o": output, "--json": json_to}
@@ -79,7 +79,7 @@ def collect(
 
 
 class _Line:
-    """One line on standard error, where that is a terminal: how far it is."""
+    """Progress in one line on standard error, where that is a terminal."""
 
     def __init__(self) -> None:
         self._shown = False
@@ -108,7 +108,7 @@ def _print(summary: "Section", console: "Console") -> None:
     ended = {
         "duration": "its time was over",
         "command": f"the command ended ({summary['command_status']})",
-        "stop": "it was told to stop",
+        "stop": "it was stopped on request",
         "failure": "it failed",
     }
     rows = [

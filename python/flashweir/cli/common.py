@@ -28,10 +28,10 @@ T = TypeVar("T")
 Format = Annotated[str | None, typer.Option("--format", metavar="F", help="Trace format, instead of detecting it.")]
 Columns = Annotated[
     str | None,
-    typer.Option("--columns", metavar="C", help="Any other table: time=3:us,op=1,lba=4:bytes,size=5:bytes"),
+    typer.Option("--columns", metavar="C", help="Columns of any other table: time=3:us,op=1,lba=4:bytes,size=5:bytes"),
 ]
 SkipBad = Annotated[
-    int, typer.Option("--skip-bad", metavar="N", min=0, max=2**63, help="Unreadable lines to tolerate.")
+    int, typer.Option("--skip-bad", metavar="N", min=0, max=2**63, help="Maximum number of unreadable lines.")
 ]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the result as JSON; - is stdout.")]
 
@@ -55,7 +55,7 @@ def quietly(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class Stopped(Exception):
-    """Ctrl-C; the message says what was done until then."""
+    """Ctrl-C; the message names the completed part."""
 
 
 def write_json(value: object, target: str) -> None:
@@ -98,7 +98,7 @@ def watched_sweep(directory: Path | None, run: "Callable[[SweepProgress], T]") -
 
     Args:
         directory: where its runs are kept; None if they are not.
-        run: takes what is to be told how far the sweep is.
+        run: takes the function that is called with the progress of the sweep.
     """
     from flashweir.sweeps.terminal import progress_on
 

@@ -1,4 +1,4 @@
-"""`flashweir compare`: policies side by side."""
+"""`flashweir compare`: policies on the same workloads."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,7 +34,9 @@ def compare(
     ] = None,
     policies: Annotated[
         list[str] | None,
-        typer.Option("--policies", metavar=_LIST, help="Such as fast+none,fast+forwarding; FILE.toml; default."),
+        typer.Option(
+            "--policies", metavar=_LIST, help="Policies, such as fast+none,fast+forwarding; FILE.toml; default."
+        ),
     ] = None,
     ftl: Annotated[str | None, typer.Option("--ftl", metavar=_LIST, help="Translation layers to cross.")] = None,
     planner: Annotated[str | None, typer.Option("--planner", metavar=_LIST, help="Planners to cross.")] = None,
@@ -48,45 +50,47 @@ def compare(
         str | None, typer.Option("--device", metavar="PRESET|FILE", help="A preset, or a TOML or JSON file.")
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key for all; may be repeated.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a key for all policies; may be repeated."),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", metavar="N", min=1, max=10_000, help="Seeds 1 to N; 5 if not given.")
+        int | None, typer.Option("--seeds", metavar="N", min=1, max=10_000, help="Seeds 1 to N; default 5.")
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option("--baseline", metavar="NAME", help="What to compare with; the first policy.")
+        str | None, typer.Option("--baseline", metavar="NAME", help="Policy to compare with; default: the first.")
     ] = None,
     latency: Annotated[
-        str | None, typer.Option("--latency", metavar="write|read", help="Whose latencies; write if not given.")
+        str | None, typer.Option("--latency", metavar="write|read", help="Operation of the latencies; default write.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Keep the runs in a sweep's directory.")
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory of the runs, as of a sweep.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what DIR holds.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the runs in DIR.")] = False,
     json_to: Json = None,
     force: Force = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with figures.")] = None,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Write the tables for a document.")
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Write the tables as Markdown.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, max=4096, help="Runs at a time; one a core.")
+        int | None,
+        typer.Option("--threads", metavar="N", min=1, max=4096, help="Number of parallel runs; default: cores."),
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check that every read returns the last write.")] = False,
-    wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the drive into it.")] = False,
+    wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the capacity into it.")] = False,
     warmup: Annotated[
         str | None,
-        typer.Option("--warmup", metavar="METHOD", help="Cut off the warm-up: mser-5, steady, requests=N."),
+        typer.Option("--warmup", metavar="METHOD", help="Remove the warm-up: mser-5, steady, requests=N."),
     ] = None,
     explain: Annotated[
         str | None,
-        typer.Option("--explain", metavar="pN", help="Say what the slowest requests waited for, such as p99.9."),
+        typer.Option("--explain", metavar="pN", help="Explain the slowest requests, such as p99.9."),
     ] = None,
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
 ) -> None:
-    """Run policies side by side on the same workloads."""
+    """Compare policies on the same workloads."""
     lists = {"ftl": ftl, "planner": planner, "units": units, "buffer": buffer, "throttle": throttle}
     options = {"verify": verify, "wrap": wrap, "warmup": warmup, "format": format, "columns": columns,
                "skip_bad": skip_bad, "explain": explain}  # fmt: skip

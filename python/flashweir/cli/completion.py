@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-# What the scripts set when they ask for completions.
+# Environment variable of the scripts, set when they request completions.
 VARIABLE = "_FLASHWEIR_COMPLETE"
 
 

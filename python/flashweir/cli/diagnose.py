@@ -1,4 +1,4 @@
-"""`flashweir diagnose`: what a log of requests says of its drive."""
+"""`flashweir diagnose`: symptoms of a drive in a log of requests."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,13 +22,13 @@ def diagnose(
     json_to: Json = None,
     force: Force = False,
     capacity: Annotated[
-        str | None, typer.Option("--capacity", metavar="SIZE", help="What the drive holds, such as 120GB.")
+        str | None, typer.Option("--capacity", metavar="SIZE", help="Capacity of the drive, such as 120GB.")
     ] = None,
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
 ) -> None:
-    """Say from a log of requests what is wrong with a drive."""
+    """Find the poor part of a drive in a log of requests."""
     check_outputs({"--html": html, "--png": png, "--json": json_to}, [log], force=force)
     if png is not None and png.suffix.lower() not in (".png", ".svg", ".pdf") and str(png) != STANDARD:
         raise ConfigError(f"--png {png}: a picture is written as .png, .svg or .pdf, expected a name that ends so")
@@ -61,7 +61,7 @@ def diagnose(
 
 
 def print_found(found: dict[str, object]) -> None:
-    """Prints a diagnosis: the verdict, each symptom with its evidence, and what the log holds."""
+    """Prints a diagnosis: the verdict, each symptom with its evidence, and the contents of the log."""
     from flashweir.diagnosis import report
 
     out = console()

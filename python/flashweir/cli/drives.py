@@ -1,4 +1,4 @@
-"""`flashweir presets` and `flashweir schema`: what a drive can be."""
+"""`flashweir presets` and `flashweir schema`: named drives, and all keys."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from flashweir.cli.outputs import Force, check_output
 
 
 def presets(json_to: Json = None, force: Force = False) -> None:
-    """List the drives that have a name."""
+    """List the presets: drives that have a name."""
     check_output("--json", json_to, force=force)
     found = [preset.to_dict() for preset in api.presets()]
     if json_to is not None:
@@ -23,7 +23,7 @@ def presets(json_to: Json = None, force: Force = False) -> None:
 
 def schema(
     refusals: Annotated[
-        bool, typer.Option("--refusals", help="Print the combinations of keys that are refused, and why.")
+        bool, typer.Option("--refusals", help="Print the combinations of keys that are refused, with reasons.")
     ] = False,
 ) -> None:
     """Print every key of a drive as JSON Schema, with defaults and units."""

@@ -46,7 +46,7 @@ _taken = {"standard": False}
 
 
 def standard_output_is_taken() -> bool:
-    """Whether an output goes to standard output: summaries then go to standard error."""
+    """True if an output goes to standard output: summaries then go to standard error."""
     return _taken["standard"]
 
 
@@ -137,7 +137,7 @@ def check_figures(folder: Path | None, *, force: bool) -> None:
 
 
 def _files(text: str) -> list[Path]:
-    """What an argument may name: a file, that of NAME=FILE, or that of sim:FILE,KEY=VALUE."""
+    """Paths that an argument may name: a file, that of NAME=FILE, or that of sim:FILE,KEY=VALUE."""
     if text == STANDARD:
         return []
     if text.startswith("sim:"):
@@ -175,7 +175,7 @@ def _is_lines(path: Path) -> bool:
 
 
 def _is_trace(path: Path) -> bool:
-    """Whether a file begins like a trace; reading it is stopped after a moment."""
+    """True if a file begins like a trace; reading it is stopped after a moment."""
     try:
         _native.trace_info(str(path), "{}", lambda _: False)
     except FlashweirError as error:

@@ -20,13 +20,16 @@ def probe(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="F.toml", help="The device file to write.")],
     erase: Annotated[
-        str | None, typer.Option("--erase", metavar="TARGET", help="The target's name again: what is on it is lost.")
+        str | None,
+        typer.Option("--erase", metavar="TARGET", help="Name of the target again: permission to destroy its data."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Of random addresses.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed of random addresses.")
+    ] = 1,
     json_to: Json = None,
     force: Force = False,
 ) -> None:
-    """Ask a drive what it is made of, and write a device file that simulate takes. All of the drive is written."""
+    """Find the geometry and times of a drive, and write a device file for simulate. Overwrites the whole drive."""
     check_outputs({"--output": output, "--json": json_to}, [target], force=force, kinds={"--output": "device"})
 
     def run(progress: api.Progress | None) -> Section:

@@ -26,44 +26,48 @@ def replay(
         str | None, typer.Argument(metavar="TARGET", help="A block device, a file, or sim:PRESET[,KEY=VALUE...].")
     ] = None,
     timing: Annotated[
-        str, typer.Option("--timing", metavar="original|asap|closed", help="When requests are issued.")
+        str,
+        typer.Option("--timing", metavar="original|asap|closed", help="Submission times: original, asap or closed."),
     ] = "original",
     scale: Annotated[
-        float | None, typer.Option("--scale", metavar="F", help="Factor on the trace's times: 0.5 is twice as fast.")
+        float | None,
+        typer.Option("--scale", metavar="F", help="Factor on the times of the trace: 0.5 is twice as fast."),
     ] = None,
     speed: Annotated[
-        float | None, typer.Option("--speed", metavar="F", help="The same the other way: 2 is twice as fast.")
+        float | None, typer.Option("--speed", metavar="F", help="Inverse of --scale: 2 is twice as fast.")
     ] = None,
-    depth: Annotated[int | None, typer.Option("--depth", metavar="N", min=1, help="Most requests under way.")] = None,
+    depth: Annotated[
+        int | None, typer.Option("--depth", metavar="N", min=1, help="Maximum number of outstanding requests.")
+    ] = None,
     engine: Annotated[
-        str, typer.Option("--engine", metavar="io_uring|sync", help="How real drives are asked.")
+        str, typer.Option("--engine", metavar="io_uring|sync", help="I/O interface for real drives.")
     ] = "io_uring",
-    buffered: Annotated[bool, typer.Option("--buffered", help="Leave the page cache in the way.")] = False,
+    buffered: Annotated[bool, typer.Option("--buffered", help="Use the page cache.")] = False,
     only: Annotated[
         str | None, typer.Option("--only", metavar="OPS", help="Only these operations, such as read,write.")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N requests.")] = None,
     wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the target into it.")] = False,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed of what is written.")
+        int, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed of the written data.")
     ] = 1,
     erase: Annotated[
         str | None,
-        typer.Option("--erase", metavar="TARGET", help="The target's name again: what is on it may be destroyed."),
+        typer.Option("--erase", metavar="TARGET", help="Name of the target again: permission to destroy its data."),
     ] = None,
     size: Annotated[str | None, typer.Option("--size", metavar="BYTES", help="Size of a file to be made.")] = None,
     precondition: Annotated[
-        str, typer.Option("--precondition", metavar="none|snia|random", help="What is written before.")
+        str, typer.Option("--precondition", metavar="none|snia|random", help="State before the replay.")
     ] = "none",
     until_steady: Annotated[
-        bool, typer.Option("--until-steady", help="Repeat that in rounds until the rate is steady.")
+        bool, typer.Option("--until-steady", help="Repeat the preconditioning in rounds until the rate is steady.")
     ] = False,
     log: Annotated[
         Path | None, typer.Option("--log", "-o", metavar="F.parquet", help="Write a log of every request.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan, and do nothing.")] = False,
     recover: Annotated[
-        Path | None, typer.Option("--recover", metavar="F.parquet", help="Finish the log of a replay that was killed.")
+        Path | None, typer.Option("--recover", metavar="F.parquet", help="Recover the log of a killed replay.")
     ] = None,
     json_to: Json = None,
     force: Force = False,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flashweir.charts.model import Chart
 
 FORMATS = ("png", "svg", "pdf")
-# What sweeps own in their folder: no report may take such a place, whether there is a file yet or not.
+# Files that sweeps own in their folder: no report may take such a path, whether the file exists or not.
 _OF_SWEEPS = ("sweep.json", ".lock", "runs*", "earlier-*", ".*.part")
 
 
@@ -30,7 +30,7 @@ def report(
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file of its own.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", metavar="png|svg|pdf", help="Of --figures; svg if not given.")
+        str | None, typer.Option("--format", metavar="png|svg|pdf", help="Format of --figures; default svg.")
     ] = None,
     force: Force = False,
 ) -> None:
@@ -140,7 +140,7 @@ def _keep(option: str, target: Path, inputs: Sequence[Path]) -> None:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Whether two paths are one place, whether there is a file or not."""
+    """True if two paths lead to the same file, existing or not."""
     if STANDARD in (str(one), str(other)):
         return False
     if one.exists() and other.exists():

@@ -1,4 +1,4 @@
-"""`flashweir reproduce`: what papers print, beside what is measured here."""
+"""`flashweir reproduce`: published values beside measured ones."""
 
 import sys
 from pathlib import Path
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    paper: Annotated[str | None, typer.Argument(metavar="PAPER", help="Its name; all papers if not given.")] = None,
+    paper: Annotated[
+        str | None, typer.Argument(metavar="PAPER", help="Name of the paper; default: all papers.")
+    ] = None,
     figure: Annotated[
         str | None, typer.Option("--figure", metavar="N", help="Only the experiments of this figure or folder.")
     ] = None,
@@ -30,22 +32,25 @@ def reproduce(
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file of its own.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", metavar="png|svg|pdf", help="Of --figures; svg if not given.")
+        str | None, typer.Option("--format", metavar="png|svg|pdf", help="Format of --figures; default svg.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Keep the runs; go on with what is there.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Directory of the runs; existing runs are continued."),
     ] = None,
     traces: Annotated[
-        Path | None, typer.Option("--traces", metavar="DIR", help="Folder of the recorded traces, which do not ship.")
+        Path | None, typer.Option("--traces", metavar="DIR", help="Folder of recorded traces, which do not ship.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, max=4096, help="Runs at a time; one a core.")
+        int | None,
+        typer.Option("--threads", metavar="N", min=1, max=4096, help="Number of parallel runs; default: cores."),
     ] = None,
     experiments: Annotated[
-        Path | None, typer.Option("--experiments", metavar="DIR", help="Other experiments than those that ship.")
+        Path | None,
+        typer.Option("--experiments", metavar="DIR", help="Folder of experiments, instead of those that ship."),
     ] = None,
 ) -> None:
-    """Run the experiments of a paper and hold them against what it prints."""
+    """Run the experiments of a paper, and compare them with its published values."""
     from flashweir import reproduction
 
     check_outputs({"--json": json_to, "--html": html}, [], force=force)

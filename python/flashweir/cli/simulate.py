@@ -36,25 +36,25 @@ def simulate(
         Path | None, typer.Option("--timeline", metavar="F", help="Write a Perfetto trace of dies and buses.")
     ] = None,
     timeline_from: Annotated[
-        str | None, typer.Option("--timeline-from", metavar="T", help="Leave out of the timeline what was before T.")
+        str | None, typer.Option("--timeline-from", metavar="T", help="Start of the timeline.")
     ] = None,
-    timeline_to: Annotated[
-        str | None, typer.Option("--timeline-to", metavar="T", help="Leave out of the timeline what comes after T.")
-    ] = None,
+    timeline_to: Annotated[str | None, typer.Option("--timeline-to", metavar="T", help="End of the timeline.")] = None,
     explain: Annotated[
         str | None,
-        typer.Option("--explain", metavar="pN", help="Say what the slowest requests waited for, such as p99.9."),
+        typer.Option("--explain", metavar="pN", help="Explain the slowest requests, such as p99.9."),
     ] = None,
     activity: Annotated[
         str | None,
-        typer.Option("--activity", metavar="all|FROM..TO", help="Add what each channel did over time to the result."),
+        typer.Option(
+            "--activity", metavar="all|FROM..TO", help="Add the activity of each channel over time to the result."
+        ),
     ] = None,
     power_cut: Annotated[
         list[str] | None,
         typer.Option(
             "--power-cut",
             metavar="T|N",
-            help="Add what a power cut at time T of the run would lose (may be repeated), or N of them at random.",
+            help="Add the loss of a power cut at time T of the run (may be repeated), or of N random cuts.",
         ),
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check that every read returns the last write.")] = False,
@@ -64,15 +64,17 @@ def simulate(
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
-    wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the drive into it.")] = False,
+    wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the capacity into it.")] = False,
     warmup: Annotated[
         str | None,
-        typer.Option("--warmup", metavar="METHOD", help="Leave out the warm-up: mser-5, steady or requests=N."),
+        typer.Option("--warmup", metavar="METHOD", help="Remove the warm-up: mser-5, steady or requests=N."),
     ] = None,
     allocator: Annotated[
         str | None,
         typer.Option(
-            "--allocator", metavar="FILE.py:FUNCTION", help="Who gets which channels: asked once a window of requests."
+            "--allocator",
+            metavar="FILE.py:FUNCTION",
+            help="Python function that assigns channels to tenants, called once a window.",
         ),
     ] = None,
     model: Annotated[
@@ -85,11 +87,11 @@ def simulate(
         bool, typer.Option("--windows", help="Add each window of requests, and its channels, to the result.")
     ] = False,
     alone: Annotated[
-        bool, typer.Option("--alone", help="Run each of several tenants alone, too, and say how much slower it is.")
+        bool, typer.Option("--alone", help="Run each tenant alone, too, and report its slowdown.")
     ] = False,
     streams: Annotated[
         list[str] | None,
-        typer.Option("--workload", metavar="NAME=SPEC", help="A named stream; may be repeated."),
+        typer.Option("--workload", metavar="NAME=SPEC", help="A named tenant; may be repeated."),
     ] = None,
 ) -> None:
     """Run a workload through a simulated drive."""

@@ -16,7 +16,7 @@ _AS_BYTES = "flashweir-bytes"
 
 
 class _Output(io.FileIO):
-    """Standard output: what fails names it."""
+    """Standard output: its errors name it."""
 
     def write(self, data: "bytes | bytearray | memoryview") -> int:  # type: ignore[override]
         try:

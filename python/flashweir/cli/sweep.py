@@ -16,23 +16,29 @@ from flashweir.whole import STANDARD
 def sweep(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Workloads, a drive, axes and seeds.")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where the results go; else SPEC.sweep")
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory of the results; default SPEC.sweep")
     ] = None,
     on: Annotated[
         str, typer.Option("--on", metavar="WHERE", help="local, a Dask scheduler's tcp://HOST:PORT, or slurm[:JOBS]")
     ] = "local",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what DIR holds; failed runs again.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the sweep in DIR; failed runs are run again.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count the runs, estimate time and memory, run none.")
     ] = False,
     reuse: Annotated[
-        list[Path] | None, typer.Option("--reuse", metavar="DIR", help="Take runs that another sweep has made.")
+        list[Path] | None, typer.Option("--reuse", metavar="DIR", help="Reuse the runs of another sweep.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, max=4096, help="Runs at a time here; one a core.")
+        int | None,
+        typer.Option("--threads", metavar="N", min=1, max=4096, help="Number of parallel local runs; default: cores."),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option("--memory", metavar="SIZE", help="For all runs here together; 80% of what is free.")
+        str | None,
+        typer.Option(
+            "--memory", metavar="SIZE", help="Memory of all local runs together; default: 80% of the free memory."
+        ),
     ] = None,
     json_to: Json = None,
     force: Force = False,

@@ -25,7 +25,7 @@ def trace_info(
     columns: Columns = None,
     skip_bad: SkipBad = 0,
 ) -> None:
-    """Say what a trace holds, and what was assumed to read it."""
+    """Print the contents of a trace, and the assumptions made to read it."""
     check_output("--json", json_to, force=force)
 
     def run(progress: api.Progress | None) -> Section:
@@ -66,7 +66,7 @@ def trace_generate(
     to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = None,
     force: Force = False,
 ) -> None:
-    """Write a generator's requests as a trace."""
+    """Write the requests of a generator as a trace."""
     check_outputs({"OUT": target}, [], force=force, kinds={"OUT": "trace"})
     done = watched(lambda progress: api.trace_generate(spec, target, to=to, progress=progress))
     show(done, None)

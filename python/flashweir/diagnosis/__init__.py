@@ -30,7 +30,7 @@ def diagnose(
             were written count as all of it.
         format: the trace format, where detection is wrong.
         columns: describes any other table, as for `simulate`.
-        skip_bad: how many unreadable lines to tolerate.
+        skip_bad: maximum number of unreadable lines.
         progress: is that of `trace_info`.
 
     Returns:

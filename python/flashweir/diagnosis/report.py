@@ -27,14 +27,14 @@ def cloud(diagnosis: Mapping[str, Any]) -> Cloud:
     )
     return Cloud(
         "pbr",
-        "Response time of each write by its length",
+        "Response time of each write per byte",
         Axis("request number"),
         Axis(f"address ({unit})"),
         Axis("PBR (ns/byte)", "log"),
         list(points),
         picture["writes"],
         "writes here",
-        note="Each point is the slowest for its length of the writes near it. A healthy drive is flat, with few points "
+        note="Each point is the slowest write, per byte, of those near it. A healthy drive is flat, with few points "
         "that stand out.",
     )
 
@@ -55,19 +55,19 @@ def above(diagnosis: Mapping[str, Any]) -> Heat | None:
     shown = [[None if value is None else max(value, least) for value in row] for row in cells]
     return Heat(
         "pbr-above",
-        "Where and when writes were slow for their length",
+        "Slow writes, per byte, by address and time",
         Axis("request number"),
         Axis(f"address ({unit})"),
         [f"{edge:,.0f}" for edge in columns[:-1]],
         [f"{edge / scale:,.4g}" for edge in rows[:-1]],
         shown,
         "ns/byte",
-        note="The slowest write in each cell. Labels say where cells begin.",
+        note="The slowest write in each cell. Labels are the starts of cells.",
     )
 
 
 def sections(diagnosis: Mapping[str, Any]) -> list[Section]:
-    """What the report says."""
+    """Contents of the report."""
     found = [
         Section("Verdict", [Text(diagnosis["sentence"], alert=diagnosis["verdict"] == "ill"), *_symptoms(diagnosis)])
     ]
@@ -80,13 +80,13 @@ def sections(diagnosis: Mapping[str, Any]) -> list[Section]:
 
 
 def facts(diagnosis: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the log holds, and what is usual on the drive."""
+    """Requests of the log, and the usual response times of the drive."""
     return [
         ("requests", f"{diagnosis['requests']:,}"),
         ("writes with a response time", f"{diagnosis['writes']:,}"),
         ("written", amount(diagnosis["written_bytes"])),
         ("different addresses written", amount(diagnosis["distinct_bytes"])),
-        ("requests under way", f"{diagnosis['depth']:.2f}"),
+        ("outstanding requests", f"{diagnosis['depth']:.2f}"),
         ("usual PBR", f"{diagnosis['usual_pbr_ns_per_byte']:.4g} ns/byte"),
         ("mean PBR", f"{diagnosis['mean_pbr_ns_per_byte']:.4g} ns/byte"),
         ("anomalies", f"{100 * diagnosis['anomalies']:.3g} % of the writes"),

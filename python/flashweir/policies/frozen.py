@@ -87,7 +87,7 @@ def _source(path: Path) -> Source:
 
 
 def _git(folder: Path, *args: str) -> str | None:
-    """What git says; None where there is no repository, or no git."""
+    """Output of git; None without a repository or without git."""
     command = ["git", "-C", str(folder), *args]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True)  # noqa: S603

@@ -1,4 +1,4 @@
-"""How policies are written: `fast+forwarding`, `log-block+cycle-stealing:gc.throttle=8`, tables in TOML, crossed lists.
+"""Grammar of policies: `fast+forwarding`, `log-block+cycle-stealing:gc.throttle=8`, tables in TOML, crossed lists.
 
 A policy is a name and the keys of the drive that it sets. A word stands for the key that has it among its choices, so
 that a new translation layer or planner can be written as soon as the engine has it. docs/reference/compare.md is the

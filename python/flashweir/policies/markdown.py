@@ -61,7 +61,7 @@ def _rest(refused: Mapping[str, str], notes: Iterable[str]) -> list[str]:
     parts = []
     if refused:
         listed = "\n".join(f"- {_plain(name)}: {_plain(reason)}" for name, reason in refused.items())
-        parts.append(f"Not run, as no drive has these settings:\n\n{listed}")
+        parts.append(f"Combinations without a drive, not run:\n\n{listed}")
     return [*parts, *(_plain(note) for note in notes)]
 
 

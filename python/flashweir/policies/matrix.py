@@ -1,4 +1,4 @@
-"""Who won a trial: the candidate against the best of its rivals on each workload, seen and unseen ones apart."""
+"""Wins of a trial: the candidate against its best rival on each workload, seen and unseen ones apart."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Who won where. `frame` is the sweep with all runs."""
+    """Wins, ties and losses. `frame` is the sweep with all runs."""
 
     trial: Trial
     verdicts: Sequence[Verdict]
@@ -96,7 +96,7 @@ class Matrix:
 
     @property
     def name(self) -> str:
-        """What the trial is called."""
+        """Title of the trial."""
         return self.trial.spec.name
 
     @property
@@ -107,12 +107,12 @@ class Matrix:
 
     @property
     def notes(self) -> list[str]:
-        """What there is to say of the seeds."""
+        """Sentence on the seeds."""
         return list((self.frame.meta or {})["notes"])
 
     @property
     def heading(self) -> str:
-        """Who is tried against whom, and what counts."""
+        """Sentence on the candidate, its rivals and the metric."""
         return (
             f"{self.trial.candidate} against the best of {', '.join(self.trial.rivals)} on each workload. A difference "
             f"of more than {100 * self.trial.limit:g} % in IOPS counts; the 95% interval of a win must not contain 0, "
@@ -176,7 +176,7 @@ class Matrix:
 
 
 def judged(trial: Trial, frame: "SweepFrame") -> Matrix:
-    """Who won on each workload, from the frame of the trial's sweep."""
+    """Winner on each workload, from the frame of the trial's sweep."""
     metrics = [name for name in (*(frame.meta or {})["metrics"], _COLLECTED) if name in frame.columns]
     found: dict[str, dict[str, Group]] = {}
     for (workload, policy), group in groups(frame, ["workload", AXIS], metrics).items():

@@ -1,4 +1,4 @@
-"""What a comparison says of each workload: values with intervals, changes against the baseline, the Pareto front."""
+"""Outcome of a comparison for each workload: values with intervals, changes against the baseline, the Pareto front."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # From here on a change in per cent has no decimals.
 _LARGE = 100
 QUANTILES_SAID = "Latency quantiles are of all requests of all seeds, their changes of the seeds' quantiles."
-# What the JSON has of a comparison's row.
+# Fields of a comparison's row in the JSON.
 _KEPT = ("n", "difference", "low", "high", "relative", "relative_low", "relative_high", "p_holm", "significant",
          "verdict")  # fmt: skip
 
@@ -58,7 +58,7 @@ class Outcome:
 
 
 def outcomes(frame: "SweepFrame") -> list[Outcome]:
-    """What the sweep of a comparison says, a workload after the other in their order."""
+    """Outcome of a comparison's sweep, one workload after the other in their order."""
     meta = frame.meta or {}
     several = len(meta["workloads"]) > 1
     operations = {workload: _operation(frame, workload) for workload in meta["workloads"]}
@@ -72,7 +72,7 @@ def outcomes(frame: "SweepFrame") -> list[Outcome]:
         for row in compared:
             if not several or row["workload"] == workload:
                 changes.setdefault(row["alternative"], {})[row["metric"]] = row
-        # What no policy has, such as a latency of writes where none were, is no objective.
+        # A metric that no policy has, such as a latency of writes without writes, is no objective.
         there = [name for name in objectives(operation) if name in rows.columns and rows[name].drop_nulls().len()]
         aims = {name: way for name, way in objectives(operation).items() if name in there}
         front = statistics.pareto(rows, aims)[AXIS].to_list() if aims else []

@@ -25,12 +25,12 @@ _NAMED = 3
 
 
 def metrics(operation: str) -> list[str]:
-    """What policies are compared by."""
+    """Metrics that compare policies."""
     return ["iops", *(f"latency_us.{operation}.{name}" for name in QUANTILES), "write_amplification"]
 
 
 def objectives(operation: str) -> dict[str, Any]:
-    """What the Pareto front is of."""
+    """Objectives of the Pareto front."""
     return {"iops": "max", f"latency_us.{operation}.p999": "min", "write_amplification": "min"}
 
 

@@ -101,7 +101,7 @@ def _styled(cell: tuple[str, str]) -> "Text":
 
 def _print_rest(refused: Mapping[str, str], notes: "object", console: "Console") -> None:
     if refused:
-        _say(f"\nNot run, as no drive has these settings ({len(refused)}):", console)
+        _say(f"\nCombinations without a drive, not run ({len(refused)}):", console)
         for name, reason in refused.items():
             _say(f"  {name}: {reason}", console)
     for place, note in enumerate(notes if isinstance(notes, list | tuple) else ()):

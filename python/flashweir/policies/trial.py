@@ -1,4 +1,4 @@
-"""What a trial is: a file with a policy that is frozen, its rivals, workloads it was designed on and others."""
+"""Trials: a file with a frozen policy, its rivals, the workloads it was designed on, and others."""
 
 import os
 import tomllib
@@ -22,7 +22,7 @@ _OF_SWEEPS = ("device", "set", "seeds", "verify", "wrap", "format", "columns", "
 
 @dataclass(frozen=True)
 class Trial:
-    """What a file asks for: the sweep, and who is tried against whom. `unseen` are the workloads held out."""
+    """A trial as read from its file: the sweep, the candidate and its rivals. `unseen` are the workloads held out."""
 
     file: Path
     candidate: str

@@ -1,4 +1,4 @@
-"""What a report says about results of single runs, and about a sweep: sections of texts, tables and figures."""
+"""Reports about results of single runs, and about a sweep: sections of texts, tables and figures."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ _FIGURES = (
 )
 _EXAMPLES = 3
 # The part of the simulated time from which on a warm-up is worth a warning, and from which on it has more digits.
-_MOST_WARM_UP, _NEARLY_ALL = 0.5, 0.99
+_MAX_WARM_UP, _NEARLY_ALL = 0.5, 0.99
 _IN_SWEEP = "All of them are in the sweep's directory."
 
 
@@ -76,7 +76,7 @@ def charts_of_sweep(frame: "pl.DataFrame") -> list[Chart]:
 
 
 def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -> list[Section]:
-    """What was run, key figures, latencies, figures, and how the configurations differ.
+    """Sections: the runs, key figures, latencies, figures, and differences between the configurations.
 
     Args:
         results: name and result (docs/reference/result.md) of each run, in the order in which they are shown.
@@ -90,7 +90,7 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
         [[name, *(cells.at(result, path) for _, path in _KEY_FIGURES)] for name, result in results],
     )
     return [
-        Section("What was run", _what_was_run(results)),
+        Section("Runs", _what_was_run(results)),
         Section("Key figures", [keys, *_latencies(results, without), *tenant_tables(results, without)]),
         *tail_sections(results),
         *_figures(charts),
@@ -99,7 +99,7 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
 
 
 def report_of_sweep(frame: "pl.DataFrame", meta: Json, charts: Sequence[Chart] | None = None) -> list[Section]:
-    """What was run, the comparison that was asked for, figures, a row a setting with intervals, and what failed.
+    """Sections: the runs, the requested comparison, figures, a row a setting with intervals, and failures.
 
     Args:
         frame: a row a run, with a column an axis and metric, `seed`, and `error` where a run failed.
@@ -108,7 +108,7 @@ def report_of_sweep(frame: "pl.DataFrame", meta: Json, charts: Sequence[Chart] |
     """
     failed = frame.filter(frame["error"].is_not_null())
     metrics = shown_metrics(frame, meta)
-    sections = [Section("What was run", _sweep_facts(frame, meta, len(failed)))]
+    sections = [Section("Runs", _sweep_facts(frame, meta, len(failed)))]
     if len(failed) < len(frame):
         if meta.get("compare"):
             sections.append(Section("Comparison", _comparison(frame, meta, metrics)))
@@ -120,13 +120,13 @@ def report_of_sweep(frame: "pl.DataFrame", meta: Json, charts: Sequence[Chart] |
 
 
 def _what_was_run(results: Results) -> list[Block]:
-    shares = [(name, share) for name, result in results if (share := _warm_up_share(result)) > _MOST_WARM_UP]
+    shares = [(name, share) for name, result in results if (share := _warm_up_share(result)) > _MAX_WARM_UP]
     alerts: list[Block] = [
         Text(f"{isolated(name)}: the warm-up took {_said(share)} of the simulated time, and is left out.", alert=True)
         for name, share in shares[:_EXAMPLES]
     ]
     if len(shares) > _EXAMPLES:
-        alerts.append(Text(f"So it is with {len(shares) - _EXAMPLES:,} more runs.", alert=True))
+        alerts.append(Text(f"The same holds for {len(shares) - _EXAMPLES:,} more runs.", alert=True))
     return [*alerts, *_runs(results)]
 
 
@@ -250,7 +250,7 @@ def _sweep_facts(frame: "pl.DataFrame", meta: Json, failed: int) -> list[Block]:
     done, planned = len(frame), int(meta.get("runs", len(frame)))
     blocks: list[Block] = [Text(str(note)) for note in meta.get("notes") or ()]
     if failed:
-        blocks.append(Text(f"{failed:,} of {done:,} runs failed: tables and figures are about the others.", alert=True))
+        blocks.append(Text(f"{failed:,} of {done:,} runs failed: tables and figures show the others.", alert=True))
     if done < planned:
         blocks.append(
             Text(f"The sweep is not complete: {planned - done:,} of {planned:,} runs are missing.", alert=True)
@@ -272,10 +272,10 @@ def _sweep_facts(frame: "pl.DataFrame", meta: Json, failed: int) -> list[Block]:
         ("created", str(meta.get("created", ""))),
     ]
     spec = json.dumps(meta.get("spec"), indent=2, ensure_ascii=False)
-    blocks += [Facts(facts), Details("The sweep as it was specified", spec)]
+    blocks += [Facts(facts), Details("Specification of the sweep", spec)]
     if refused := meta.get("refused"):
         rows = [[name, str(reason)] for name, reason in refused.items()]
-        blocks.append(Table("Not run, as no drive has these settings", ["policy", "reason"], rows))
+        blocks.append(Table("Combinations without a drive, not run", ["policy", "reason"], rows))
     return blocks
 
 

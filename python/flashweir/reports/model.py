@@ -1,4 +1,4 @@
-"""What a report holds, apart from how it is drawn. Every text is plain text, which the page escapes."""
+"""Contents of a report, apart from how it is drawn. Every text is plain text, which the page escapes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

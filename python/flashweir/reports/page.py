@@ -26,7 +26,7 @@ from flashweir.reports.model import Block, Cell, Content, Details, Facts, Figure
 
 # Rows of a table that are shown at once, and cells up to which the others are in the page too.
 SHOWN_ROWS = 200
-_MOST_CELLS = 30_000
+_MAX_CELLS = 30_000
 # Rows from which on a table scrolls under its headings.
 _LONG = 25
 _NOTHING = "-"
@@ -36,7 +36,7 @@ _DOT = re.compile(r"(?<=\w)\.(?=[A-Za-z])", re.ASCII)
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 # From here on, more digits than the number's own say nothing.
 _LARGE = 10_000
-# What the smallest number of a column must be in units of its last digit.
+# Minimum of the smallest number of a column, in units of its last digit.
 _LEAST = 100
 
 
@@ -147,7 +147,7 @@ def _block(block: Block, names: _Names) -> str:
 
 def _table(table: Table, names: _Names) -> str:
     count = len(table.rows)
-    kept = table.rows if count * len(table.columns) <= _MOST_CELLS else table.rows[:SHOWN_ROWS]
+    kept = table.rows if count * len(table.columns) <= _MAX_CELLS else table.rows[:SHOWN_ROWS]
     numeric = [_is_numeric([row[at] for row in kept]) for at in range(len(table.columns))]
     heads = "".join(
         f'<th scope="col"{_right(right)} aria-sort="none"><button type="button">{_breakable(name)}</button></th>'
@@ -187,7 +187,7 @@ def _is_numeric(values: Iterable[Content]) -> bool:
 
 
 def _decimals(values: Iterable[Content]) -> int | None:
-    """How many digits after the point all numbers of a column get: five significant ones of the largest.
+    """Number of decimals for all numbers of a column: five significant digits of the largest.
 
     None, each number has its own, where the smallest would be left with less than three.
     """
@@ -244,7 +244,7 @@ def _data(name: str, chart: Chart) -> str:
 
 
 def describe(chart: Chart) -> str:
-    """What a figure shows, in words, for those who do not see it."""
+    """Description of a figure in words, for readers who do not see it."""
     if isinstance(chart, Plot):
         kind = f"{chart.y.label} over {chart.x.label}; {_listed('curve', [series.name for series in chart.series])}"
     elif isinstance(chart, Bars):

@@ -1,4 +1,4 @@
-"""What a result has at least (docs/reference/result.md): checked before a report is made of a file from anywhere."""
+"""Required fields of a result (docs/reference/result.md): checked before a report is made of a file from anywhere."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -108,7 +108,7 @@ _COLLECTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("count", "most", "per_bin"), (int,)),
     **dict.fromkeys(("max", "mean"), (list,)),
 }
-# What results of earlier versions do not say of a stream.
+# Fields of a stream that results of earlier versions lack.
 _STREAM: dict[str, tuple[type, ...]] = {
     "requests": (int,),
     "bytes": (dict,),
@@ -119,7 +119,7 @@ _BINS: dict[str, tuple[type, ...]] = dict.fromkeys(("host", "gc", "mapping", "wa
 
 
 def difference(result: object) -> str:
-    """What a result would have that `result` has not; empty if it is one."""
+    """Description of the first required field that `result` lacks; empty if it lacks none."""
     if not isinstance(result, dict):
         return "an object"
     return next(_differences(result), "")
@@ -256,7 +256,7 @@ def _is_pair(pair: object) -> bool:
 
 
 def _is(value: object, kinds: tuple[type, ...]) -> bool:
-    """Whether a value is of these kinds: true is no number, and neither is what is infinite as a float."""
+    """True if a value is of these kinds: true is no number, and neither is what is infinite as a float."""
     if isinstance(value, bool):
         return bool in kinds
     if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""What a report says about the slowest requests, of results that explain them."""
+"""Section of a report on the slowest requests, for results that explain them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,18 +25,18 @@ def tail_sections(results: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Sect
         [name, tail.operation, row["command"], row["of"] or "", row["mean_us"],
          Cell(f"{row['share']:.1%}", row["share"]), row["requests"]]
         for name, _, tail in found
-        for row in tail.told["waited_for"]
+        for row in tail.entry["waited_for"]
     ]  # fmt: skip
     if rows:
         first = 0 if several else 1
         blocks.append(Table("Commands waited for", _COLUMNS[first:], [row[first:] for row in rows]))
     for name, _, tail in found:
-        if tail.told["examples"]:
+        if tail.entry["examples"]:
             title = f"{f'{name}: ' if several else ''}{tail.operation}s on the time of their dies"
             blocks.append(Details(title, _examples(tail)))
     return [Section("The slowest requests", blocks)]
 
 
 def _examples(tail: Tail) -> str:
-    examples = ("\n".join(drawn(example, tail.operation)) for example in tail.told["examples"])
+    examples = ("\n".join(drawn(example, tail.operation)) for example in tail.entry["examples"])
     return "\n\n".join([*examples, LEGEND])

@@ -1,4 +1,4 @@
-"""What a report says about the tenants of runs that have several."""
+"""Section of a report on the tenants of runs that have several."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -33,7 +33,7 @@ class TracesMissingError(FlashweirError):
 
 @dataclass
 class Reproduction:
-    """What came out for a paper: a row a published value, a row a claim, and the figures of each experiment."""
+    """Outcome for a paper: a row a published value, a row a claim, and the figures of each experiment."""
 
     paper: catalogue.Paper
     quick: bool

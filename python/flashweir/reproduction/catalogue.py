@@ -1,7 +1,7 @@
 """Papers and their experiments, as data: which sweep an experiment runs, what is picked from it, and held against what.
 
 A folder of experiments holds one numbered folder a paper, and that one a folder for each experiment with `sweep.toml`,
-`quick.toml` (the same, smaller) and `experiment.toml`. docs/guide/reproducing.md describes them.
+`quick.toml` (the same, smaller) and `experiment.toml`. docs/reference/experiments.md describes them.
 """
 
 import difflib
@@ -64,7 +64,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is said of a figure, and the checks that all have to hold for it; `by` says who does, if not the paper."""
+    """A claim about a figure, and the checks that all have to hold for it; `by` names its author, if not the paper."""
 
     where: str
     claim: str
@@ -119,7 +119,7 @@ class Experiment:
 
     @property
     def lacks(self) -> str:
-        """What it can't run without and is not there; empty if nothing is missing."""
+        """Missing requirements of the experiment; empty if nothing is missing."""
         if self.traces is None or self.traces.is_dir():
             return ""
         place = "" if is_installed(self.traces) else f"in {os.path.normpath(self.traces)}, or "

@@ -18,13 +18,13 @@ from flashweir.quantity import number_of
 from flashweir.sweeps.derived import Expression
 
 Row = Mapping[str, Any]
-# What two numbers that are meant to be the same may differ by.
+# Maximum difference of two numbers that count as equal.
 _HAIR = 1e-9
 # The place of an axis of numbers that lies beyond all of them: a bound that is not there.
 UNBOUNDED = "none"
 # The whole result of a row.
 ResultOf = Callable[[Row], Mapping[str, Any]]
-# What tells apart the runs of one place (the seed, and axes that nobody names), and the value of each.
+# Identity of a run among those of one place (the seed, and axes that nobody names), and the value of each run.
 Runs = Mapping[tuple[str, ...], float]
 
 
@@ -49,7 +49,7 @@ class Curve:
 
     @property
     def label(self) -> str:
-        """What it is called within its family: `FAST, 8 channels`; empty where it is alone."""
+        """Label within its family: `FAST, 8 channels`; empty if it is the only one."""
         return ", ".join(value if number_of(value) is None else f"{axis}={value}" for axis, value in self.of.items())
 
     def cut(self, start: object = None, end: object = None, only: Sequence[str] = ()) -> "Curve":
@@ -83,7 +83,7 @@ Family = Sequence[Curve]
 
 @dataclass(frozen=True)
 class Entry:
-    """Which numbers of a table are its place and its value, and which one its weight among those of its place."""
+    """Fields of a table that are its place, its value, and its weight among those of its place."""
 
     x: str
     y: str
@@ -92,7 +92,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Pick:
-    """Which runs make a family, and which of their numbers: `y` is a column, or `points` a list in the result.
+    """Runs and numbers of a family of curves: `y` is a column, or `points` a list in the result.
 
     `at` fixes axes to a value or to some values. Over a list, x counts its entries, from `origin` (else 0) in units of
     `step` (else 1), which are paths in the result, as `points` is. With a `*` in the path, each member of the list
@@ -305,7 +305,7 @@ def numbers_of(names: Sequence[str]) -> tuple[float, ...]:
 
 
 def within(result: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
-    """What stands at a dotted path of a result, in which a number is a place in a list: `channels.0.gc`; else None."""
+    """Value at a dotted path of a result, in which a number is a place in a list: `channels.0.gc`; else None."""
     value: Any = result
     for part in path.split("."):
         if isinstance(value, Mapping):
@@ -318,7 +318,7 @@ def within(result: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any J
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two values of an axis are the same: 4 and 4.0, 1MiB and 1024KiB."""
+    """True if two values of an axis are equal: 4 and 4.0, 1MiB and 1024KiB."""
     left, right = number_of(text(one)), number_of(text(other))
     if left is not None and right is not None:
         return abs(left - right) <= _HAIR * max(abs(left), abs(right))
@@ -338,7 +338,7 @@ def _number(value: object) -> float:
 
 
 def matches(value: object, wanted: object) -> bool:
-    """Whether a value of an axis is the one that is wanted, or one of a list."""
+    """True if a value of an axis is the wanted one, or one of a list."""
     return any(same(value, one) for one in wanted) if isinstance(wanted, list) else same(value, wanted)
 
 

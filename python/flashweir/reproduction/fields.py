@@ -6,7 +6,7 @@ from typing import Any
 
 from flashweir._native import ConfigError
 
-# What these keys are called in a message.
+# Names of these keys in a message.
 _KINDS: Mapping[type | tuple[type, ...], str] = {
     str: "a text",
     dict: "a table",

@@ -32,7 +32,7 @@ class Measured:
 
     @classmethod
     def of_sweep(cls, experiment: Experiment, frame: SweepFrame) -> "Measured":
-        """What a sweep has left."""
+        """Runs of a sweep, as measurements of the experiment."""
         measured = cls(experiment, frame.to_dicts(), frame.axes, frame.directory or Path())
         if experiment.traces is not None:
             measured.traces += of_sweep(frame)

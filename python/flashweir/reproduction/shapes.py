@@ -1,4 +1,4 @@
-"""What can be claimed of curves, each as a check that says what it found: pure functions of curves.
+"""Checks of claims about curves, each with the numbers that show it: pure functions of curves.
 
 Every check looks at all points of the curves it is given, of which there is at least one; who claims something of a
 part of a curve cuts it first. A difference of `slack` is not held against a claim: no curve is free of noise.
@@ -19,7 +19,7 @@ _THOUSAND = 1000
 
 
 class Finding(NamedTuple):
-    """Whether a check holds, and the numbers that show it; `brief` says less, for where many curves are spoken of."""
+    """Result of a check, and the numbers that show it; `brief` is shorter, for claims about many curves."""
 
     ok: bool
     said: str

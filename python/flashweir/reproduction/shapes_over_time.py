@@ -25,7 +25,7 @@ def peaks(curve: Curve, smooth: float = 0.0) -> list[tuple[float, float]]:
 
     y = _smoothed(curve, smooth)
     end = float(np.mean(y[int(len(y) * _END) :]))
-    # What comes before the first point is lower than it: so may the first be a peak.
+    # Values before the first point count as lower, so that the first point may be a peak.
     padded = np.concatenate(([min(end, float(y.min()))], y, [float(y.min())]))
     found, _ = find_peaks(padded, prominence=_PROMINENT * max(float(y.max()) - end, 0.0) or None)
     places = [int(at) - 1 for at in found if 0 < at <= len(y)]

@@ -13,7 +13,7 @@ SHIPPED = Path(__file__).parents[1] / "experiments"
 
 
 def is_installed(place: Path) -> bool:
-    """Whether a place lies where packages are installed, beside which nobody puts traces."""
+    """True if a path lies where packages are installed, beside which nobody puts traces."""
     return SHIPPED.is_dir() and not SHIPPED.is_symlink() and SHIPPED.resolve().parent.parent in place.resolve().parents
 
 

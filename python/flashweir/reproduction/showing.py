@@ -138,7 +138,7 @@ def print_reproduction(found: "Reproduction", console: "Console") -> None:
 
 
 def summary(found: "Reproduction") -> str:
-    """How many values and claims hold, in words."""
+    """Number of values and claims that hold, in words."""
     judged = [row["ok"] for row in found.rows if row["ok"] is not None]
     claims = [row["ok"] for row in found.shapes if "by" not in row]
     others = [row["ok"] for row in found.shapes if "by" in row]
@@ -152,7 +152,7 @@ def summary(found: "Reproduction") -> str:
 
 
 def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
-    """What a page says: values and claims of each paper, then each experiment with its description and figures."""
+    """Contents of a page: values and claims of each paper, then each experiment with its description and figures."""
     from flashweir.reports.model import Block, Details, Figure, Section, Table, Text
 
     found: list[Section] = []
@@ -176,7 +176,7 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
         found.append(Section(_title(one), blocks))
         for experiment, figures in one.figures:
             about = experiment.folder / "README.md"
-            text = [Details("What this is", about.read_text(encoding="utf-8"))] if about.exists() else []
+            text = [Details("Description", about.read_text(encoding="utf-8"))] if about.exists() else []
             title = f"{one.paper.name}, {experiment.name}: {experiment.title}"
             found.append(Section(title, [*text, *(Figure(chart) for chart in figures)]))
     return found

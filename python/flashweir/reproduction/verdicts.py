@@ -27,7 +27,7 @@ _SAID = 8
 # Of more than so many, less of each.
 _FEW = 3
 SHARE = "share"
-# What a deviation of exactly the tolerance may lie beyond it in floating point.
+# Rounding error of a deviation that is exactly at the limit.
 _HAIR = 1e-9
 
 
@@ -107,7 +107,7 @@ def shape(claim: Claim, families: Families) -> dict[str, Any]:
 
 
 def found(part: Part, families: Families) -> Finding:
-    """What a part's check says of all the curves it is about."""
+    """Result of a part's check, for all its curves."""
     family = _chosen(families[part.of], part)
     if lacking := _lacking(family, part):
         return Finding(False, lacking)
@@ -127,7 +127,7 @@ def found(part: Part, families: Families) -> Finding:
 
 
 def check_part(part: Part) -> str:
-    """What is wrong with a part's check or options; empty if nothing is."""
+    """First error in a part's check or options; empty if there is none."""
     known = {**OF_ONE, **OF_TWO, **OF_ALL, **OF_BOTH}
     check = known.get(part.check)
     if check is None:
@@ -155,7 +155,7 @@ def _chosen(family: Family, part: Part) -> list[Curve]:
 
 
 def _lacking(family: Sequence[Curve], part: Part) -> str:
-    """What no check can be made on: a claim about runs that are not there does not hold."""
+    """Result without data: a claim about runs that do not exist does not hold."""
     if not family:
         return "no runs of these settings"
     for curve in family:

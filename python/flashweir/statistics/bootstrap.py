@@ -128,13 +128,13 @@ def _estimate(value: float, drawn: "Floats", n: int, confidence: float, least: f
         exponent = min(reach * max(more * spread, least / value), _MAX_EXPONENT)
         return Estimate(value, value * math.exp(-exponent), value * math.exp(exponent), n)
     half = reach * max(more * float(drawn.std()), least)
-    # What is never negative in any resample is so by its nature.
+    # A statistic that is negative in no resample can't be negative: its interval stops at zero.
     return Estimate(value, max(value - half, 0.0) if drawn.min() >= 0 else value - half, value + half, n)
 
 
 @lru_cache(maxsize=8)
 def _weights(n: int, resamples: int, seed: int) -> "Floats":
-    """How often each of `n` replications is in each resample: a row a resample. Kept, as settings share their n."""
+    """Count of each of `n` replications in each resample: a row a resample. Cached, as settings share their n."""
     import numpy as np
 
     drawn = np.random.default_rng(seed).multinomial(n, [1 / n] * n, size=resamples).astype(np.float64)

@@ -1,4 +1,4 @@
-"""What a sweep's frame holds: which columns are axes, metrics and seeds, and its runs by setting."""
+"""Contents of a sweep's frame: the columns that are axes, metrics and seeds, and its runs by setting."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ class Group:
         return found
 
     def keys(self, seed: Any) -> frozenset[Any] | None:  # noqa: ANN401 - a column's value
-        """What the runs of a seed are known by; None where the frame does not say."""
+        """Keys of the runs of a seed; None if the frame has none."""
         keys = frozenset(row.get("key") for row in self.rows[seed])
         return None if None in keys else keys
 
@@ -83,7 +83,7 @@ def axis_names(frame: "pl.DataFrame", by: Sequence[str] | str | None) -> list[st
 
 
 def sweep_meta(frame: "pl.DataFrame") -> Mapping[str, Any] | None:
-    """What the sweep says of itself, where the frame is one."""
+    """Description of the sweep, if the frame is one of a sweep."""
     meta = getattr(frame, "meta", None)
     return meta if isinstance(meta, Mapping) else None
 

@@ -119,7 +119,7 @@ def _distinct(one: Group, other: Group, seeds: Sequence[Any]) -> list[Any]:
 
 
 def _repeated(one: Group, other: Group) -> int:
-    """How many pairs of runs, of those that finished on both sides, are others once more."""
+    """Number of pairs that repeat other pairs, among runs that finished on both sides."""
     both = [seed for seed in one.rows if seed in other.rows]
     return len(both) - len(_distinct(one, other, both))
 

@@ -141,7 +141,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 @lru_cache(maxsize=1024)
 def t_quantile(confidence: float, n: int) -> float:
-    """How many standard errors the interval of `n` observations reaches to each side."""
+    """Half width of the interval of `n` observations, in standard errors."""
     return float(_special().stdtrit(n - 1, (1 + confidence) / 2))
 
 
@@ -152,7 +152,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def is_number(value: float | None) -> TypeGuard[float]:
-    """Whether `value` is an observation: neither missing, nor NaN, nor infinite."""
+    """True if `value` is an observation: neither missing, nor NaN, nor infinite."""
     return value is not None and abs(value) < _LARGEST
 
 

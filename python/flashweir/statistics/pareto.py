@@ -50,7 +50,7 @@ def pareto(frame: "pl.DataFrame", objectives: Mapping[str, Literal["min", "max"]
 
 
 def undominated(costs: "Floats") -> "NDArray[np.bool_]":
-    """Which rows of `costs`, shape (rows, objectives), no other one dominates; less is better. None with NaN is one."""
+    """Rows of `costs`, shape (rows, objectives), that no other row dominates; less is better. Rows with NaN are out."""
     import numpy as np
 
     keep = np.zeros(len(costs), dtype=bool)
@@ -62,7 +62,7 @@ def undominated(costs: "Floats") -> "NDArray[np.bool_]":
 
 
 def _front(points: "Floats") -> "NDArray[np.bool_]":
-    """Which of the rows, distinct and in lexical order, no other one dominates; less is better."""
+    """Mask of the rows, distinct and in lexical order, that no other row dominates."""
     return _by_stairs(points) if points.shape[1] <= _STAIRS else _by_sieve(points)
 
 

@@ -8,7 +8,7 @@ from flashweir.statistics.intervals import Difference
 _OPERATIONS = ("read", "write", "trim", "flush")
 _LATENCIES = ("mean", "p50", "p95", "p99", "p999", "p9999", "max")
 
-# What one wants of a metric; those that are not here are neither good nor bad.
+# Desired direction of each metric; metrics that are not listed are neither good nor bad.
 BETTER: dict[str, Literal["higher", "lower"]] = {
     "iops": "higher",
     "bandwidth_mib_s": "higher",
@@ -28,7 +28,7 @@ _MAX_DECIMALS = 9
 
 
 def verdict(found: Difference, significant: bool, seeds: int, *, once: bool = False) -> str:
-    """What `found` says.
+    """Verdict of the comparison `found`.
 
     Args:
         found: the difference.
@@ -43,7 +43,7 @@ def verdict(found: Difference, significant: bool, seeds: int, *, once: bool = Fa
 
 
 def judgement(metric: str, change: float | None, significant: bool | None) -> Literal["better", "worse"] | None:
-    """Whether a significant change is for the better; None where it is not known, or nothing changed."""
+    """True if a significant change is for the better; None if its direction is not known, or nothing changed."""
     wanted = BETTER.get(metric)
     if wanted is None or not significant or not change:
         return None
@@ -51,7 +51,7 @@ def judgement(metric: str, change: float | None, significant: bool | None) -> Li
 
 
 def decimals(width: float) -> int:
-    """How many decimals show one digit of `width`, or two of one that begins with a 1."""
+    """Number of decimals that show one digit of `width`, or two of one that begins with a 1."""
     if not width or not math.isfinite(width):
         return 0
     exponent = math.floor(math.log10(abs(width)))

@@ -105,7 +105,7 @@ def read_sweep(directory: AnyPath) -> "SweepFrame":
 
 
 def backend_for(on: str, *, threads: int | None = None, memory_bytes: int | None = None) -> runner.MakeBackend:
-    """What `--on` names; nothing is started yet.
+    """Backend that `--on` names; nothing is started yet.
 
     Raises:
         ConfigError: it names nothing that is known.

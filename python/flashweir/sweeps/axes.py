@@ -12,9 +12,9 @@ from flashweir.settings import flat
 Label = bool | int | float | str
 
 # More than anyone waits for; a slip in a range is found before it fills the memory.
-MOST_VALUES = 1_000_000
-# What a column of whole numbers holds.
-MOST_INTEGER = 2**63 - 1
+MAX_VALUES = 1_000_000
+# Range of a column of whole numbers.
+MAX_INTEGER = 2**63 - 1
 _RANGE_KEYS = {"from", "to", "step", "factor", "count", "scale"}
 
 
@@ -74,9 +74,9 @@ def axis(name: str, given: object) -> Axis:
     for label in labels:
         if not isinstance(label, (bool, int, float, str)) or (isinstance(label, float) and not math.isfinite(label)):
             raise ConfigError(f"axes.{name}: {label!r}: expected numbers, texts or booleans")
-        if isinstance(label, int) and not -MOST_INTEGER <= label <= MOST_INTEGER:
+        if isinstance(label, int) and not -MAX_INTEGER <= label <= MAX_INTEGER:
             raise ConfigError(
-                f"axes.{name}: {label}: expected at most {MOST_INTEGER} as a number; as a text it may be more"
+                f"axes.{name}: {label}: expected at most {MAX_INTEGER} as a number; as a text it may be more"
             )
     if len({(type(label) is bool, label) for label in labels}) < len(labels):
         twice = next(label for rank, label in enumerate(labels) if label in labels[:rank])
@@ -131,16 +131,16 @@ def _stepped(where: str, start: float, end: float, way: str, by: object) -> list
         limits = "a factor above 1 and from above 0" if way == "factor" else "a step above 0"
         raise ConfigError(f"{where}: expected {limits}, and from not above to")
     count = math.log(end / start, amount) if way == "factor" else (end - start) / amount
-    if not count < MOST_VALUES:
-        raise ConfigError(f"{where}: that is {count + 1:,.0f} values: expected at most {MOST_VALUES:,}")
+    if not count < MAX_VALUES:
+        raise ConfigError(f"{where}: that is {count + 1:,.0f} values: expected at most {MAX_VALUES:,}")
     # The last value is meant even if rounding puts it a hair beyond the end.
     steps = math.floor(count + 1e-9)
     return [start * amount**step if way == "factor" else start + step * amount for step in range(steps + 1)]
 
 
 def _counted(where: str, start: float, end: float, count: object, scale: object) -> list[float]:
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 < count <= MOST_VALUES:
-        raise ConfigError(f"{where}.count: {count!r}: expected a whole number from 2 to {MOST_VALUES:,}")
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 < count <= MAX_VALUES:
+        raise ConfigError(f"{where}.count: {count!r}: expected a whole number from 2 to {MAX_VALUES:,}")
     if scale not in ("linear", "log"):
         raise ConfigError(f"{where}.scale: {scale!r}: expected linear or log")
     if scale == "linear":

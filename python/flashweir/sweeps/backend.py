@@ -19,7 +19,7 @@ class Backend(Protocol):
 
     @property
     def room(self) -> int:
-        """How many more runs it wants now, so that it never stands idle and never holds the whole grid."""
+        """Number of further runs that it can take now, so that it is never idle and never holds the whole grid."""
 
     def submit(self, runs: Sequence[Planned]) -> None:
         """Takes runs; does not wait for them."""

@@ -21,18 +21,18 @@ from flashweir.sweeps.local import MEMORY_SHARE
 from flashweir.sweeps.points import Planned, resolved
 from flashweir.sweeps.worker import Trace, engine, forget, pack, unpack
 
-# What a batch is made to take. A run that takes the lesser of the two goes alone.
+# Target time of a batch, and the time from which a run goes alone, in seconds.
 BATCH_S, ALONE_S = 1.5, 1.0
 # Runs in a batch while nobody knows yet how long they take, and never more than.
-FIRST_RUNS, MOST_RUNS = 4, 1000
+FIRST_RUNS, MAX_RUNS = 4, 1000
 # Batches for each thread of the cluster, so that none stands idle; runs held in all.
-AHEAD, MOST_HELD = 3, 20_000
-# How much the latest batch says about the next.
+AHEAD, MAX_HELD = 3, 20_000
+# Weight of the latest batch in the estimate of the next.
 LATEST = 0.3
 # Between two looks at who is there; and for the answers that are not worth waiting for.
 LOOK_S, PATIENCE_S = 1.0, 5.0
 # Times that the cluster may lose a batch for other reasons than its worker's death.
-MOST_LOSSES = 10
+MAX_LOSSES = 10
 # By name: the scheduler need not have flashweir, and a worker without it says so.
 _RUN = "flashweir.sweeps.worker.run"
 
@@ -93,13 +93,13 @@ class ClusterBackend:
 
     @property
     def room(self) -> int:
-        """How many more runs the cluster wants."""
+        """Number of further runs that the cluster can take."""
         held = len(self._todo) + sum(len(batch.runs) for batch in [*self._batches.values(), *self._again])
         held += len(self._suspects)
         latest = list(self._seconds.values())[-1:]
-        size = FIRST_RUNS if not latest else max(1, min(MOST_RUNS, int(BATCH_S / max(latest[0], 1e-9))))
+        size = FIRST_RUNS if not latest else max(1, min(MAX_RUNS, int(BATCH_S / max(latest[0], 1e-9))))
         # One batch more than are sent, so that a whole one is always at hand.
-        return max(0, min((max(self._threads, 1) * AHEAD + 1) * size, MOST_HELD) - held)
+        return max(0, min((max(self._threads, 1) * AHEAD + 1) * size, MAX_HELD) - held)
 
     def submit(self, runs: Sequence[Planned]) -> None:
         """Takes runs, and sends what makes whole batches."""
@@ -126,7 +126,7 @@ class ClusterBackend:
             if self._fault is None:
                 self._advance(timeout_s)
         except FlashweirError as error:
-            # What has come until now is handed over first.
+            # Results that have arrived by now are yielded first.
             self._fault = error
         found, self._outcomes = self._outcomes, []
         if self._fault is not None and not found:
@@ -174,7 +174,7 @@ class ClusterBackend:
         concurrent.futures.wait([waiting], PATIENCE_S + 1)
 
     def _look(self) -> None:
-        """Who is there, and whether all is well."""
+        """Checks the workers: present, and without errors."""
         if time.monotonic() - self._looked < LOOK_S:
             return
         if self._client.status != "running":
@@ -227,7 +227,7 @@ class ClusterBackend:
             runs.append(self._todo.popleft())
             # A workload that was never run is as long as makes the first batches short.
             seconds += BATCH_S / most if each is None else each
-            if seconds >= BATCH_S - 1e-9 or len(runs) >= MOST_RUNS or (each is not None and each >= ALONE_S):
+            if seconds >= BATCH_S - 1e-9 or len(runs) >= MAX_RUNS or (each is not None and each >= ALONE_S):
                 return runs, True
         return runs, False
 
@@ -258,7 +258,7 @@ class ClusterBackend:
                 sync=False,
                 workers=list(batch.workers) or None,
                 allow_other_workers=bool(batch.workers) and not batch.only_there,
-                # What came back once holds others up.
+                # A result that came back once delays others.
                 priority=1 if batch.losses or batch.needs or batch.suspect else 0,
             )
         except Exception as error:
@@ -348,7 +348,7 @@ class ClusterBackend:
         self._outcomes.append(Outcome(planned, None, text))
 
     def _recover(self, batch: Batch, error: BaseException) -> None:
-        """What becomes of a batch that gave no answer."""
+        """Retries or fails a batch that gave no answer."""
         from distributed import KilledWorker
 
         if getattr(error, "reason", "").startswith("scheduler-connection") or self._client.status != "running":
@@ -372,7 +372,7 @@ class ClusterBackend:
                 f"{self._on.name}: a worker can't run flashweir: {error}: expected flashweir {engine()} on every worker"
             ) from error
         batch.losses += 1
-        if batch.losses > MOST_LOSSES:
+        if batch.losses > MAX_LOSSES:
             text = " ".join(f"{type(error).__name__}: {error}".split())
             raise FlashweirError(f"{self._on.name}: the cluster loses its tasks: {text}") from error
         # Its data or its worker went: try again, wherever there is a place.

@@ -28,8 +28,8 @@ EXPECTED = (
 _SCHEDULER_FILE = "expected the scheduler file of a running Dask scheduler (docs/guide/cluster.md)"
 # Jobs, where no number is given.
 JOBS = 4
-MOST_JOBS = 100_000
-# How long a scheduler may take to answer at first, and how long letting go of a cluster may take.
+MAX_JOBS = 100_000
+# Time limits: the first answer of a scheduler, and the release of a cluster.
 CONNECT_S, CLOSE_S = 10, 20
 _NOISY = ("asyncio", "bokeh", "dask", "dask_jobqueue", "distributed", "tornado")
 
@@ -56,7 +56,7 @@ Deploy = Callable[[], Deployment]
 
 
 def deployment(on: str) -> Deploy:
-    """What `on` names; nothing is started or connected to yet.
+    """Deployment that `on` names; nothing is started or connected to yet.
 
     Raises:
         ConfigError: it names no cluster.
@@ -75,8 +75,8 @@ def deployment(on: str) -> Deploy:
         return lambda: Deployment(address, connect(address))
     if kind in BATCH_SYSTEMS and (rest.isdecimal() or not colon):
         jobs = int(rest or JOBS)
-        if not 1 <= jobs <= MOST_JOBS:
-            raise ConfigError(f"--on {on}: expected from 1 to {MOST_JOBS:,} jobs")
+        if not 1 <= jobs <= MAX_JOBS:
+            raise ConfigError(f"--on {on}: expected from 1 to {MAX_JOBS:,} jobs")
         return lambda: _batch_system(on, kind, jobs)
     raise ConfigError(f"--on {on}: {EXPECTED}")
 
@@ -133,7 +133,7 @@ def _batch_system(on: str, kind: str, jobs: int) -> Deployment:
         async def start(self) -> None:
             try:
                 await super().start()
-            except Exception as error:  # noqa: BLE001 - told by who looks at `failures`
+            except Exception as error:  # noqa: BLE001 - reported through `failures`
                 failures.append(_refusal(submit, error))
                 self.status = Status.running
 
@@ -170,7 +170,7 @@ def _batch_system(on: str, kind: str, jobs: int) -> Deployment:
 
 
 def _refusal(submit: str, error: Exception) -> str:
-    """What the batch system said, out of dask-jobqueue's account of it."""
+    """Message of the batch system, out of dask-jobqueue's account of it."""
     found = re.search(r"stderr:\n(.*)", str(error), re.DOTALL)
     text = " ".join((found[1] if found else str(error)).split())
     return f"{submit} failed: {text or _line(error)}"
@@ -188,7 +188,7 @@ def _no_warnings() -> Iterator[None]:
         yield
 
 
-# What leads to a scheduler of another process.
+# Address forms of a scheduler of another process.
 SCHEMES = ("tcp", "tls", "ws", "wss")
 
 

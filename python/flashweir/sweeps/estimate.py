@@ -159,7 +159,7 @@ class _Watch:
 
     @property
     def phase_s(self) -> float:
-        """How long the phase takes in all."""
+        """Total time of the phase."""
         return (self.now_s - self.start_s) / self.share
 
 

@@ -1,4 +1,4 @@
-"""What a sweep gives back: a polars frame that knows the directory it came from."""
+"""Result of a sweep: a polars frame that knows the directory it came from."""
 
 import json
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # Histograms of more runs take too much memory: some 30 KB each.
-MOST_POOLED = 5000
+MAX_POOLED = 5000
 
 
 class SweepFrame(pl.DataFrame):
@@ -39,8 +39,8 @@ class SweepFrame(pl.DataFrame):
 
     @property
     def pooled(self) -> bool:
-        """Whether latency quantiles of `summary` are those of all requests: not so of very many runs."""
-        return self.height <= MOST_POOLED
+        """True if latency quantiles of `summary` are those of all requests: not so of very many runs."""
+        return self.height <= MAX_POOLED
 
     def results(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Every run that gave a result: its row, and the whole result as `Result.to_dict()` has it.
@@ -138,7 +138,7 @@ class SweepFrame(pl.DataFrame):
         return [self._found[key] for key in keys]
 
     def _repr_html_(self, **options: bool) -> str:
-        """What a notebook shows: what was swept, then the table."""
+        """HTML of a notebook: the axes of the sweep, then the table."""
         table: str = super()._repr_html_(**options)
         if self.meta is None:
             return table

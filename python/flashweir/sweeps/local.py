@@ -67,7 +67,7 @@ class LocalBackend:
 
     @property
     def room(self) -> int:
-        """How many more runs the threads want."""
+        """Number of further runs that the threads can take."""
         return self.threads * AHEAD - self._under_way
 
     def submit(self, runs: Sequence[Planned]) -> None:

@@ -1,11 +1,11 @@
-"""What a sweep's spec says of every run: seeds and options."""
+"""Options of a sweep's spec that hold for every run: seeds and options."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flashweir._native import ConfigError
 
-MOST_SEED = 2**64 - 1
+MAX_SEED = 2**64 - 1
 
 
 def read_seeds(given: object) -> list[int]:
@@ -20,13 +20,13 @@ def read_seeds(given: object) -> list[int]:
         first, count = 1, given
     elif isinstance(given, Sequence) and not isinstance(given, str):
         seeds = list(given)
-        if not seeds or not all(_is_whole(seed, 0, MOST_SEED) for seed in seeds) or len(set(seeds)) < len(seeds):
-            raise ConfigError(f"seeds: expected different whole numbers from 0 to {MOST_SEED}")
+        if not seeds or not all(_is_whole(seed, 0, MAX_SEED) for seed in seeds) or len(set(seeds)) < len(seeds):
+            raise ConfigError(f"seeds: expected different whole numbers from 0 to {MAX_SEED}")
         return seeds
     else:
         raise ConfigError("seeds: expected how many, a list, or {first = 1, count = 10}")
-    if not _is_whole(count, 1, 10_000_000) or not _is_whole(first, 0, MOST_SEED + 1 - count):
-        raise ConfigError(f"seeds: expected a count of at least 1, and seeds from 0 to {MOST_SEED}")
+    if not _is_whole(count, 1, 10_000_000) or not _is_whole(first, 0, MAX_SEED + 1 - count):
+        raise ConfigError(f"seeds: expected a count of at least 1, and seeds from 0 to {MAX_SEED}")
     return list(range(first, first + count))
 
 
@@ -56,7 +56,7 @@ def read_options(table: Mapping[str, Any]) -> dict[str, object]:
     for key, kind in kinds.items():
         if key in table:
             value = table[key]
-            if not (_is_whole(value, 0, MOST_SEED) if kind is int else isinstance(value, kind)):
+            if not (_is_whole(value, 0, MAX_SEED) if kind is int else isinstance(value, kind)):
                 names = {bool: "true or false", str: "a text", int: "a whole number of at least 0"}
                 raise ConfigError(f"{key}: {value!r}: expected {names[kind]}")
             found[key] = value

@@ -33,7 +33,7 @@ class Run:
 
     @property
     def place(self) -> tuple[int, int]:
-        """What tells it from the other runs of its sweep."""
+        """Identity of the run within its sweep."""
         return self.point, self.seed
 
 
@@ -60,12 +60,12 @@ class Planned:
 
 
 def count_points(spec: SweepSpec) -> int:
-    """How many points the grid has; each is run with every seed of its workload."""
+    """Number of points of the grid; each is run with every seed of its workload."""
     return sum(_points_of(spec, streams) for streams in spec.workloads.values())
 
 
 def count_runs(spec: SweepSpec) -> int:
-    """How many runs the grid has."""
+    """Number of runs of the grid."""
     return sum(_points_of(spec, streams) * len(seeds_of(spec, name)) for name, streams in spec.workloads.items())
 
 
@@ -120,7 +120,7 @@ def _first_run(spec: SweepSpec, point: int, name: str, ranks: Sequence[int | Non
 
 
 def _choices(spec: SweepSpec, streams: Streams) -> list[Sequence[int | None]]:
-    """What each group of axes can be: its ranks, or nothing where it only fills placeholders of other workloads."""
+    """Possible ranks of each group of axes; nothing where it only fills placeholders of other workloads."""
     used = {name for one in streams.values() for text in texts(one) for name in PLACEHOLDER.findall(text)}
     idle = spec.placeholders - used
     found: list[Sequence[int | None]] = []
@@ -166,7 +166,7 @@ class Planner:
             "engine": f"{_native.__version__}+{_native.__build__}",
             "config": plan["config"],
             "workloads": workloads,
-            # What draws nothing is the same run under every seed.
+            # A run that draws no random numbers is the same under every seed.
             "seed": plan["seed"] if plan["seeded"] else None,
             "options": {name: run.spec.get(name) for name in _OPTIONS if run.spec.get(name)},
         }
@@ -198,7 +198,7 @@ class Planner:
 
 
 def file_state(path: str) -> tuple[int, int, int]:
-    """What tells a file from another under its name: inode, size and time of change.
+    """Identity of a file under its name: inode, size and time of change.
 
     Raises:
         FlashweirError: there is none.

@@ -13,7 +13,7 @@ from flashweir.sweeps.spec import SweepSpec
 if TYPE_CHECKING:
     import polars as pl
 
-# What is shown of a sweep whose author named nothing.
+# Metrics shown of a sweep whose author named none.
 USUAL_METRICS = (
     "iops",
     "latency_us.read.mean",

@@ -20,17 +20,17 @@ from flashweir.sweeps.points import Planned, Planner, Run, count_points, count_r
 from flashweir.sweeps.spec import SweepSpec
 from flashweir.sweeps.store import FORMAT, Store, earlier, parts, read_lines, read_meta, read_part
 
-# How long to wait for results before looking whether the user wants to stop, and telling how far things are.
+# Time between checks for a request to stop and reports of progress, while waiting for results.
 PATIENCE_S = 0.2
 # Runs taken over from earlier sweeps are written so many at a time.
 BATCH = 500
-# What two sweeps must have in common for the rows of one to be rows of the other.
+# Fields that two sweeps must share for the rows of one to be rows of the other.
 LAYOUT = ("axes", "workloads", "seeds", "derived", "expressions")
 
 
 @dataclass
 class State:
-    """How far a sweep is. `ready` counts the runs that were there when it began or came from earlier sweeps."""
+    """Progress of a sweep. `ready` counts the runs that existed when it began or came from earlier sweeps."""
 
     total: int
     ready: int = 0
@@ -164,7 +164,7 @@ def _run_rest(spec: SweepSpec, store: Store, planner: Planner, make_backend: Mak
 
 
 def _todo(spec: SweepSpec, store: Store, planner: Planner) -> Iterator[Planned | dict[str, Any]]:
-    """What is not there yet: runs, and rows of those that make no drive."""
+    """Missing runs, and rows of those that make no drive."""
     for run in runs(spec):
         if run.place not in store.keys:
             try:
@@ -174,7 +174,7 @@ def _todo(spec: SweepSpec, store: Store, planner: Planner) -> Iterator[Planned |
 
 
 def _is_same(store: Store, meta: dict[str, Any], spec: SweepSpec, planner: Planner) -> bool:
-    """Whether the rows that are there are rows of this sweep, made by this engine."""
+    """True if the existing rows are rows of this sweep, made by this engine."""
     if not (store.directory / "sweep.json").exists():
         return False
     before = read_meta(store.directory)
@@ -225,7 +225,7 @@ def _results(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def describe(spec: SweepSpec) -> dict[str, Any]:
-    """What `sweep.json` says: the spec, and what made the results."""
+    """Contents of `sweep.json`: the spec, and the versions that made the results."""
     return {
         "format": FORMAT,
         "name": spec.name,

@@ -1,4 +1,4 @@
-"""What a sweep is: a spec in TOML or as a mapping, read and checked. docs/reference/sweep.md describes the language."""
+"""Specs of sweeps in TOML or as a mapping, read and checked. docs/reference/sweep.md describes the language."""
 
 import difflib
 import functools
@@ -38,7 +38,7 @@ PROBED = (
     {"tenants.channels": "shared", "alloc.kind": "dynamic"},
 )
 PROBE_ALL = "random:span=1MiB,count=100,write=0.4,trim=0.1,flush=0.1"
-# What a workload is: its streams by name, each with a spec and options.
+# A workload: its streams by name, each with a spec and options.
 Streams = Mapping[str | None, Mapping[str, Any]]
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
@@ -228,7 +228,7 @@ def _workload_names(names: Iterable[str], where: str, workloads: Mapping[str, St
 
 
 def _is_taken(name: str) -> bool:
-    """Whether a name is that of another column, of the rows or of what statistics make of them."""
+    """True if a name is that of another column, of the rows or of their statistics."""
     return name in (*RESERVED, *TAKEN, *_result_columns()) or name.endswith((" low", " high"))
 
 
@@ -372,7 +372,7 @@ def _dotted(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _leads_to_axes(table: Mapping[str, Any]) -> bool:
-    """Whether a table holds axes by the rest of their names, rather than named groups of settings."""
+    """True if a table holds axes by the rest of their names, rather than named groups of settings."""
     return any(isinstance(value, list) or (isinstance(value, Mapping) and {"from", "to"} <= set(value))
                for value in table.values())  # fmt: skip
 

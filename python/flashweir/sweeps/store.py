@@ -218,7 +218,7 @@ def _axis(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("name"), str) and isinstance(value.get("values"), list)
 
 
-# What is read of a sweep's description: what it has to be, in words, and whether it is.
+# Fields read of a sweep's description: the expected kind in words, and its check.
 _META: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "name": ("a text", _text),
     "spec": ("an object", lambda value: isinstance(value, dict)),

@@ -1,4 +1,4 @@
-"""What `flashweir sweep` says on a terminal: progress while it runs, an estimate before."""
+"""Output of `flashweir sweep` on a terminal: progress while it runs, an estimate before."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TextIO
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Between two lines of progress where there is no terminal.
 LINE_S = 60.0
 # Nobody reads more rows than these on a terminal.
-MOST_SETTINGS = 60
+MAX_SETTINGS = 60
 _KINDS = (("least", "at least"), ("median", "median"), ("most", "at most"))
 
 
@@ -150,11 +150,11 @@ def print_frame(frame: "SweepFrame", console: "Console") -> None:
     meta = frame.meta or {}
     failed = frame["error"].is_not_null().sum()
     settings = meta.get("points", 0)
-    if failed < frame.height and settings <= MOST_SETTINGS:
+    if failed < frame.height and settings <= MAX_SETTINGS:
         print_summary(frame.summary(), console)
         if meta.get("compare"):
             print_comparison(frame.compare(), console)
     text = f"{meta.get('name', 'sweep')}: {frame.height:,} runs, {failed:,} failed, in {frame.directory}"
-    if settings > MOST_SETTINGS:
+    if settings > MAX_SETTINGS:
         text += f"; {settings:,} settings: flashweir report shows them"
     console.print(text, highlight=False, markup=False, soft_wrap=True)

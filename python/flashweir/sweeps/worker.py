@@ -30,7 +30,7 @@ KEPT_BATCHES = 64
 
 
 def engine() -> str:
-    """What must be the same everywhere for results to be the same."""
+    """Versions that must be equal everywhere for results to be equal."""
     return f"{_native.__version__}+{_native.__build__}"
 
 
@@ -44,7 +44,7 @@ class Trace(NamedTuple):
 
 
 class Process:
-    """What the batches of one worker process share."""
+    """State shared by the batches of one worker process."""
 
     def __init__(self, worker: "Worker") -> None:
         """Measures what memory there is for runs: the worker's share less what the process takes already."""
@@ -121,7 +121,7 @@ class Process:
         return str(kept)
 
     def _is_same(self, trace: Trace) -> bool:
-        """Whether the client's path leads to the same content here."""
+        """True if the client's path leads to the same content here."""
         try:
             same = Path(trace.absolute).stat().st_size == trace.size
             same = same and self._planner.digest(trace.absolute) == trace.digest
@@ -146,7 +146,7 @@ class Released(threading.Event):
         self._key = self._worker.get_current_task()
 
     def is_set(self) -> bool:
-        """Whether to stop."""
+        """True if the worker is to stop."""
         if not super().is_set():
             task = self._worker.state.tasks.get(self._key)
             if task is None or task.state == "cancelled":
@@ -160,7 +160,7 @@ _processes_lock = threading.Lock()
 
 
 def process(worker: "Worker") -> Process:
-    """What the batches on this worker share."""
+    """State shared by the batches on this worker."""
     with _processes_lock:
         if worker not in _processes:
             _processes[worker] = Process(worker)
@@ -178,7 +178,7 @@ def pack(traces: Sequence[Trace], runs: Sequence[tuple[Mapping[str, Any], int]])
 
 
 def unpack(outcomes: bytes) -> list[tuple[int, str | None, str | None]]:
-    """What `run` packed: for each run its place in the batch, its result as JSON, and why there is none."""
+    """Unpacks the answer of `run`: for each run its place in the batch, its result as JSON, and its error, if any."""
     return [(index, text, error) for index, text, error in json.loads(zlib.decompress(outcomes))]
 
 
@@ -269,6 +269,6 @@ def _as_given(error: str, places: Mapping[str, str | None]) -> str:
 
 
 def _resident_bytes() -> int:
-    """What this process takes now."""
+    """Memory that this process takes now."""
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -110,7 +110,7 @@ impl InSets {
         Some(Home { unit, key: lpn as u32 })
     }
 
-    /// Whether a page that the tenant writes may go to a unit: to one of its group's channels, or to any if these are full.
+    /// True if a page that the tenant writes may go to a unit: to one of its group's channels, or to any if these are full.
     pub(super) fn may_take(&self, stream: u16, lpn: u64, unit: u32, has_room: impl Fn(u32) -> bool) -> bool {
         let Some(group) = self.group_of(stream, Op::Write) else { return true };
         let set = &self.sets[usize::from(group)];

@@ -157,7 +157,7 @@ impl Alloc {
         }
     }
 
-    /// Whether a page that is bound when it is written may go to a unit, as things stand.
+    /// True if a page that is bound when it is written may go to a unit, as things stand.
     pub(crate) fn may_take(
         &self,
         stream: u16,

@@ -108,7 +108,7 @@ def heat(chart: Heat) -> Json:
 
 
 def _coloured(value: float | None, *, log: bool) -> float | None:
-    """What the colour of a cell stands for: its value, or the logarithm of that."""
+    """Value that the colour of a cell shows: its value, or the logarithm of that."""
     known = number(value)
     return number(math.log10(known)) if log and known is not None else known
 

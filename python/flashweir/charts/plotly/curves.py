@@ -14,7 +14,7 @@ _DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
 
 
 def plot(chart: Plot) -> Json:
-    """Curves in their order, told apart by colour, mark and, from the ninth on, dashes."""
+    """Curves in their order, distinguished by colour, mark and, from the ninth on, dashes."""
     categories = _categories(chart)
     ticks = dict(chart.x.ticks)
     called = names([series.name for series in chart.series])
@@ -66,7 +66,7 @@ def _categories(chart: Plot) -> dict[str, int] | None:
 
 
 def _dodge(index: int, chart: Plot) -> float:
-    """How far a series stands beside its category, so that intervals of several do not cover one another."""
+    """Offset of a series beside its category, so that intervals of several do not cover one another."""
     if len(chart.series) == 1 or all(series.low is None for series in chart.series):
         return 0.0
     step = min(0.08, 0.6 / len(chart.series))
@@ -127,7 +127,7 @@ def _curve(
 
 
 def _hover(trace: Json, chart: Plot, series: Series, labels: list[str] | None) -> None:
-    """What a point says: its label, its curve, both values and the interval."""
+    """Hover text of a point: its label, its curve, both values and the interval."""
     columns: list[Sequence[object]] = []
 
     def column(values: Sequence[object]) -> str:

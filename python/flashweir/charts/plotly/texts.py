@@ -17,7 +17,7 @@ LONGEST_NAME = 60
 LONGEST_TICK = 24
 # Characters of a line of a hover text, and how many lines a name has there.
 _LINE, _LINES = 44, 6
-# How hover texts show numbers, for d3-format.
+# Number formats of hover texts, for d3-format.
 NUMBER = ",.6~r"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 

@@ -48,6 +48,9 @@ fn of_blocks(victim: &str, free_blocks: u32, frontiers: u32, gap: u32) -> [Setti
     ]
 }
 
+/// Translation layers, that with most of its own twice.
+const FTLS: [&str; 7] = ["page", "page", "log-block", "fast", "bast", "kast", "dftl"];
+
 /// Ways to say which unit a page goes to; of those by windows of requests the channels change during the run.
 const ALLOCATIONS: [&[(&str, &str)]; 6] = [
     &[],
@@ -114,13 +117,11 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(vec!["empty", "full"]),
         prop::sample::select(OPEN.to_vec()),
     );
-    let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl"]);
-    let ftl = (ftl, prop::sample::select(ALLOCATIONS.to_vec()));
+    let ftl = (prop::sample::select(FTLS.to_vec()), prop::sample::select(ALLOCATIONS.to_vec()));
     let replacement = prop::sample::select(super::REPLACEMENTS.to_vec());
     (shape, gc, host, ftl, any::<bool>(), replacement).prop_map(
         |(shape, gc, host, ftl, lock_step, replacement)| {
-            let (ftl, alloc) = ftl;
-            let (shape, ((chips, dies), free_bus, cache), sched) = shape;
+            let ((ftl, alloc), (shape, ((chips, dies), free_bus, cache), sched)) = (ftl, shape);
             let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
             let (victim, planner, throttle, spare_blocks, free_blocks, (frontiers, gap)) = gc;
             let (open, depth, buffer_pages, ack, in_order, coalesce, typed, precondition, slots) = host;

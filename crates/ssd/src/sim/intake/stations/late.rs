@@ -15,18 +15,18 @@ use crate::sim::intake::Intake;
 use crate::stats::Cause;
 
 impl<A: TimePath, C: Content> Intake<A, C> {
-    /// Whether pages get their unit when they are written.
+    /// True if pages get their unit when they are written.
     pub(super) fn binds_late(&self) -> bool {
         self.core.alloc.shares_map()
     }
 
-    /// Whether a page of a tenant may go to a unit, room there or not.
+    /// True if a page of a tenant may go to a unit, room there or not.
     fn may_take(&self, stream: u16, lpn: u64, unit: u32) -> bool {
         let ftl = &self.core.ftl;
         self.core.alloc.may_take(stream, lpn, unit, &self.core.geometry, |unit| ftl.has_room(unit))
     }
 
-    /// Whether a page of a tenant finds room in a unit: there is some, or an earlier version is there.
+    /// True if a page of a tenant finds room in a unit: there is some, or an earlier version is there.
     fn finds_room(&self, stream: u16, lpn: u64, unit: u32) -> bool {
         let replaces = || {
             let before = self.core.alloc.locate(lpn);
@@ -42,7 +42,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         buffer.heads().map(|(_, slot)| slot).filter(fits).min_by_key(|slot| buffer.sequence(*slot))
     }
 
-    /// Whether a page might go to a unit of a station that must collect first.
+    /// True if a page might go to a unit of a station that must collect first.
     fn is_held_up(&self, station: u32, slot: u32) -> bool {
         let Some(buffer) = &self.buffer else { return false };
         let (stream, lpn) = (buffer.stream(slot), buffer.lpn(slot));
@@ -57,7 +57,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         buffer.heads().filter(|(_, slot)| fits(*slot)).map(|(queue, _)| buffer.waiting(queue)).sum()
     }
 
-    /// Whether a unit must collect before it can take a page.
+    /// True if a unit must collect before it can take a page.
     pub(super) fn must_collect_late(&self, unit: u32, slot: u32) -> bool {
         let Some(buffer) = self.buffer.as_ref() else { return false };
         let home = Home { unit, key: buffer.lpn(slot) as u32 };
