@@ -306,7 +306,7 @@ mod tests {
         let log = random(12_800, 20_000);
         let pages = Pages::of(&Range::of(&log), 4096).expect("a short range");
         let drive = pages.drive(Kind::Pages(1.2, Victim::Greedy)).expect("a drive");
-        let blocks = drive.geometry().unit_blocks as f64;
+        let blocks = drive.geometry().blocks as f64;
         assert!((blocks - 120.0).abs() <= 1.0, "{blocks}");
     }
 

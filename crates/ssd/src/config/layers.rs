@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::size::Given;
 use super::{Config, Precondition, keys};
 use crate::error::ConfigError;
 
@@ -84,8 +85,10 @@ fn flatten(prefix: &str, table: &Map<String, Value>, into: &mut BTreeMap<String,
 /// The configuration that results from layers over the default, checked for combinations that make no sense.
 pub fn resolve(layers: &[Layer]) -> Result<Config, ConfigError> {
     let mut config = Config::default();
+    let mut given = Given::default();
     for layer in layers {
         config = apply(config, layer)?;
+        given = given.over(&layer.origin, |key| layer.settings.contains_key(key), &mut config)?;
     }
     let says_state = layers.iter().any(|layer| layer.settings.contains_key("precondition"));
     if config.fill < 1.0 && !says_state {
