@@ -22,7 +22,8 @@ const TENANTS: &str = "random:span=2MiB,size=4KiB|12KiB:0.4,count=1200,write=0.7
                        random:span=2MiB,offset=2MiB,size=4KiB|40KiB:0.4,count=1200,write=0.4,rate=2000";
 
 /// A drive of the default shape, small and full, so that it collects.
-const SMALL: [Setting; 3] = [("capacity", "4MiB"), ("pages_per_block", "8"), ("precondition", "full")];
+const SMALL: [Setting; 4] =
+    [("capacity", "4MiB"), ("op_ratio", "0.4"), ("pages_per_block", "8"), ("precondition", "full")];
 
 /// The result of a run (of several workloads, with " + " between them) without what depends on the machine, repeats the input or is the drive's shape; and the engine.
 fn result_and_engine(settings: &[Setting], workload: &str) -> Result<(Value, Value), Error> {

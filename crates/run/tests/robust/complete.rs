@@ -52,8 +52,13 @@ fn under_an_overload_that_never_ends() {
         &[("buffer.bytes", "4KiB")],
         &[("buffer.bytes", "4KiB"), ("buffer.ack", "flash"), ("alloc.kind", "dynamic")],
     ] {
-        let base =
-            [("capacity", "4MiB"), ("pages_per_block", "8"), ("precondition", "full"), ("host.mode", "open")];
+        let base = [
+            ("capacity", "4MiB"),
+            ("op_ratio", "0.3"),
+            ("pages_per_block", "8"),
+            ("precondition", "full"),
+            ("host.mode", "open"),
+        ];
         let settings: Vec<_> = base.iter().chain(settings).copied().collect();
         let result = run(&settings, burst).unwrap_or_else(|error| panic!("{settings:?}: {error}"));
         assert_complete(&result, burst);

@@ -109,7 +109,7 @@ fn without_over_provisioning() {
     let tight = [("capacity", "1MiB"), ("pages_per_block", "8"), ("op_ratio", "0"), ("precondition", "full")];
     let error = refusal(&tight, "random:span=1MiB,count=10");
     assert!(
-        error.contains("so no page could ever be overwritten: use op_ratio of at least 0.2500"),
+        error.contains("so no page could ever be overwritten: use op_ratio of at least 0.2344"),
         "{error}"
     );
     let loose = [("capacity", "1016KiB"), ("channels", "1"), ("pages_per_block", "8"), tight[2], tight[3]];

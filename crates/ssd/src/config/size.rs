@@ -103,6 +103,11 @@ impl Frame {
         counted as f64 / (unit_logical_pages * self.units) as f64 - 1.0
     }
 
+    /// `op_ratio` of so many blocks, as it may be set.
+    fn legal_op_ratio(&self, unit_logical_pages: u64, blocks: u64) -> f64 {
+        self.op_ratio(unit_logical_pages, blocks).clamp(0.0, MAX_OP_RATIO)
+    }
+
     /// Blocks of the drive: those given, or as many as the share asks for.
     pub(super) fn blocks_of(&self, config: &Config, unit_logical_pages: u64) -> u64 {
         match config.blocks_per_unit.0 {
@@ -159,7 +164,9 @@ fn agree_on_share(origin: &str, config: &Config) -> Result<(), ConfigError> {
         None => frame.unit_logical_pages(config.capacity.0),
     };
     let follows = frame.blocks_of(config, pages);
-    if frame.blocks(pages, Share::OfLogical(config.op_ratio)).abs_diff(follows) <= 1 {
+    let as_given = frame.blocks(pages, Share::OfLogical(config.op_ratio)).abs_diff(follows) <= 1;
+    // Where all blocks hold data, as with physical addresses, there are fewer than op_ratio can ask for.
+    if as_given || frame.legal_op_ratio(pages, follows) == config.op_ratio {
         return Ok(());
     }
     Err(ConfigError::Refused {
@@ -241,7 +248,7 @@ impl Given {
         if self == Self::CapacityAndBlocks || config.op_raw.0.is_some() {
             let pages = frame.unit_logical_pages(config.capacity.0);
             let blocks = frame.blocks_of(config, pages);
-            config.op_ratio = frame.op_ratio(pages, blocks).clamp(0.0, MAX_OP_RATIO);
+            config.op_ratio = frame.legal_op_ratio(pages, blocks);
         }
     }
 }

@@ -54,7 +54,7 @@ fn of_buffer(ack: &str, in_order: bool, coalesce: bool, replacement: &str) -> Ve
 
 /// Settings of a small drive whose channels are managed; many of them are refused.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
-    let shape = (1..5u32, 1..3u32, any::<bool>(), any::<bool>(), 1..4u64, 1..9u32, 16..120u64, 10..80u32);
+    let shape = (1..5u32, 1..3u32, any::<bool>(), any::<bool>(), 1..4u64, 1..9u32, 16..120u64, 0..70u32);
     let gc = (
         prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
         prop::sample::select(PLANNERS.to_vec()),
@@ -85,6 +85,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             let lock_step = has_clock(planner).unwrap_or(lock_step);
             let clock = if lock_step { "lock-step" } else { "async" };
             let synchronized = synchronized && planner == "none";
+            let least = super::least_percent(ftl, pages, page, pages_per_block, free_blocks + 1);
             let mut settings = vec![
                 ("channels", channels.to_string()),
                 ("planes", planes.to_string()),
@@ -93,7 +94,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
                 ("page", page.to_string()),
                 ("pages_per_block", pages_per_block.to_string()),
                 ("capacity", (pages * units * page).to_string()),
-                ("op_ratio", (f64::from(op_percent) / 100.0).to_string()),
+                ("op_ratio", (f64::from(op_percent + least) / 100.0).to_string()),
                 ("timing.multi_plane", (planes > 1 && !bound && typed).to_string()),
                 ("timing.read", if typed { "10us,13us,31us" } else { "20us" }.into()),
                 ("timing.program", if typed { "100us,300us" } else { "200us" }.into()),
