@@ -71,8 +71,8 @@ def test_assumptions_about_a_trace_are_said_by_what_reads_it(tmp_path: Path) -> 
         ("trace", "characterize", str(trace)),
         ("sweep", str(spec), "-o", str(tmp_path / "s")),
         ("compare", str(trace), "--policies", "page+none"),
-        ("replay", str(trace), "sim:tlc,capacity=64MiB", "--timing", "asap"),
-        ("replay", str(trace), "sim:tlc,capacity=64MiB", "--timing", "asap", "--dry-run"),
+        ("replay", str(trace), "sim:tlc,capacity=512MiB", "--timing", "asap"),
+        ("replay", str(trace), "sim:tlc,capacity=512MiB", "--timing", "asap", "--dry-run"),
     ):
         err = flashweir(*args).err
         assert err.startswith(said), (args, err)

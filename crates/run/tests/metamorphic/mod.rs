@@ -63,6 +63,9 @@ fn is_there(drive: &[Setting], setting: Setting) -> bool {
 
 /// Settings over others: the last one of a key counts.
 fn over(base: &[Setting], more: &[Setting]) -> Vec<Setting> {
-    let all: BTreeMap<_, _> = base.iter().chain(more).copied().collect();
+    // Blocks and capacity leave no choice of a share, and a share of raw is one.
+    let sets_share = more.iter().any(|(key, _)| matches!(*key, "op_raw" | "blocks_per_unit"));
+    let base = base.iter().filter(|(key, _)| !(sets_share && *key == "op_ratio"));
+    let all: BTreeMap<_, _> = base.chain(more).copied().collect();
     all.into_iter().collect()
 }

@@ -21,7 +21,7 @@ const VALUES: [(&str, &[&str]); 65] = [
     ("capacity", &["5MiB"]),
     ("op_ratio", &["0.75"]),
     ("op_raw", &["0.4"]),
-    ("blocks_per_unit", &["40"]),
+    ("blocks_per_unit", &["27"]),
     ("timing.read", &["61us", "50us,70us"]),
     ("timing.program", &["801us", "500us,1100us"]),
     ("timing.erase", &["1501us", "0"]),
