@@ -244,7 +244,7 @@ def _spare_note(spare: Mapping[str, Any]) -> str | None:
     if not spare or abs(spare["got"] - spare["asked"]) <= max(_SPARE_TOLERANCE * spare["asked"], 1e-4):
         return None
     asked, got = (f"{spare[name]:.4g}" for name in ("asked", "got"))
-    return f"warning: {spare['key']} is {got}, not {asked}: blocks are whole; a larger drive or smaller blocks come closer"
+    return f"warning: {spare['key']} is {got}, not {asked}: blocks are whole (a larger drive comes closer)"
 
 
 def _sched_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

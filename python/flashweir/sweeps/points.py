@@ -122,8 +122,10 @@ def _first_run(spec: SweepSpec, point: int, name: str, ranks: Sequence[int | Non
 
 
 def over(base: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings over others. Of capacity, blocks and over-provisioning two are given: those below give way, as in the engine."""
-    kept = {key: value for key, value in base.items() if not (key in _SHARES and any(share in above for share in _SHARES))}
+    """Settings over others. Of capacity, blocks and over-provisioning two are given: those below give way."""
+    kept = {
+        key: value for key, value in base.items() if not (key in _SHARES and any(share in above for share in _SHARES))
+    }
     given = {"capacity": ("capacity",), "blocks": ("blocks_per_unit",), "share": _SHARES}
     sets = {name: any(key in above for key in keys) for name, keys in given.items()}
     if all(sets[name] or any(key in kept for key in keys) for name, keys in given.items()) and not all(sets.values()):
