@@ -143,26 +143,24 @@ impl Chunks {
         piece.binary_search_by_key(&number, |queued| queued.number).is_ok()
     }
 
-    /// The place behind the command of a number and the awaited reads that follow it, if the command is there. All that are no
-    /// awaited reads are in the order of their numbers.
-    pub(super) fn after(&self, number: u64) -> Option<usize> {
-        let mut end = self.len();
+    /// The command of a number, and its place, if it is there. All that are no awaited reads are in the order of their numbers.
+    pub(super) fn find_number(&self, number: u64) -> Option<(usize, &Queued)> {
+        let mut start = self.len();
         // From the back: the last piece that begins no later.
         for piece in self.more.iter().rev().chain([&self.first]) {
-            end -= piece.len();
+            start -= piece.len();
             let first = piece.iter().find(|queued| !queued.is_awaited_read());
-            if first.is_none_or(|first| first.number > number) {
-                continue;
+            if first.is_some_and(|first| first.number <= number) {
+                let is_it = |queued: &Queued| !queued.is_awaited_read() && queued.number == number;
+                let place = piece.iter().position(is_it)?;
+                return Some((start + place, &piece[place]));
             }
-            let is_it = |queued: &Queued| !queued.is_awaited_read() && queued.number == number;
-            let place = end + piece.iter().position(is_it)? + 1;
-            return Some(place + self.reads_from(place));
         }
         None
     }
 
     /// Awaited reads that follow one another from a place on.
-    fn reads_from(&self, place: usize) -> usize {
+    pub(super) fn reads_from(&self, place: usize) -> usize {
         let mut start = 0;
         let mut reads = 0;
         for piece in [&self.first].into_iter().chain(&self.more) {

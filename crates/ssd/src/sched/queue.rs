@@ -37,6 +37,8 @@ pub(crate) struct Queued {
     pub(crate) spent: Spent,
     /// Commands that it has passed.
     pub(crate) passed: u32,
+    /// Its number among all that its die was handed, where fences are used.
+    pub(crate) handed: u64,
     /// Its number in the queue, and that of a command before it that it was found to depend on; from 1.
     pub(crate) number: u64,
     pub(super) behind: Cell<u64>,
@@ -53,7 +55,18 @@ impl Queued {
         arrived_ns: u64,
         spent: Spent,
     ) -> Self {
-        Self { command, pages, chain, request, arrived_ns, spent, passed: 0, number: 0, behind: Cell::new(0) }
+        Self {
+            command,
+            pages,
+            chain,
+            request,
+            arrived_ns,
+            spent,
+            passed: 0,
+            handed: 0,
+            number: 0,
+            behind: Cell::new(0),
+        }
     }
 
     /// Whether it reads a page that the host waits for, or that says where such a page is.
@@ -239,9 +252,17 @@ impl Queue {
         self.writing.may_hold(pages)
     }
 
-    /// The number of the last command that writes one of the pages, if many wait and it is certain.
-    pub(super) fn last_writer(&self, pages: &Pages) -> Option<u64> {
-        self.writing.last(pages)
+    /// Whether so many wait that pages are better looked up than commands looked through.
+    #[inline]
+    pub(super) fn is_long(&self) -> bool {
+        self.writing.is_exact()
+    }
+
+    /// Of the commands that a read may pass and whose number is below `before`: the last one that writes one of the pages, and its
+    /// place. Only in a long queue.
+    pub(super) fn last_writer(&self, pages: &Pages, before: u64) -> Option<(usize, &Queued)> {
+        let (place, queued) = self.rest.find_number(self.writing.last(pages, before)?)?;
+        Some((self.settled.len() + place, queued))
     }
 
     /// Looks for pages one by one if there have come to be many commands.

@@ -1,13 +1,11 @@
 //! The pages that the commands in the queue of a die will write.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::pages::Run;
 use super::{Pages, Queued};
-use crate::op::CommandKind;
 
 /// Counts of places.
 const SLOTS: usize = 256;
@@ -23,18 +21,8 @@ pub(super) struct Writing {
     /// Empty until there is a page.
     places: Vec<u32>,
     is_exact: bool,
-    /// By unit and page.
-    pages: BTreeMap<(u32, u32), Writers>,
-}
-
-/// The commands that will write a page.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Writers {
-    commands: u32,
-    /// Those of them that move it there from elsewhere.
-    copies: u32,
-    /// Number of the last one that does not.
-    last: u64,
+    /// Unit and page, and the number of a command that writes it.
+    pages: BTreeSet<(u32, u32, u64)>,
 }
 
 impl Writing {
@@ -66,15 +54,8 @@ impl Writing {
     }
 
     fn add_each(&mut self, queued: &Queued) {
-        let is_copy = queued.command.kind == CommandKind::Copies;
-        for page in queued.pages.runs().flat_map(each) {
-            let writers = self.pages.entry(page).or_default();
-            writers.commands += 1;
-            writers.copies += u32::from(is_copy);
-            if !is_copy {
-                writers.last = writers.last.max(queued.number);
-            }
-        }
+        let pages = queued.pages.runs().flat_map(each);
+        self.pages.extend(pages.map(|(unit, page)| (unit, page, queued.number)));
     }
 
     #[inline]
@@ -83,19 +64,8 @@ impl Writing {
             slots(run).for_each(|slot| self.places[slot] -= 1);
         }
         if self.is_exact {
-            self.remove_each(queued);
-        }
-    }
-
-    fn remove_each(&mut self, queued: &Queued) {
-        let is_copy = queued.command.kind == CommandKind::Copies;
-        for page in queued.pages.runs().flat_map(each) {
-            if let Entry::Occupied(mut writers) = self.pages.entry(page) {
-                writers.get_mut().commands -= 1;
-                writers.get_mut().copies -= u32::from(is_copy);
-                if writers.get().commands == 0 {
-                    writers.remove();
-                }
+            for (unit, page) in queued.pages.runs().flat_map(each) {
+                self.pages.remove(&(unit, page, queued.number));
             }
         }
     }
@@ -109,24 +79,18 @@ impl Writing {
     }
 
     fn holds(&self, pages: &Pages) -> bool {
-        let holds =
-            |run: &Run| self.pages.range((run.unit, run.first)..=(run.unit, run.last)).next().is_some();
-        pages.runs().any(holds)
+        pages.runs().any(|run| self.of(run).next().is_some())
     }
 
-    /// The number of the last command that writes one of the pages. None where that is not known: where pages are not counted one
-    /// by one, and where a page is moved to its place, so that it can be read elsewhere.
-    pub(super) fn last(&self, pages: &Pages) -> Option<u64> {
-        let mut last = 0;
-        for run in pages.runs() {
-            for (_, writers) in self.pages.range((run.unit, run.first)..=(run.unit, run.last)) {
-                if writers.copies > 0 {
-                    return None;
-                }
-                last = last.max(writers.last);
-            }
-        }
-        (last > 0).then_some(last)
+    /// The number, below `before`, of the last command that writes one of the pages. Only where they are counted one by one.
+    pub(super) fn last(&self, pages: &Pages, before: u64) -> Option<u64> {
+        let numbers = pages.runs().flat_map(|run| self.of(run));
+        numbers.filter(|number| *number < before).max()
+    }
+
+    fn of(&self, run: &Run) -> impl Iterator<Item = u64> {
+        let range = (run.unit, run.first, 0)..=(run.unit, run.last, u64::MAX);
+        self.pages.range(range).map(|(_, _, number)| *number)
     }
 }
 
