@@ -63,6 +63,8 @@ def print_result(result: Mapping[str, Any], console: Console, drive: str = "driv
     if levels := (result.get("allocation") or {}).get("levels"):
         console.print()
         console.print(_level_table(levels))
+    for entry in result.get("no_effect") or ():
+        console.print(f"no effect: {entry['keys']}: {entry['reason']}", highlight=False, markup=False, soft_wrap=True)
     if explained := result.get("explain"):
         from flashweir.tails import print_tails
 

@@ -35,7 +35,7 @@ const TOUCH_BYTES: u64 = 64 << 10;
 /// Says what `run` would be, as a JSON object; docs/reference/python.md has its keys. Checks what can be checked without
 /// reading a trace.
 pub fn plan(run: &RunSpec) -> Result<Value, Error> {
-    let config = run.config()?;
+    let (config, ineffective) = run.config_noting()?;
     let geometry = Geometry::new(&config)?;
     let run = &run.expanded(Some(&geometry))?;
     run.trace_options().parse()?;
@@ -90,6 +90,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
     let journal = if run.power_cut.is_some() { geometry.physical_pages() * journal_bytes } else { 0 };
     Ok(json!({
         "config": to_value(&config),
+        "no_effect": ineffective,
         "workloads": workloads,
         "requests": requests,
         "pages": pages,

@@ -83,6 +83,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "seed": measured.seed,
         "workloads": measured.workloads,
         "config": to_value(measured.config),
+        "no_effect": measured.run.config_noting().map(|(_, settings)| settings).unwrap_or_default(),
     });
     if let Some(times) = stats.lock_step {
         result["clock"] = json!({

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use flashweir_ssd::config::layers::{Layer, resolve};
+use flashweir_ssd::config::layers::{Ineffective, Layer, resolve_noting};
 use flashweir_ssd::config::presets::{Preset, unknown};
 use flashweir_ssd::{Config, ConfigError};
 use flashweir_trace::output::{is_standard, same_file};
@@ -75,12 +75,17 @@ pub(crate) fn mix_file(workload: &str) -> Option<&str> {
 impl RunSpec {
     /// The configuration of the drive: default, then preset or file, then overrides.
     pub fn config(&self) -> Result<Config, Error> {
+        self.config_noting().map(|(config, _)| config)
+    }
+
+    /// The configuration, and what of it has no effect.
+    pub(crate) fn config_noting(&self) -> Result<(Config, Vec<Ineffective>), Error> {
         let mut layers = Vec::new();
         if let Some(name) = &self.device {
             layers.push(device_layer(name)?);
         }
         layers.push(override_layer(&self.overrides));
-        Ok(resolve(&layers)?)
+        Ok(resolve_noting(&layers)?)
     }
 
     /// Refuses outputs that would replace one another, or what the run reads.

@@ -5,7 +5,7 @@ from typing import Any
 
 # Parts of a result that are no single numbers, or that a row says already.
 NOT_METRICS = ("config", "streams", "channels", "latency_histogram_ns", "workloads", "series", "activity", "explain",
-               "seed")  # fmt: skip
+               "seed", "no_effect")  # fmt: skip
 # Parts that are no numbers where a run has none of theirs.
 OBJECTS = ("fairness", "allocation")
 STREAMS = "streams."

@@ -1,7 +1,7 @@
 //! Drives whose power can't be cut, with the reason and a drive that would do.
 
 use flashweir_ssd::config::Precondition;
-use flashweir_ssd::{Arbitration, Config, ConfigError, FtlConfig, Geometry, SchedPolicy};
+use flashweir_ssd::{Arbitration, Config, ConfigError, FtlConfig, Geometry};
 
 /// Physical pages that lists of images can number.
 const MOST_PAGES: u64 = u32::MAX as u64 - 1;
@@ -26,10 +26,6 @@ pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
         let reason =
             "pages that appear when they are first read were promised to nobody: use precondition=full";
         return refuse("precondition=on-read", reason);
-    }
-    if matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) {
-        let reason = "commands that write may overtake one another: use another sched.kind";
-        return refuse("sched.kind=out-of-order", reason);
     }
     if config.host.slots().is_some() && config.host.arbitration != Arbitration::Arrival {
         let reason = "writes then reach the drive in another order than they were issued in, which says what is older: \

@@ -1,7 +1,9 @@
-//! All keys on many drives: none is silently without effect on any of them.
+//! All keys on many drives: none is silently without effect on any of them. One that has none is refused, or noted.
+
+use flashweir_run::plan;
 
 use super::table::settings;
-use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result};
+use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, run_of};
 
 /// Settings that change nothing on a drive although they are not refused.
 fn silent(drive: &[Setting]) -> Vec<Setting> {
@@ -21,6 +23,7 @@ fn silent(drive: &[Setting]) -> Vec<Setting> {
         }
         match result(&over(&base, &[setting]), workload) {
             Ok(after) if after != before => {}
+            Ok(_) if is_noted(&over(&base, &[setting]), setting) => {}
             Ok(_) => silent.push(setting),
             Err(error) => {
                 let message = error.to_string();
@@ -31,6 +34,16 @@ fn silent(drive: &[Setting]) -> Vec<Setting> {
         }
     }
     silent
+}
+
+/// Whether the plan of a run says that the setting has no effect.
+fn is_noted(drive: &[Setting], (key, _): Setting) -> bool {
+    let plan = plan(&run_of(drive, MIXED)).expect("a legal drive");
+    let noted = plan["no_effect"].as_array().expect("a list").clone();
+    noted.iter().any(|entry| {
+        let keys = entry["keys"].as_str().expect("text").split([',', ' ', '=']);
+        keys.map(|name| name.trim_end_matches('*')).any(|name| !name.is_empty() && key.starts_with(name))
+    })
 }
 
 #[track_caller]

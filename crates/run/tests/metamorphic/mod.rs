@@ -27,7 +27,26 @@ const SMALL: [Setting; 4] =
 
 /// The result of a run (of several workloads, with " + " between them) without what depends on the machine, repeats the input or is the drive's shape; and the engine.
 fn result_and_engine(settings: &[Setting], workload: &str) -> Result<(Value, Value), Error> {
-    let run = RunSpec {
+    let mut result = simulate(&run_of(settings, workload), &mut |_| true)?;
+    let object = result.as_object_mut().expect("an object");
+    for key in [
+        "config",
+        "no_effect",
+        "version",
+        "seed",
+        "wall_s",
+        "setup_wall_s",
+        "precondition_wall_s",
+        "geometry",
+    ] {
+        assert!(object.remove(key).is_some(), "a result holds {key}");
+    }
+    let engine = object.remove("engine").expect("a result names its engine");
+    Ok((result, engine))
+}
+
+fn run_of(settings: &[Setting], workload: &str) -> RunSpec {
+    RunSpec {
         workloads: workload
             .split(" + ")
             .map(|spec| WorkloadSpec { spec: spec.into(), ..WorkloadSpec::default() })
@@ -38,14 +57,7 @@ fn result_and_engine(settings: &[Setting], workload: &str) -> Result<(Value, Val
             .collect(),
         verify: true,
         ..RunSpec::default()
-    };
-    let mut result = simulate(&run, &mut |_| true)?;
-    let object = result.as_object_mut().expect("an object");
-    for key in ["config", "version", "seed", "wall_s", "setup_wall_s", "precondition_wall_s", "geometry"] {
-        assert!(object.remove(key).is_some(), "a result holds {key}");
     }
-    let engine = object.remove("engine").expect("a result names its engine");
-    Ok((result, engine))
 }
 
 /// The result alone.

@@ -22,12 +22,13 @@ const FTLS: [(&str, Option<(&str, &str)>); 9] = [
     ("dftl", Some(("ftl.cache_bytes", "512"))),
 ];
 const PLANNERS: [&str; 5] = ["none", "super-data-block", "cycle-stealing", "forwarding", "cycle-filling"];
-/// Schedulers of channels that are not managed, and what such a drive has besides.
-const SCHEDULERS: [&[(&str, &str)]; 4] = [
+/// Schedulers, and what such a drive has besides.
+const SCHEDULERS: [&[(&str, &str)]; 5] = [
     &[("sched.kind", "fifo"), ("channels", "4")],
     &[("sched.kind", "read-first"), ("channels", "2"), ("dies", "2"), ("sched.write_bound", "5ms")],
     &[("sched.kind", "read-first"), ("channels", "2"), ("dies", "2"), ("sched.preempt_gc", "true")],
     &[("sched.kind", "suspend"), ("channels", "2"), ("dies", "2"), ("sched.write_weight", "0")],
+    &[("sched.kind", "out-of-order"), ("channels", "2"), ("dies", "2")],
 ];
 /// Units, planes and whether these are bound.
 const SHAPES: [(&str, &str, &str); 4] = [
@@ -55,7 +56,13 @@ type Channels = (&'static str, &'static str, &'static [(&'static str, &'static s
 fn channels() -> Vec<Channels> {
     let planners = PLANNERS.into_iter().flat_map(|planner| [(planner, "async"), (planner, "lock-step")]);
     let scheduled = SCHEDULERS.into_iter().skip(1).map(|scheduler| ("none", "async", scheduler));
-    planners.map(|(planner, clock)| (planner, clock, SCHEDULERS[0])).chain(scheduled).collect()
+    let planned = planners.map(|(planner, clock)| (planner, clock, SCHEDULERS[0]));
+    let both = [
+        ("cycle-filling", "async", SCHEDULERS[2]),
+        ("forwarding", "async", SCHEDULERS[3]),
+        ("cycle-stealing", "lock-step", SCHEDULERS[4]),
+    ];
+    planned.chain(scheduled).chain(both).collect()
 }
 
 fn drives() -> Vec<Drive> {

@@ -57,8 +57,8 @@ fn a_share_alone_means_a_full_drive_of_that_share() {
     for (settings, expected) in [
         (vec![("fill", "0.9"), ("precondition", "empty")], "use one of them"),
         (vec![("fill", "0.9"), ("precondition", "on-read")], "use one of them"),
-        (vec![("fill", "0")], "expected a share of the drive above 0"),
-        (vec![("fill", "1.5")], "expected a share of the drive above 0"),
+        (vec![("fill", "0")], "expected more than 0, at most 1"),
+        (vec![("fill", "1.5")], "expected more than 0, at most 1"),
         (vec![("fill", "90%")], "fill"),
     ] {
         let error = run_with(&settings, WRITES, |_| {}).expect_err("no such drive").to_string();

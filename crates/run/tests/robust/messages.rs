@@ -1,8 +1,11 @@
 //! Every check of geometry, timing and combinations has its message; values beyond all reason are errors or cheap.
 
-use flashweir_run::RunSpec;
-use flashweir_ssd::config::refusals;
+use flashweir_run::{RunSpec, plan};
+use flashweir_ssd::config::keys::keys;
+use flashweir_ssd::config::layers::{Layer, resolve_noting};
+use flashweir_ssd::config::{no_effect, refusals};
 use flashweir_ssd::{Options, Simulation};
+use serde_json::json;
 
 use super::{Setting, spec};
 
@@ -22,7 +25,7 @@ fn every_count_has_its_range() {
     ] {
         for value in [0, most + 1, u64::from(u32::MAX)] {
             let text = value.to_string();
-            let expected = format!("device: `{key}` = {value}: expected {least} to {most}");
+            let expected = format!("--set: `{key}` = {value}: expected {least} to {most}");
             assert_eq!(error(&[(key, &text)]), Some(expected));
         }
         let beyond = error(&[(key, "4294967296")]).expect("no 32 bits");
@@ -38,8 +41,27 @@ fn every_count_has_its_range() {
     }
     for ratio in ["-0.1", "100.1", "1e300"] {
         let message = error(&[("op_ratio", ratio)]).expect("no ratio");
-        assert!(message.ends_with("expected spare / logical, 0 to 100 (0.10 is 10%)"), "{message}");
+        assert!(message.ends_with(": expected 0 to 100"), "{message}");
     }
+}
+
+#[test]
+fn a_number_out_of_the_range_of_its_key_is_refused() {
+    let mut checked = 0;
+    for key in keys().iter().filter(|key| key.range.is_some()) {
+        let range = key.range.expect("filtered");
+        let policy: Vec<_> =
+            key.acts_with.iter().map(|(of, choice)| (of.as_str(), choice.as_str())).collect();
+        let below = if range.excludes_min { range.min } else { range.min - 1.0 };
+        for number in [below, range.max * 2.0 + 1.0].into_iter().filter(|number| (0.0..1e18).contains(number))
+        {
+            let text = number.to_string();
+            let message = error(&[&policy[..], &[(&key.name, &text)]].concat()).expect("out of range");
+            assert_eq!(message, format!("--set: `{}` = {text}: {range}", key.name));
+            checked += 1;
+        }
+    }
+    assert!(checked > 40, "{checked}");
 }
 
 #[test]
@@ -63,92 +85,87 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 84] = [
-    &[("gc.frontiers", "3")],
-    &[("host.queue_depth", "0")],
-    &[("host.mode", "open"), ("host.time_scale", "0")],
-    &[("fill", "0")],
+const EXAMPLES: [&[Setting<'static>]; 25] = [
     &[("fill", "0.9"), ("precondition", "empty")],
-    &[("gc.victim", "d-choices"), ("gc.choices", "0")],
-    &[("ftl.kind", "kast"), ("ftl.associativity", "0")],
-    &[("alloc.kind", "dynamic"), ("alloc.mode", "2")],
     &[("buffer.bytes", "4095")],
-    &[("buffer.ack", "flash")],
-    &[("timing.multi_plane", "true")],
-    &[("timing.cache_program", "true"), ("timing.bus", "0")],
-    &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
-    &[("timing.cache_program", "true"), ("buffer.bytes", "1MiB")],
-    &[("sched.kind", "read-priority"), ("sched.write_bound", "1ms"), ("host.queue_depth", "2")],
-    &[("sched.preempt_gc", "true")],
-    &[("sched.kind", "suspend"), ("sched.preempt_gc", "true"), ("host.queue_depth", "2")],
-    &[("sched.kind", "read-first"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
-    &[("sched.kind", "suspend"), ("sched.write_weight", "-1"), ("host.queue_depth", "2")],
     &[("sched.kind", "suspend"), ("sched.resume_time", "7200s")],
-    &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("host.queue_depth", "2")],
-    &[("sched.kind", "out-of-order"), ("sched.window", "0"), ("dies", "2")],
-    &[("sched.kind", "out-of-order")],
-    &[("wear.dynamic", "true")],
-    &[DIRECT, ("gc.free_blocks", "2")],
     &[DIRECT, ("alloc.kind", "dynamic")],
     &[DFTL, ("alloc.kind", "dynamic")],
     &[DFTL, ("gc.frontiers", "2")],
+    &[DFTL, ("wear.static_gap", "2")],
+    &[("gc.planner", "cycle-stealing")],
+    &[STEP, ("gc.planner", "cycle-filling")],
+    &[STEP, ("gc.planner", "super-data-block")],
+    &[("gc.planner", "selective-filling")],
+    &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.throttle", "2")],
+    &[AHEAD, ("buffer.bytes", "32KiB"), ("planes", "2")],
+    &[("buffer.order", "in-order"), ("buffer.bytes", "32KiB")],
+    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
+    &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
+    &[STEP, ("alloc.kind", "dynamic")],
+    &[("tenants.channels", "shared")],
+    &[("alloc.kind", "hybrid")],
+    &[("tenants.channels", "shared"), DYNAMIC, ("alloc.mode", "1")],
+    &[("tenants.channels", "shared"), DYNAMIC, ("host.mode", "open"), ("tenants.window_time", "0")],
+    &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.turns", "shortest"), ("host.queue_depth", "2")],
+    &[("tenants.channels", "ssdkeeper"), ("alloc.kind", "hybrid")],
+    &[("host.mode", "open"), ("host.slots", "0")],
+    &[("tenants.channels", "look-ahead"), DYNAMIC, ("host.arbitration", "fair"), ("host.queue_depth", "2")],
+];
+
+/// Settings without effect, one for each entry of their table, in its order.
+const WITHOUT_EFFECT: [&[Setting<'static>]; 35] = [
+    &[("buffer.replacement", "block-lru")],
+    &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
+    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
+    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
+    &[("planes_bound", "true")],
+    &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
+    &[("timing.cache_program", "true"), ("timing.bus", "0")],
+    &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
+    &[STEP, ("timing.cache_program", "true")],
+    &[("timing.cache_program", "true"), ("buffer.bytes", "1MiB")],
+    &[("sched.kind", "read-priority"), ("sched.write_bound", "1ms"), ("host.queue_depth", "2")],
+    &[("sched.preempt_gc", "true")],
+    &[("sched.kind", "read-first"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
+    &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("host.queue_depth", "2")],
+    &[("sched.kind", "out-of-order")],
+    &[("wear.dynamic", "true")],
+    &[DIRECT, ("gc.free_blocks", "2")],
+    &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
+    &[("ftl.kind", "bast"), ("gc.throttle", "4")],
+    &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
+    &[AHEAD],
+    &[("gc.spare_blocks", "7")],
     &[("background.collect.until", "3")],
     &[("background.level.after", "1ms")],
     &[("background.write_back.after", "1ms")],
     &[("background.destage.after", "1ms")],
-    &[DFTL, ("wear.static_gap", "2")],
-    &[("gc.planner", "cycle-stealing")],
-    &[STEP, ("gc.planner", "cycle-filling")],
-    &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
-    &[STEP, ("gc.planner", "super-data-block")],
-    &[("gc.planner", "selective-filling")],
-    &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.throttle", "2")],
-    &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.merged_percent", "0")],
-    &[AHEAD],
-    &[AHEAD, ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
-    &[AHEAD, ("buffer.bytes", "32KiB"), ("planes", "2")],
-    &[("gc.spare_blocks", "7")],
-    &[("buffer.order", "in-order")],
-    &[STEP, ("buffer.order", "in-order")],
-    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
-    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
-    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("planes", "2")],
-    &[("ftl.kind", "bast"), ("gc.throttle", "4")],
-    &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
-    &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
-    &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
-    &[("planes_bound", "true")],
-    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
-    &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
-    &[("buffer.replacement", "block-lru")],
-    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
-    &[("buffer.coalesce", "false"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
-    &[("buffer.coalesce", "false")],
-    &[STEP, ("dies", "2")],
-    &[STEP, ("alloc.kind", "dynamic")],
-    &[STEP, ("gc.frontiers", "2")],
-    &[STEP, ("sched.kind", "read-first"), ("host.queue_depth", "2")],
-    &[("tenants.channels", "shared")],
-    &[("alloc.kind", "hybrid")],
-    &[("tenants.channels", "shared"), DYNAMIC, ("alloc.mode", "1")],
-    &[("tenants.channels", "shared"), DYNAMIC, ("tenants.window_requests", "0")],
-    &[("tenants.channels", "shared"), DYNAMIC, ("tenants.level_requests", "0")],
-    &[("tenants.channels", "shared"), DYNAMIC, ("tenants.min_channels", "2")],
-    &[DYNAMIC, ("tenants.applies", "same")],
-    &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
-    &[("tenants.turns", "shortest")],
-    &[DYNAMIC, ("tenants.turns", "shortest")],
-    &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.turns", "shortest"), ("host.queue_depth", "2")],
-    &[("tenants.most_slowed", "2")],
-    &[("tenants.most_slowed", "0.5")],
-    &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.depth", "3")],
-    &[("tenants.channels", "ssdkeeper"), DYNAMIC, ("tenants.most_groups", "1")],
-    &[("tenants.channels", "ssdkeeper"), ("alloc.kind", "hybrid")],
-    &[("host.mode", "open"), ("host.slots", "0")],
     &[("host.mode", "open"), ("host.arbitration", "fair")],
     &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
-    &[("tenants.channels", "look-ahead"), DYNAMIC, ("host.arbitration", "fair"), ("host.queue_depth", "2")],
+    &[("tenants.channels", "shared"), DYNAMIC, ("channels", "1"), ("dies", "2")],
+    &[("tenants.window_requests", "7")],
+    &[("tenants.channels", "shared"), DYNAMIC, ("tenants.window_time", "1s")],
+    &[("tenants.channels", "shared"), DYNAMIC, ("tenants.min_channels", "2")],
+    &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
+    &[("tenants.turns", "shortest")],
+    &[("tenants.most_slowed", "0.5")],
 ];
+
+#[test]
+fn what_has_no_effect_is_noted_and_set_back() {
+    assert_eq!(WITHOUT_EFFECT.len(), no_effect::all().count());
+    for (example, entry) in WITHOUT_EFFECT.iter().zip(no_effect::all()) {
+        let plan =
+            plan(&spec(None, example, "random")).unwrap_or_else(|error| panic!("{example:?}: {error}"));
+        let noted = json!({"keys": entry.keys, "reason": entry.reason});
+        let all = plan["no_effect"].as_array().expect("a list");
+        assert!(all.contains(&noted), "{example:?}: {all:?}");
+        // The configuration that it amounts to notes nothing.
+        let layer = Layer::from_table("result", &plan["config"]).expect("a table");
+        assert_eq!(resolve_noting(&[layer]).expect("legal").1, [], "{example:?}");
+    }
+}
 
 #[test]
 fn every_refusal_of_the_table_is_reached() {
@@ -167,29 +184,27 @@ fn refusals_of_tenants_that_need_the_shape_say_it() {
     let on = [("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper")];
     let with = |more: &[Setting<'_>]| error(&[&on, more].concat()).expect("refused");
     assert_eq!(
-        with(&[("channels", "1"), ("dies", "2")]),
-        "tenants.channels, channels=1: there is one channel, so there is nothing to choose"
-    );
-    assert_eq!(
         with(&[("tenants.min_channels", "9")]),
         "tenants.min_channels = 9, channels = 8: a group can't have more channels than there are"
-    );
-    assert!(with(&[("tenants.window_time", "1s")]).ends_with("windows end by requests: set host.mode=open"));
-    let message = error(&[("tenants.window_requests", "7")]).expect("no windows");
-    assert!(
-        message.ends_with("without an allocator there are no windows: set tenants.channels"),
-        "{message}"
     );
 }
 
 #[test]
 fn refusals_that_need_the_shape_say_it() {
-    let message = error(&[("alloc.order", "CWDP")]).expect("one die a channel");
+    let noted = |settings: &[Setting<'_>]| {
+        let noted = plan(&spec(None, settings, "random")).expect("legal")["no_effect"].clone();
+        format!(
+            "{}: {}",
+            noted[0]["keys"].as_str().expect("text"),
+            noted[0]["reason"].as_str().expect("text")
+        )
+    };
+    let message = noted(&[("alloc.order", "CWDP")]);
     assert_eq!(message, "alloc.order: on this geometry CWDP and CDPW place every page alike");
-    let message = error(&[("channels", "1"), ("alloc.kind", "dynamic")]).expect("one unit");
+    let message = noted(&[("channels", "1"), ("alloc.kind", "dynamic")]);
     assert_eq!(message, "alloc.kind: there is one parallel unit, so there is nothing to choose");
     let one = [("channels", "1"), ("chips", "2"), ("alloc.kind", "dynamic"), ("alloc.mode", "1")];
-    assert_eq!(error(&one).expect("one"), "alloc.mode: mode 1 fixes the channel, and there is only one");
+    assert_eq!(noted(&one), "alloc.mode: mode 1 fixes the channel, and there is only one");
     let message = error(&[("alloc.kind", "dynamic"), ("capacity", "16TiB")]).expect("too many pages");
     assert!(
         message.starts_with("alloc.kind=dynamic or hybrid, capacity: one map serves all units"),

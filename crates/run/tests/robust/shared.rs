@@ -114,7 +114,7 @@ fn a_plan_refuses_what_a_run_refuses() {
     for (settings, workload) in [
         (&[("channels", "0")][..], "random:count=10"),
         (&[("capacity", "64MiB")][..], "random:span=128MiB,count=10"),
-        (&[("sched.kind", "out-of-order")][..], "random:count=10"),
+        (&[("gc.planner", "cycle-stealing")][..], "random:count=10"),
         (&[][..], "random:cuont=10"),
     ] {
         let run = spec(None, settings, workload);

@@ -29,9 +29,54 @@ pub struct Key {
     /// The choice without which it does not exist: a key and its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acts_with: Option<(String, String)>,
+    /// The numbers that it can be, if not all of its type are.
+    #[serde(skip)]
+    pub range: Option<Range>,
     /// Whether other keys exist only with some of its choices.
     #[serde(skip)]
     pub is_policy: bool,
+}
+
+/// Numbers from one to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The smallest, or what all are larger than.
+    pub min: f64,
+    /// Whether the smallest is none of them.
+    pub excludes_min: bool,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Range {
+    /// Of a number as the schema describes it; none if its type says as much.
+    fn of(node: &Value) -> Option<Self> {
+        let above = node["exclusiveMinimum"].as_f64();
+        let min = above.or_else(|| node["minimum"].as_f64())?;
+        let max = node["maximum"].as_f64();
+        // Those of a narrow type are checked when it is read.
+        let is_type = node["minimum"] == 0 && (node["maximum"] == 255 || node["maximum"] == 65_535);
+        let says_more = min > 0.0 || above.is_some() || max.is_some();
+        let max = max.unwrap_or(f64::INFINITY);
+        (says_more && !is_type).then_some(Self { min, excludes_min: above.is_some(), max })
+    }
+
+    /// Whether a number is one of them.
+    pub fn holds(&self, number: f64) -> bool {
+        number <= self.max && (number > self.min || number >= self.min && !self.excludes_min)
+    }
+}
+
+impl std::fmt::Display for Range {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { min, excludes_min, max } = self;
+        match (excludes_min, max.is_finite()) {
+            (false, true) => write!(f, "expected {min} to {max}"),
+            (false, false) => write!(f, "expected at least {min}"),
+            (true, true) => write!(f, "expected more than {min}, at most {max}"),
+            (true, false) => write!(f, "expected more than {min}"),
+        }
+    }
 }
 
 /// All settings, in the order of the schema.
@@ -98,6 +143,7 @@ impl<'a> Walk<'a> {
             default: default.cloned().unwrap_or_default(),
             choices: names.filter_map(|name| name["const"].as_str()).map(Into::into).collect(),
             acts_with: None,
+            range: Range::of(property).or_else(|| Range::of(target)),
             is_policy: false,
         });
     }
@@ -116,6 +162,7 @@ impl<'a> Walk<'a> {
                 default: default.and_then(|table| table.get(tag)).cloned().unwrap_or_default(),
                 choices: Vec::new(),
                 acts_with: None,
+                range: None,
                 is_policy: true,
             });
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::size::Given;
-use super::{Config, Precondition, keys};
+use super::{Config, Precondition, keys, no_effect};
 use crate::error::ConfigError;
 
 /// One layer: dotted keys and their values, and where they come from (for messages).
@@ -82,8 +82,23 @@ fn flatten(prefix: &str, table: &Map<String, Value>, into: &mut BTreeMap<String,
     }
 }
 
-/// The configuration that results from layers over the default, checked for combinations that make no sense.
+/// A setting that changes nothing on this drive, see [`no_effect`].
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Ineffective {
+    /// The keys, and those because of which they have no effect.
+    pub keys: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The configuration that results from layers over the default, checked for combinations that make no sense. What has no effect
+/// is set back to its default.
 pub fn resolve(layers: &[Layer]) -> Result<Config, ConfigError> {
+    resolve_noting(layers).map(|(config, _)| config)
+}
+
+/// As [`resolve`], with what has no effect.
+pub fn resolve_noting(layers: &[Layer]) -> Result<(Config, Vec<Ineffective>), ConfigError> {
     let mut config = Config::default();
     let mut given = Given::default();
     for layer in layers {
@@ -94,8 +109,15 @@ pub fn resolve(layers: &[Layer]) -> Result<Config, ConfigError> {
     if config.fill < 1.0 && !says_state {
         config.precondition = Precondition::Full;
     }
+    let cleared = no_effect::clear(&mut config);
+    let own =
+        |entry: &no_effect::NoEffect| Ineffective { keys: entry.keys.into(), reason: entry.reason.into() };
+    let mut ineffective: Vec<_> = cleared.into_iter().map(own).collect();
+    if let Some((key, reason)) = no_effect::clear_allocation(&mut config) {
+        ineffective.push(Ineffective { keys: key.into(), reason });
+    }
     super::refusals::check(&config)?;
-    Ok(config)
+    Ok((config, ineffective))
 }
 
 fn apply(config: Config, layer: &Layer) -> Result<Config, ConfigError> {
@@ -131,7 +153,19 @@ fn set(config: &Config, origin: &str, key: &str, value: &Value) -> Result<Config
         value: shown(value),
         expected: expectation(key, &error.to_string()),
     })?;
+    check_range(&changed, origin, key, value)?;
     Ok(changed)
+}
+
+/// Refuses a number that the key can't be.
+fn check_range(changed: &Config, origin: &str, key: &str, value: &Value) -> Result<(), ConfigError> {
+    let Some(range) = keys::find(key).and_then(|key| key.range) else { return Ok(()) };
+    let number = locate(&mut to_value(changed), key).and_then(|place| place.as_f64());
+    if number.is_none_or(|number| range.holds(number)) {
+        return Ok(());
+    }
+    let (origin, key, expected) = (origin.into(), key.into(), range.to_string());
+    Err(ConfigError::Value { origin, key, value: shown(value), expected })
 }
 
 /// The place of a dotted key in a complete configuration.

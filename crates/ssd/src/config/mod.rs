@@ -6,6 +6,7 @@
 mod counts;
 pub mod keys;
 pub mod layers;
+pub mod no_effect;
 pub mod presets;
 pub mod refusals;
 mod shape;
@@ -120,7 +121,7 @@ pub struct Config {
     pub precondition: Precondition,
     /// Share of the logical pages that hold data when the run starts: 0.9 is a drive that is 90% full. The rest was never written.
     /// Below 1 it implies `precondition=full`, unless `steady` is set.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub fill: f64,
     /// How times are worked out.
     pub engine: Engine,

@@ -22,7 +22,6 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;
-pub(crate) use log::kast::MOST_ASSOCIATIVITY;
 pub(crate) use page::PageFtl;
 
 use crate::alloc::Home;

@@ -29,7 +29,7 @@ pub struct GcConfig {
     #[schemars(range(min = 1, max = 2))]
     pub frontiers: u32,
     /// Erased blocks that each unit keeps. The first lies outside op_ratio, the others come out of the spare blocks.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub free_blocks: u32,
 }
 

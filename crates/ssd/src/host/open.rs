@@ -10,7 +10,7 @@ use crate::quantity::{Limit, round_to_u64};
 #[serde(default)]
 pub struct Config {
     /// Factor on the times of the workload: 0.5 makes it arrive twice as fast.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
     pub time_scale: f64,
     /// Most requests that the drive takes at once (up to 1000000), or "none"; others wait at the host, in the queue of their tenant.
     pub slots: Limit,

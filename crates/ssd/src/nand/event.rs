@@ -161,8 +161,8 @@ impl<P: Probe> Events<P> {
         self.book(number);
         let die = &mut self.dies[number as usize];
         let Some(active) = &die.current else { return };
-        let Active { queued: Queued { command, chain, .. }, .. } = active;
-        let (command, chain) = (*command, *chain);
+        let Active { queued: Queued { command, chain, handed, .. }, .. } = active;
+        let (command, chain, handed) = (*command, *chain, *handed);
         self.usage.transfer(&command);
         let follows = self.follows && (P::ON || command.tag != NOBODY);
         let parts = if follows { active.parts(now) } else { Parts::default() };
@@ -182,7 +182,7 @@ impl<P: Probe> Events<P> {
         die.current = None;
         if self.fences.are_used() {
             // Taken up last, after the command itself.
-            self.done_by(number);
+            self.done_by(number, handed);
         }
         if command.tag != NOBODY {
             self.completed.push(command.tag);
@@ -236,9 +236,9 @@ impl<P: Probe> Executor for Events<P> {
         if command.tag != NOBODY {
             self.submitted += 1;
         }
-        self.fences.submitted(command.die);
+        let handed = self.fences.submitted(command.die);
         self.probe.queue(now_ns, command.die, 1);
-        self.enqueue(command, pages, Chain::None, now_ns);
+        self.enqueue(command, pages, Chain::None, (now_ns, handed));
     }
 
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
@@ -248,12 +248,12 @@ impl<P: Probe> Executor for Events<P> {
         let number = self.chains;
         // The second one's place is taken now, so that whatever is made later for its page comes after it.
         let die = second.0.die;
-        for die in [die, first.0.die] {
-            self.fences.submitted(die);
+        let handed = [die, first.0.die].map(|die| {
             self.probe.queue(now_ns, die, 1);
-        }
-        self.enqueue(second.0, second.1, Chain::Second { number }, now_ns);
-        self.enqueue(Command { tag: NOBODY, ..first.0 }, first.1, Chain::First { number, die }, now_ns);
+            (now_ns, self.fences.submitted(die))
+        });
+        self.enqueue(second.0, second.1, Chain::Second { number }, handed[0]);
+        self.enqueue(Command { tag: NOBODY, ..first.0 }, first.1, Chain::First { number, die }, handed[1]);
     }
 
     fn die_is_idle(&self, die: u32, _: u64) -> bool {

@@ -8,6 +8,7 @@
 //! only for schedulers that reorder; with these, commands start when everything else of an instant has happened, so that what
 //! arrives together is put in order before any of it starts. Policies decide; the queue, the pauses and the times are the engine's.
 
+mod chunks;
 mod fifo;
 mod out_of_order;
 mod pages;
@@ -18,6 +19,7 @@ mod read_priority;
 mod suspend;
 #[cfg(test)]
 mod tests;
+mod writing;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Queue, Queued};
+use super::{Queue, Queued};
 use crate::op::CommandKind;
 
 /// How far it looks.
@@ -52,10 +52,7 @@ impl OutOfOrder {
             let keeps_order = units & written != 0;
             written |= units;
             // Only the first of those that wait for the bus is ever chosen.
-            if keeps_order
-                || matches!(queued.chain, Chain::Second { .. })
-                || !can_start && after_bus.is_some()
-            {
+            if keeps_order || queue.holds_back(queued) || !can_start && after_bus.is_some() {
                 continue;
             }
             let may_depend = place > 0 && (!is_read || queue.may_write(&queued.pages));

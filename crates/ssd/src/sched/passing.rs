@@ -36,15 +36,29 @@ impl Passing {
             place = self.after_bound(queue, arriving, now_ns, ahead_ns, place);
         }
         if has_writes && queue.has_copies() {
-            // A page is read where it is by then: what writes it there is not to be suspended for the read.
-            let passed = queue.rest().iter().skip(place - queue.settled()).rev();
-            for copies in passed.filter(|passed| passed.command.kind == CommandKind::Copies) {
-                if copies.pages.overlaps(&arriving.pages) {
-                    arriving.pages = arriving.pages.before(&copies.pages);
-                }
-            }
+            Self::read_before_copies(queue, arriving, place);
         }
         place
+    }
+
+    /// A page is read where it is by then: the copies from `place` on, which the read passes, are not to be suspended for it.
+    fn read_before_copies(queue: &Queue, read: &mut Queued, place: usize) {
+        if queue.is_long() {
+            let mut before = u64::MAX;
+            while let Some((found, copies)) = queue.last_writer(&read.pages, before)
+                && found >= place
+            {
+                before = copies.number;
+                read.pages = read.pages.before(&copies.pages);
+            }
+            return;
+        }
+        let passed = queue.rest().iter().rev().take(queue.len() - place);
+        for copies in passed.filter(|passed| passed.command.kind == CommandKind::Copies) {
+            if copies.pages.overlaps(&read.pages) {
+                read.pages = read.pages.before(&copies.pages);
+            }
+        }
     }
 
     /// The commands at the front that no read passes, after the queue has changed.
@@ -76,7 +90,20 @@ impl Passing {
     /// The place behind the last command that writes a page of the read, and behind reads that wait for the same.
     fn after_own_writes(queue: &Queue, read: &Queued) -> usize {
         let mut pages = Cow::Borrowed(&read.pages);
-        for (place, before) in queue.rest().iter().enumerate().rev() {
+        if queue.is_long() {
+            let mut number = u64::MAX;
+            while let Some((place, before)) = queue.last_writer(&pages, number) {
+                if before.command.kind != CommandKind::Copies {
+                    return place + 1 + queue.rest().reads_from(place + 1 - queue.settled());
+                }
+                pages = Cow::Owned(pages.before(&before.pages));
+                number = before.number;
+            }
+            return 0;
+        }
+        let mut place = queue.rest().len();
+        for before in queue.rest().iter().rev() {
+            place -= 1;
             let kind = before.command.kind;
             if matches!(kind, CommandKind::Read | CommandKind::Erase) || !before.pages.overlaps(&pages) {
                 continue;
@@ -101,7 +128,7 @@ impl Passing {
             return first;
         }
         let mut place = queue.len();
-        for before in queue.rest().iter().skip(first - queue.settled()).rev() {
+        for before in queue.rest().iter().rev().take(queue.len() - first) {
             let is_write = matches!(before.command.kind, CommandKind::Program | CommandKind::Rewrite);
             if is_write && done_ns - before.arrived_ns > self.write_bound_ns {
                 break;

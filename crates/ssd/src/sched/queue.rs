@@ -1,13 +1,13 @@
 //! The commands that wait for a die, in the order in which they are to run.
 
 use std::cell::Cell;
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
 use super::Pages;
-use super::pages::Run;
+use super::chunks::Chunks;
+use super::writing::{MANY, Writing};
 use crate::op::{Command, CommandKind};
 use crate::stats::Spent;
 
@@ -37,6 +37,8 @@ pub(crate) struct Queued {
     pub(crate) spent: Spent,
     /// Commands that it has passed.
     pub(crate) passed: u32,
+    /// Its number among all that its die was handed, where fences are used.
+    pub(crate) handed: u64,
     /// Its number in the queue, and that of a command before it that it was found to depend on; from 1.
     pub(crate) number: u64,
     pub(super) behind: Cell<u64>,
@@ -53,7 +55,18 @@ impl Queued {
         arrived_ns: u64,
         spent: Spent,
     ) -> Self {
-        Self { command, pages, chain, request, arrived_ns, spent, passed: 0, number: 0, behind: Cell::new(0) }
+        Self {
+            command,
+            pages,
+            chain,
+            request,
+            arrived_ns,
+            spent,
+            passed: 0,
+            handed: 0,
+            number: 0,
+            behind: Cell::new(0),
+        }
     }
 
     /// Whether it reads a page that the host waits for, or that says where such a page is.
@@ -63,96 +76,9 @@ impl Queued {
     }
 
     /// Whether it writes its pages.
-    fn writes(&self) -> bool {
+    pub(super) fn writes(&self) -> bool {
         !matches!(self.command.kind, CommandKind::Read | CommandKind::Erase)
     }
-}
-
-/// Counts of places.
-const SLOTS: usize = 256;
-/// Pages that are counted as one place.
-const PAGES_PER_PLACE: u32 = 64;
-/// So many commands are looked through one by one, more are not.
-const MANY: usize = 256;
-
-/// Pages yet to be written. Counted by a hash of where they are, where a count of none is certain; and, as long as many
-/// commands wait, one by one.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Writing {
-    /// Empty until there is a page.
-    places: Vec<u32>,
-    is_exact: bool,
-    /// Unit and page, and how often.
-    pages: BTreeMap<(u32, u32), u32>,
-}
-
-impl Writing {
-    #[inline]
-    fn add(&mut self, pages: &Pages) {
-        if self.places.is_empty() {
-            self.places = vec![0; SLOTS];
-        }
-        for run in pages.runs() {
-            slots(run).for_each(|slot| self.places[slot] += 1);
-        }
-        if self.is_exact {
-            self.add_each(pages);
-        }
-    }
-
-    fn add_each(&mut self, pages: &Pages) {
-        for page in pages.runs().flat_map(each) {
-            *self.pages.entry(page).or_default() += 1;
-        }
-    }
-
-    #[inline]
-    fn remove(&mut self, pages: &Pages) {
-        for run in pages.runs() {
-            slots(run).for_each(|slot| self.places[slot] -= 1);
-        }
-        if self.is_exact {
-            self.remove_each(pages);
-        }
-    }
-
-    fn remove_each(&mut self, pages: &Pages) {
-        for page in pages.runs().flat_map(each) {
-            if let Entry::Occupied(mut times) = self.pages.entry(page) {
-                *times.get_mut() -= 1;
-                if *times.get() == 0 {
-                    times.remove();
-                }
-            }
-        }
-    }
-
-    /// Whether one of the pages may be among them.
-    #[inline]
-    fn may_hold(&self, pages: &Pages) -> bool {
-        !self.places.is_empty()
-            && pages.runs().any(|run| slots(run).any(|slot| self.places[slot] > 0))
-            && (!self.is_exact || self.holds(pages))
-    }
-
-    fn holds(&self, pages: &Pages) -> bool {
-        let holds =
-            |run: &Run| self.pages.range((run.unit, run.first)..=(run.unit, run.last)).next().is_some();
-        pages.runs().any(holds)
-    }
-}
-
-/// Where the pages of a run are counted.
-#[inline]
-fn slots(run: &Run) -> impl Iterator<Item = usize> + use<> {
-    let unit = run.unit.wrapping_mul(97);
-    let places = run.first / PAGES_PER_PLACE..=run.last / PAGES_PER_PLACE;
-    places.map(move |place| unit.wrapping_add(place) as usize % SLOTS)
-}
-
-fn each(run: &Run) -> impl Iterator<Item = (u32, u32)> + use<> {
-    let unit = run.unit;
-    (run.first..=run.last).map(move |ppn| (unit, ppn))
 }
 
 /// The queue of a die: first what no read passes any more, then the rest. A read goes to where the two meet, more often than
@@ -160,7 +86,7 @@ fn each(run: &Run) -> impl Iterator<Item = (u32, u32)> + use<> {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Queue {
     settled: VecDeque<Queued>,
-    rest: VecDeque<Queued>,
+    rest: Chunks,
     /// Service times of all, ns.
     service_ns: u64,
     /// Those that are not awaited reads.
@@ -172,6 +98,8 @@ pub(crate) struct Queue {
     /// Commands so far, and the units that they write ([`Pages::units`]).
     numbers: u64,
     units: u64,
+    /// Chains of which the second command may not start yet.
+    chains: BTreeSet<u64>,
     /// Pages that will be written by those waiting.
     writing: Writing,
 }
@@ -196,7 +124,7 @@ impl Queue {
 
     /// All of them, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Queued> {
-        self.settled.iter().chain(&self.rest)
+        self.settled.iter().chain(self.rest.iter())
     }
 
     /// Commands at the front that no read passes, whatever it is.
@@ -207,7 +135,7 @@ impl Queue {
 
     /// The others, in order.
     #[inline]
-    pub(super) fn rest(&self) -> &VecDeque<Queued> {
+    pub(super) fn rest(&self) -> &Chunks {
         &self.rest
     }
 
@@ -239,9 +167,7 @@ impl Queue {
 
     /// Whether the command of that number waits. Only where all are put at the end.
     pub(super) fn has(&self, number: u64) -> bool {
-        let holds =
-            |queue: &VecDeque<Queued>| queue.binary_search_by_key(&number, |queued| queued.number).is_ok();
-        holds(&self.settled) || holds(&self.rest)
+        self.settled.binary_search_by_key(&number, |queued| queued.number).is_ok() || self.rest.has(number)
     }
 
     /// Commands that wait and are not reads that the host waits for.
@@ -265,10 +191,16 @@ impl Queue {
         } else {
             self.units |= queued.pages.units();
         }
-        self.numbers += 1;
-        queued.number = self.numbers;
+        // A command that comes back keeps its number: those that are no awaited reads are in the order of theirs.
+        if queued.number == 0 {
+            self.numbers += 1;
+            queued.number = self.numbers;
+            if let Chain::Second { number } = queued.chain {
+                self.chains.insert(number);
+            }
+        }
         if queued.writes() && !queued.pages.is_empty() {
-            self.writing.add(&queued.pages);
+            self.writing.add(&queued);
         }
         let settled = self.settled.len();
         if place < settled {
@@ -297,7 +229,7 @@ impl Queue {
         self.copies -= u32::from(queued.command.kind == CommandKind::Copies);
         self.reads -= usize::from(queued.command.kind == CommandKind::Read);
         if queued.writes() && !queued.pages.is_empty() {
-            self.writing.remove(&queued.pages);
+            self.writing.remove(&queued);
         }
         self.suit();
         Some(queued)
@@ -305,11 +237,13 @@ impl Queue {
 
     /// The second command of a chain may start.
     pub(crate) fn release(&mut self, chain: u64) {
-        for queued in self.settled.iter_mut().chain(&mut self.rest) {
-            if queued.chain == (Chain::Second { number: chain }) {
-                queued.chain = Chain::None;
-            }
-        }
+        self.chains.remove(&chain);
+    }
+
+    /// Whether the command is the second of a chain and the first is not done.
+    #[inline]
+    pub(crate) fn holds_back(&self, queued: &Queued) -> bool {
+        matches!(queued.chain, Chain::Second { number } if self.chains.contains(&number))
     }
 
     /// Whether a command that waits may write one of the pages: if not, none does.
@@ -318,23 +252,31 @@ impl Queue {
         self.writing.may_hold(pages)
     }
 
+    /// Whether so many wait that pages are better looked up than commands looked through.
+    #[inline]
+    pub(super) fn is_long(&self) -> bool {
+        self.writing.is_exact()
+    }
+
+    /// Of the commands that a read may pass and whose number is below `before`: the last one that writes one of the pages, and its
+    /// place. Only in a long queue.
+    pub(super) fn last_writer(&self, pages: &Pages, before: u64) -> Option<(usize, &Queued)> {
+        let (place, queued) = self.rest.find_number(self.writing.last(pages, before)?)?;
+        Some((self.settled.len() + place, queued))
+    }
+
     /// Looks for pages one by one if there have come to be many commands.
     #[inline]
     fn suit(&mut self) {
-        let is_exact = if self.writing.is_exact { self.len() > MANY / 4 } else { self.len() > MANY };
-        if is_exact != self.writing.is_exact {
+        let is_exact = if self.writing.is_exact() { self.len() > MANY / 4 } else { self.len() > MANY };
+        if is_exact != self.writing.is_exact() {
             self.change(is_exact);
         }
     }
 
     #[cold]
     fn change(&mut self, is_exact: bool) {
-        self.writing.pages.clear();
-        self.writing.is_exact = is_exact;
-        if is_exact {
-            for queued in self.settled.iter().chain(&self.rest).filter(|queued| queued.writes()) {
-                self.writing.add_each(&queued.pages);
-            }
-        }
+        let waiting = self.settled.iter().chain(self.rest.iter());
+        self.writing.change(is_exact, waiting.filter(|queued| queued.writes()));
     }
 }

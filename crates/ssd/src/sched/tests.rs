@@ -187,7 +187,7 @@ fn the_second_of_a_chain_waits_until_its_number_is_called() {
         queue.insert(queue.len(), Queued { chain: Chain::Second { number }, ..write(1) });
     }
     queue.release(5);
-    assert!(queue.iter().map(|queued| queued.chain).eq([Chain::Second { number: 4 }, Chain::None]));
+    assert!(queue.iter().map(|queued| queue.holds_back(queued)).eq([true, false]));
 }
 
 #[test]
@@ -251,4 +251,57 @@ fn out_of_order_takes_the_oldest_that_can_start() {
     assert_eq!(pick(32, false, vec![second(), write(2), other_unit()]), 2, "it only waits for the bus");
     assert_eq!(pick(2, true, vec![second(), write(2), other_unit()]), 0, "out of sight");
     assert_eq!(pick(32, true, vec![second(), read(1), read(2)]), 2);
+}
+
+/// Where a read goes that passes everything but writes to its page, and the pages that it reads there: all are looked through.
+fn looked_through(queue: &Queue, read: &Queued) -> (usize, Pages) {
+    let waiting: Vec<_> = queue.iter().collect();
+    let (mut last, mut pages) = (0, read.pages.clone());
+    for (place, before) in waiting.iter().enumerate().rev().filter(|(_, before)| before.writes()) {
+        if before.pages.overlaps(&pages) && before.command.kind == CommandKind::Copies {
+            pages = pages.before(&before.pages);
+        } else if before.pages.overlaps(&pages) {
+            last = place + 1;
+            break;
+        }
+    }
+    (last + waiting[last..].iter().take_while(|queued| queued.is_awaited_read()).count(), pages)
+}
+
+#[test]
+fn in_a_long_queue_a_read_goes_where_it_goes_in_a_short_one() {
+    let passing = Passing { hindered_reads: true, collections: true, ..passing(u64::MAX) };
+    let scheduler = Scheduler::Reads(passing);
+    let (mut queue, mut seed) = (Queue::default(), 1_u64);
+    let mut draw = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    let (mut behind_others, mut elsewhere) = (0, 0);
+    for step in 0..8000 {
+        let ppn = draw(900) as u32;
+        let mut command = match draw(16) {
+            0..8 => read(ppn),
+            8..13 => write(ppn),
+            13 => erase(ppn),
+            _ => moves(draw(900) as u32, ppn),
+        };
+        let expected = looked_through(&queue, &command);
+        let place = scheduler.place(&queue, &mut command, 0, 0);
+        if command.is_awaited_read() {
+            let pages = format!("{:?}", command.pages);
+            assert_eq!((place, pages), (expected.0, format!("{:?}", expected.1)), "step {step}, page {ppn}");
+            behind_others += usize::from(place > queue.settled());
+            elsewhere += usize::from(!command.pages.overlaps(&page(ppn)));
+        } else {
+            assert_eq!(place, queue.len());
+        }
+        queue.insert(place, command);
+        scheduler.settle(&mut queue, Some(place));
+        if draw(3) == 0 {
+            assert!(queue.remove(0).is_some());
+            scheduler.settle(&mut queue, None);
+        }
+    }
+    assert!(queue.len() > 4000 && behind_others > 1000 && elsewhere > 100, "{behind_others}, {elsewhere}");
 }

@@ -3,27 +3,11 @@
 use super::Refusal;
 use crate::host::{Arbitration, HostMode};
 
-pub(super) const HOST: [Refusal; 4] = [
+pub(super) const HOST: [Refusal; 2] = [
     Refusal {
         keys: "host.slots",
         reason: "expected none, or 1 to 1000000 requests that the drive takes at once",
         applies: |config| config.host.slots().is_some_and(|slots| !(1..=1_000_000).contains(&slots)),
-    },
-    Refusal {
-        keys: "host.arbitration, host.mode=open, host.slots=none",
-        reason: "every request enters when it arrives, so none ever waits: set host.slots, or use host.arbitration=arrival",
-        applies: |config| {
-            let never_waits = matches!(config.host.mode, HostMode::Open(_)) && config.host.slots().is_none();
-            never_waits && config.host.arbitration != Arbitration::Arrival
-        },
-    },
-    Refusal {
-        keys: "host.weights, host.arbitration",
-        reason: "only weighted and fair arbitration weigh tenants: use one of them, or leave all weights at 1",
-        applies: |config| {
-            let weighs = matches!(config.host.arbitration, Arbitration::Weighted | Arbitration::Fair);
-            !weighs && !config.host.weights.are_equal()
-        },
     },
     Refusal {
         keys: "host.arbitration=fair, host.mode=closed, tenants.channels",

@@ -22,9 +22,6 @@ pub struct Config {
     pub associativity: u32,
 }
 
-/// Most of [`Config::associativity`].
-pub(crate) const MOST_ASSOCIATIVITY: u32 = 256;
-
 impl Default for Config {
     fn default() -> Self {
         Self { associativity: 8 }

@@ -154,7 +154,7 @@ impl PageFtl {
     }
 
     /// Whether a full block has `wear.static_gap` erases less than the block erased last would have.
-    fn wear_gap_exceeded(&mut self, unit: u32) -> bool {
+    pub(super) fn wear_gap_exceeded(&mut self, unit: u32) -> bool {
         let gap = self.rules.static_gap;
         if gap == 0 {
             return false;

@@ -95,6 +95,9 @@ impl PageFtl {
         if self.units[unit as usize].steps.victim.is_some() {
             return true;
         }
+        // As in a collection that is one event: cold data first, if that is due and the last victim was worth it.
+        let levels = !gains && self.units[unit as usize].steps.fruitless == 0 && self.wear_gap_exceeded(unit);
+        let work = if levels { Work::Level } else { work };
         let Some(block) = self.choose(unit, work) else { return false };
         let full = self.units[unit as usize].blocks.valid(block) == self.rules.pages_per_block.get() as u32;
         if full && work == Work::Collect && (gains || !self.can_gain(unit)) {

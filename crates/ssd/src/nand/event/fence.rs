@@ -1,6 +1,6 @@
 //! Fences: a tag that is handed out when dies have done all that they have at this moment; and commands that come later.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -31,14 +31,32 @@ pub(crate) struct Later {
     pub(crate) request: u64,
     /// Since when it waits for its die, once it is there, ns.
     pub(crate) arrived_ns: u64,
+    /// Its number among the commands of its die, once it is handed over.
+    handed: u64,
+}
+
+impl Later {
+    pub(crate) fn new(command: Command, pages: Pages, request: u64, arrived_ns: u64) -> Self {
+        Self { command, pages, request, arrived_ns, handed: 0 }
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Counts {
     submitted: u64,
     done: u64,
-    /// Commands to be done, and the tag of the fence that this reaches; in order.
-    fences: VecDeque<(u64, u32)>,
+    /// In the order in which they were put up.
+    fences: Vec<Fence>,
+}
+
+/// What a die has yet to do for a tag to be handed out.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Fence {
+    /// Number of the last command before it.
+    last: u64,
+    /// Commands up to that one which are not done.
+    left: u64,
+    tag: u32,
 }
 
 impl Fences {
@@ -56,25 +74,24 @@ impl Fences {
         self.dies.get(die as usize).map_or(0, |counts| counts.submitted)
     }
 
-    /// A command was handed to a die.
+    /// A command was handed to a die. Returns its number there; 0 where nobody asks.
     #[inline]
-    pub(super) fn submitted(&mut self, die: u32) {
-        if let Some(counts) = self.dies.get_mut(die as usize) {
-            counts.submitted += 1;
-        }
+    pub(super) fn submitted(&mut self, die: u32) -> u64 {
+        let Some(counts) = self.dies.get_mut(die as usize) else { return 0 };
+        counts.submitted += 1;
+        counts.submitted
     }
 }
 
 impl<P: Probe> Events<P> {
-    /// A die has done one of its commands.
-    pub(super) fn done_by(&mut self, die: u32) {
+    /// A die has done the command of a number, perhaps before earlier ones.
+    pub(super) fn done_by(&mut self, die: u32, number: u64) {
         let Fences { dies, left, .. } = &mut self.fences;
         let counts = &mut dies[die as usize];
         counts.done += 1;
-        while let Some((target, tag)) = counts.fences.front().copied()
-            && target <= counts.done
-        {
-            counts.fences.pop_front();
+        let fences = counts.fences.iter_mut().filter(|fence| number <= fence.last);
+        fences.for_each(|fence| fence.left -= 1);
+        for Fence { tag, .. } in counts.fences.extract_if(.., |fence| fence.left == 0) {
             let Some(dies) = left.get_mut(&tag) else { continue };
             *dies -= 1;
             if *dies == 0 {
@@ -92,7 +109,8 @@ impl<P: Probe> Events<P> {
         let mut busy = 0;
         for counts in &mut self.fences.dies[dies.start as usize..dies.end as usize] {
             if counts.done < counts.submitted {
-                counts.fences.push_back((counts.submitted, tag));
+                let left = counts.submitted - counts.done;
+                counts.fences.push(Fence { last: counts.submitted, left, tag });
                 busy += 1;
             }
         }
@@ -118,8 +136,8 @@ impl<P: Probe> Events<P> {
     }
 
     /// A command reaches its die in `delay_ns`.
-    pub(super) fn submit_later(&mut self, delay_ns: u64, later: Later) {
-        self.fences.submitted(later.command.die);
+    pub(super) fn submit_later(&mut self, delay_ns: u64, mut later: Later) {
+        later.handed = self.fences.submitted(later.command.die);
         self.probe.queue(later.arrived_ns, later.command.die, 1);
         let number = self.fences.next;
         self.fences.next = number.wrapping_add(1);
@@ -128,9 +146,10 @@ impl<P: Probe> Events<P> {
     }
 
     pub(super) fn arrive(&mut self, number: u32) {
-        if let Some(Later { command, pages, request, arrived_ns }) = self.fences.later.remove(&number) {
+        if let Some(Later { command, pages, request, arrived_ns, handed }) = self.fences.later.remove(&number)
+        {
             let serving = std::mem::replace(&mut self.request, request);
-            self.enqueue(command, pages, Chain::None, arrived_ns);
+            self.enqueue(command, pages, Chain::None, (arrived_ns, handed));
             self.request = serving;
         }
     }

@@ -5,8 +5,8 @@ use super::{
 };
 
 impl<P: Probe> Events<P> {
-    /// A command is handed to its die, for which it has waited since `arrived_ns`.
-    pub(super) fn enqueue(&mut self, command: Command, pages: Pages, chain: Chain, arrived_ns: u64) {
+    /// A command is handed to its die, for which it has waited since then, ns, as the one of that number.
+    pub(super) fn enqueue(&mut self, command: Command, pages: Pages, chain: Chain, since: (u64, u64)) {
         let number = command.die;
         if self.follows {
             self.book(number);
@@ -14,7 +14,9 @@ impl<P: Probe> Events<P> {
         let now_ns = self.now_ns;
         let die = &mut self.dies[number as usize];
         let (request, spent) = (self.request, die.spent);
+        let (arrived_ns, handed) = since;
         let mut queued = Queued::new(command, pages, chain, request, arrived_ns, spent);
+        queued.handed = handed;
         if !self.scheduler.reorders() {
             if chain == Chain::None && die.is_idle() {
                 return self.begin(number, queued, false);
@@ -106,7 +108,7 @@ impl<P: Probe> Events<P> {
         let bus_is_free = self.buses[(number / self.dies_per_channel) as usize].user.is_none();
         let place = self.scheduler.pick(&die.queue, bus_is_free);
         let Some(next) = die.queue.get(place) else { return };
-        let waits = matches!(next.chain, Chain::Second { .. });
+        let waits = die.queue.holds_back(next);
         if waits || overlaps && (next.command.kind != CommandKind::Program || die.paused.is_some()) {
             return;
         }

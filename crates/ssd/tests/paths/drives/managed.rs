@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Case, OPEN, Setting, cases, config, of_host, requests};
+use super::{Case, OPEN, SCHEDULERS, Setting, cases, config, of_host, requests};
 
 /// Planners, those with most of their own twice.
 const PLANNERS: [&str; 8] = [
@@ -55,12 +55,18 @@ fn of_buffer(ack: &str, in_order: bool, coalesce: bool, replacement: &str) -> Ve
 /// Settings of a small drive whose channels are managed; many of them are refused.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..5u32, 1..3u32, any::<bool>(), any::<bool>(), 1..4u64, 1..9u32, 16..120u64, 0..70u32);
+    // Dies that share a bus, whether that takes no time, and cache program; frontiers and gap of wear.
+    let dies =
+        (prop::sample::select(vec![(1, 1), (1, 1), (2, 1), (1, 2), (2, 2)]), any::<bool>(), any::<bool>());
+    let shape = (shape, dies, prop::sample::select(SCHEDULERS.to_vec()));
+    let blocks = (1..3u32, prop::sample::select(vec![0, 0, 3]));
     let gc = (
         prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
         prop::sample::select(PLANNERS.to_vec()),
         0..4u32,
         prop::sample::select(vec![0, 0, 1, 2, 200]),
         1..3u32,
+        blocks,
     );
     let host = (
         any::<bool>(),
@@ -77,17 +83,25 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let replacement = prop::sample::select(super::REPLACEMENTS.to_vec());
     (shape, gc, host, ftl, any::<bool>(), replacement).prop_map(
         |(shape, gc, host, ftl, lock_step, replacement)| {
+            let (shape, ((chips, dies), free_bus, cache), sched) = shape;
             let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
-            let (victim, planner, throttle, spare_blocks, free_blocks) = gc;
+            let (victim, planner, throttle, spare_blocks, free_blocks, (frontiers, gap)) = gc;
             let (open, depth, buffer_pages, ack, in_order, coalesce, typed, precondition, slots) = host;
             let page = sectors * 512;
-            let units = u64::from(channels * planes);
+            let units = u64::from(channels * chips * dies * planes);
             let lock_step = has_clock(planner).unwrap_or(lock_step);
             let clock = if lock_step { "lock-step" } else { "async" };
             let synchronized = synchronized && planner == "none";
-            let least = super::least_percent(ftl, pages, page, pages_per_block, free_blocks + 1);
+            let least = super::least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers);
             let mut settings = vec![
                 ("channels", channels.to_string()),
+                ("chips", chips.to_string()),
+                ("dies", dies.to_string()),
+                ("timing.bus", if free_bus { "0" } else { "25" }.into()),
+                (
+                    "timing.cache_program",
+                    (cache && !free_bus && (buffer_pages == 0 || planes > 1)).to_string(),
+                ),
                 ("planes", planes.to_string()),
                 ("planes_bound", (planes > 1 && (bound || planner == "forwarding")).to_string()),
                 ("units", if synchronized { "synchronized" } else { "independent" }.into()),
@@ -108,11 +122,14 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             if ftl == "page" {
                 settings.push(("gc.victim", victim.into()));
                 settings.push(("gc.free_blocks", free_blocks.to_string()));
+                settings.push(("gc.frontiers", frontiers.to_string()));
+                settings.push(("wear.static_gap", gap.to_string()));
             }
             if buffer_pages > 0 {
                 let in_order = lock_step && in_order && !typed && (planes == 1 || bound);
                 settings.extend(of_buffer(ack, in_order, coalesce, replacement));
             }
+            settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
             settings.extend(of_host(open, slots, depth));
             settings
         },

@@ -202,7 +202,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             // Commands of a die keep their order.
             let arrival_ns = &mut arrival_ns[command.die as usize];
             *arrival_ns = arrived_ns.max(*arrival_ns);
-            self.array.submit_at(*arrival_ns, Later { command, pages, request, arrived_ns });
+            self.array.submit_at(*arrival_ns, Later::new(command, pages, request, arrived_ns));
         }
     }
 

@@ -1,0 +1,382 @@
+//! Settings that change nothing on a drive, because of others: a grid over many keys may cross them. They are set back to
+//! their defaults, and the result says so; a drive that has such a setting is the one that does not.
+
+use super::{Clock, Config, Precondition, Units};
+use crate::alloc::AllocConfig;
+use crate::buffer::{Ack, BufferConfig, Order, Replacement};
+use crate::ftl::FtlConfig;
+use crate::gc::{GcConfig, PlannerConfig};
+use crate::geometry::Geometry;
+use crate::host::{Arbitration, HostMode, Weights};
+use crate::quantity::Bound;
+use crate::sched::{SchedConfig, SchedPolicy};
+use crate::task::BackgroundConfig;
+use crate::tenants::{Applies, ChannelsConfig, TenantsConfig, Turns};
+use crate::wear::WearConfig;
+
+/// A combination in which the first keys have no effect.
+#[derive(Clone, Copy, Debug)]
+pub struct NoEffect {
+    /// The keys without effect, and those because of which they have none.
+    pub keys: &'static str,
+    /// Why.
+    pub reason: &'static str,
+    applies: fn(&Config) -> bool,
+    clear: fn(&mut Config),
+}
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = &'static NoEffect> {
+    TABLE.iter()
+}
+
+/// Sets back what has no effect. Returns why, in the order of the table.
+pub(crate) fn clear(config: &mut Config) -> Vec<&'static NoEffect> {
+    let mut found = Vec::new();
+    for entry in &TABLE {
+        if (entry.applies)(config) {
+            (entry.clear)(config);
+            found.push(entry);
+        }
+    }
+    found
+}
+
+fn is_direct(config: &Config) -> bool {
+    matches!(config.ftl, FtlConfig::Direct(_))
+}
+
+/// Whether every write is on flash before the next one comes.
+fn writes_one_by_one(config: &Config) -> bool {
+    config.buffer.ack == Ack::Flash && config.is_one_at_a_time()
+}
+
+const TABLE: [NoEffect; 35] = [
+    NoEffect {
+        keys: "buffer.ack, buffer.order, buffer.replacement, buffer.coalesce, buffer.bytes=0",
+        reason: "there is no buffer",
+        applies: |config| {
+            let none = BufferConfig { bytes: config.buffer.bytes, ..BufferConfig::default() };
+            config.buffer.bytes.0 == 0 && config.buffer != none
+        },
+        clear: |config| {
+            config.buffer = BufferConfig { bytes: config.buffer.bytes, ..BufferConfig::default() };
+        },
+    },
+    NoEffect {
+        keys: "buffer.order, buffer.replacement, buffer.coalesce, buffer.ack=flash, host.queue_depth=1 or host.slots=1",
+        reason: "each write is on flash before the next comes, so no page waits in the buffer",
+        applies: |config| {
+            let none =
+                BufferConfig { bytes: config.buffer.bytes, ack: Ack::Flash, ..BufferConfig::default() };
+            writes_one_by_one(config) && config.buffer != none
+        },
+        clear: |config| {
+            config.buffer =
+                BufferConfig { bytes: config.buffer.bytes, ack: Ack::Flash, ..BufferConfig::default() };
+        },
+    },
+    NoEffect {
+        keys: "buffer.replacement, buffer.order=in-order",
+        reason: "in order the oldest page leaves first",
+        applies: |config| {
+            config.buffer.order == Order::InOrder && config.buffer.replacement != Replacement::default()
+        },
+        clear: |config| config.buffer.replacement = Replacement::default(),
+    },
+    NoEffect {
+        keys: "buffer.coalesce=false, buffer.order=in-order",
+        reason: "in order no write joins an older one",
+        applies: |config| config.buffer.order == Order::InOrder && !config.buffer.coalesce,
+        clear: |config| config.buffer.coalesce = true,
+    },
+    NoEffect {
+        keys: "planes_bound=true, planes=1",
+        reason: "a die has one plane",
+        applies: |config| config.planes_bound && config.planes == 1,
+        clear: |config| config.planes_bound = false,
+    },
+    NoEffect {
+        keys: "timing.multi_plane=true, planes=1 or planes_bound=true",
+        reason: "a die has one plane, or its planes run every command together",
+        applies: |config| config.timing.multi_plane && (config.planes == 1 || config.planes_bound),
+        clear: |config| config.timing.multi_plane = false,
+    },
+    NoEffect {
+        keys: "timing.cache_program=true, timing.bus=0, timing.command=0",
+        reason: "transfers take no time",
+        applies: |config| config.timing.cache_program && config.bus_is_free(),
+        clear: |config| config.timing.cache_program = false,
+    },
+    NoEffect {
+        keys: "timing.cache_program=true, alloc.kind=dynamic or hybrid",
+        reason: "dynamic allocation gives a page to an idle die only, which programs nothing meanwhile",
+        applies: |config| config.timing.cache_program && config.alloc.binds_late(),
+        clear: |config| config.timing.cache_program = false,
+    },
+    NoEffect {
+        keys: "timing.cache_program=true, clock=lock-step",
+        reason: "pages of a cycle start together, when all before them are done",
+        applies: |config| config.timing.cache_program && config.clock == Clock::LockStep,
+        clear: |config| config.timing.cache_program = false,
+    },
+    NoEffect {
+        keys: "timing.cache_program=true, buffer.bytes, planes=1",
+        reason: "a plane takes its next page from the buffer when the last one is programmed",
+        applies: |config| config.timing.cache_program && config.buffer.bytes.0 > 0 && config.planes == 1,
+        clear: |config| config.timing.cache_program = false,
+    },
+    NoEffect {
+        keys: "sched.write_bound, sched.kind",
+        reason: "only read-first and suspend hold reads back for writes",
+        applies: |config| config.sched.write_bound.0.is_some() && !config.sched.bounds_writes(),
+        clear: |config| config.sched.write_bound = Bound::default(),
+    },
+    NoEffect {
+        keys: "sched.preempt_gc=true, sched.kind",
+        reason: "fifo and out-of-order prefer no reads, suspend lets them get in between copies anyway",
+        applies: |config| {
+            let suspends = matches!(config.sched.policy, SchedPolicy::Suspend(_));
+            config.sched.preempt_gc && (suspends || !config.sched.prefers_reads())
+        },
+        clear: |config| config.sched.preempt_gc = false,
+    },
+    NoEffect {
+        keys: "sched.preempt_gc=true, ftl.kind=direct",
+        reason: "nothing is collected",
+        applies: |config| config.sched.preempt_gc && is_direct(config),
+        clear: |config| config.sched.preempt_gc = false,
+    },
+    NoEffect {
+        keys: "sched.bus_reads_first=false, chips=1, dies=1",
+        reason: "no die waits for a bus",
+        applies: |config| {
+            let no_wait = config.chips * config.dies == 1 || config.bus_is_free();
+            matches!(&config.sched.policy, SchedPolicy::Suspend(own) if !own.bus_reads_first) && no_wait
+        },
+        clear: |config| {
+            if let SchedPolicy::Suspend(own) = &mut config.sched.policy {
+                own.bus_reads_first = true;
+            }
+        },
+    },
+    NoEffect {
+        keys: "sched.kind=out-of-order, chips=1, dies=1",
+        reason: "no die waits for a bus, so the oldest command can always start",
+        applies: |config| {
+            let shares_bus = config.chips * config.dies > 1 && !config.bus_is_free();
+            let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
+            matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) && !shares_bus && is_striped
+        },
+        clear: |config| config.sched.policy = SchedConfig::default().policy,
+    },
+    NoEffect {
+        keys: "wear.dynamic=true, gc.free_blocks=1, gc.frontiers=1",
+        reason: "each plane has a single erased block, so there is nothing to choose from",
+        applies: |config| {
+            // A map on flash keeps a block more.
+            let single = config.gc.free_blocks == 1 && config.gc.frontiers == 1;
+            config.wear.dynamic && single && !config.ftl.has_map_on_flash()
+        },
+        clear: |config| config.wear.dynamic = false,
+    },
+    NoEffect {
+        keys: "gc.*, wear.*, background.collect, precondition, ftl.kind=direct",
+        reason: "with physical addresses nothing is collected, worn or preconditioned",
+        applies: |config| {
+            is_direct(config)
+                && (config.gc != GcConfig::default()
+                    || config.wear != WearConfig::default()
+                    || config.background.collect != BackgroundConfig::default().collect
+                    || config.precondition != Precondition::Empty)
+        },
+        clear: |config| {
+            (config.gc, config.wear) = (GcConfig::default(), WearConfig::default());
+            config.background.collect = BackgroundConfig::default().collect;
+            config.precondition = Precondition::Empty;
+        },
+    },
+    NoEffect {
+        keys: "gc.victim, gc.frontiers, gc.free_blocks, wear.*, ftl.kind that maps blocks",
+        reason: "a log is collected from its oldest block on, into the one block kept erased",
+        applies: |config| config.ftl.maps_blocks() && *config != without_victims(config),
+        clear: |config| *config = without_victims(config),
+    },
+    NoEffect {
+        keys: "gc.throttle, ftl.kind",
+        reason: "only the log blocks of log-block and fast have pages of any number of data blocks",
+        applies: |config| {
+            config.gc.throttle > 0 && !matches!(config.ftl, FtlConfig::LogBlock(_) | FtlConfig::Fast(_))
+        },
+        clear: |config| config.gc.throttle = 0,
+    },
+    NoEffect {
+        keys: "gc.planner, units=synchronized",
+        reason: "synchronized channels are one unit, so there is no other one to plan for",
+        applies: |config| {
+            let one = config.units == Units::Synchronized && config.channels > 1;
+            one && config.gc.planner != PlannerConfig::default()
+        },
+        clear: |config| config.gc.planner = PlannerConfig::default(),
+    },
+    NoEffect {
+        keys: "gc.planner=forwarding, buffer.bytes=0 or buffer.ack=flash",
+        reason: "a unit collects ahead when the buffer is full, which it never is",
+        applies: |config| {
+            let fills = config.buffer.bytes.0 > 0 && config.buffer.ack == Ack::Buffer;
+            matches!(config.gc.planner, PlannerConfig::Forwarding(_)) && !fills
+        },
+        clear: |config| config.gc.planner = PlannerConfig::default(),
+    },
+    NoEffect {
+        keys: "gc.spare_blocks, gc.planner",
+        reason: "only forwarding, cycle-filling and selective-filling heed it",
+        applies: |config| {
+            config.gc.spare_blocks != GcConfig::default().spare_blocks
+                && !config.gc.planner.heeds_spare_blocks()
+        },
+        clear: |config| config.gc.spare_blocks = GcConfig::default().spare_blocks,
+    },
+    NoEffect {
+        keys: "background.collect.until, background.collect.after=none",
+        reason: "no idle unit collects",
+        applies: |config| {
+            let (own, default) = (&config.background.collect, BackgroundConfig::default().collect);
+            own.after.0.is_none() && own.until != default.until
+        },
+        clear: |config| config.background.collect.until = BackgroundConfig::default().collect.until,
+    },
+    NoEffect {
+        keys: "background.level.after, wear.static_gap=0",
+        reason: "no gap of wear is too large",
+        applies: |config| config.background.level.after.0.is_some() && config.wear.static_gap == 0,
+        clear: |config| config.background.level = BackgroundConfig::default().level,
+    },
+    NoEffect {
+        keys: "background.write_back.after, ftl.kind",
+        reason: "only the map of dftl has entries to write back",
+        applies: |config| config.background.write_back.after.0.is_some() && !config.ftl.has_map_on_flash(),
+        clear: |config| config.background.write_back = BackgroundConfig::default().write_back,
+    },
+    NoEffect {
+        keys: "background.destage.after, buffer.bytes=0 or buffer.ack=flash",
+        reason: "no page stays in a buffer",
+        applies: |config| {
+            let stays = config.buffer.bytes.0 > 0 && config.buffer.ack == Ack::Buffer;
+            config.background.destage.after.0.is_some() && !stays
+        },
+        clear: |config| config.background.destage = BackgroundConfig::default().destage,
+    },
+    NoEffect {
+        keys: "host.arbitration, host.mode=open, host.slots=none",
+        reason: "every request enters when it arrives, so none waits",
+        applies: |config| {
+            let never_waits = matches!(config.host.mode, HostMode::Open(_)) && config.host.slots().is_none();
+            never_waits && config.host.arbitration != Arbitration::Arrival
+        },
+        clear: |config| config.host.arbitration = Arbitration::Arrival,
+    },
+    NoEffect {
+        keys: "host.weights, host.arbitration",
+        reason: "only weighted and fair arbitration weigh tenants",
+        applies: |config| {
+            let weighs = matches!(config.host.arbitration, Arbitration::Weighted | Arbitration::Fair);
+            !weighs && !config.host.weights.are_equal()
+        },
+        clear: |config| config.host.weights = Weights::default(),
+    },
+    NoEffect {
+        keys: "tenants.channels, channels=1",
+        reason: "there is one channel, so there is nothing to choose",
+        applies: |config| {
+            config.tenants.are_on()
+                && config.channels / config.bound_channels() == 1
+                && !config.tenants.is_external()
+        },
+        clear: |config| config.tenants = TenantsConfig::default(),
+    },
+    NoEffect {
+        keys: "tenants.*, tenants.channels=all",
+        reason: "without an allocator there are no groups and no windows",
+        applies: |config| !config.tenants.are_on() && config.tenants != without_windows(&config.tenants),
+        clear: |config| config.tenants = without_windows(&config.tenants),
+    },
+    NoEffect {
+        keys: "tenants.window_time, host.mode=closed",
+        reason: "in a closed loop the times of the workload mean nothing, and windows end by requests",
+        applies: |config| {
+            let is_open = matches!(config.host.mode, HostMode::Open(_));
+            !is_open && config.tenants.window_time != TenantsConfig::default().window_time
+        },
+        clear: |config| config.tenants.window_time = TenantsConfig::default().window_time,
+    },
+    NoEffect {
+        keys: "tenants.min_channels, tenants.channels",
+        reason: "only partially-isolated and ssdkeeper keep channels for a group",
+        applies: |config| {
+            config.tenants.min_channels != TenantsConfig::default().min_channels
+                && !config.tenants.keeps_channels()
+        },
+        clear: |config| config.tenants.min_channels = TenantsConfig::default().min_channels,
+    },
+    NoEffect {
+        keys: "tenants.applies=same, tenants.channels=look-ahead; or shared or isolated with alloc.kind=dynamic",
+        reason: "look-ahead knows the requests of its windows anyhow, and what the others give does not depend on the window",
+        applies: |config| {
+            let own = &config.tenants;
+            let fixed = matches!(own.channels, ChannelsConfig::Shared(_) | ChannelsConfig::Isolated(_))
+                && !matches!(config.alloc, AllocConfig::Hybrid(_));
+            own.applies == Applies::Same && (fixed || own.looks_ahead().is_some())
+        },
+        clear: |config| config.tenants.applies = Applies::Next,
+    },
+    NoEffect {
+        keys: "tenants.turns, alloc.kind=striped, buffer.bytes, host.queue_depth=1 or host.slots=1",
+        reason: "pages only wait for a channel under dynamic allocation without a buffer, with several requests under way",
+        applies: |config| {
+            let waits = config.alloc.binds_late() && config.buffer.bytes.0 == 0 && !config.is_one_at_a_time();
+            config.tenants.turns != Turns::Arrival && !waits
+        },
+        clear: |config| config.tenants.turns = Turns::Arrival,
+    },
+    NoEffect {
+        keys: "tenants.most_slowed, tenants.turns",
+        reason: "only turns=shortest-fair, or an allocator that says so, heeds it",
+        applies: |config| {
+            config.tenants.most_slowed.to_bits() != TenantsConfig::default().most_slowed.to_bits()
+                && config.tenants.turns != Turns::ShortestFair
+                && !config.tenants.is_external()
+        },
+        clear: |config| config.tenants.most_slowed = TenantsConfig::default().most_slowed,
+    },
+];
+
+/// The configuration without what only matters where victims are chosen.
+fn without_victims(config: &Config) -> Config {
+    let mut plain = config.clone();
+    let default = GcConfig::default();
+    plain.gc = GcConfig {
+        victim: default.victim,
+        frontiers: default.frontiers,
+        free_blocks: default.free_blocks,
+        ..plain.gc
+    };
+    plain.wear = WearConfig::default();
+    plain
+}
+
+/// Without what only matters where tenants are told apart.
+fn without_windows(tenants: &TenantsConfig) -> TenantsConfig {
+    TenantsConfig { turns: tenants.turns, most_slowed: tenants.most_slowed, ..TenantsConfig::default() }
+}
+
+/// The allocation of pages where a key of it has no effect on this shape, and why.
+pub(crate) fn clear_allocation(config: &mut Config) -> Option<(&'static str, String)> {
+    let geometry = Geometry::new(config).ok()?;
+    let found = config.alloc.inert_on(&geometry)?;
+    match &mut config.alloc {
+        AllocConfig::Dynamic(own) if found.0 == "alloc.mode" => own.mode = 0,
+        alloc => *alloc = AllocConfig::default(),
+    }
+    Some(found)
+}
