@@ -110,12 +110,12 @@ def test_what_makes_no_drive_is_put_aside_with_the_reason() -> None:
     policies = read("greedy,greedy:timing.multi_plane=true,page:buffer.bytes=1B")
     spec = spec_of({"w": WORK}, policies, SMALL_DRIVE, seeds=2)
     assert spec.about["refused"].keys() == {"greedy:timing.multi_plane=true", "page:buffer.bytes=1B"}
-    assert "set planes" in spec.about["refused"]["greedy:timing.multi_plane=true"]
+    assert "a die has one plane" in spec.about["refused"]["greedy:timing.multi_plane=true"]
     (axis,) = spec.axes
     assert (axis.name, axis.labels, spec.baseline) == ("policy", ("greedy",), "greedy")
     with pytest.raises(ConfigError, match=r"baseline page:buffer.bytes=1B: makes no drive"):
         spec_of({"w": WORK}, policies, SMALL_DRIVE, seeds=2, baseline="page:buffer.bytes=1B")
-    with pytest.raises(ConfigError, match=r"policy greedy: .*set planes"):
+    with pytest.raises(ConfigError, match=r"policy greedy: .*one plane"):
         spec_of({"w": WORK}, read({"greedy": "timing.multi_plane=true"}), SMALL_DRIVE, seeds=2)
     # A workload with settings of its own may make the drive that the others do not.
     both = {"w": WORK, "v": WORK + ",seed=2"}

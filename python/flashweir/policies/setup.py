@@ -83,7 +83,7 @@ def spec_of(
 
 
 def _refused(spec: SweepSpec) -> dict[str, str]:
-    """The policies that make a drive for none of the workloads, with the first reason."""
+    """The policies that make a drive of their own for none of the workloads, with the first reason."""
     reasons: dict[str, str] = {}
     drives: set[str] = set()
     for run in runs(replace(spec, seeds=spec.seeds[:1])):
@@ -91,8 +91,12 @@ def _refused(spec: SweepSpec) -> dict[str, str]:
         if name in drives:
             continue
         try:
-            _native.plan(json.dumps({**run.spec, "workloads": [PROBE]}))
-            drives.add(name)
+            plan = json.loads(_native.plan(json.dumps({**run.spec, "workloads": [PROBE]})))
+            if without_effect := plan["no_effect"]:
+                # It equals another one.
+                reasons.setdefault(name, "{keys}: {reason}".format(**without_effect[0]))
+            else:
+                drives.add(name)
         except FlashweirError as error:
             reasons.setdefault(name, " ".join(str(error).removeprefix(SET).split()))
     return {name: reason for name, reason in reasons.items() if name not in drives}

@@ -37,6 +37,7 @@ _EXPECTED: dict[str, tuple[type, ...]] = {
 _OPTIONAL: dict[str, tuple[type, ...]] = {
     "wall_s": _NUMBER_OR_NULL,
     "preconditioning_capacities": _NUMBER_OR_NULL,
+    "no_effect": (list,),
     **dict.fromkeys(
         (
             "streams",
@@ -50,6 +51,7 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
             "latency_parts_us",
             "sched",
             "fairness",
+            "drain",
         ),
         (dict, type(None)),
     ),

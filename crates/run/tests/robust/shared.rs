@@ -113,7 +113,7 @@ fn a_plan_says_whether_the_seed_matters() {
 fn a_plan_refuses_what_a_run_refuses() {
     for (settings, workload) in [
         (&[("channels", "0")][..], "random:count=10"),
-        (&[("capacity", "64MiB")][..], "random:span=128MiB,count=10"),
+        (&[("capacity", "1MiB")][..], "random:span=2MiB,count=10"),
         (&[("gc.planner", "cycle-stealing")][..], "random:count=10"),
         (&[][..], "random:cuont=10"),
     ] {

@@ -38,6 +38,31 @@ fn of_gc(ftl: &str, planner: &str, spare_blocks: u32, throttle: u32) -> Vec<Sett
     settings
 }
 
+/// Settings of the blocks of a page map.
+fn of_blocks(victim: &str, free_blocks: u32, frontiers: u32, gap: u32) -> [Setting; 4] {
+    [
+        ("gc.victim", victim.into()),
+        ("gc.free_blocks", free_blocks.to_string()),
+        ("gc.frontiers", frontiers.to_string()),
+        ("wear.static_gap", gap.to_string()),
+    ]
+}
+
+/// Settings of channels, chips, dies and planes, and of their times.
+fn of_dies(shape: (u32, u32, u32, u32), bus_is_free: bool, cache: bool, typed: bool) -> Vec<Setting> {
+    let (channels, chips, dies, planes) = shape;
+    vec![
+        ("channels", channels.to_string()),
+        ("chips", chips.to_string()),
+        ("dies", dies.to_string()),
+        ("planes", planes.to_string()),
+        ("timing.bus", if bus_is_free { "0" } else { "25" }.into()),
+        ("timing.cache_program", cache.to_string()),
+        ("timing.read", if typed { "10us,13us,31us" } else { "20us" }.into()),
+        ("timing.program", if typed { "100us,300us" } else { "200us" }.into()),
+    ]
+}
+
 /// Settings of a write buffer that has pages.
 fn of_buffer(ack: &str, in_order: bool, coalesce: bool, replacement: &str) -> Vec<Setting> {
     let mut settings = vec![("buffer.ack", ack.into())];
@@ -94,15 +119,6 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             let synchronized = synchronized && planner == "none";
             let least = super::least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers);
             let mut settings = vec![
-                ("channels", channels.to_string()),
-                ("chips", chips.to_string()),
-                ("dies", dies.to_string()),
-                ("timing.bus", if free_bus { "0" } else { "25" }.into()),
-                (
-                    "timing.cache_program",
-                    (cache && !free_bus && (buffer_pages == 0 || planes > 1)).to_string(),
-                ),
-                ("planes", planes.to_string()),
                 ("planes_bound", (planes > 1 && (bound || planner == "forwarding")).to_string()),
                 ("units", if synchronized { "synchronized" } else { "independent" }.into()),
                 ("page", page.to_string()),
@@ -110,20 +126,17 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
                 ("capacity", (pages * units * page).to_string()),
                 ("op_ratio", (f64::from(op_percent + least) / 100.0).to_string()),
                 ("timing.multi_plane", (planes > 1 && !bound && typed).to_string()),
-                ("timing.read", if typed { "10us,13us,31us" } else { "20us" }.into()),
-                ("timing.program", if typed { "100us,300us" } else { "200us" }.into()),
                 ("ftl.kind", ftl.into()),
                 ("clock", clock.into()),
                 ("gc.planner", planner.into()),
                 ("buffer.bytes", (buffer_pages * page).to_string()),
                 ("precondition", precondition.into()),
             ];
+            let cache = cache && !free_bus && (buffer_pages == 0 || planes > 1);
+            settings.extend(of_dies((channels, chips, dies, planes), free_bus, cache, typed));
             settings.extend(of_gc(ftl, planner, spare_blocks, throttle));
             if ftl == "page" {
-                settings.push(("gc.victim", victim.into()));
-                settings.push(("gc.free_blocks", free_blocks.to_string()));
-                settings.push(("gc.frontiers", frontiers.to_string()));
-                settings.push(("wear.static_gap", gap.to_string()));
+                settings.extend(of_blocks(victim, free_blocks, frontiers, gap));
             }
             if buffer_pages > 0 {
                 let in_order = lock_step && in_order && !typed && (planes == 1 || bound);
