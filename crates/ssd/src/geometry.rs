@@ -31,7 +31,7 @@ pub struct Geometry {
     pub unit_logical_pages: u64,
     /// Blocks of the drive, those held back included. Units have the same number or one more (`unit_blocks`).
     pub blocks: u64,
-    /// Whether blocks are mapped, with a log beside them.
+    /// True if blocks are mapped, with a log beside them.
     pub maps_blocks: bool,
     /// Blocks of each unit that count neither as data nor as spare: the one that is always erased, and a sequential log block.
     pub unit_uncounted_blocks: u64,

@@ -11,6 +11,9 @@ use super::counts::{MAX_OP_RATIO, check_counts};
 use crate::error::ConfigError;
 use crate::quantity::{Auto, Bytes, round_to_u64};
 
+/// Shares that differ by less are the same, written twice.
+const SAME_SHARE: f64 = 1e-12;
+
 /// Over-provisioning as asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
@@ -37,7 +40,7 @@ impl Share {
     }
 }
 
-/// What the counts of a drive's blocks follow from.
+/// Numbers from which the count of a drive's blocks follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) units: u64,
@@ -166,7 +169,7 @@ fn agree_on_share(origin: &str, config: &Config) -> Result<(), ConfigError> {
     let follows = frame.blocks_of(config, pages);
     let as_given = frame.blocks(pages, Share::OfLogical(config.op_ratio)).abs_diff(follows) <= 1;
     // Where all blocks hold data, as with physical addresses, there are fewer than op_ratio can ask for.
-    if as_given || frame.legal_op_ratio(pages, follows) == config.op_ratio {
+    if as_given || (frame.legal_op_ratio(pages, follows) - config.op_ratio).abs() < SAME_SHARE {
         return Ok(());
     }
     Err(ConfigError::Refused {
@@ -185,7 +188,7 @@ impl Config {
     }
 }
 
-/// Which of capacity, blocks and over-provisioning the layers gave: two of them.
+/// The two of capacity, blocks and over-provisioning that the layers gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Given {
     #[default]
@@ -209,12 +212,11 @@ impl Given {
         let blocks = sets("blocks_per_unit") && config.blocks_per_unit.0.is_some();
         let (capacity, share) = (sets("capacity"), sets("op_ratio") || raw);
         let given = match (capacity, blocks, share) {
-            (true, true, true) | (false, true, _) => Self::BlocksAndShare,
             (true, true, false) => Self::CapacityAndBlocks,
             (true, false, _) => Self::CapacityAndShare,
             (false, false, _) if config.blocks_per_unit.0.is_none() => Self::CapacityAndShare,
-            (false, false, true) => Self::BlocksAndShare,
             (false, false, false) => self,
+            (true, true, true) | (false, true, _) | (false, false, true) => Self::BlocksAndShare,
         };
         if capacity && blocks && share {
             agree_on_capacity(origin, config)?;

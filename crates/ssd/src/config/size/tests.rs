@@ -77,7 +77,7 @@ fn check(geometry: &Geometry) {
         let logs = (0..units).map(|unit| geometry.unit_log_blocks(unit));
         assert!(logs.min().expect("units") >= 3);
     }
-    // What does not divide evenly is spread over the channels first.
+    // Spare blocks that do not divide evenly go to the channels in turn.
     let more = |channel: u32| {
         (0..units)
             .filter(|unit| geometry.channel_of(*unit) == channel && blocks[*unit as usize] > least)
