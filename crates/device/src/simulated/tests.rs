@@ -15,7 +15,7 @@ const DRIVES: [&str; 13] = [
     "",
     "precondition=full,op_ratio=0.2",
     "precondition=full,op_ratio=0.2,chips=2",
-    "chips=2,planes=2,timing.bus=0",
+    "chips=2,planes=2,timing.bus=0,op_ratio=0.2",
     "buffer.bytes=16KiB,precondition=full,op_ratio=0.2",
     "buffer.bytes=16KiB,buffer.ack=flash",
     "alloc.kind=dynamic,precondition=full,op_ratio=0.3",

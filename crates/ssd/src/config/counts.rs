@@ -8,7 +8,7 @@ use crate::geometry::MAX_PAGE_SECTORS;
 
 /// Most over-provisioning, as a share of logical, and of raw.
 pub(super) const MAX_OP_RATIO: f64 = 100.0;
-const MAX_OP_RAW: f64 = 0.99;
+pub(super) const MAX_OP_RAW: f64 = 0.99;
 
 /// Refuses counts out of range. Returns the sectors of a page.
 pub(super) fn check_counts(config: &Config) -> Result<u32, ConfigError> {

@@ -101,6 +101,7 @@ impl Geometry {
             let capacity = format_bytes(most * frame.units * frame.page_bytes);
             let advice = match most {
                 0 => format!("blocks_per_unit of at least {}", beside + 1 + free_pages),
+                _ if least > share.max() => format!("capacity of at most {capacity} with these blocks"),
                 _ => format!(
                     "{key} of at least {least:.4} or capacity of at most {capacity} with these blocks"
                 ),
@@ -110,7 +111,12 @@ impl Geometry {
             // The nearest whole number of blocks is built: half a block less makes as many.
             let blocks = (needed * frame.units) as f64 - 0.5;
             let least = frame.least_share(share, self.logical_pages as f64, blocks, frame.units);
-            (String::new(), format!("{key} of at least {least:.4}"))
+            let advice = if least > share.max() {
+                format!("a larger capacity or smaller blocks, as no {key} up to {} is enough", share.max())
+            } else {
+                format!("{key} of at least {least:.4}")
+            };
+            (String::new(), advice)
         };
         Err(ConfigError::Refused {
             keys: format!("{given}{key} = {}, {keys}", share.value()),
@@ -150,7 +156,10 @@ impl Geometry {
             beside,
             free_pages: 1,
             keys: format!("gc.free_blocks = {}, {key}", self.unit_reserved_blocks),
-            why: format!("{beside} are held back{of_map}, so no page could ever be overwritten"),
+            why: format!(
+                "{beside} {} held back{of_map}, so no page could ever be overwritten",
+                if beside == 1 { "is" } else { "are" }
+            ),
         }
     }
 

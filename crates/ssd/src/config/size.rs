@@ -7,7 +7,7 @@
 use flashweir_trace::quantity::format_bytes;
 
 use super::Config;
-use super::counts::{MAX_OP_RATIO, check_counts};
+use super::counts::{MAX_OP_RATIO, MAX_OP_RAW, check_counts};
 use crate::error::ConfigError;
 use crate::quantity::{Auto, Bytes, round_to_u64};
 
@@ -29,6 +29,14 @@ impl Share {
         match self {
             Self::OfLogical(_) => "op_ratio",
             Self::OfRaw(_) => "op_raw",
+        }
+    }
+
+    /// The largest value that its key may have.
+    pub(super) fn max(self) -> f64 {
+        match self {
+            Self::OfLogical(_) => MAX_OP_RATIO,
+            Self::OfRaw(_) => MAX_OP_RAW,
         }
     }
 
