@@ -42,7 +42,7 @@ const DRIVES: [Settings; 18] = [
     &[("clock", "lock-step"), ("buffer.bytes", "32KiB")],
     &[("clock", "lock-step"), ("ftl.kind", "fast"), ("gc.planner", "super-data-block"), ("planes", "1")],
     &[("gc.planner", "cycle-filling"), ("ftl.kind", "fast"), ("buffer.bytes", "32KiB"), ("planes", "1")],
-    &[("gc.planner", "forwarding"), ("buffer.bytes", "32KiB"), ("planes", "1"), ("op_ratio", "0.28")],
+    &[("gc.planner", "forwarding"), ("buffer.bytes", "32KiB"), ("planes", "1")],
 ];
 
 const WORKLOAD: &str =

@@ -30,7 +30,13 @@ fn assert_complete(result: &Value, workload: &str) {
 fn on_every_preset_open_and_closed() {
     for preset in PRESETS {
         for host in [("host.mode", "open"), ("host.queue_depth", "1"), ("host.queue_depth", "32")] {
-            let settings = [("capacity", "64MiB"), ("pages_per_block", "16"), ("precondition", "full"), host];
+            let settings = [
+                ("capacity", "64MiB"),
+                ("op_ratio", "0.5"),
+                ("pages_per_block", "16"),
+                ("precondition", "full"),
+                host,
+            ];
             let result = simulate(&spec(Some(preset.name), &settings, MIXED), &mut |_| true)
                 .unwrap_or_else(|error| panic!("{} {host:?}: {error}", preset.name));
             assert_complete(&result, MIXED);

@@ -126,7 +126,7 @@ fn other_page_and_block_sizes() {
                 ("page", page),
                 ("pages_per_block", pages_per_block),
                 ("planes", planes),
-                ("capacity", "3MiB"),
+                ("capacity", "12MiB"),
                 ("op_ratio", "100"),
                 ("gc.frontiers", "2"),
                 ("precondition", "full"),
