@@ -188,7 +188,7 @@ def test_statistics_begin_again() -> None:
 
 def test_settings_are_those_of_simulate() -> None:
     with Drive("femu", capacity="1GiB", gc={"victim": "fifo"}, host__slots=8) as stepped:
-        assert stepped.capacity_bytes == 64 << 20
+        assert stepped.capacity_bytes == 1 << 30
         assert stepped.config["gc"]["victim"] == "fifo"
         assert stepped.config["host"]["slots"] == 8
     result = flashweir.simulate("random:span=1MiB,count=10", capacity="64MiB", host={"queue_depth": 4})
