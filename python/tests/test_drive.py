@@ -198,7 +198,7 @@ def test_settings_are_those_of_simulate() -> None:
     assert "did you mean" in refusal(config, lambda: Drive(chanels=3))
     assert "the caller of a stepped drive is its host" in refusal(config, lambda: Drive(host={"queue_depth": 4}))
     assert "no such preset or file" in refusal(config, lambda: Drive("femuu"))
-    assert "expected a name of its own" in refusal(config, lambda: Drive(capacity="1MiB", tenants=["a", "a"]))
+    assert "expected a name of its own" in refusal(config, lambda: Drive(capacity="1GiB", tenants=["a", "a"]))
     ahead = {"alloc.kind": "dynamic", "tenants.channels": "look-ahead"}
     assert refusal(config, lambda: Drive({"channels": 0})).startswith("device: `channels`")
     assert "expected a list of names" in refusal(config, lambda: Drive(tenants="web"))
