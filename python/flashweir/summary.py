@@ -18,6 +18,8 @@ _SCHED = (("passed", "passed"), ("suspensions", "suspended"), ("preemptions", "m
 _MANY_US = 1e6
 # Names of drives from here on are cut.
 _LONG_NAME = 28
+# Relative difference of over-provisioning asked for and built from which the summary warns.
+_SPARE_TOLERANCE = 0.02
 # Tenants in the table.
 _MAX_TENANTS = 20
 _PERCENTILES = ("mean", "p50", "p95", "p99", "p999", "max")
@@ -237,9 +239,19 @@ def _flash_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if geometry := result.get("geometry"):
         pages = f"{geometry['logical_pages']:,} logical of {geometry['physical_pages']:,} pages"
         yield "drive", f"{pages}, {geometry['units']:,} units"
+        if (note := _spare_note(geometry.get("spare") or {})) is not None:
+            yield "over-provisioning", note
     if activity := result.get("activity"):
         bins = f"{len(activity['dirty_pages']):,} bins of {_seconds(activity['bin_s'])} a channel"
         yield "activity", f"{bins}: --json writes them"
+
+
+def _spare_note(spare: Mapping[str, Any]) -> str | None:
+    """Warns where the drive has more or less over-provisioning than was asked for, as blocks are whole."""
+    if not spare or abs(spare["got"] - spare["asked"]) <= max(_SPARE_TOLERANCE * spare["asked"], 1e-4):
+        return None
+    asked, got = (f"{spare[name]:.4g}" for name in ("asked", "got"))
+    return f"warning: {spare['key']} is {got}, not {asked}: blocks are whole (a larger drive comes closer)"
 
 
 def _sched_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

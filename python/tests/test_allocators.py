@@ -71,7 +71,7 @@ def test_features_and_allocations_of_each_window() -> None:
     assert first == {"channels": [0, 1, 2, 3], "placement": "dynamic"}
     assert all(other == {"channels": [0, 1], "placement": "dynamic"} for other in others)
     assert "each" not in run(halves)["allocation"]
-    assert flashweir.simulate(TENANTS, set={"capacity": "16MiB"})["allocation"] is None
+    assert flashweir.simulate(TENANTS, set={"capacity": "64MiB"})["allocation"] is None
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ def test_summary_fits_80_columns_and_has_no_control_characters_when_piped() -> N
     first = "default drive, 64MiB: closed loop, queue depth 1, precondition empty"
     assert run.out.splitlines()[0] == first
     timed = ["simulate", "random:span=8MiB,count=100,rate=1000", "--device", "tlc", "--set", "host.mode=open"]
-    out = flashweir(*timed, "--set", "host.slots=8", "--set", "precondition=full", "--set", "capacity=64MiB").out
-    assert out.splitlines()[0] == "tlc, 64MiB: open loop, 8 slots, precondition full"
+    out = flashweir(*timed, "--set", "host.slots=8", "--set", "precondition=full", "--set", "capacity=1GiB").out
+    assert out.splitlines()[0] == "tlc, 1GiB: open loop, 8 slots, precondition full"
     assert flashweir("simulate", "random:count=10").out.startswith("default drive, 16GiB: closed loop, queue depth 1, ")
 
 
@@ -71,8 +71,8 @@ def test_assumptions_about_a_trace_are_said_by_what_reads_it(tmp_path: Path) -> 
         ("trace", "characterize", str(trace)),
         ("sweep", str(spec), "-o", str(tmp_path / "s")),
         ("compare", str(trace), "--policies", "page+none"),
-        ("replay", str(trace), "sim:tlc,capacity=64MiB", "--timing", "asap"),
-        ("replay", str(trace), "sim:tlc,capacity=64MiB", "--timing", "asap", "--dry-run"),
+        ("replay", str(trace), "sim:tlc,capacity=512MiB", "--timing", "asap"),
+        ("replay", str(trace), "sim:tlc,capacity=512MiB", "--timing", "asap", "--dry-run"),
     ):
         err = flashweir(*args).err
         assert err.startswith(said), (args, err)

@@ -187,18 +187,18 @@ def test_statistics_begin_again() -> None:
 
 
 def test_settings_are_those_of_simulate() -> None:
-    with Drive("femu", capacity="64MiB", gc={"victim": "fifo"}, host__slots=8) as stepped:
-        assert stepped.capacity_bytes == 64 << 20
+    with Drive("femu", capacity="1GiB", gc={"victim": "fifo"}, host__slots=8) as stepped:
+        assert stepped.capacity_bytes == 1 << 30
         assert stepped.config["gc"]["victim"] == "fifo"
         assert stepped.config["host"]["slots"] == 8
-    result = flashweir.simulate("random:span=1MiB,count=10", capacity="8MiB", host={"queue_depth": 4})
+    result = flashweir.simulate("random:span=1MiB,count=10", capacity="64MiB", host={"queue_depth": 4})
     with Drive(result.config) as again:
         assert again.config == {**result.config, "host": {**again.config["host"], "mode": "open"}}
     config = flashweir.ConfigError
     assert "did you mean" in refusal(config, lambda: Drive(chanels=3))
     assert "the caller of a stepped drive is its host" in refusal(config, lambda: Drive(host={"queue_depth": 4}))
     assert "no such preset or file" in refusal(config, lambda: Drive("femuu"))
-    assert "expected a name of its own" in refusal(config, lambda: Drive(capacity="1MiB", tenants=["a", "a"]))
+    assert "expected a name of its own" in refusal(config, lambda: Drive(capacity="1GiB", tenants=["a", "a"]))
     ahead = {"alloc.kind": "dynamic", "tenants.channels": "look-ahead"}
     assert refusal(config, lambda: Drive({"channels": 0})).startswith("device: `channels`")
     assert "expected a list of names" in refusal(config, lambda: Drive(tenants="web"))
@@ -296,7 +296,7 @@ def test_progress_may_give_up() -> None:
 def test_a_drive_is_there_without_numpy() -> None:
     code = """
 import sys, flashweir
-drive = flashweir.Drive(capacity="4MiB")
+drive = flashweir.Drive(capacity="64MiB")
 drive.submit(op="write", offset=0, length=4096, time_ns=5)
 drive.drain()
 assert drive.stats()["requests"] == 1 and drive.now_ns > 5
@@ -310,7 +310,7 @@ def test_ctrl_c_stops_an_advance_and_the_drive_can_go_on() -> None:
 import signal, threading, time, os
 import numpy as np
 import flashweir
-drive = flashweir.Drive(capacity="64MiB", precondition="full", chips=2)
+drive = flashweir.Drive(capacity="128MiB", precondition="full", chips=2)
 count = 6_000_000
 drive.submit(op="read", offset=np.arange(count) % 16384 * 4096, length=4096, time_ns=np.arange(count) * 10_000)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()

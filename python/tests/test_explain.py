@@ -72,9 +72,9 @@ def test_the_log_of_requests_has_the_parts_of_each_latency(tmp_path: Path) -> No
 
 
 def test_a_drive_may_be_full_in_part() -> None:
-    said = flashweir("simulate", "random:span=16MiB,count=200", "--set", "capacity=16MiB", "--set", "fill=0.9").out
+    said = flashweir("simulate", "random:span=64MiB,count=200", "--set", "capacity=64MiB", "--set", "fill=0.9").out
     assert said.splitlines()[0].endswith("precondition full, fill 0.9")
-    result = package.simulate("random:span=16MiB,count=2000", capacity="16MiB", fill=0.9)
+    result = package.simulate("random:span=64MiB,count=2000", capacity="64MiB", fill=0.9)
     assert (result.config["precondition"], result.config["fill"]) == ("full", 0.9)
     frame = package.sweep({"workloads": WORKLOAD, "set": DRIVE, "axes": {"fill": [0.5, 0.9, 1.0]}})
     assert frame["write_amplification"].is_sorted()

@@ -161,6 +161,6 @@ def test_options_are_those_of_the_engine() -> None:
 def test_names_that_a_table_can_not_show_are_refused(name: str) -> None:
     with pytest.raises(flashweir.ConfigError, match="workload name") as caught:
         flashweir.simulate(
-            {name: "random:span=1MiB,count=5", "b": "random:span=1MiB,count=5"}, set={"capacity": "16MiB"}
+            {name: "random:span=1MiB,count=5", "b": "random:span=1MiB,count=5"}, set={"capacity": "64MiB"}
         )
     assert str(caught.value).isprintable()

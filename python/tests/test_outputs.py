@@ -74,7 +74,7 @@ def test_no_output_goes_to_a_block_device(command: tuple[str, ...], block_device
 
 def test_no_output_replaces_what_is_read(tmp_path: Path) -> None:
     device, odd = tmp_path / "d.toml", tmp_path / "x=1.parquet"
-    device.write_text('capacity = "16MiB"\n')
+    device.write_text('capacity = "64MiB"\n')
     target = f"sim:{device},channels=2"
     assert "a file of its own" in refused("probe", target, "-o", str(device))
     replay = ("replay", QUICK, target, "--timing", "asap")
@@ -84,7 +84,7 @@ def test_no_output_replaces_what_is_read(tmp_path: Path) -> None:
     before = odd.read_bytes()
     assert "a file of its own" in refused("diagnose", str(odd), "--json", str(odd))
     assert odd.read_bytes() == before
-    assert device.read_text() == 'capacity = "16MiB"\n'
+    assert device.read_text() == 'capacity = "64MiB"\n'
 
 
 def test_a_trace_is_not_replayed_to_itself_under_another_name(tmp_path: Path) -> None:

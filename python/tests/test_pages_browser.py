@@ -43,7 +43,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     flashweir("bench", "--compare", *map(str, results), "--html", str(files["compared"]))
     log = folder / "log.parquet"
     workload = "random:span=16MiB,size=4KiB,count=8000"
-    flashweir("simulate", workload, "--set", "capacity=64MiB", "--set", "op_ratio=0.01", "--requests", str(log))
+    flashweir("simulate", workload, "--set", "capacity=64MiB", "--set", "op_ratio=0.07", "--requests", str(log))
     flashweir("diagnose", str(log), "--html", str(files["diagnosis"]))
     return files
 

@@ -30,7 +30,16 @@ def test_device_file_simulates(device: Path) -> None:
 def test_shipped_trace_is_verified_on_every_preset_scaled_down(name: str) -> None:
     # Less than the 4 GiB that the trace comes from: addresses are folded, and the drive fills up.
     run = command(
-        "simulate", str(SHIPPED_TRACE), "--device", name, "--set=capacity=512MiB", "--wrap", "--verify", "--json", "-"
+        "simulate",
+        str(SHIPPED_TRACE),
+        "--device",
+        name,
+        "--set=capacity=512MiB",
+        "--set=op_ratio=1",
+        "--wrap",
+        "--verify",
+        "--json",
+        "-",
     )
     # One request reaches over the end of the drive, and becomes two.
     assert run.json()["requests"] == 59_616 + 4033

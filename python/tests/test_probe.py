@@ -57,7 +57,7 @@ def test_what_is_not_named_is_not_written(tmp_path: Path) -> None:
     ("target", "part"),
     [
         ("sim:nothing", "no such preset or file"),
-        ("sim:slc-2006,capacity=1MiB", "expected at least 2097152"),
+        ("sim:slc-2006,capacity=1MiB,op_ratio=1", "expected at least 2097152"),
         ("sim:slc-2006,host.mode=open", "--depth or --timing"),
         ("/dev/null", "neither a block device nor a file"),
         ("none.img", "no such device or file"),

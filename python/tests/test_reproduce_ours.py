@@ -9,7 +9,7 @@ from conftest import flashweir
 
 SWEEP = """
 workloads = "random:span=32MiB,size=4KiB,count=3000"
-set = { capacity = "32MiB", precondition = "full" }
+set = { capacity = "64MiB", precondition = "full" }
 
 [axes]
 op_ratio = [0.1, 0.2, 0.4]

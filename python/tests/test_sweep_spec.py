@@ -351,7 +351,7 @@ def test_identity_is_content_not_form(tmp_path: Path) -> None:
 def test_a_dry_run_estimates_drives_of_every_run_loop() -> None:
     spec = {
         "workloads": ["random:span=16MiB,size=4KiB,count=1000,write=1"],
-        "set": {"capacity": "16MiB", "channels": 2, "ftl.kind": "fast", "precondition": "full"},
+        "set": {"capacity": "16MiB", "channels": 2, "ftl.kind": "fast", "op_ratio": 0.2, "precondition": "full"},
         "axes": {"clock": ["async", "lock-step"]},
     }
     found = estimate(load(spec), threads=1)

@@ -126,7 +126,7 @@ def _facts(config: Mapping[str, Any], geometry: Mapping[str, Any]) -> dict[str, 
     transfer = timing["bus"] * page / 1e3 + _number(timing["command"]) / 1e3
     read, program = _mean_us(timing["read"]), _mean_us(timing["program"])
     logical, per_block = geometry["logical_pages_per_unit"], geometry["pages_per_block"]
-    usable = (geometry["blocks_per_unit"] - 1) * per_block
+    usable = (geometry["blocks"] / geometry["units"] - 1) * per_block
     return {
         "page": page,
         "channels": config["channels"],

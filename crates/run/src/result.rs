@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use flashweir_ssd::config::Share;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::{
     Collections, Config, Counters, DieTime, Geometry, LatencySummary, MapCounts, Parts, Simulation, Stats,
@@ -83,7 +84,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "merges": counters.merges,
         "collections": collections(stats, geometry),
         "wear": measured.simulation.wear(),
-        "geometry": shape(geometry),
+        "geometry": shape(geometry, measured.config),
         "preconditioning_capacities": measured.capacities,
         "engine": measured.config.engine_name(),
         "verified": measured.run.verify,
@@ -120,14 +121,23 @@ fn counts(counters: &Counters) -> Value {
     })
 }
 
-fn shape(geometry: &Geometry) -> Value {
+fn shape(geometry: &Geometry, config: &Config) -> Value {
+    let share = config.share();
+    let built = match share {
+        Share::OfLogical(_) => geometry.op_ratio(),
+        Share::OfRaw(_) => geometry.op_raw(),
+    };
     json!({
         "units": geometry.units(),
         "logical_pages": geometry.logical_pages,
         "physical_pages": geometry.physical_pages(),
         "reserved_blocks": geometry.reserved_blocks(),
         "pages_per_block": geometry.pages_per_block,
-        "blocks_per_unit": geometry.unit_blocks,
+        "blocks": geometry.blocks,
+        "blocks_per_unit": {"min": geometry.min_unit_blocks(), "max": geometry.max_unit_blocks()},
+        "op_ratio": geometry.op_ratio(),
+        "op_raw": geometry.op_raw(),
+        "spare": {"key": share.key(), "asked": share.value(), "got": built},
         "logical_pages_per_unit": geometry.unit_logical_pages,
         "capacity_bytes": geometry.capacity_sectors() * SECTOR_BYTES,
     })
@@ -142,7 +152,7 @@ fn mapping(counts: &MapCounts) -> Value {
 
 /// The course of collections, where they merge data blocks.
 fn collections(stats: &Stats, geometry: &Geometry) -> Value {
-    if geometry.unit_log_blocks == 0 {
+    if !geometry.maps_blocks {
         return Value::Null;
     }
     let Collections { count, merged, most, per_bin, max, .. } = &stats.collections;

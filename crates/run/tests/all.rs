@@ -12,6 +12,7 @@ mod mix;
 mod models;
 mod power;
 mod robust;
+mod spare;
 mod tenants;
 mod theory;
 mod timeline;

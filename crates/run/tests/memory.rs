@@ -33,7 +33,7 @@ fn serve(simulation: &mut Simulation, generator: &mut Generator, count: usize) {
 }
 
 fn requests_leave_nothing_behind() {
-    let base = [("capacity", "8MiB"), ("pages_per_block", "16")];
+    let base = [("capacity", "8MiB"), ("op_ratio", "0.2"), ("pages_per_block", "16")];
     let workload = "random:span=8MiB,size=4KiB|8KiB,align=512,write=0.6,trim=0.03,flush=0.02,rate=500";
     for more in [
         &[("host.queue_depth", "16")] as &[_],

@@ -109,17 +109,17 @@ pub(crate) struct Versions {
 impl Versions {
     /// `in_order`: the translation layer programs the pages of a block in order (direct translation does not).
     pub(crate) fn new(geometry: &Geometry, in_order: bool) -> Self {
-        let sectors = u64::from(geometry.page_sectors);
+        let (sectors, units) = (u64::from(geometry.page_sectors), u64::from(geometry.units()));
         Self {
             sectors,
-            unit_pages: geometry.unit_pages(),
+            unit_pages: geometry.max_unit_pages(),
             pages_per_block: geometry.pages_per_block,
             in_order,
-            skips: geometry.unit_log_blocks > 0,
+            skips: geometry.maps_blocks,
             last: NOTHING,
             expected: CowVec::new(geometry.capacity_sectors()),
-            stored: CowVec::new(geometry.physical_pages() * sectors),
-            programmed: CowVec::new(geometry.unit_blocks * u64::from(geometry.units())),
+            stored: CowVec::new(geometry.max_unit_pages() * units * sectors),
+            programmed: CowVec::new(geometry.max_unit_blocks() * units),
             staged: Vec::new(),
             failure: None,
         }

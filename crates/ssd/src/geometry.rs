@@ -29,10 +29,12 @@ pub struct Geometry {
     pub pages_per_block: u32,
     /// Logical pages of a unit: its share of the capacity, rounded up to whole pages, or blocks where data blocks are mapped.
     pub unit_logical_pages: u64,
-    /// Blocks of a unit, those held back included.
-    pub unit_blocks: u64,
-    /// Blocks of a unit's log, for random writes; 0 for page mapping.
-    pub unit_log_blocks: u64,
+    /// Blocks of the drive, those held back included. Units have the same number or one more (`unit_blocks`).
+    pub blocks: u64,
+    /// True if blocks are mapped, with a log beside them.
+    pub maps_blocks: bool,
+    /// Blocks of each unit that count neither as data nor as spare: the one that is always erased, and a sequential log block.
+    pub unit_uncounted_blocks: u64,
     /// Logical pages of the drive: share times units.
     pub logical_pages: u64,
     /// Blocks that each unit keeps erased (`gc.free_blocks`); the first of them lies outside `op_ratio`.
@@ -40,6 +42,49 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// Blocks of a unit, those held back included. What does not divide evenly goes out one by one: to the first unit of each
+    /// channel, then to that of the next chip, die and plane, so that channels differ by at most one block, too.
+    pub fn unit_blocks(&self, unit: u32) -> u64 {
+        let units = u64::from(self.units());
+        self.blocks / units + u64::from(self.rank(unit) < self.blocks % units)
+    }
+
+    /// Place of a unit in the order in which spare blocks are given out: channels first, then chips, dies, planes.
+    fn rank(&self, unit: u32) -> u64 {
+        let (die, plane) = (unit / self.planes, unit % self.planes);
+        let (chip, die) = (die / self.dies, die % self.dies);
+        let (channel, chip) = (chip / self.chips, chip % self.chips);
+        let within = (u64::from(plane) * u64::from(self.dies) + u64::from(die)) * u64::from(self.chips);
+        (within + u64::from(chip)) * u64::from(self.channels) + u64::from(channel)
+    }
+
+    /// Blocks of the units that have the fewest.
+    pub fn min_unit_blocks(&self) -> u64 {
+        self.blocks / u64::from(self.units())
+    }
+
+    /// Blocks of the units that have the most.
+    pub fn max_unit_blocks(&self) -> u64 {
+        self.blocks.div_ceil(u64::from(self.units()))
+    }
+
+    /// Blocks of a unit's log, for random writes, where blocks are mapped.
+    pub fn unit_log_blocks(&self, unit: u32) -> u64 {
+        self.unit_blocks(unit) - self.unit_data_blocks() - self.unit_uncounted_blocks
+    }
+
+    /// Over-provisioning as built, a share of logical: blocks that are always erased and sequential log blocks do not count.
+    pub fn op_ratio(&self) -> f64 {
+        let uncounted = self.unit_uncounted_blocks * u64::from(self.units());
+        let pages = (self.blocks - uncounted) * u64::from(self.pages_per_block);
+        pages as f64 / self.logical_pages as f64 - 1.0
+    }
+
+    /// Over-provisioning as built, a share of raw: all blocks count.
+    pub fn op_raw(&self) -> f64 {
+        1.0 - self.logical_pages as f64 / self.physical_pages() as f64
+    }
+
     /// Data blocks of a unit, where blocks are mapped.
     pub fn unit_data_blocks(&self) -> u64 {
         self.unit_logical_pages.div_ceil(u64::from(self.pages_per_block))
@@ -85,14 +130,14 @@ impl Geometry {
         unit / (self.dies_per_channel() * self.planes)
     }
 
-    /// Pages of a unit, those of blocks held back included.
-    pub fn unit_pages(&self) -> u64 {
-        self.unit_blocks * u64::from(self.pages_per_block)
+    /// Pages of the units that have the most: the distance of two units where physical pages are numbered through.
+    pub fn max_unit_pages(&self) -> u64 {
+        self.max_unit_blocks() * u64::from(self.pages_per_block)
     }
 
     /// Pages of the drive.
     pub fn physical_pages(&self) -> u64 {
-        self.unit_pages() * u64::from(self.units())
+        self.blocks * u64::from(self.pages_per_block)
     }
 
     /// Blocks of the drive that are kept erased.
@@ -116,8 +161,9 @@ impl Geometry {
             page_sectors: 8,
             pages_per_block: 4,
             unit_logical_pages: 64,
-            unit_blocks: 20,
-            unit_log_blocks: 0,
+            blocks: 20 * u64::from(channels * chips * dies * planes),
+            maps_blocks: false,
+            unit_uncounted_blocks: 1,
             logical_pages: 64 * u64::from(channels * chips * dies * planes),
             unit_reserved_blocks: 1,
         }

@@ -28,6 +28,10 @@ pub struct Bound(pub Option<Nanos>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit(pub Option<u32>);
 
+/// A number, or none: it follows from others. In configuration a number, or `"auto"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Auto<T>(pub Option<T>);
+
 impl Bound {
     /// The limit, ns; without one, more than any time.
     pub fn ns(self) -> u64 {
@@ -145,6 +149,34 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
+impl<T: Serialize> Serialize for Auto<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(number) => number.serialize(serializer),
+            None => serializer.serialize_str("auto"),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Auto<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum NumberOrText<T> {
+            Number(T),
+            Text(String),
+        }
+        match NumberOrText::deserialize(deserializer) {
+            Ok(NumberOrText::Number(number)) => Ok(Auto(Some(number))),
+            Ok(NumberOrText::Text(text)) if text == "auto" => Ok(Auto(None)),
+            _ if std::any::type_name::<T>() == "f64" => {
+                Err(D::Error::custom("expected a number, or \"auto\""))
+            }
+            _ => Err(D::Error::custom("expected a whole number of at most 32 bits, or \"auto\"")),
+        }
+    }
+}
+
 impl Serialize for Latency {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_slice() {
@@ -223,6 +255,20 @@ impl JsonSchema for Limit {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": ["string", "integer"], "description": "a whole number, or \"none\""})
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Auto<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Auto_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let number = T::json_schema(generator);
+        json_schema!({"type": ["string", number.get("type").cloned().unwrap_or_default()],
+            "description": "a number, or \"auto\""})
     }
     fn inline_schema() -> bool {
         true

@@ -45,6 +45,7 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
             "series",
             "activity",
             "explain",
+            "no_effect",
             "collections",
             "power_cuts",
             "latency_parts_us",

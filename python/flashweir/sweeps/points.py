@@ -16,6 +16,7 @@ from flashweir.sweeps.axes import Label
 from flashweir.sweeps.spec import PLACEHOLDER, Streams, SweepSpec
 from flashweir.tenants import texts
 
+_SHARES = ("op_ratio", "op_raw")
 # Options of a run that are part of its identity.
 _OPTIONS = ("verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup", "activity",
             "explain")  # fmt: skip
@@ -105,11 +106,12 @@ def run_at(spec: SweepSpec, point: int) -> Run:
 
 def _first_run(spec: SweepSpec, point: int, name: str, ranks: Sequence[int | None]) -> Run:
     axes: dict[str, Label | None] = {}
-    settings = {**spec.settings, **spec.set_for.get(name, {})}
+    chosen: dict[str, Any] = {}
     for group, rank in zip(spec.groups, ranks, strict=True):
         for axis in group:
             axes[axis.name] = None if rank is None else axis.labels[rank]
-            settings |= {} if rank is None else axis.settings[rank]
+            chosen |= {} if rank is None else axis.settings[rank]
+    settings = over(over(spec.settings, spec.set_for.get(name, {})), chosen)
     device = settings.pop("device", spec.device)
     workloads = [{key: _filled(value, settings) for key, value in one.items()} | {"name": stream}
                  for stream, one in spec.workloads[name].items()]  # fmt: skip
@@ -117,6 +119,21 @@ def _first_run(spec: SweepSpec, point: int, name: str, ranks: Sequence[int | Non
     seed = spec.seeds[0]
     run = {"workloads": workloads, "device": device, "overrides": overrides, "seed": seed, **spec.run}
     return Run(point, seed, name, axes, run)
+
+
+def over(base: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings over others. Of capacity, blocks and over-provisioning two are given: those below give way."""
+    kept = {
+        key: value for key, value in base.items() if not (key in _SHARES and any(share in above for share in _SHARES))
+    }
+    given = {"capacity": ("capacity",), "blocks": ("blocks_per_unit",), "share": _SHARES}
+    sets = {name: any(key in above for key in keys) for name, keys in given.items()}
+    if all(sets[name] or any(key in kept for key in keys) for name, keys in given.items()) and not all(sets.values()):
+        # Alone, a capacity makes blocks follow; blocks, or a share where blocks are given, make the capacity follow.
+        order = ("blocks", "share") if sets["capacity"] else ("capacity", "share")
+        yields = next(name for name in order if not sets[name])
+        kept = {key: value for key, value in kept.items() if key not in given[yields]}
+    return kept | dict(above)
 
 
 def _choices(spec: SweepSpec, streams: Streams) -> list[Sequence[int | None]]:

@@ -25,6 +25,8 @@ const MAP_ENTRY_BYTES: u64 = 4;
 const CACHED_ENTRY_BYTES: u32 = 8;
 /// Blocks of a page map beside those that the addresses fill: one that is written, one that is kept erased, one to gain from.
 const MIN_SPARE_BLOCKS: u64 = 3;
+/// Blocks of the smallest log.
+const MIN_LOG_BLOCKS: f64 = 3.0;
 
 /// How a drive is managed. Spaces are shares of the range of addresses that were written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,7 +119,7 @@ impl Pages {
         config.pages_per_block = self.per_block as u32;
         config.capacity = Bytes(logical * self.bytes);
         config.op_ratio = match kind {
-            Kind::OwnLogs(space) | Kind::SharedLogs(space) => space.min(MAX_SPARE),
+            Kind::OwnLogs(space) | Kind::SharedLogs(space) => self.log(logical, space.min(MAX_SPARE)),
             Kind::Pages(space, _) => self.spare(logical, space, MIN_SPARE_BLOCKS),
             Kind::CachedMap(space, _) => {
                 let translation_pages = logical.div_ceil(self.bytes / MAP_ENTRY_BYTES);
@@ -126,6 +128,13 @@ impl Pages {
             }
         };
         Simulation::new(&config, Options::default()).ok()
+    }
+
+    /// Over-provisioning of a block map whose log has a share `space` of the data blocks, or the fewest blocks of a log.
+    fn log(&self, logical: u64, space: f64) -> f64 {
+        let data = logical.div_ceil(self.per_block) as f64;
+        // A ratio such as 0.07 is a little less than it says.
+        (data * space + 1e-6).floor().max(MIN_LOG_BLOCKS) / data
     }
 
     /// Over-provisioning of a page map whose blocks, the one that is kept erased included, come to `space`; or to so many more
@@ -306,7 +315,7 @@ mod tests {
         let log = random(12_800, 20_000);
         let pages = Pages::of(&Range::of(&log), 4096).expect("a short range");
         let drive = pages.drive(Kind::Pages(1.2, Victim::Greedy)).expect("a drive");
-        let blocks = drive.geometry().unit_blocks as f64;
+        let blocks = drive.geometry().blocks as f64;
         assert!((blocks - 120.0).abs() <= 1.0, "{blocks}");
     }
 

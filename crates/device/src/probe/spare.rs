@@ -117,9 +117,7 @@ pub(super) fn spare(
     if let Some(block) = found.block_pages {
         // Blocks are whole: what fills them all but for what is valid was spare, and a few pages may have lain idle.
         let blocks = ((halves.before(units) + of_unit) / block as f64 - 0.02).ceil();
-        let most = (blocks * block as f64 - of_unit) / of_unit;
-        let middle = ((blocks - 0.5) * block as f64 - of_unit) / of_unit;
-        found.op_ratio = Some(if middle > 0.0 { middle } else { most.max(0.0) });
+        found.op_ratio = Some((blocks * block as f64 / of_unit - 1.0).max(0.0));
     }
     Ok(found)
 }

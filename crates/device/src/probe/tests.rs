@@ -173,7 +173,7 @@ fn what_is_too_small_or_not_there_is_refused() {
         let spec = ProbeSpec { target: target.into(), erase: erase.map(Into::into), seed: 0 };
         probe(&spec, &mut |_| true).expect_err(target).to_string()
     };
-    let error = refused("sim:slc-2006,capacity=1MiB", None);
+    let error = refused("sim:slc-2006,capacity=1MiB,op_ratio=1", None);
     assert!(error.contains("expected at least 2097152"), "{error}");
     let error = refused("/nowhere/disk.img", Some("/nowhere/disk.img"));
     assert!(error.contains("no such device or file"), "{error}");

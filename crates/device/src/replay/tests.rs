@@ -67,7 +67,7 @@ fn a_file_and_a_simulated_drive_give_the_same_log() {
     let rig = Rig::new(2000);
     let key = |record: &LogRecord| (record.request.op as u8, record.request.lba, record.request.sectors);
     let mut both = Vec::new();
-    for target in ["file", "sim:slc-2006,capacity=4MiB"] {
+    for target in ["file", "sim:slc-2006,capacity=4MiB,op_ratio=0.3"] {
         let spec = rig.spec(target);
         let done = go(&spec).expect("replayed");
         assert_eq!(done["requests"], 2000);
@@ -92,7 +92,7 @@ fn a_file_and_a_simulated_drive_give_the_same_log() {
 #[test]
 fn closed_loops_scales_and_choices_act() {
     let rig = Rig::new(600);
-    let sim = rig.spec("sim:slc-2006,capacity=4MiB");
+    let sim = rig.spec("sim:slc-2006,capacity=4MiB,op_ratio=0.3");
     let closed = ReplaySpec { timing: Pace::Closed, depth: Some(4), ..sim.clone() };
     let done = go(&closed).expect("replayed");
     assert_eq!((&done["most_under_way"], &done["lateness_us"]), (&json!(4), &Value::Null));
@@ -123,7 +123,7 @@ fn closed_loops_scales_and_choices_act() {
 #[test]
 fn what_was_too_slow_is_said() {
     let rig = Rig::new(600);
-    let sim = ReplaySpec { log: None, ..rig.spec("sim:slc-2006,capacity=4MiB") };
+    let sim = ReplaySpec { log: None, ..rig.spec("sim:slc-2006,capacity=4MiB,op_ratio=0.3") };
     let done = go(&ReplaySpec { depth: Some(1), ..sim.clone() }).expect("replayed");
     assert_eq!(done["late_by_host"], 0);
     assert!(done["late_by_drive"].as_u64().is_some_and(|late| late > 300), "{done}");
@@ -203,7 +203,7 @@ fn whoever_stops_a_replay_has_a_log_of_what_was_done() {
 #[test]
 fn a_journal_that_was_left_is_recovered_and_never_replaced() {
     let rig = Rig::new(100);
-    let spec = rig.spec("sim:slc-2006,capacity=4MiB");
+    let spec = rig.spec("sim:slc-2006,capacity=4MiB,op_ratio=0.3");
     go(&spec).expect("replayed");
     let expected = read_log(&rig.path("log.parquet"));
     // What a killed replay leaves: the journal only.
@@ -237,7 +237,7 @@ fn a_trace_that_can_not_be_read_further_leaves_what_was_done() {
     let rig = Rig::new(5000);
     let text = std::fs::read_to_string(&rig.trace).expect("read");
     std::fs::write(&rig.trace, format!("{text}nonsense\n")).expect("written");
-    let error = go(&rig.spec("sim:slc-2006,capacity=4MiB")).expect_err("a bad line");
+    let error = go(&rig.spec("sim:slc-2006,capacity=4MiB,op_ratio=0.3")).expect_err("a bad line");
     assert_eq!(error.kind(), ErrorKind::Trace);
     assert!(!rig.path("log.parquet").exists(), "found before anything was done");
 }

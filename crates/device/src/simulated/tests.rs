@@ -15,7 +15,7 @@ const DRIVES: [&str; 13] = [
     "",
     "precondition=full,op_ratio=0.2",
     "precondition=full,op_ratio=0.2,chips=2",
-    "chips=2,planes=2,timing.bus=0",
+    "chips=2,planes=2,timing.bus=0,op_ratio=0.2",
     "buffer.bytes=16KiB,precondition=full,op_ratio=0.2",
     "buffer.bytes=16KiB,buffer.ack=flash",
     "alloc.kind=dynamic,precondition=full,op_ratio=0.3",
@@ -164,7 +164,7 @@ proptest! {
 #[test]
 fn with_a_limit_of_requests_under_way_the_others_are_late() {
     let options = OpenOptions { most_under_way: 1, ..OpenOptions::default() };
-    let mut target = SimTarget::open("sim:slc-2006,capacity=8MiB", &options).expect("opened");
+    let mut target = SimTarget::open("sim:slc-2006,capacity=8MiB,op_ratio=0.3", &options).expect("opened");
     let request = |lba| Request { time_ns: 5, lba, sectors: 8, stream: lba as u16, op: Op::Write };
     let seen = execute(&mut target, &[request(0), request(8)], Timing::Times { scale: 1.0 });
     assert_eq!(seen[0].1, 5);
@@ -211,7 +211,7 @@ fn names_say_preset_or_file_and_settings() {
 #[test]
 fn errors_and_wishes_to_stop_leave_no_request_out() {
     let options = OpenOptions::default();
-    let mut target = open("sim:slc-2006,capacity=8MiB", &options).expect("opened");
+    let mut target = open("sim:slc-2006,capacity=8MiB,op_ratio=0.3", &options).expect("opened");
     let request = |lba| Request { time_ns: 0, lba, sectors: 8, stream: 0, op: Op::Write };
     let mut seen = 0;
     let mut requests = vec![Ok(request(0)), Ok(request(8)), Ok(request(1 << 40))].into_iter();
@@ -222,7 +222,7 @@ fn errors_and_wishes_to_stop_leave_no_request_out() {
     let error = target.execute(&mut requests, Timing::Closed { depth: 8 }, &mut sink).expect_err("beyond");
     assert!(error.to_string().contains("beyond the drive"), "{error}");
     assert_eq!(seen, 2);
-    let mut target = open("sim:slc-2006,capacity=8MiB", &options).expect("opened");
+    let mut target = open("sim:slc-2006,capacity=8MiB,op_ratio=0.3", &options).expect("opened");
     let stop = options.stop.clone();
     let mut endless = (0u64..).map(|number| {
         if number == 100 {

@@ -154,7 +154,16 @@ fn with_physical_addresses_only_the_shape_of_blocks_means_nothing() {
     let drive = [("ftl.kind", "direct"), ("precondition", "empty")];
     // Presets describe hardware, so these can't be refused; they still show in the result's `geometry`.
     // One request at a time then takes as long whatever came before it.
-    let hardware = ["planes", "pages_per_block", "capacity", "op_ratio", "timing.erase", "host.arbitration"];
+    let hardware = [
+        "planes",
+        "pages_per_block",
+        "capacity",
+        "op_ratio",
+        "op_raw",
+        "blocks_per_unit",
+        "timing.erase",
+        "host.arbitration",
+    ];
     for (key, value) in silent(&drive) {
         assert!(hardware.contains(&key), "{key}={value} is without effect, and not refused");
     }

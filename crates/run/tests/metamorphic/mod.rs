@@ -24,7 +24,8 @@ const TENANTS: &str = "random:span=2MiB,size=4KiB|12KiB:0.4,count=1200,write=0.7
                        random:span=2MiB,offset=2MiB,size=4KiB|40KiB:0.4,count=1200,write=0.4,rate=2000";
 
 /// A drive of the default shape, small and full, so that it collects.
-const SMALL: [Setting; 3] = [("capacity", "4MiB"), ("pages_per_block", "8"), ("precondition", "full")];
+const SMALL: [Setting; 4] =
+    [("capacity", "4MiB"), ("op_ratio", "0.4"), ("pages_per_block", "8"), ("precondition", "full")];
 
 /// The result of a run (of several workloads, with " + " between them) without what depends on the machine, repeats the input or is the drive's shape; and the engine.
 fn result_and_engine(settings: &[Setting], workload: &str) -> Result<(Value, Value), Error> {
@@ -77,6 +78,9 @@ fn is_there(drive: &[Setting], setting: Setting) -> bool {
 
 /// Settings over others: the last one of a key counts.
 fn over(base: &[Setting], more: &[Setting]) -> Vec<Setting> {
-    let all: BTreeMap<_, _> = base.iter().chain(more).copied().collect();
+    // Blocks and capacity leave no choice of a share, and a share of raw is one.
+    let sets_share = more.iter().any(|(key, _)| matches!(*key, "op_raw" | "blocks_per_unit"));
+    let base = base.iter().filter(|(key, _)| !(sets_share && *key == "op_ratio"));
+    let all: BTreeMap<_, _> = base.chain(more).copied().collect();
     all.into_iter().collect()
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 69] = [
+const VALUES: [(&str, &[&str]); 71] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -20,6 +20,8 @@ const VALUES: [(&str, &[&str]); 69] = [
     ("pages_per_block", &["4", "7"]),
     ("capacity", &["5MiB"]),
     ("op_ratio", &["0.75"]),
+    ("op_raw", &["0.4"]),
+    ("blocks_per_unit", &["27"]),
     ("timing.read", &["61us", "50us,70us"]),
     ("timing.program", &["801us", "500us,1100us"]),
     ("timing.erase", &["1501us", "0"]),

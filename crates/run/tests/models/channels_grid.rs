@@ -41,10 +41,17 @@ struct Case {
 }
 
 impl Case {
-    fn model(&self, workload: &str) -> Outcome {
-        let (page_kib, per_block, times) = if self.slc { (2, 64, Times::SLC) } else { (4, 128, Times::MLC) };
+    /// Data blocks and spare blocks of a channel: whole ones, which the simulator is asked for.
+    fn blocks(&self) -> (u32, u32) {
+        let (page_kib, per_block) = if self.slc { (2, 64) } else { (4, 128) };
         let data_blocks = self.mib * 1024 / page_kib / per_block / self.channels as u32 / self.planes;
         let spare = data_blocks * self.op / 1000;
+        (data_blocks, if matches!(self.layer, Layer::Fast(_)) { spare.max(3) } else { spare })
+    }
+
+    fn model(&self, workload: &str) -> Outcome {
+        let (page_kib, per_block, times) = if self.slc { (2, 64, Times::SLC) } else { (4, 128, Times::MLC) };
+        let (data_blocks, spare) = self.blocks();
         // A two-plane command takes one array operation and two transfers.
         let transfers = u64::from(self.planes - 1) * TRANSFER;
         let times = Times { read: times.read + transfers, write: times.write + transfers, ..times };
@@ -60,7 +67,7 @@ impl Case {
         match self.layer {
             Layer::Fast(sw_full) => {
                 // Where a block is kept for the sequential log, the simulator has it beside the over-provisioning.
-                let logs = spare.max(3) + u32::from(sw_full == SwFull::PartialMerge);
+                let logs = spare + u32::from(sw_full == SwFull::PartialMerge);
                 drive.run(workload, || Fast::new(data_blocks, logs, per_block, times, sw_full))
             }
             Layer::Page => drive.run(workload, || PageMap::new(data_blocks, spare, per_block, times)),
@@ -85,12 +92,13 @@ impl Case {
     }
 
     fn settings(&self) -> Settings {
+        let (data_blocks, spare) = self.blocks();
         let mut settings = vec![
             set("capacity", format!("{}MiB", self.mib)),
             set("precondition", "full"),
             set("clock", "async"),
             set("channels", self.channels),
-            set("op_ratio", f64::from(self.op) / 1000.0),
+            set("op_ratio", f64::from(spare) / f64::from(data_blocks)),
             set("units", if self.method.is_none() { "synchronized" } else { "independent" }),
             set("buffer.bytes", format!("{}KiB", self.buffer * if self.slc { 2 } else { 4 })),
         ];

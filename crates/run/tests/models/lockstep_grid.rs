@@ -29,17 +29,24 @@ struct Case {
 }
 
 impl Case {
+    /// Data blocks and log blocks of a channel: whole ones, which the simulator is asked for.
+    fn blocks(&self) -> (u32, u32) {
+        let (page_kib, per_block) = if self.chip == Chip::Mlc { (4, 128) } else { (2, 64) };
+        let data_blocks = self.mib * 1024 / page_kib / per_block / self.channels as u32;
+        (data_blocks, (data_blocks * self.op / 1000).max(3))
+    }
+
     fn model(&self, workload: &str) -> Outcome {
         let (page_kib, per_block, times) = match self.chip {
             Chip::Mlc => (4, 128, Times::MLC),
             Chip::Slc => (2, 64, Times::SLC),
         };
-        let data_blocks = self.mib * 1024 / page_kib / per_block / self.channels as u32;
+        let (data_blocks, log_blocks) = self.blocks();
         let striping = if self.planner.is_none() { Striping::synchronized } else { Striping::independent };
         let drive = Drive {
             striping: striping(self.channels, 1, page_kib * 2),
             data_blocks,
-            log_blocks: (data_blocks * self.op / 1000).max(3),
+            log_blocks,
             per_block,
             times,
             planner: self.planner.unwrap_or(Planner::None),
@@ -52,6 +59,7 @@ impl Case {
     }
 
     fn settings(&self) -> Settings {
+        let (data_blocks, log_blocks) = self.blocks();
         let page_kib = if self.chip == Chip::Mlc { 4 } else { 2 };
         let mut settings = vec![
             set("capacity", format!("{}MiB", self.mib)),
@@ -59,7 +67,7 @@ impl Case {
             set("clock", "lock-step"),
             set("ftl.kind", "log-block"),
             set("channels", self.channels),
-            set("op_ratio", f64::from(self.op) / 1000.0),
+            set("op_ratio", f64::from(log_blocks) / f64::from(data_blocks)),
             set("units", if self.planner.is_none() { "synchronized" } else { "independent" }),
             set("gc.throttle", self.throttle),
             set("buffer.bytes", format!("{}KiB", self.buffer * page_kib)),

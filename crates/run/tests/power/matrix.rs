@@ -90,8 +90,15 @@ fn drives() -> Vec<Drive> {
                             ("page", "1KiB"),
                             ("pages_per_block", "8"),
                             ("capacity", "256KiB"),
-                            // Translation pages come out of the spare blocks.
-                            ("op_ratio", if ftl == "dftl" { "1.5" } else { "0.3" }),
+                            // Translation pages come out of the spare blocks; a log has three.
+                            (
+                                "op_ratio",
+                                match ftl {
+                                    "dftl" => "1.5",
+                                    "page" => "0.3",
+                                    _ => "0.75",
+                                },
+                            ),
                             ("precondition", "full"),
                         ];
                         let settings = settings.into_iter().chain(own).chain(scheduler.iter().copied());

@@ -18,7 +18,7 @@ const DRIVE: [(&str, &str); 8] = [
     ("page", "2KiB"),
     ("pages_per_block", "16"),
     ("capacity", "1MiB"),
-    ("op_ratio", "0.25"),
+    ("op_ratio", "0.375"),
     ("precondition", "full"),
     ("buffer.bytes", "32KiB"),
     ("clock", "lock-step"),

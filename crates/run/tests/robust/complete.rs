@@ -30,7 +30,13 @@ fn assert_complete(result: &Value, workload: &str) {
 fn on_every_preset_open_and_closed() {
     for preset in PRESETS {
         for host in [("host.mode", "open"), ("host.queue_depth", "1"), ("host.queue_depth", "32")] {
-            let settings = [("capacity", "64MiB"), ("pages_per_block", "16"), ("precondition", "full"), host];
+            let settings = [
+                ("capacity", "64MiB"),
+                ("op_ratio", "0.5"),
+                ("pages_per_block", "16"),
+                ("precondition", "full"),
+                host,
+            ];
             let result = simulate(&spec(Some(preset.name), &settings, MIXED), &mut |_| true)
                 .unwrap_or_else(|error| panic!("{} {host:?}: {error}", preset.name));
             assert_complete(&result, MIXED);
@@ -52,8 +58,13 @@ fn under_an_overload_that_never_ends() {
         &[("buffer.bytes", "4KiB")],
         &[("buffer.bytes", "4KiB"), ("buffer.ack", "flash"), ("alloc.kind", "dynamic")],
     ] {
-        let base =
-            [("capacity", "4MiB"), ("pages_per_block", "8"), ("precondition", "full"), ("host.mode", "open")];
+        let base = [
+            ("capacity", "4MiB"),
+            ("op_ratio", "0.3"),
+            ("pages_per_block", "8"),
+            ("precondition", "full"),
+            ("host.mode", "open"),
+        ];
         let settings: Vec<_> = base.iter().chain(settings).copied().collect();
         let result = run(&settings, burst).unwrap_or_else(|error| panic!("{settings:?}: {error}"));
         assert_complete(&result, burst);

@@ -4,7 +4,7 @@ use flashweir_run::simulate;
 
 use super::{refusal, run, spec};
 
-const SMALL: [(&str, &str); 2] = [("capacity", "1MiB"), ("pages_per_block", "8")];
+const SMALL: [(&str, &str); 3] = [("capacity", "1MiB"), ("pages_per_block", "8"), ("op_ratio", "0.3")];
 
 fn device(text: &str) -> String {
     let dir = tempfile::tempdir().expect("a directory");

@@ -23,6 +23,7 @@ fn every_preset_gives_the_same_bytes_again() {
     for preset in PRESETS {
         let settings = [
             ("capacity", "64MiB"),
+            ("op_ratio", "0.5"),
             ("pages_per_block", "16"),
             ("precondition", "full"),
             ("gc.victim", "random"),

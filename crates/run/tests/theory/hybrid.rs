@@ -94,6 +94,7 @@ fn nothing_is_lost_on_any_kind() {
                     .set("page", 2048)
                     .set("pages_per_block", 8)
                     .set("capacity", "320KiB")
+                    .set("op_ratio", 0.6)
                     .set("precondition", precondition)
                     .set(key, value);
                 let drive = kind.iter().fold(drive, |drive, (key, value)| drive.set(key, value));

@@ -44,7 +44,7 @@ fn writes_with_and_without_cache_program() {
         let times = Times { transfer, read: 60_000.0, program, erase: 1_500_000.0 };
         for cache_program in [false, true] {
             let pages = f64::from(1000 * dies);
-            let drive = channel(dies, &times).set("timing.cache_program", cache_program);
+            let drive = channel(dies, &times).set("op_ratio", 0.2).set("timing.cache_program", cache_program);
             let outcome = drive.run(&format!("sequential:span=64MiB,size=4KiB,write=1.0,count={pages}"));
             // The first pages reach their dies one transfer apart; the last is done a program after its transfer.
             let held = if cache_program { program } else { transfer + program };

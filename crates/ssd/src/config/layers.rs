@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::size::Given;
 use super::{Config, Precondition, keys, no_effect};
 use crate::error::ConfigError;
 
@@ -99,8 +100,10 @@ pub fn resolve(layers: &[Layer]) -> Result<Config, ConfigError> {
 /// As [`resolve`], with what has no effect.
 pub fn resolve_noting(layers: &[Layer]) -> Result<(Config, Vec<Ineffective>), ConfigError> {
     let mut config = Config::default();
+    let mut given = Given::default();
     for layer in layers {
         config = apply(config, layer)?;
+        given = given.over(&layer.origin, |key| layer.settings.contains_key(key), &mut config)?;
     }
     let says_state = layers.iter().any(|layer| layer.settings.contains_key("precondition"));
     if config.fill < 1.0 && !says_state {

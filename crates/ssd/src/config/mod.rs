@@ -3,12 +3,16 @@
 //! A configuration is built in layers (default, preset, file, single settings) by [`layers`]; combinations that make no
 //! sense are refused by [`refusals`] before a run.
 
+mod counts;
 pub mod keys;
 pub mod layers;
 pub mod no_effect;
 pub mod presets;
 pub mod refusals;
 mod shape;
+mod size;
+
+pub use size::Share;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +24,7 @@ use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::host::HostConfig;
 use crate::nand::TimingConfig;
-use crate::quantity::Bytes;
+use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
 use crate::task::{BackgroundConfig, Kind};
 use crate::tenants::TenantsConfig;
@@ -105,11 +109,15 @@ pub struct Config {
     /// Pages in each block.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub pages_per_block: u32,
-    /// Logical capacity; rounded up to whole pages in each plane.
+    /// Logical capacity; rounded up to whole pages in each unit. Where blocks_per_unit and over-provisioning are given it follows.
     pub capacity: Bytes,
-    /// Over-provisioning: spare / logical.
+    /// Over-provisioning: spare / logical. The block that each unit keeps erased does not count.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub op_ratio: f64,
+    /// Over-provisioning as a share of raw: spare / all blocks, those kept erased included. Instead of op_ratio, which then follows.
+    pub op_raw: Auto<f64>,
+    /// Blocks of each unit, those kept erased included: capacity follows, or over-provisioning if a capacity is given.
+    pub blocks_per_unit: Auto<u32>,
     /// State of the drive when the run starts.
     pub precondition: Precondition,
     /// Share of the logical pages that hold data when the run starts: 0.9 is a drive that is 90% full. The rest was never written.
@@ -154,6 +162,8 @@ impl Default for Config {
             pages_per_block: 128,
             capacity: Bytes(16 << 30),
             op_ratio: 0.10,
+            op_raw: Auto(None),
+            blocks_per_unit: Auto(None),
             precondition: Precondition::default(),
             fill: 1.0,
             engine: Engine::default(),

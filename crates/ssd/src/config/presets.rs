@@ -82,7 +82,7 @@ mod tests {
         let config = Preset::find("zhu2017").expect("there").config().expect("legal");
         let geometry = Geometry::new(&config).expect("legal");
         assert_eq!((geometry.channels, geometry.dies_per_channel(), geometry.planes), (1, 4 * 2, 2));
-        assert_eq!((geometry.unit_blocks, geometry.pages_per_block), (2048, 64));
+        assert_eq!((geometry.min_unit_blocks(), geometry.pages_per_block), (2048, 64));
         let timing = &config.timing;
         assert_eq!(
             (&timing.read.0[..], &timing.program.0[..]),

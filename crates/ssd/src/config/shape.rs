@@ -1,11 +1,13 @@
 //! From the configuration to the drive's shape: counts that follow from it, and those that are impossible.
 
-use flashweir_trace::SECTOR_BYTES;
+use flashweir_trace::quantity::format_bytes;
 
 use super::Config;
+use super::counts::check_counts;
+use super::size::Frame;
 use crate::error::ConfigError;
-use crate::geometry::{Geometry, MAX_PAGE_SECTORS};
-use crate::quantity::round_to_u64;
+use crate::ftl::FtlConfig;
+use crate::geometry::Geometry;
 
 /// Entries of a unit's map are 32 bits wide, and one value means "not mapped".
 const MAX_UNIT_PAGES: u64 = u32::MAX as u64 - 1;
@@ -21,98 +23,40 @@ const MAX_RING_BYTES: u64 = 256 << 20;
 /// Blocks that every log has at least.
 const FEWEST_LOG_BLOCKS: u64 = 3;
 
-/// Blocks of the log of a unit of so many data blocks: their share `op_ratio`, rounded down.
-fn log_blocks(data_blocks: u64, op_ratio: f64) -> u64 {
-    // A ratio such as 0.07 is a little less than it says, so a product that should be whole is rounded to it.
-    let share = data_blocks as f64 * op_ratio;
-    let whole = share.round();
-    let blocks = if (share - whole).abs() < 1e-6 { whole } else { share.floor() };
-    round_to_u64(blocks).max(FEWEST_LOG_BLOCKS)
+/// Blocks that a unit needs beside those of its data, and why.
+struct Needs {
+    beside: u64,
+    /// Pages that data must leave free in the other blocks.
+    free_pages: u64,
+    /// The keys that say so.
+    keys: String,
+    why: String,
 }
 
 impl Geometry {
     /// Works out the counts, or says which key makes them impossible.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        let page_sectors = Self::check_counts(config)?;
-        let channels = config.channels / config.bound_channels();
-        let planes = config.planes / config.bound_planes();
-        let units =
-            u64::from(channels) * u64::from(config.chips) * u64::from(config.dies) * u64::from(planes);
+        let page_sectors = check_counts(config)?;
+        let frame = Frame::new(config);
+        let unit_logical_pages = frame.unit_logical_pages(config.capacity.0);
         let bound_pages = config.bound_pages();
-        let pages_per_block = u64::from(config.pages_per_block);
-        let page_bytes = config.page.0 * u64::from(bound_pages);
-        let mut unit_logical_pages = config.capacity.0.div_ceil(page_bytes).div_ceil(units);
-        let mut unit_log_blocks = 0;
-        // One erased block a unit lies outside op_ratio: moved pages go into it, and the block erased last takes its place.
-        let unit_blocks = if let Some(extra) = config.ftl.blocks_besides_log() {
-            let data_blocks = unit_logical_pages.div_ceil(pages_per_block);
-            unit_logical_pages = data_blocks * pages_per_block;
-            unit_log_blocks = log_blocks(data_blocks, config.op_ratio);
-            data_blocks + unit_log_blocks + extra + 1
-        } else {
-            let spare_pages = round_to_u64(unit_logical_pages as f64 * config.op_ratio);
-            (unit_logical_pages + spare_pages).div_ceil(pages_per_block) + 1
-        };
         let geometry = Self {
-            channels,
+            channels: config.channels / config.bound_channels(),
             chips: config.chips,
             dies: config.dies,
-            planes,
+            planes: config.planes / config.bound_planes(),
             bound_pages,
             page_sectors: page_sectors * bound_pages,
             pages_per_block: config.pages_per_block,
             unit_logical_pages,
-            unit_blocks,
-            unit_log_blocks,
-            logical_pages: unit_logical_pages * units,
+            blocks: frame.blocks_of(config, unit_logical_pages),
+            maps_blocks: frame.maps_blocks,
+            unit_uncounted_blocks: frame.uncounted,
+            logical_pages: unit_logical_pages * frame.units,
             unit_reserved_blocks: config.gc.free_blocks,
         };
         geometry.check_sizes(config)?;
         Ok(geometry)
-    }
-
-    fn check_counts(config: &Config) -> Result<u32, ConfigError> {
-        let refuse = |key: &str, value: String, expected: String| {
-            Err(ConfigError::Value { origin: "device".into(), key: key.into(), value, expected })
-        };
-        let counts = [
-            ("channels", config.channels, 4096),
-            ("chips", config.chips, 1024),
-            ("dies", config.dies, 1024),
-            ("planes", config.planes, 64),
-            ("pages_per_block", config.pages_per_block, 1 << 20),
-            ("gc.free_blocks", config.gc.free_blocks, 1 << 20),
-        ];
-        for (key, value, most) in counts {
-            if !(1..=most).contains(&value) {
-                return refuse(key, value.to_string(), format!("expected 1 to {most}"));
-            }
-        }
-        let page = config.page.0;
-        let bound = u64::from(config.bound_pages());
-        let most = u64::from(MAX_PAGE_SECTORS) * SECTOR_BYTES;
-        if page == 0 || !page.is_multiple_of(SECTOR_BYTES) || page > most {
-            let expected = format!("expected a multiple of 512 bytes, at most {}KiB", most >> 10);
-            return refuse("page", page.to_string(), expected);
-        }
-        if page * bound > most {
-            return Err(ConfigError::Refused {
-                keys: format!("units, planes_bound: {bound} pages of {page} bytes bound"),
-                reason: format!(
-                    "a page of a unit is at most {}KiB: bind fewer, or use smaller pages",
-                    most >> 10
-                ),
-            });
-        }
-        if config.capacity.0 < page || config.capacity.0 > 1 << 60 {
-            let expected = "expected at least one page and at most 1024 PiB".into();
-            return refuse("capacity", config.capacity.0.to_string(), expected);
-        }
-        if !config.op_ratio.is_finite() || !(0.0..=100.0).contains(&config.op_ratio) {
-            let expected = "expected spare / logical, 0 to 100 (0.10 is 10%)".into();
-            return refuse("op_ratio", format!("{:e}", config.op_ratio), expected);
-        }
-        Ok((page / SECTOR_BYTES) as u32)
     }
 
     fn check_sizes(&self, config: &Config) -> Result<(), ConfigError> {
@@ -124,7 +68,7 @@ impl Geometry {
                 reason: format!("expected at most {MAX_UNITS} planes"),
             });
         }
-        let pages = self.unit_blocks * u64::from(self.pages_per_block);
+        let pages = self.max_unit_pages();
         if pages > MAX_UNIT_PAGES {
             return Err(ConfigError::Refused {
                 keys: format!("capacity {} over {units} planes", config.capacity.0),
@@ -134,58 +78,96 @@ impl Geometry {
                 ),
             });
         }
-        if matches!(config.ftl, crate::ftl::FtlConfig::Direct(_)) {
+        if !matches!(config.ftl, FtlConfig::Direct(_)) {
+            self.check_tables(config, units)?;
+        }
+        self.check_spare(config)
+    }
+
+    /// Each unit needs a block more than its data and what it holds back, or nothing could ever be overwritten.
+    fn check_spare(&self, config: &Config) -> Result<(), ConfigError> {
+        let Needs { beside, free_pages, keys, why } = self.needs(config);
+        let (logical, per_block) = (self.unit_logical_pages, u64::from(self.pages_per_block));
+        let needed = (logical + free_pages).div_ceil(per_block) + beside;
+        let has = self.min_unit_blocks();
+        if has >= needed {
             return Ok(());
         }
-        self.check_tables(config, units)?;
-        if self.unit_log_blocks > 0 {
-            return Ok(());
+        let (frame, share) = (Frame::new(config), config.share());
+        let key = share.key();
+        let (given, advice) = if config.blocks_per_unit.0.is_some() {
+            let most = (has.saturating_sub(beside) * per_block).saturating_sub(free_pages);
+            let least = frame.least_share(share, most as f64, has as f64, 1);
+            let capacity = format_bytes(most * frame.units * frame.page_bytes);
+            let advice = match most {
+                0 => format!("blocks_per_unit of at least {}", beside + 1 + free_pages),
+                _ if least > share.max() => format!("capacity of at most {capacity} with these blocks"),
+                _ => format!(
+                    "{key} of at least {least:.4} or capacity of at most {capacity} with these blocks"
+                ),
+            };
+            (format!("blocks_per_unit = {has}, "), advice)
+        } else {
+            // The nearest whole number of blocks is built: half a block less makes as many.
+            let blocks = (needed * frame.units) as f64 - 0.5;
+            let least = frame.least_share(share, self.logical_pages as f64, blocks, frame.units);
+            let advice = if least > share.max() {
+                format!("a larger capacity or smaller blocks, as no {key} up to {} is enough", share.max())
+            } else {
+                format!("{key} of at least {least:.4}")
+            };
+            (String::new(), advice)
+        };
+        Err(ConfigError::Refused {
+            keys: format!("{given}{key} = {}, {keys}", share.value()),
+            reason: format!(
+                "{} of the {} planes would have {has} blocks for {logical} logical pages ({per_block} a block) and need \
+                 {needed}: {why}: use {advice}",
+                frame.units - self.blocks % frame.units,
+                frame.units
+            ),
+        })
+    }
+
+    /// Blocks that a unit needs beside those of its data.
+    fn needs(&self, config: &Config) -> Needs {
+        if matches!(config.ftl, FtlConfig::Direct(_)) {
+            let why = "every logical page is a physical one".into();
+            return Needs { beside: 0, free_pages: 0, keys: "ftl.kind = direct".into(), why };
         }
-        let pages_per_block = u64::from(self.pages_per_block);
+        if self.maps_blocks {
+            let beside = self.unit_uncounted_blocks + FEWEST_LOG_BLOCKS;
+            let why = format!(
+                "a log has at least {FEWEST_LOG_BLOCKS}, and {} come on top of it",
+                self.unit_uncounted_blocks
+            );
+            return Needs { beside, free_pages: 0, keys: "ftl.kind maps blocks".into(), why };
+        }
         let frontiers = u64::from(config.gc.frontiers.saturating_sub(1));
         // A map on flash has a frontier of its own.
         let for_map = if config.ftl.has_map_on_flash() { 1 + self.unit_translation_blocks() } else { 0 };
-        let held_back = u64::from(self.unit_reserved_blocks) + frontiers + for_map;
-        let usable = self.unit_blocks.saturating_sub(held_back) * pages_per_block;
-        if usable <= self.unit_logical_pages {
-            let needed = self.unit_logical_pages / pages_per_block + 1 + held_back - 1;
-            let ratio = (needed * pages_per_block) as f64 / self.unit_logical_pages as f64 - 1.0;
-            // Rounded up, so that what the message says works.
-            let ratio = (ratio * 1e4).ceil() / 1e4;
-            return Err(ConfigError::Refused {
-                keys: format!(
-                    "op_ratio = {}, gc.free_blocks = {}, {}",
-                    config.op_ratio,
-                    self.unit_reserved_blocks,
-                    if for_map > 0 {
-                        "ftl.kind = dftl".into()
-                    } else {
-                        format!("gc.frontiers = {}", config.gc.frontiers)
-                    }
-                ),
-                reason: format!(
-                    "each of the {units} planes has {} blocks for {} logical pages ({} a block) and holds {held_back} \
-                     back{}, so no page could ever be overwritten: use op_ratio of at least {:.4}",
-                    self.unit_blocks,
-                    self.unit_logical_pages,
-                    self.pages_per_block,
-                    if for_map > 0 {
-                        format!(", {for_map} of them for translation pages")
-                    } else {
-                        String::new()
-                    },
-                    ratio
-                ),
-            });
+        let beside = u64::from(self.unit_reserved_blocks) + frontiers + for_map;
+        let (key, of_map) = if for_map > 0 {
+            ("ftl.kind = dftl".into(), format!(", {for_map} of them for translation pages"))
+        } else {
+            (format!("gc.frontiers = {}", config.gc.frontiers), String::new())
+        };
+        Needs {
+            beside,
+            free_pages: 1,
+            keys: format!("gc.free_blocks = {}, {key}", self.unit_reserved_blocks),
+            why: format!(
+                "{beside} {} held back{of_map}, so no page could ever be overwritten",
+                if beside == 1 { "is" } else { "are" }
+            ),
         }
-        Ok(())
     }
 
     /// The tables of blocks are made at once. Without their rings they cost memory only where they are touched, but address space in full.
     fn check_tables(&self, config: &Config, units: u64) -> Result<(), ConfigError> {
         let pages_per_block = u64::from(self.pages_per_block);
         let bytes_a_block = 32 + pages_per_block.div_ceil(64) * 8;
-        let bytes = u128::from(units) * u128::from(self.unit_blocks) * u128::from(bytes_a_block);
+        let bytes = u128::from(self.blocks) * u128::from(bytes_a_block);
         let ring_bytes = units * (pages_per_block + 1) * 12;
         if bytes <= u128::from(MAX_TABLE_BYTES) && ring_bytes <= MAX_RING_BYTES {
             return Ok(());
@@ -198,7 +180,7 @@ impl Geometry {
             reason: format!(
                 "the tables of {} blocks a plane would take {} MiB, at most {} MiB, and their rings {} MiB, at most {} MiB: \
                  use larger pages, fewer planes, a smaller capacity, or another number of pages_per_block",
-                self.unit_blocks,
+                self.max_unit_blocks(),
                 bytes >> 20,
                 MAX_TABLE_BYTES >> 20,
                 ring_bytes >> 20,

@@ -77,11 +77,11 @@ impl Journal {
         Self {
             page_sectors: geometry.page_sectors,
             logical_pages: geometry.logical_pages,
-            unit_pages: geometry.unit_pages(),
+            unit_pages: geometry.max_unit_pages(),
             pages_per_block: geometry.pages_per_block,
             begun: false,
             last: Image::NOTHING,
-            images: vec![None; geometry.physical_pages() as usize],
+            images: vec![None; geometry.max_unit_pages() as usize * geometry.units() as usize],
             trims: BTreeMap::new(),
             staged: Vec::new(),
             made: BTreeMap::new(),

@@ -100,7 +100,7 @@ fn a_page_programmed_twice_or_out_of_order_is_found() {
 
 #[test]
 fn where_blocks_are_mapped_pages_may_be_left_out_but_not_programmed_twice() {
-    let geometry = Geometry { unit_log_blocks: 3, ..Geometry::for_test(1, 1, 1, 1) };
+    let geometry = Geometry { maps_blocks: true, ..Geometry::for_test(1, 1, 1, 1) };
     let mut versions = Versions::new(&geometry, true);
     write(&mut versions, 5, FULL, first(1));
     write(&mut versions, 7, FULL, first(3));

@@ -85,6 +85,11 @@ impl Blocks {
         }
     }
 
+    /// All blocks.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.into()
+    }
+
     /// Erased blocks.
     #[inline]
     pub(crate) fn free(&self) -> u64 {

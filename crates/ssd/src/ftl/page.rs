@@ -42,6 +42,8 @@ pub(super) struct Unit {
     #[serde(with = "crate::raw")]
     pub(super) valid_bits: Vec<u64>,
     pub(super) valid_pages: u64,
+    /// Valid pages up to which it takes pages it did not have before.
+    room: u64,
     pub(super) host: Frontier,
     collected: Frontier,
     /// Host pages written: the clock of ages.
@@ -71,11 +73,8 @@ pub(super) struct Rules {
     pub(super) victim: Victim,
     two_frontiers: bool,
     held_back: u64,
-    /// Valid pages up to which a unit takes pages it did not have before.
-    room: u64,
     pub(super) least_worn_first: bool,
     static_gap: u32,
-    pub(super) unit_blocks: u64,
 }
 
 impl PageFtl {
@@ -99,12 +98,17 @@ impl PageFtl {
         let victim = Victim::new(upkeep.victim);
         let pages_per_block = geometry.pages_per_block;
         let words_per_block = pages_per_block.div_ceil(64) as usize;
+        let frontiers = u64::from(upkeep.frontiers);
+        let held_back = u64::from(geometry.unit_reserved_blocks);
         // `vec![0; n]` asks for zeroed memory, which costs nothing until it is touched.
         let units = (0..geometry.units())
-            .map(|_| Unit {
-                blocks: Blocks::new(geometry.unit_blocks as u32, pages_per_block, victim.index()),
-                owner: CowVec::new(geometry.unit_pages()),
-                valid_bits: vec![0; geometry.unit_blocks as usize * words_per_block],
+            .map(|unit| geometry.unit_blocks(unit))
+            .map(|blocks| Unit {
+                blocks: Blocks::new(blocks as u32, pages_per_block, victim.index()),
+                owner: CowVec::new(blocks * u64::from(pages_per_block)),
+                valid_bits: vec![0; blocks as usize * words_per_block],
+                // One page less than all that can be in use: then a collection always finds an invalid page.
+                room: (blocks + 1).saturating_sub(held_back + frontiers) * u64::from(pages_per_block) - 1,
                 valid_pages: 0,
                 host: Frontier { block: 0, next: pages_per_block },
                 collected: Frontier { block: 0, next: pages_per_block },
@@ -118,8 +122,6 @@ impl PageFtl {
         } else {
             (geometry.units(), geometry.unit_logical_pages + more)
         };
-        let frontiers = u64::from(upkeep.frontiers);
-        let held_back = u64::from(geometry.unit_reserved_blocks);
         Self {
             units,
             maps: (0..maps).map(|_| CowVec::new(map_pages)).collect(),
@@ -130,13 +132,8 @@ impl PageFtl {
                 victim,
                 two_frontiers: frontiers == 2,
                 held_back,
-                // One page less than all that can be in use: then a collection always finds an invalid page.
-                room: (geometry.unit_blocks + 1).saturating_sub(held_back + frontiers)
-                    * u64::from(pages_per_block)
-                    - 1,
                 least_worn_first: upkeep.wear.dynamic,
                 static_gap: upkeep.wear.static_gap,
-                unit_blocks: geometry.unit_blocks,
             },
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
@@ -245,13 +242,14 @@ impl PageFtl {
             free: state.blocks.free(),
             closed: state.blocks.full_count(),
             valid: state.valid_pages,
-            pages: self.rules.unit_blocks * self.rules.pages_per_block.get(),
+            pages: state.blocks.count() * self.rules.pages_per_block.get(),
             held_back: held_back as u32,
         }
     }
 
     pub(super) fn has_room(&self, unit: u32) -> bool {
-        self.units[unit as usize].valid_pages < self.rules.room
+        let state = &self.units[unit as usize];
+        state.valid_pages < state.room
     }
 
     pub(super) fn free_blocks(&self, unit: u32) -> u64 {

@@ -129,7 +129,7 @@ fn dftl_reads_and_programs_translation_pages() {
 
 /// A drive of 10 data blocks, all written; the blocks from 10 on are erased, and the log may take three of them.
 fn with_log(kind: &'static str, more: &[(&'static str, &'static str)]) -> Drive {
-    let settings: Vec<_> = [("op_ratio", "0.1"), ("ftl.kind", kind)].iter().chain(more).copied().collect();
+    let settings: Vec<_> = [("op_ratio", "0.3"), ("ftl.kind", kind)].iter().chain(more).copied().collect();
     Drive::full(40, &settings)
 }
 

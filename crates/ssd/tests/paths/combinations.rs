@@ -72,7 +72,7 @@ fn every_combination_is_refused_in_one_line_or_runs_to_the_end() {
                         ("alloc.kind", alloc),
                         ("buffer.bytes", bytes),
                         ("buffer.ack", ack),
-                        ("op_ratio", if ftl == "dftl" { "3" } else { "0.6" }),
+                        ("op_ratio", if ftl == "dftl" { "3" } else { "1.6" }),
                         ("precondition", if ftl == "direct" { "empty" } else { "full" }),
                         host,
                     ];

@@ -278,8 +278,8 @@ impl Dftl {
     /// The full block of translation pages with the fewest valid ones, if it has an invalid one and can be collected.
     fn emptiest_map_block(&self, unit: u32) -> Option<u32> {
         let blocks = &self.page.units[unit as usize].blocks;
-        let candidates = (0..self.page.rules.unit_blocks as u32)
-            .filter(|block| blocks.is_full(*block) && self.holds_map(unit, *block));
+        let candidates =
+            (0..blocks.count() as u32).filter(|block| blocks.is_full(*block) && self.holds_map(unit, *block));
         let block = candidates.min_by_key(|block| blocks.valid(*block))?;
         let pending = self.units[unit as usize].pending.len() as u64;
         (blocks.valid(block) < self.rules.pages_per_block && self.fits(unit, block, pending)).then_some(block)

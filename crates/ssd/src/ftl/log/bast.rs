@@ -49,7 +49,7 @@ impl Unit {
         if self.erase_replaced(ops) {
             return Ok(Some(Step::Erase));
         }
-        let oldest = if self.spare_blocks(rules) == 0 { self.log.oldest() } else { None };
+        let oldest = if self.spare_blocks() == 0 { self.log.oldest() } else { None };
         let Some(victim) = self.own.full.or(oldest) else { return Ok(None) };
         if self.log.valid(victim) == 0 {
             self.erase_slot(victim, ops);

@@ -10,8 +10,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Page;
 use super::unit::Unit;
-use super::{Page, Rules};
 
 /// KAST.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,9 +30,9 @@ impl Default for Config {
 
 impl Unit {
     /// The log block that takes a page, unless its data block gets a new one.
-    pub(super) fn shared_slot(&self, rules: &Rules, page: Page) -> Option<u32> {
+    pub(super) fn shared_slot(&self, page: Page) -> Option<u32> {
         let members = self.log.members.as_ref()?;
         let last = self.own.slot(page.block).filter(|slot| members.continues(*slot, page.block));
-        if last.is_some() || self.spare_blocks(rules) > 0 { last } else { members.fewest() }
+        if last.is_some() || self.spare_blocks() > 0 { last } else { members.fewest() }
     }
 }

@@ -141,7 +141,7 @@ impl Unit {
         }
         let Some(victim) = self.log.oldest() else { return Ok(None) };
         if !self.log.is_closed(victim) {
-            if self.spare_blocks(rules) > 0 {
+            if self.spare_blocks() > 0 {
                 return Ok(None);
             }
             // Blocks of the log have room, but not for the page that is to be written.

@@ -62,8 +62,6 @@ impl Kind {
 struct Rules {
     kind: Kind,
     pages_per_block: Divisor,
-    /// Most blocks of the log, without a sequential one.
-    log_blocks: u32,
     /// Most merges of one collection; 0 is no limit.
     throttle: u32,
     /// Where only data blocks with many pages in the log are merged.
@@ -88,7 +86,6 @@ impl LogFtl {
         let rules = Rules {
             kind,
             pages_per_block: Divisor::new(geometry.pages_per_block.into()),
-            log_blocks: geometry.unit_log_blocks as u32,
             throttle: upkeep.throttle,
             selection: upkeep
                 .selection
@@ -128,7 +125,7 @@ impl LogFtl {
     pub(super) fn can_step_ahead(&self, unit: u32) -> bool {
         let unit = &self.units[unit as usize];
         if self.rules.kind == Kind::Bast {
-            return unit.own.full().is_some() || unit.spare_blocks(&self.rules) == 0;
+            return unit.own.full().is_some() || unit.spare_blocks() == 0;
         }
         unit.log.oldest().is_some_and(|oldest| unit.log.is_closed(oldest))
     }
@@ -174,7 +171,7 @@ impl LogFtl {
 
     /// Blocks that the log may still take.
     pub(super) fn spare_blocks(&self, unit: u32) -> u64 {
-        self.units[unit as usize].spare_blocks(&self.rules).into()
+        self.units[unit as usize].spare_blocks().into()
     }
 
     pub(super) fn trim(&mut self, home: Home) -> bool {

@@ -113,9 +113,10 @@ impl Bench {
         let config = resolve(&layers).expect("legal");
         let geometry = Geometry::new(&config).expect("legal");
         let units = geometry.units() as usize;
+        let blocks = |unit| vec![0; geometry.unit_blocks(unit) as usize];
         let array = Array {
             stored: vec![BTreeMap::new(); units],
-            programmed: vec![vec![0; geometry.unit_blocks as usize]; units],
+            programmed: (0..geometry.units()).map(blocks).collect(),
             pages_per_block: geometry.pages_per_block,
             events: Vec::new(),
         };
@@ -260,7 +261,7 @@ impl Bench {
         let rules = self.ftl.rules;
         let moving = u32::from(rules.throttle > 0);
         let state = &mut self.ftl.units[unit as usize];
-        assert!(state.log.len() <= rules.log_blocks + moving, "the log has its own blocks only");
+        assert!(state.log.len() <= state.log_blocks + moving, "the log has its own blocks only");
         let slots = state.log.queue();
         let slots_of_pages = slots.iter().copied().chain(state.sequential.map(|sequential| sequential.slot));
         let valid: u32 = slots_of_pages.map(|slot| state.log.valid(slot)).sum();

@@ -36,6 +36,8 @@ pub(super) struct Unit {
     /// By key: the position in the log (stale where the page is not there).
     pub(super) map: CowVec,
     pub(super) log: Slots,
+    /// Most blocks of the log, without a sequential one.
+    pub(super) log_blocks: u32,
     /// The log block for sequential writes, which is not in the log's queue.
     pub(super) sequential: Option<Sequential>,
     /// The log blocks that data blocks write to, if each has its own or prefers one.
@@ -81,16 +83,17 @@ impl Unit {
     pub(super) fn new(number: u32, geometry: &Geometry, rules: &Rules) -> Self {
         let pages_per_block = geometry.pages_per_block;
         let words_per_block = pages_per_block.div_ceil(64) as usize;
-        let data_blocks = geometry.unit_data_blocks();
+        let (data_blocks, unit_blocks) = (geometry.unit_data_blocks(), geometry.unit_blocks(number));
         Self {
             number,
             pages_per_block,
             words_per_block,
-            blocks: Blocks::new(geometry.unit_blocks as u32, pages_per_block, Index::Unordered),
+            blocks: Blocks::new(unit_blocks as u32, pages_per_block, Index::Unordered),
             data: vec![[0; 2]; data_blocks as usize],
             pages: vec![[0; 2]; data_blocks as usize * words_per_block],
             map: CowVec::new(geometry.unit_logical_pages),
-            log: Slots::new(geometry.unit_blocks - data_blocks, rules.pages_per_block, rules.associativity()),
+            log: Slots::new(unit_blocks - data_blocks, rules.pages_per_block, rules.associativity()),
+            log_blocks: geometry.unit_log_blocks(number) as u32,
             sequential: None,
             own: Own::new(if rules.kind.has_own_log_blocks() { data_blocks as usize } else { 0 }),
             merges: 0,
@@ -162,7 +165,7 @@ impl Unit {
         }
         if rules.kind.has_sequential() {
             if page.offset == 0 {
-                let must_wait = self.sequential_joins_log(rules) && self.spare_blocks(rules) == 0;
+                let must_wait = self.sequential_joins_log(rules) && self.spare_blocks() == 0;
                 let waits = must_wait && self.log_slot(rules, page).is_some();
                 return if waits { Route::Log } else { Route::NewSequential };
             }
@@ -179,15 +182,15 @@ impl Unit {
         match rules.kind {
             Kind::LogBlock | Kind::Fast(_) => self.log.open(),
             Kind::Bast => self.own.slot(page.block),
-            Kind::Kast { .. } => self.shared_slot(rules, page),
+            Kind::Kast { .. } => self.shared_slot(page),
         }
     }
 
     /// Blocks that the log may still take.
     #[inline]
-    pub(super) fn spare_blocks(&self, rules: &Rules) -> u32 {
+    pub(super) fn spare_blocks(&self) -> u32 {
         // One too many while pages that were moved out of a victim wait for it to be erased.
-        rules.log_blocks.saturating_sub(self.log.len())
+        self.log_blocks.saturating_sub(self.log.len())
     }
 
     /// Whether a collection must come before the next version of the page.
@@ -196,7 +199,7 @@ impl Unit {
         if self.own.full().is_some() {
             return true;
         }
-        if self.spare_blocks(rules) > 0 {
+        if self.spare_blocks() > 0 {
             return false;
         }
         match self.route(rules, page) {

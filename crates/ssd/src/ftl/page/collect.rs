@@ -35,7 +35,7 @@ impl PageFtl {
             if moved == pages_per_block {
                 fruitless += 1;
                 // A random policy finds a block with an invalid page within this many picks, if there is one.
-                if fruitless > 64 * self.rules.unit_blocks {
+                if fruitless > 64 * self.units[unit as usize].blocks.count() {
                     return Err(self.stuck(unit, self.rules.held_back));
                 }
             }

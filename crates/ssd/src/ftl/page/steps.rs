@@ -193,8 +193,8 @@ impl PageFtl {
     /// Erases the victim that has had nothing left for longest. Returns whether there was one.
     pub(in crate::ftl) fn erase_emptied(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
-        let most_fruitless = 64 * self.rules.unit_blocks;
         let state = &mut self.units[unit as usize];
+        let most_fruitless = 64 * state.blocks.count();
         let Some(block) = state.steps.emptied.pop_front() else { return Ok(false) };
         state.blocks.erase(block);
         let gained = std::mem::take(&mut state.steps.moved) < pages_per_block;

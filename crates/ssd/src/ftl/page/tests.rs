@@ -77,8 +77,8 @@ impl Bench {
     fn new(config: &DeviceConfig, shared: bool) -> Self {
         let geometry = Geometry::new(config).expect("legal");
         let ftl = PageFtl::new(&config.upkeep(), &geometry, shared, 3);
-        let blocks = vec![0; geometry.unit_blocks as usize];
-        let programmed = vec![blocks; geometry.units() as usize];
+        let blocks = |unit| vec![0; geometry.unit_blocks(unit) as usize];
+        let programmed = (0..geometry.units()).map(blocks).collect();
         let array = Array { programmed, pages_per_block: geometry.pages_per_block };
         let ops = Ops::new(true);
         let kind = Victim::new(&config.gc.victim).index();
@@ -138,7 +138,7 @@ impl Bench {
         let pages_per_block = self.array.pages_per_block;
         let programmed = &self.array.programmed[number as usize];
         let mut valid = BTreeMap::new();
-        for block in 0..rules.unit_blocks as u32 {
+        for block in 0..unit.blocks.count() as u32 {
             let words = &unit.valid_bits[block as usize * rules.words_per_block..][..rules.words_per_block];
             let in_block: Vec<u32> = (0..rules.words_per_block as u32 * 64)
                 .filter(|page| words[(page / 64) as usize] >> (page % 64) & 1 == 1)
@@ -260,10 +260,10 @@ fn a_unit_that_no_collection_can_help_says_in_what_state_it_is() {
             let config = resolve(&[layer]).expect("legal");
             // As many blocks as hold the logical pages, and those held back: refused as a configuration.
             let mut geometry = Geometry::for_test(1, 1, 1, 1);
-            geometry.unit_blocks = 16 + u64::from(config.gc.free_blocks);
+            geometry.blocks = 16 + u64::from(config.gc.free_blocks);
             geometry.unit_reserved_blocks = config.gc.free_blocks;
             let mut ftl = PageFtl::new(&config.upkeep(), &geometry, false, 1);
-            let blocks = vec![vec![0; geometry.unit_blocks as usize]];
+            let blocks = vec![vec![0; geometry.blocks as usize]];
             let mut array = Array { programmed: blocks, pages_per_block: 4 };
             let mut ops = Ops::new(true);
             let mut error = None;

@@ -92,7 +92,7 @@ fn of_buffer(ack: &str, in_order: bool, coalesce: bool, replacement: &str) -> Ve
 
 /// Settings of a small drive whose channels are managed; many of them are refused.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
-    let shape = (1..5u32, 1..3u32, any::<bool>(), any::<bool>(), 1..4u64, 1..9u32, 16..120u64, 10..80u32);
+    let shape = (1..5u32, 1..3u32, any::<bool>(), any::<bool>(), 1..4u64, 1..9u32, 16..120u64, 0..70u32);
     // Dies that share a bus, whether that takes no time, and cache program; frontiers and gap of wear.
     let dies =
         (prop::sample::select(vec![(1, 1), (1, 1), (2, 1), (1, 2), (2, 2)]), any::<bool>(), any::<bool>());
@@ -130,13 +130,14 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             let lock_step = has_clock(planner).unwrap_or(lock_step);
             let clock = if lock_step { "lock-step" } else { "async" };
             let synchronized = synchronized && planner == "none";
+            let least = super::least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers);
             let mut settings = vec![
                 ("planes_bound", (planes > 1 && (bound || planner == "forwarding")).to_string()),
                 ("units", if synchronized { "synchronized" } else { "independent" }.into()),
                 ("page", page.to_string()),
                 ("pages_per_block", pages_per_block.to_string()),
                 ("capacity", (pages * units * page).to_string()),
-                ("op_ratio", (f64::from(op_percent) / 100.0).to_string()),
+                ("op_ratio", (f64::from(op_percent + least) / 100.0).to_string()),
                 ("timing.multi_plane", (planes > 1 && !bound && typed).to_string()),
                 ("ftl.kind", ftl.into()),
                 ("clock", clock.into()),

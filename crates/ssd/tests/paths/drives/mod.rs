@@ -72,9 +72,21 @@ fn of_host(open: bool, slots: &[(&'static str, &str)], depth: u32) -> Vec<Settin
     }
 }
 
+/// Over-provisioning in percent with which a drive is legal: erased blocks and frontiers, translation pages, the log.
+fn least_percent(ftl: &str, pages: u64, page: u64, pages_per_block: u32, held_back: u32) -> u32 {
+    let per_block = u64::from(pages_per_block);
+    let blocks = match ftl {
+        "dftl" => (pages * 4).div_ceil(page).div_ceil(per_block) + 2 + u64::from(held_back) - 1,
+        "page" => u64::from(held_back) - 1,
+        // Whole data blocks are as many pages or more.
+        _ => 3,
+    };
+    (blocks * per_block * 100 / pages + 1) as u32
+}
+
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
-    let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 20..80u32);
+    let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 0..60u32);
     let gc = (
         prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
         1..3u32,
@@ -106,9 +118,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
         let (frontiers, gap, alloc) = if ftl == "dftl" { (1, 0, "striped") } else { (frontiers, gap, alloc) };
-        // What translation pages need comes out of the spare blocks.
-        let for_map = (pages * 4).div_ceil(page).div_ceil(pages_per_block.into()) + 2;
-        let more = if ftl == "dftl" { for_map * u64::from(pages_per_block) * 100 / pages + 1 } else { 0 };
+        let op_percent =
+            op_percent + least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers);
         let mut settings = vec![
             ("channels", channels.to_string()),
             ("chips", chips.to_string()),
@@ -117,7 +128,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("page", page.to_string()),
             ("pages_per_block", pages_per_block.to_string()),
             ("capacity", (pages * units * page).to_string()),
-            ("op_ratio", (f64::from(op_percent + more as u32) / 100.0).to_string()),
+            ("op_ratio", (f64::from(op_percent) / 100.0).to_string()),
             ("gc.victim", victim.into()),
             ("gc.frontiers", frontiers.to_string()),
             ("gc.free_blocks", free_blocks.to_string()),

@@ -29,10 +29,10 @@ pub(super) struct Array {
 
 impl Array {
     pub(super) fn new(geometry: &Geometry) -> Self {
-        let blocks = vec![0; geometry.unit_blocks as usize];
+        let blocks = |unit| vec![0; geometry.unit_blocks(unit) as usize];
         Self {
-            programmed: vec![blocks; geometry.units() as usize],
-            maps: vec![vec![false; geometry.unit_pages() as usize]; geometry.units() as usize],
+            programmed: (0..geometry.units()).map(blocks).collect(),
+            maps: vec![vec![false; geometry.max_unit_pages() as usize]; geometry.units() as usize],
             pages_per_block: geometry.pages_per_block,
             entries: geometry.entries_per_translation_page() as u32,
             ..Self::default()

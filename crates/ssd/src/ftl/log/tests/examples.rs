@@ -8,7 +8,8 @@ const SHAPE: [(&str, &str); 6] = [
     ("pages_per_block", "4"),
     // Pages 0 to 439: data blocks 0 to 109.
     ("capacity", "225280"),
-    ("op_ratio", "0.01"),
+    // Three log blocks each.
+    ("op_ratio", "0.0546"),
     ("ftl.kind", "log-block"),
     ("host.queue_depth", "1"),
 ];

@@ -3,7 +3,7 @@
 use super::*;
 
 fn bench(kind: &'static str, more: &[(&'static str, &'static str)]) -> Bench {
-    let shape = [("pages_per_block", "4"), ("capacity", "20480"), ("op_ratio", "0.1"), ("ftl.kind", kind)];
+    let shape = [("pages_per_block", "4"), ("capacity", "20480"), ("op_ratio", "0.3"), ("ftl.kind", kind)];
     let settings: Vec<_> = shape.iter().chain(more).copied().collect();
     Bench::full(&settings)
 }

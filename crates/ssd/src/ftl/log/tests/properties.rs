@@ -15,12 +15,14 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         vec![("ftl.kind", "kast"), ("ftl.associativity", "2")],
     ]);
     let pages = prop_oneof![4 => 1..9u64, 1 => 60..70u64];
-    (pages, 1..6u64, 1..3u64, 0..4u32, kinds).prop_map(|(pages, data_blocks, units, throttle, kind)| {
+    let units = (1..4u64).prop_flat_map(|units| (Just(units), 0..units));
+    (pages, 1..6u64, units, 0..4u32, kinds).prop_map(|(pages, data_blocks, (units, more), throttle, kind)| {
         let mut settings = vec![
             ("channels", units.to_string()),
             ("pages_per_block", pages.to_string()),
             ("capacity", (units * data_blocks * pages * 512).to_string()),
-            ("op_ratio", "0".into()),
+            // Three log blocks each; the first units have one more.
+            ("op_ratio", ((3 * units + more) as f64 / (units * data_blocks) as f64).to_string()),
         ];
         if matches!(kind[0].1, "log-block" | "fast") {
             settings.push(("gc.throttle", throttle.to_string()));

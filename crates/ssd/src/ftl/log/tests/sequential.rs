@@ -3,7 +3,7 @@
 use super::*;
 
 const SHAPE: [(&str, &str); 4] =
-    [("pages_per_block", "4"), ("capacity", "20480"), ("op_ratio", "0.1"), ("ftl.kind", "fast")];
+    [("pages_per_block", "4"), ("capacity", "20480"), ("op_ratio", "0.3"), ("ftl.kind", "fast")];
 
 fn fast(sw_full: &str) -> Bench {
     let settings: Vec<_> = SHAPE.iter().copied().chain([("ftl.sw_full", sw_full)]).collect();

@@ -1,0 +1,267 @@
+//! Capacity, blocks and over-provisioning: two of them are given, the third follows.
+//!
+//! A drive has `capacity` and a share of spare blocks (`op_ratio` or `op_raw`), or `blocks_per_unit` and one of the two. Of
+//! several layers the higher one is obeyed: `capacity` makes blocks follow, `blocks_per_unit` and a share make
+//! capacity follow where blocks are given. Spare blocks are whole: over all units their number is the nearest to the share.
+
+use flashweir_trace::quantity::format_bytes;
+
+use super::Config;
+use super::counts::{MAX_OP_RATIO, MAX_OP_RAW, check_counts};
+use crate::error::ConfigError;
+use crate::quantity::{Auto, Bytes, round_to_u64};
+
+/// Shares that differ by less are the same, written twice.
+const SAME_SHARE: f64 = 1e-12;
+
+/// Over-provisioning as asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Share {
+    /// `op_ratio`: spare / logical, without blocks that are always erased and sequential log blocks.
+    OfLogical(f64),
+    /// `op_raw`: spare / raw, all blocks counted.
+    OfRaw(f64),
+}
+
+impl Share {
+    /// The key that asks for it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::OfLogical(_) => "op_ratio",
+            Self::OfRaw(_) => "op_raw",
+        }
+    }
+
+    /// The largest value that its key may have.
+    pub(super) fn max(self) -> f64 {
+        match self {
+            Self::OfLogical(_) => MAX_OP_RATIO,
+            Self::OfRaw(_) => MAX_OP_RAW,
+        }
+    }
+
+    /// Its value.
+    pub fn value(self) -> f64 {
+        match self {
+            Self::OfLogical(share) | Self::OfRaw(share) => share,
+        }
+    }
+}
+
+/// Numbers from which the count of a drive's blocks follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) units: u64,
+    /// Bytes of a page of a unit.
+    pub(super) page_bytes: u64,
+    pub(super) pages_per_block: u64,
+    /// Blocks of each unit that count neither as data nor as spare.
+    pub(super) uncounted: u64,
+    pub(super) maps_blocks: bool,
+}
+
+impl Frame {
+    pub(super) fn new(config: &Config) -> Self {
+        let channels = u64::from(config.channels / config.bound_channels());
+        let planes = u64::from(config.planes / config.bound_planes());
+        let besides_log = config.ftl.blocks_besides_log();
+        Self {
+            units: channels * u64::from(config.chips) * u64::from(config.dies) * planes,
+            page_bytes: config.page.0 * u64::from(config.bound_pages()),
+            pages_per_block: config.pages_per_block.into(),
+            // One erased block a unit: moved pages go into it, and the block erased last takes its place.
+            uncounted: besides_log.unwrap_or(0) + 1,
+            maps_blocks: besides_log.is_some(),
+        }
+    }
+
+    /// Logical pages of a unit: whole data blocks where blocks are mapped.
+    pub(super) fn unit_logical_pages(&self, capacity: u64) -> u64 {
+        let pages = capacity.div_ceil(self.page_bytes).div_ceil(self.units);
+        if self.maps_blocks { pages.next_multiple_of(self.pages_per_block) } else { pages }
+    }
+
+    /// Capacity of so many logical pages a unit.
+    fn capacity(&self, unit_logical_pages: u64) -> u64 {
+        unit_logical_pages.saturating_mul(self.units).saturating_mul(self.page_bytes)
+    }
+
+    /// Blocks of the drive: the nearest to what is asked for.
+    pub(super) fn blocks(&self, unit_logical_pages: u64, share: Share) -> u64 {
+        let data = (unit_logical_pages * self.units) as f64 / self.pages_per_block as f64;
+        match share {
+            Share::OfLogical(share) => round_to_u64(data + data * share) + self.uncounted * self.units,
+            Share::OfRaw(share) => round_to_u64(data / (1.0 - share)),
+        }
+    }
+
+    /// Logical pages of a unit of so many blocks.
+    fn unit_logical_of(&self, unit_blocks: u64, share: Share) -> u64 {
+        let blocks = match share {
+            Share::OfLogical(share) => unit_blocks.saturating_sub(self.uncounted) as f64 / (1.0 + share),
+            Share::OfRaw(share) => unit_blocks as f64 * (1.0 - share),
+        };
+        if self.maps_blocks {
+            round_to_u64(blocks) * self.pages_per_block
+        } else {
+            round_to_u64(blocks * self.pages_per_block as f64)
+        }
+    }
+
+    /// `op_ratio` of so many blocks.
+    pub(super) fn op_ratio(&self, unit_logical_pages: u64, blocks: u64) -> f64 {
+        let counted = blocks.saturating_sub(self.uncounted * self.units) * self.pages_per_block;
+        counted as f64 / (unit_logical_pages * self.units) as f64 - 1.0
+    }
+
+    /// `op_ratio` of so many blocks, as it may be set.
+    fn legal_op_ratio(&self, unit_logical_pages: u64, blocks: u64) -> f64 {
+        self.op_ratio(unit_logical_pages, blocks).clamp(0.0, MAX_OP_RATIO)
+    }
+
+    /// Blocks of the drive: those given, or as many as the share asks for.
+    pub(super) fn blocks_of(&self, config: &Config, unit_logical_pages: u64) -> u64 {
+        match config.blocks_per_unit.0 {
+            Some(blocks) => u64::from(blocks) * self.units,
+            None => self.blocks(unit_logical_pages, config.share()),
+        }
+    }
+
+    /// The smallest share, to four digits, that makes at least so many blocks of so many logical pages.
+    pub(super) fn least_share(&self, share: Share, logical_pages: f64, blocks: f64, units: u64) -> f64 {
+        let uncounted = (self.uncounted * units) as f64;
+        let least = match share {
+            Share::OfLogical(_) => (blocks - uncounted) * self.pages_per_block as f64 / logical_pages - 1.0,
+            Share::OfRaw(_) => 1.0 - logical_pages / (blocks * self.pages_per_block as f64),
+        };
+        // Rounded up, so that what the message says works.
+        (least.max(0.0) * 1e4).ceil() / 1e4
+    }
+}
+
+/// Refuses capacity, blocks and a share that disagree by more than a block.
+fn agree_on_capacity(origin: &str, config: &Config) -> Result<(), ConfigError> {
+    let Some(unit_blocks) = config.blocks_per_unit.0 else { return Ok(()) };
+    check_counts(config)?;
+    let (frame, share) = (Frame::new(config), config.share());
+    let follows = frame.unit_logical_of(unit_blocks.into(), share);
+    let given = frame.unit_logical_pages(config.capacity.0);
+    if follows.abs_diff(given) * frame.units <= frame.pages_per_block {
+        return Ok(());
+    }
+    Err(ConfigError::Refused {
+        keys: format!(
+            "{origin}: capacity = {}, blocks_per_unit = {unit_blocks}, {} = {}",
+            format_bytes(config.capacity.0),
+            share.key(),
+            share.value()
+        ),
+        reason: format!(
+            "{} units of {unit_blocks} blocks with this {} have a capacity of {}: give two of the three",
+            frame.units,
+            share.key(),
+            format_bytes(frame.capacity(follows))
+        ),
+    })
+}
+
+/// Refuses two shares that disagree by more than a block.
+fn agree_on_share(origin: &str, config: &Config) -> Result<(), ConfigError> {
+    let Some(raw) = config.op_raw.0 else { return Ok(()) };
+    check_counts(config)?;
+    let frame = Frame::new(config);
+    let pages = match config.blocks_per_unit.0 {
+        Some(unit_blocks) => frame.unit_logical_of(unit_blocks.into(), config.share()),
+        None => frame.unit_logical_pages(config.capacity.0),
+    };
+    let follows = frame.blocks_of(config, pages);
+    let as_given = frame.blocks(pages, Share::OfLogical(config.op_ratio)).abs_diff(follows) <= 1;
+    // Where all blocks hold data, as with physical addresses, there are fewer than op_ratio can ask for.
+    if as_given || (frame.legal_op_ratio(pages, follows) - config.op_ratio).abs() < SAME_SHARE {
+        return Ok(());
+    }
+    Err(ConfigError::Refused {
+        keys: format!("{origin}: op_ratio = {}, op_raw = {raw}", config.op_ratio),
+        reason: format!(
+            "with this op_raw op_ratio is {:.4}: give one of the two",
+            frame.op_ratio(pages, follows)
+        ),
+    })
+}
+
+impl Config {
+    /// Over-provisioning as asked for.
+    pub fn share(&self) -> Share {
+        self.op_raw.0.map_or(Share::OfLogical(self.op_ratio), Share::OfRaw)
+    }
+}
+
+/// The two of capacity, blocks and over-provisioning that the layers gave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Given {
+    #[default]
+    CapacityAndShare,
+    CapacityAndBlocks,
+    BlocksAndShare,
+}
+
+impl Given {
+    /// Over a layer that was applied. Makes what no longer holds follow from the rest.
+    pub(super) fn over(
+        self,
+        origin: &str,
+        sets: impl Fn(&str) -> bool,
+        config: &mut Config,
+    ) -> Result<Self, ConfigError> {
+        let raw = sets("op_raw") && config.op_raw.0.is_some();
+        if sets("op_ratio") && !raw {
+            config.op_raw = Auto(None);
+        }
+        let blocks = sets("blocks_per_unit") && config.blocks_per_unit.0.is_some();
+        let (capacity, share) = (sets("capacity"), sets("op_ratio") || raw);
+        let given = match (capacity, blocks, share) {
+            (true, true, false) => Self::CapacityAndBlocks,
+            (true, false, _) => Self::CapacityAndShare,
+            (false, false, _) if config.blocks_per_unit.0.is_none() => Self::CapacityAndShare,
+            (false, false, false) => self,
+            (true, true, true) | (false, true, _) | (false, false, true) => Self::BlocksAndShare,
+        };
+        if capacity && blocks && share {
+            agree_on_capacity(origin, config)?;
+        }
+        if raw && sets("op_ratio") {
+            agree_on_share(origin, config)?;
+        }
+        if given == Self::CapacityAndShare {
+            config.blocks_per_unit = Auto(None);
+        }
+        given.settle(config);
+        Ok(given)
+    }
+
+    /// Works out what follows. Impossible counts are left to `Geometry::new` to refuse.
+    fn settle(self, config: &mut Config) {
+        if check_counts(config).is_err() {
+            return;
+        }
+        let frame = Frame::new(config);
+        if let (Self::BlocksAndShare, Some(unit_blocks)) = (self, config.blocks_per_unit.0) {
+            let pages = frame.unit_logical_of(unit_blocks.into(), config.share());
+            // A capacity that means the same stays as it was written.
+            if frame.unit_logical_pages(config.capacity.0) != pages {
+                config.capacity = Bytes(frame.capacity(pages));
+            }
+        }
+        if self == Self::CapacityAndBlocks {
+            config.op_raw = Auto(None);
+        }
+        if self == Self::CapacityAndBlocks || config.op_raw.0.is_some() {
+            let pages = frame.unit_logical_pages(config.capacity.0);
+            let blocks = frame.blocks_of(config, pages);
+            config.op_ratio = frame.legal_op_ratio(pages, blocks);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
