@@ -50,6 +50,7 @@ def print_result(result: Mapping[str, Any], console: Console, drive: str = "driv
     lines = [
         *_fairness_lines(result),
         *_allocation_lines(result),
+        *_unmapped_lines(result),
         *_flash_lines(result),
         *_sched_lines(result),
         *_wear_lines(result),
@@ -188,6 +189,13 @@ def _allocation_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         yield "allocation", text
         if "wall_s" in told:
             yield "allocator", f"{_seconds(told['wall_s'])}, a window at most {_seconds(told['longest_wall_s'])}"
+
+
+def _unmapped_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """Reads that cost nothing, as nothing is there: never written on a drive that began empty, or trimmed."""
+    unmapped = result.get("unmapped_reads") or {}
+    if pages := unmapped.get("pages"):
+        yield "reads of nothing", f"{unmapped['share']:.2%} of the pages read ({pages:,}), without flash"
 
 
 def _level_table(levels: Iterable[Mapping[str, Any]]) -> Table:

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use flashweir_run::{Cuts, Outcome, PowerCuts};
+use flashweir_ssd::config::Precondition;
 use flashweir_ssd::{Config, Options, Simulation};
 use flashweir_trace::{Op, Request};
 
@@ -92,7 +93,7 @@ fn drives() -> Vec<Drive> {
                             ("capacity", "256KiB"),
                             // Translation pages come out of the spare blocks.
                             ("op_ratio", if ftl == "dftl" { "1.5" } else { "0.3" }),
-                            ("precondition", "full"),
+                            ("precondition", if depth == "8" { "on-read" } else { "full" }),
                         ];
                         let settings = settings.into_iter().chain(own).chain(scheduler.iter().copied());
                         drives.push((number, settings.map(|(key, value)| (key, value.to_owned())).collect()));
@@ -134,8 +135,10 @@ fn cut(config: &Config, requests: u64, cuts: u64, seed: u64) -> Vec<Outcome> {
     let options = Options { seed, verify: true, journal: true, ..Options::default() };
     let mut simulation = Simulation::new(config, options).expect("a checked configuration");
     PowerCuts::check(config, simulation.geometry()).expect("power can be cut");
-    simulation.fill(0..simulation.geometry().logical_pages).expect("a new drive takes its capacity");
-    simulation.end_of_preconditioning();
+    if config.precondition == Precondition::Full {
+        simulation.fill(0..simulation.geometry().logical_pages).expect("a new drive takes its capacity");
+        simulation.end_of_preconditioning();
+    }
     // There is nothing to schedule without reads.
     let reads = if config.sched == Config::default().sched { 5 } else { 30 };
     let requests = self::requests(requests, simulation.geometry().capacity_sectors(), seed, reads);

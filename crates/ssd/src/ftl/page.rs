@@ -43,6 +43,10 @@ pub(super) struct Unit {
     pub(super) valid_pages: u64,
     pub(super) host: Frontier,
     collected: Frontier,
+    /// Takes pages that were there before the run (`lay.rs`).
+    pub(super) laid: Frontier,
+    /// Block at which the last stale page was found that such a page took.
+    searched: u32,
     /// Host pages written: the clock of ages.
     pub(super) writes: u64,
     /// No full block had fewer erases than this when it was last looked up.
@@ -102,6 +106,8 @@ impl PageFtl {
                 valid_pages: 0,
                 host: Frontier { block: 0, next: pages_per_block },
                 collected: Frontier { block: 0, next: pages_per_block },
+                laid: Frontier { block: 0, next: pages_per_block },
+                searched: 0,
                 writes: 0,
                 fewest_erases: 0,
                 steps: Steps::default(),
@@ -280,6 +286,7 @@ impl Unit {
 }
 
 mod collect;
+mod lay;
 pub(super) mod steps;
 #[cfg(test)]
 mod tests;
