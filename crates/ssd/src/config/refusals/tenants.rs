@@ -5,7 +5,7 @@ use crate::alloc::AllocConfig;
 use crate::config::Config;
 use crate::error::ConfigError;
 use crate::geometry::Geometry;
-use crate::tenants::{ChannelsConfig, Turns};
+use crate::tenants::Turns;
 
 pub(super) const TENANTS: [Refusal; 5] = [
     Refusal {
