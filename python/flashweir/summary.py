@@ -237,6 +237,8 @@ def _flash_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if flash := result.get("flash"):
         counts = (f"{flash[name]:,} {name}" for name in ("reads", "programs", "erases") if name in flash)
         yield "flash operations", ", ".join(counts)
+    if (drain := result.get("drain")) and drain["pages"]:
+        yield "buffer drained", f"{drain['pages']:,} pages in {_seconds(drain['time_s'])} after the last request"
     if geometry := result.get("geometry"):
         pages = f"{geometry['logical_pages']:,} logical of {geometry['physical_pages']:,} pages"
         yield "drive", f"{pages}, {geometry['units']:,} units"

@@ -44,8 +44,10 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
     let requests: u64 = counters.requests.iter().sum();
     let moved = counters.bytes[Op::Read as usize] + counters.bytes[Op::Write as usize];
     let written = counters.bytes[Op::Write as usize];
-    let programmed = flash.programs * u64::from(geometry.page_sectors) * SECTOR_BYTES;
-    let elapsed = stats.simulated_ns;
+    let programmed = stats.programs() * u64::from(geometry.page_sectors) * SECTOR_BYTES;
+    // Dies and buses are busy until the buffer is drained.
+    let elapsed = stats.elapsed_ns();
+    let drain = stats.drain.unwrap_or_default();
     let mut result = json!({
         "version": VERSION,
         "requests": requests,
@@ -65,6 +67,12 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "flash": {
             "reads": flash.reads, "programs": flash.programs, "erases": flash.erases,
             "host": counters.host, "gc": counters.gc, "mapping": counters.mapping,
+        },
+        "drain": {
+            "pages": drain.pages,
+            "carried_pages": stats.carried_pages,
+            "time_s": drain.time_ns as f64 / 1e9,
+            "flash": drain.flash,
         },
         "mapping": mapping(&counters.map),
         "time_share": shares(&stats.dies, elapsed),
@@ -286,9 +294,10 @@ fn total_share(times: &[DieTime], elapsed_ns: u64) -> f64 {
 /// Each channel's share of die time by purpose, and of its bus.
 fn channels(stats: &Stats, geometry: &Geometry) -> Value {
     let dies = geometry.dies_per_channel() as usize;
+    let elapsed = stats.elapsed_ns();
     let one = |(dies, bus): (&[DieTime], &DieTime)| {
-        let mut shares = shares(dies, stats.simulated_ns);
-        shares["bus"] = json!(total_share(std::slice::from_ref(bus), stats.simulated_ns));
+        let mut shares = shares(dies, elapsed);
+        shares["bus"] = json!(total_share(std::slice::from_ref(bus), elapsed));
         shares
     };
     stats.dies.chunks(dies).zip(&stats.buses).map(one).collect()

@@ -115,9 +115,9 @@ fn a_buffer_full_for_one_channel_keeps_the_other_one_waiting() {
     for engine in ["timeline", "event"] {
         let more = [("channels", "2"), ("buffer.bytes", "8KiB"), ("engine", engine)];
         let all = traced(&more, &writes);
-        assert_eq!((ns(&all["to_s"]), ns(&all["bin_s"])), (240, 1));
+        assert_eq!((ns(&all["to_s"]), ns(&all["bin_s"])), (480, 1), "the drain takes pages 4 and 6");
         let [first, second] = [&all["channels"][0], &all["channels"][1]];
-        assert_series(&all, &first["host"], &[((0, 240), 1.0)]);
+        assert_series(&all, &first["host"], &[((0, 480), 1.0)]);
         assert_series(&all, &first["waiting"], &[((0, 240), 0.0)]);
         assert_series(&all, &second["waiting"], &[((0, 240), 1.0)]);
         assert_series(&all, &second["idle"], &[((0, 240), 0.0)]);
@@ -130,11 +130,12 @@ fn a_buffer_full_for_one_channel_keeps_the_other_one_waiting() {
 #[test]
 fn waiting_is_only_while_a_write_finds_no_room() {
     // At 50 page 2 finds no room: pages 0 and 1 are programmed until 170, each on its channel. Page 3 enters at 400. At 500
-    // page 5 finds no room: pages 2 and 3 are programmed until 620. The read of page 0 takes 44 ns.
+    // page 5 finds no room: pages 2 and 3 are programmed until 620. The read of page 0 takes 44 ns,
+    // and the drain of page 5 120.
     let requests = [(0, 'W', 0), (0, 'W', 1), (50, 'W', 2), (400, 'W', 3), (500, 'W', 5), (700, 'R', 0)];
     let more = [("channels", "2"), ("buffer.bytes", "8KiB"), ("host.mode", "open")];
     let all = traced(&more, &requests);
-    assert_eq!(ns(&all["to_s"]), 744);
+    assert_eq!(ns(&all["to_s"]), 864);
     let [first, second] = [&all["channels"][0], &all["channels"][1]];
     let busy = [((0, 50), 0.0), ((50, 170), 1.0), ((170, 500), 0.0), ((500, 620), 1.0), ((620, 700), 0.0)];
     for channel in [first, second] {
@@ -155,7 +156,7 @@ fn half_of_two_dies_is_half_of_the_channel() {
     // The buffer has room for one page: page 2, of the other die, waits for page 0 while its own die is idle.
     let more = [("channels", "1"), ("dies", "2"), ("buffer.bytes", "4KiB")];
     let all = traced(&more, &[(0, 'W', 0), (0, 'W', 2)]);
-    assert_eq!(ns(&all["to_s"]), 120);
+    assert_eq!(ns(&all["to_s"]), 240, "page 2 is drained");
     let channel = &all["channels"][0];
     assert_series(&all, &channel["host"], &[((0, 120), 0.5)]);
     assert_series(&all, &channel["waiting"], &[((0, 120), 0.5)]);
@@ -175,7 +176,7 @@ fn a_die_that_does_two_things_at_once_counts_once() {
     // Two planes program together: 2 x 20 + 100 ns.
     let more = [("channels", "1"), ("planes", "2"), ("timing.multi_plane", "true"), ("buffer.bytes", "8KiB")];
     let all = traced(&more, &[(0, 'W', 0), (0, 'W', 1), (0, 'W', 2)]);
-    assert_eq!(ns(&all["to_s"]), 140);
+    assert_eq!(ns(&all["to_s"]), 260, "page 2 is drained");
     assert_series(&all, &all["channels"][0]["host"], &[((0, 140), 1.0)]);
 }
 
@@ -364,7 +365,8 @@ fn activity_agrees_with_everything_else() {
         prop_assert_eq!(with.to_string(), without.to_string(), "watching changes nothing");
 
         let edges = edges(&all);
-        let (end, elapsed) = (*edges.last().expect("one"), ns(&with["simulated_s"]));
+        let (end, elapsed) =
+            (*edges.last().expect("one"), ns(&with["simulated_s"]) + ns(&with["drain"]["time_s"]));
         prop_assert_eq!(end, elapsed);
         prop_assert!(edges.len() <= 1001);
         if elapsed == 0 {

@@ -2,6 +2,7 @@
 
 mod activity;
 mod arbitration;
+mod drain;
 mod drive;
 mod frozen;
 mod golden;

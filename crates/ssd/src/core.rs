@@ -112,7 +112,7 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) -> Result<Option<Step>, RunError> {
         let step = self.ftl.step(unit, work, &mut self.ops)?;
-        self.issue(now_ns, Made { step: true, reader: None }, executor);
+        self.issue(now_ns, Made { step: true, ..Made::default() }, executor);
         Ok(step)
     }
 
@@ -132,7 +132,7 @@ impl<C: Content> Core<C> {
             Action::Move => ftl.follow_move(unit, ops)?,
             Action::Erase => ftl.follow_erase(unit, ops)?,
         };
-        self.issue(now_ns, Made { step: true, reader: None }, executor);
+        self.issue(now_ns, Made { step: true, ..Made::default() }, executor);
         Ok(acted)
     }
 

@@ -44,9 +44,9 @@ pub use nand::{
     TransferRecord,
 };
 pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose};
-pub use sched::SchedPolicy;
+pub use sched::{Dispatch, SchedPolicy};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use stats::{
-    Collections, Completion, Counters, DieTime, FlashCounts, Latencies, LatencyParts, LatencySummary,
+    Collections, Completion, Counters, DieTime, Drain, FlashCounts, Latencies, LatencyParts, LatencySummary,
     LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams, Times,
 };

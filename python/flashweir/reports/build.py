@@ -32,6 +32,7 @@ _KEY_FIGURES = (
     ("write amplification", "write_amplification"),
     ("erases", "flash.erases"),
     ("simulated, s", "simulated_s"),
+    ("pages drained", "drain.pages"),
 )
 _LATENCIES = (
     ("mean", "mean"),

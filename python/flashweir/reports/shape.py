@@ -50,6 +50,7 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
             "latency_parts_us",
             "sched",
             "fairness",
+            "drain",
         ),
         (dict, type(None)),
     ),

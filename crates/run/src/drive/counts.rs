@@ -1,10 +1,10 @@
 //! Statistics of the host's side: requests that have completed by the present, whichever time path worked them out.
 
-use flashweir_ssd::{Counters, Latencies, LatencyParts, Simulation, Stats, Streams, Times};
+use flashweir_ssd::{Drain, Latencies, LatencyParts, Simulation, Stats, Streams, Times};
 use serde::{Deserialize, Serialize};
 
 use super::Completion;
-use crate::warmup::since;
+use crate::warmup::{Before, since};
 
 /// Completed requests since the drive was opened or its statistics were reset.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -16,14 +16,14 @@ pub(super) struct Counts {
     latencies: Latencies,
     streams: Streams,
     parts: LatencyParts,
-    /// Counters and times of the drive, and the present, when the statistics were reset.
-    before: Option<((Counters, Times), u64)>,
+    /// The drive, and the present, when the statistics were reset.
+    before: Option<(Before, u64)>,
 }
 
 impl Counts {
     /// Counts from request `first` on, from the present.
     pub(super) fn from(first: u64, now_ns: u64, simulation: &Simulation) -> Self {
-        let before = Some(((simulation.counters(), simulation.times()), now_ns));
+        let before = Some((Before::of(simulation), now_ns));
         Self { first, before, ..Self::default() }
     }
 
@@ -44,8 +44,10 @@ impl Counts {
     /// The statistics at the present.
     pub(super) fn stats(&self, simulation: &Simulation, now_ns: u64) -> Stats {
         let Times { dies, buses, flash_ns, lock_step } = simulation.times();
-        let mut stats =
-            Stats { dies, buses, flash_ns, lock_step, simulated_ns: now_ns, ..simulation.stats() };
+        let stats = simulation.stats();
+        let end_ns = stats.elapsed_ns();
+        let drain = stats.drain.map(|drain| Drain { time_ns: end_ns.saturating_sub(now_ns), ..drain });
+        let mut stats = Stats { dies, buses, flash_ns, lock_step, simulated_ns: now_ns, drain, ..stats };
         if let Some((before, start_ns)) = &self.before {
             stats = since(&stats, before, *start_ns);
         }

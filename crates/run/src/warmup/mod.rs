@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 pub use methods::{WINDOW_ROUNDS, steady};
-pub(crate) use parts::since;
+pub(crate) use parts::{Before, since};
 use parts::{Cuts, Parts};
 use windows::Windows;
 
@@ -139,7 +139,6 @@ impl Warmup {
         }
         let start_ns = simulation.enter(next)?;
         self.book(simulation);
-        let counters = simulation.counters();
         if window {
             if self.windows.are_full() {
                 self.windows.join();
@@ -148,11 +147,11 @@ impl Warmup {
                     self.parts.join();
                 }
             }
-            self.windows.begin(start_ns, counters.flash().programs);
+            self.windows.begin(start_ns, simulation.counters().flash().programs);
         }
         if part {
             self.parts.end();
-            self.parts.begin(self.served, start_ns, counters, simulation.times());
+            self.parts.begin(self.served, start_ns, Before::of(simulation));
         }
         Ok(())
     }

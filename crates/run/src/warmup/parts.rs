@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use flashweir_ssd::{Completion, Counters, Latencies, LatencyParts, Stats, Streams, Times};
+use flashweir_ssd::{Completion, Counters, Latencies, LatencyParts, Simulation, Stats, Streams, Times};
 use flashweir_trace::Op;
+use serde::{Deserialize, Serialize};
 
 use super::histogram::{Dense, Sparse, bucket};
 
@@ -51,12 +52,29 @@ impl Cuts {
 /// Stream and operation.
 type Series = (u16, Op);
 
+/// A run where statistics begin.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Before {
+    counters: Counters,
+    times: Times,
+    /// Pages in the write buffer: their programs come later.
+    buffered_pages: u64,
+}
+
+impl Before {
+    /// The run at the present.
+    pub(crate) fn of(simulation: &Simulation) -> Self {
+        let (counters, times) = (simulation.counters(), simulation.times());
+        Self { counters, times, buffered_pages: simulation.buffered_pages() }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Part {
     /// When its first request entered, ns.
     start_ns: u64,
-    /// Counters and times of the run up to then.
-    before: (Counters, Times),
+    /// The run up to then.
+    before: Before,
     /// Its own requests and their bytes, by operation.
     requests: [u64; 4],
     bytes: [u64; 4],
@@ -135,13 +153,13 @@ impl Parts {
         }
     }
 
-    /// A part begins with request `number` at `start_ns`, with these counters and times of the run so far.
-    pub(super) fn begin(&mut self, number: u64, start_ns: u64, counters: Counters, times: Times) {
+    /// A part begins with request `number` at `start_ns`.
+    pub(super) fn begin(&mut self, number: u64, start_ns: u64, before: Before) {
         self.last = number;
         let (requests, bytes) = ([0; 4], [0; 4]);
         self.all.push(Part {
             start_ns,
-            before: (counters, times),
+            before,
             requests,
             bytes,
             streams: Streams::default(),
@@ -223,9 +241,10 @@ impl Parts {
     }
 }
 
-/// What was added to the statistics of a run since it had these counters and times, at `start_ns`. Requests are the caller's to
+/// Difference between the statistics of a run and its state `before`, at `start_ns`. Requests are the caller's to
 /// count: their numbers, latencies, streams and parts of latencies are left empty.
-pub(crate) fn since(whole: &Stats, (counters, times): &(Counters, Times), start_ns: u64) -> Stats {
+pub(crate) fn since(whole: &Stats, before: &Before, start_ns: u64) -> Stats {
+    let Before { counters, times, buffered_pages } = before;
     let mut stats = Stats {
         counters: whole.counters.since(counters),
         latencies: Latencies::default(),
@@ -238,6 +257,8 @@ pub(crate) fn since(whole: &Stats, (counters, times): &(Counters, Times), start_
         collections: whole.collections.clone(),
         lock_step: whole.lock_step.zip(times.lock_step).map(|(all, before)| all.since(&before)),
         simulated_ns: whole.simulated_ns - start_ns,
+        drain: whole.drain,
+        carried_pages: *buffered_pages,
     };
     (stats.counters.requests, stats.counters.bytes) = Default::default();
     stats

@@ -137,7 +137,9 @@ impl Windows {
     /// The series of a run that left `stats` behind.
     pub(super) fn series(&self, stats: &Stats, page_sectors: u32) -> Value {
         let page_bytes = u64::from(page_sectors) * SECTOR_BYTES;
-        let last = (stats.simulated_ns, stats.counters.flash().programs);
+        // The drain is of no window.
+        let drained = stats.drain.map_or(0, |drain| drain.flash.programs);
+        let last = (stats.simulated_ns, stats.counters.flash().programs - drained);
         let begun = self.all.iter().map(|window| (window.start_ns, window.programs));
         let ends: Vec<(u64, u64)> = begun.skip(1).chain([last]).take(self.all.len()).collect();
         let seconds = |ns: u64| ns as f64 / 1e9;

@@ -226,6 +226,7 @@ pub(crate) const SCHED: Slot = Slot {
     more: &[
         &[("sched.kind", "read-first"), ("sched.write_bound", "2ms")],
         &[("sched.kind", "read-first"), ("sched.preempt_gc", "true")],
+        &[("sched.kind", "read-first"), ("sched.dispatch", "immediate")],
         &[("sched.kind", "read-priority"), ("sched.preempt_gc", "true")],
         &[("sched.kind", "suspend"), ("sched.write_bound", "2ms")],
         &[("sched.kind", "suspend"), ("sched.write_weight", "0"), ("sched.max_suspensions", "1")],

@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// What a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 47] = [
+const NEEDS: [(&str, &[Setting]); 48] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
@@ -15,6 +15,7 @@ const NEEDS: [(&str, &[Setting]); 47] = [
     ("sched.kind", &[("host.queue_depth", "8"), ("dies", "2")]),
     ("sched.write_bound", &[("host.queue_depth", "8"), ("sched.kind", "read-first")]),
     ("sched.preempt_gc", &[("host.queue_depth", "8"), ("sched.kind", "read-first")]),
+    ("sched.dispatch", &[("host.queue_depth", "8"), ("sched.kind", "read-first")]),
     ("sched.suspend_time", &[("host.queue_depth", "8"), ("sched.kind", "suspend")]),
     ("sched.resume_time", &[("host.queue_depth", "8"), ("sched.kind", "suspend")]),
     ("sched.write_weight", &[("host.queue_depth", "8"), ("sched.kind", "suspend")]),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 63] = [
+const VALUES: [(&str, &[&str]); 64] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -40,6 +40,7 @@ const VALUES: [(&str, &[&str]); 63] = [
     ("gc.spare_blocks", &["0"]),
     ("sched.write_bound", &["1ms"]),
     ("sched.preempt_gc", &["true"]),
+    ("sched.dispatch", &["immediate"]),
     ("sched.suspend_time", &["10us"]),
     ("sched.resume_time", &["10us"]),
     ("sched.max_suspensions", &["1"]),

@@ -113,7 +113,7 @@ const EXAMPLES: [&[Setting<'static>]; 24] = [
 ];
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 35] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 36] = [
     &[("buffer.replacement", "block-lru")],
     &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
@@ -129,6 +129,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 35] = [
     &[("sched.kind", "read-first"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
     &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("host.queue_depth", "2")],
     &[("sched.kind", "out-of-order")],
+    &[("sched.dispatch", "immediate")],
     &[("wear.dynamic", "true")],
     &[DIRECT, ("gc.free_blocks", "2")],
     &[("ftl.kind", "fast"), ("gc.victim", "fifo")],

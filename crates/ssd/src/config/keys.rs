@@ -29,7 +29,7 @@ pub struct Key {
     /// The choice without which it does not exist: a key and its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acts_with: Option<(String, String)>,
-    /// The numbers that it can be, if not all of its type are.
+    /// Valid numbers; none if every value of the type is valid.
     #[serde(skip)]
     pub range: Option<Range>,
     /// Whether other keys exist only with some of its choices.
@@ -37,19 +37,19 @@ pub struct Key {
     pub is_policy: bool,
 }
 
-/// Numbers from one to another.
+/// Range of the valid numbers of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The smallest, or what all are larger than.
+    /// Lower bound.
     pub min: f64,
-    /// Whether the smallest is none of them.
+    /// True if `min` itself is out of the range.
     pub excludes_min: bool,
-    /// The largest.
+    /// Upper bound, included; infinite if there is none.
     pub max: f64,
 }
 
 impl Range {
-    /// Of a number as the schema describes it; none if its type says as much.
+    /// Reads the bounds from a node of the schema; none if they are those of the type.
     fn of(node: &Value) -> Option<Self> {
         let above = node["exclusiveMinimum"].as_f64();
         let min = above.or_else(|| node["minimum"].as_f64())?;
@@ -61,7 +61,7 @@ impl Range {
         (says_more && !is_type).then_some(Self { min, excludes_min: above.is_some(), max })
     }
 
-    /// Whether a number is one of them.
+    /// True if the number is in the range.
     pub fn holds(&self, number: f64) -> bool {
         number <= self.max && (number > self.min || number >= self.min && !self.excludes_min)
     }

@@ -9,7 +9,7 @@ use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::Geometry;
 use crate::host::{Arbitration, HostMode, Weights};
 use crate::quantity::Bound;
-use crate::sched::{SchedConfig, SchedPolicy};
+use crate::sched::{Dispatch, SchedConfig, SchedPolicy};
 use crate::task::BackgroundConfig;
 use crate::tenants::{Applies, ChannelsConfig, TenantsConfig, Turns};
 use crate::wear::WearConfig;
@@ -46,12 +46,12 @@ fn is_direct(config: &Config) -> bool {
     matches!(config.ftl, FtlConfig::Direct(_))
 }
 
-/// Whether every write is on flash before the next one comes.
+/// True if every write is on flash before the next one arrives.
 fn writes_one_by_one(config: &Config) -> bool {
     config.buffer.ack == Ack::Flash && config.is_one_at_a_time()
 }
 
-const TABLE: [NoEffect; 35] = [
+const TABLE: [NoEffect; 36] = [
     NoEffect {
         keys: "buffer.ack, buffer.order, buffer.replacement, buffer.coalesce, buffer.bytes=0",
         reason: "there is no buffer",
@@ -169,6 +169,12 @@ const TABLE: [NoEffect; 35] = [
             matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) && !shares_bus && is_striped
         },
         clear: |config| config.sched.policy = SchedConfig::default().policy,
+    },
+    NoEffect {
+        keys: "sched.dispatch=immediate, sched.kind=fifo",
+        reason: "commands start in the order of arrival",
+        applies: |config| config.sched.dispatch == Dispatch::Immediate && !config.sched.reorders(),
+        clear: |config| config.sched.dispatch = Dispatch::Batch,
     },
     NoEffect {
         keys: "wear.dynamic=true, gc.free_blocks=1, gc.frontiers=1",
@@ -351,7 +357,7 @@ const TABLE: [NoEffect; 35] = [
     },
 ];
 
-/// The configuration without what only matters where victims are chosen.
+/// Copy with the settings of victim selection and wear levelling at their defaults.
 fn without_victims(config: &Config) -> Config {
     let mut plain = config.clone();
     let default = GcConfig::default();
@@ -365,7 +371,7 @@ fn without_victims(config: &Config) -> Config {
     plain
 }
 
-/// Without what only matters where tenants are told apart.
+/// Copy with the settings of windows and groups at their defaults.
 fn without_windows(tenants: &TenantsConfig) -> TenantsConfig {
     TenantsConfig { turns: tenants.turns, most_slowed: tenants.most_slowed, ..TenantsConfig::default() }
 }

@@ -13,6 +13,8 @@ pub(super) struct Made {
     pub(super) reader: Option<u32>,
     /// They are one step of a collection: steps of several planes are grouped, and the planner keeps their course.
     pub(super) step: bool,
+    /// They are for a page that is written: it is grouped, and so is what it needs of the map.
+    pub(super) page: bool,
 }
 
 impl<C: Content> Core<C> {
@@ -38,10 +40,9 @@ impl<C: Content> Core<C> {
             self.count(op);
             let effect = self.content.apply(op, moves);
             let plane = op.unit % self.planes;
-            if op.purpose == Purpose::Mapping {
-                self.pending.flush(now_ns, executor, &mut self.content);
-            }
-            if made.step && self.pending.grouping() {
+            // What a page needs of its map goes with what pages of other planes need of theirs, and does not part these pages.
+            let of_map = made.page && op.purpose == Purpose::Mapping;
+            if (made.step || of_map) && self.pending.grouping() {
                 self.pending.join_step(command, plane, pages, effect, executor.serving());
                 continue;
             }

@@ -76,7 +76,7 @@ impl Pending {
         let last = self.commands.iter_mut().rev().find(|last| last.command.die == command.die);
         match last {
             Some(last)
-                if last.command.kind == command.kind
+                if (last.command.kind, last.command.purpose) == (command.kind, command.purpose)
                     && command.kind != CommandKind::Rewrite
                     && last.planes >> plane & 1 == 0 =>
             {
@@ -89,8 +89,9 @@ impl Pending {
         }
     }
 
-    /// Joins a command of one step of a collection to the first one of its die that is of the same kind, leaves the plane
-    /// free, and comes after all that the plane has to do before. Nobody waits for such a command.
+    /// Joins a command of one step of a collection, or one that a write makes for the map, to the first one of its die that is
+    /// of the same kind and purpose, leaves the plane free, and comes after all that the plane has to do before. Nobody waits
+    /// for such a command.
     pub(super) fn join_step(
         &mut self,
         command: Command,
@@ -102,7 +103,10 @@ impl Pending {
         let of_die = |grouped: &&mut Grouped| grouped.command.die == command.die;
         let after_own =
             self.commands.iter_mut().rev().filter(of_die).take_while(|last| last.planes >> plane & 1 == 0);
-        match after_own.filter(|last| last.command.kind == command.kind).last() {
+        match after_own
+            .filter(|last| (last.command.kind, last.command.purpose) == (command.kind, command.purpose))
+            .last()
+        {
             Some(first) => first.add(&command, plane, &pages, effect),
             None => self.push(command, plane, pages, effect, request),
         }

@@ -41,7 +41,7 @@ impl<C: Content> Core<C> {
     ) -> Result<Option<u32>, RunError> {
         let Some(home) = home else { return Ok(None) };
         let translation = self.ftl.translate(home, &mut self.ops)?;
-        self.issue(now_ns, Made { reader: Some(tag), step: false }, executor);
+        self.issue(now_ns, Made { reader: Some(tag), ..Made::default() }, executor);
         Ok(translation)
     }
 
@@ -98,7 +98,7 @@ impl<C: Content> Core<C> {
         }
         let written = self.ftl.write(home, before, &mut self.ops)?;
         let opens = self.ops.take_opened();
-        self.issue(now_ns, Made::default(), executor);
+        self.issue(now_ns, Made { page: true, ..Made::default() }, executor);
         self.counters.host.programs += 1;
         let (unit, ppn) = (home.unit, written.ppn);
         let effect = Effect::Programmed { ppn, stale: written.old, stage };

@@ -58,6 +58,11 @@ impl Waiting {
         }
     }
 
+    /// True if no request waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queues.iter().all(VecDeque::is_empty)
+    }
+
     /// The request that enters next, if any waits.
     pub(crate) fn pop(&mut self, flash_time: &FlashTime) -> Option<Arrived> {
         let Some(arbiter) = &mut self.arbiter else { return self.queues[0].pop_front() };

@@ -54,6 +54,8 @@ pub(crate) struct Events<P> {
     agenda: Agenda,
     /// Chains so far.
     chains: u64,
+    /// True if the commands of one instant are ordered before the first of them starts.
+    batches: bool,
     /// Dies that may start a command when everything else of this instant has happened.
     ready: Vec<u32>,
     counts: SchedCounts,
@@ -89,6 +91,7 @@ impl<P: Probe> Events<P> {
             cache_program,
             solo: !cache_program && !scheduler.pauses() && (bus_is_free || geometry.dies_per_channel() == 1),
             pauses: scheduler.pauses(),
+            batches: true,
             scheduler,
             agenda: Agenda::new(dies + geometry.channels),
             chains: 0,
@@ -104,6 +107,11 @@ impl<P: Probe> Events<P> {
             submitted: 0,
             request: 0,
         }
+    }
+
+    /// From now on, a die that was idle before starts a command as it arrives, whatever else does at that instant.
+    pub(crate) fn dispatch_at_once(&mut self) {
+        self.batches = false;
     }
 
     /// From now on, counts the commands of each die, for fences.
@@ -179,7 +187,7 @@ impl<P: Probe> Events<P> {
             };
             self.probe.command(&command, &course);
         }
-        die.current = None;
+        (die.current, die.freed_ns) = (None, Some(now));
         if self.fences.are_used() {
             // Taken up last, after the command itself.
             self.done_by(number, handed);

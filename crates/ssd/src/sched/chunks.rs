@@ -133,7 +133,7 @@ impl Chunks {
         None
     }
 
-    /// Whether the command of a number is there. Only where all were put at the end.
+    /// True if the command of that number is in the list. Requires that all were appended.
     pub(super) fn has(&self, number: u64) -> bool {
         let begins = |piece: &VecDeque<Queued>| piece.front().is_some_and(|first| first.number <= number);
         let piece = match self.more.partition_point(begins) {

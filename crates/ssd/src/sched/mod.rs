@@ -6,7 +6,7 @@
 //! keeps count of what no read passes any more; the engine calls it after every change of the queue. Whatever the order, a command never passes one that it depends on: a read never passes a
 //! command that writes its page, and commands that write to a unit keep their order. Commands carry the pages they touch
 //! only for schedulers that reorder; with these, commands start when everything else of an instant has happened, so that what
-//! arrives together is put in order before any of it starts. Policies decide; the queue, the pauses and the times are the engine's.
+//! arrives together is put in order before any of it starts ([`Dispatch::Batch`]), or at once. Policies decide; the queue, the pauses and the times are the engine's.
 
 mod chunks;
 mod fifo;
@@ -47,6 +47,18 @@ pub enum SchedPolicy {
     OutOfOrder(out_of_order::Config),
 }
 
+/// When a die starts one of several commands that arrive at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dispatch {
+    /// When everything else of the instant has happened: the scheduler chooses among all that arrived.
+    #[default]
+    Batch,
+    /// As the first of them arrives, if the die was idle before: the scheduler orders the rest. A die that becomes free at that
+    /// instant chooses among all.
+    Immediate,
+}
+
 /// Order of the commands of a die.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SchedConfig {
@@ -58,11 +70,19 @@ pub struct SchedConfig {
     /// Whether reads pass the copies and erases of a collection that wait, and get in between the page copies of one that
     /// runs; `suspend` always does.
     pub preempt_gc: bool,
+    /// When an idle die starts one of the commands of one instant: `batch` once all of them have arrived, `immediate` the first as it
+    /// arrives. With `fifo` both are the same.
+    pub dispatch: Dispatch,
 }
 
 impl Default for SchedConfig {
     fn default() -> Self {
-        Self { policy: SchedPolicy::Fifo(fifo::Config {}), write_bound: Bound::default(), preempt_gc: false }
+        Self {
+            policy: SchedPolicy::Fifo(fifo::Config {}),
+            write_bound: Bound::default(),
+            preempt_gc: false,
+            dispatch: Dispatch::default(),
+        }
     }
 }
 
@@ -80,6 +100,11 @@ impl SchedConfig {
     /// Whether reads go ahead of writes.
     pub(crate) fn prefers_reads(&self) -> bool {
         self.reorders() && !matches!(self.policy, SchedPolicy::OutOfOrder(_))
+    }
+
+    /// Whether commands of one instant are put in order before any of them starts.
+    pub(crate) fn batches(&self) -> bool {
+        self.dispatch == Dispatch::Batch
     }
 
     /// Whether `sched.write_bound` means anything.

@@ -240,7 +240,7 @@ impl Queue {
         self.chains.remove(&chain);
     }
 
-    /// Whether the command is the second of a chain and the first is not done.
+    /// True if the command is the second of a chain and the first is not done.
     #[inline]
     pub(crate) fn holds_back(&self, queued: &Queued) -> bool {
         matches!(queued.chain, Chain::Second { number } if self.chains.contains(&number))
@@ -252,7 +252,7 @@ impl Queue {
         self.writing.may_hold(pages)
     }
 
-    /// Whether so many wait that pages are better looked up than commands looked through.
+    /// True if the queue is long enough that [`Queue::last_writer`] is faster than a scan.
     #[inline]
     pub(super) fn is_long(&self) -> bool {
         self.writing.is_exact()

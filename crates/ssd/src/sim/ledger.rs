@@ -9,7 +9,9 @@ use crate::core::Core;
 use crate::error::RunError;
 use crate::host::{HostMode, open};
 use crate::nand::{Probe, RequestRecord, Usage};
-use crate::stats::{Completion, Counters, Latencies, LatencyParts, Parts, Stats, Streams};
+use crate::stats::{
+    Completion, Counters, Drain, FlashCounts, Latencies, LatencyParts, Parts, Stats, Streams,
+};
 
 /// Simulated time may not pass this point, ns (146 years): what is under way then still fits 64 bits.
 const LAST_NS: u64 = 1 << 62;
@@ -33,6 +35,19 @@ pub(super) struct Ledger {
     /// Factor on the times of the workload; `None` in a closed loop.
     time_scale: Option<f64>,
     last_arrival_ns: u64,
+    /// Once all requests are done.
+    pub(super) drain: Option<BeforeDrain>,
+}
+
+/// The drive when the last request was done.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct BeforeDrain {
+    /// The present, ns.
+    pub(super) from_ns: u64,
+    /// Pages that waited in the buffer.
+    pub(super) pages: u64,
+    /// Flash operations so far.
+    pub(super) flash: FlashCounts,
 }
 
 impl Ledger {
@@ -52,6 +67,7 @@ impl Ledger {
             capacity_sectors,
             time_scale,
             last_arrival_ns: 0,
+            drain: None,
         }
     }
 
@@ -133,7 +149,14 @@ impl Ledger {
 
     /// The statistics; `horizon_ns` is the end of the last command.
     pub(super) fn stats<C: Content>(&self, core: &Core<C>, usage: &Usage, horizon_ns: u64) -> Stats {
+        let end_ns = self.end_ns.max(horizon_ns);
+        let drain = self.drain.map(|before| Drain {
+            pages: before.pages,
+            time_ns: end_ns.saturating_sub(before.from_ns),
+            flash: core.counters.flash().since(&before.flash),
+        });
         Stats {
+            drain,
             counters: core.counters.clone(),
             collections: core.collections.clone(),
             lock_step: None,
@@ -144,7 +167,8 @@ impl Ledger {
             dies: usage.dies.clone(),
             buses: usage.buses.clone(),
             flash_ns: core.flash_time().all(),
-            simulated_ns: self.end_ns.max(horizon_ns),
+            simulated_ns: self.drain.map_or(end_ns, |before| before.from_ns),
+            carried_pages: 0,
         }
     }
 }

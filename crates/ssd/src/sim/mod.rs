@@ -77,7 +77,12 @@ impl Default for Options {
 /// A drive with its host: one of the time paths, with or without probe and checks.
 trait Drive: Send {
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
+    /// Lets all requests complete.
+    fn complete(&mut self) -> Result<(), RunError>;
+    /// The same, then drains the buffer and lets all commands end. Idempotent.
     fn finish(&mut self) -> Result<(), RunError>;
+    /// Pages that wait in the write buffer.
+    fn buffered_pages(&self) -> u64;
     fn enter(&mut self, request: &Request) -> Result<u64, RunError>;
     /// Lets the next thing happen that is due by `limit_ns`. False if there was nothing. A request that completes at once when it
     /// enters is a thing of its own: time does not move on.
@@ -179,7 +184,8 @@ impl Simulation {
         Ok(arbiter.pick(flash_time).map(|stream| stream as u16))
     }
 
-    /// Lets everything under way end. To be called once, after the last request.
+    /// Lets all requests complete, then writes to flash what the write buffer still holds ([`Stats::drain`]). To be called once,
+    /// after the last request.
     pub fn finish(&mut self) -> Result<(), RunError> {
         if let Some(windows) = &mut self.windows {
             windows.finish(self.drive.as_mut())?;
@@ -240,6 +246,11 @@ impl Simulation {
     /// Counters so far.
     pub fn counters(&self) -> Counters {
         self.drive.state().counters().clone()
+    }
+
+    /// Pages that wait in the write buffer: written by the host, and not yet programmed.
+    pub fn buffered_pages(&self) -> u64 {
+        self.drive.buffered_pages()
     }
 
     /// The drive's shape.
@@ -323,6 +334,9 @@ fn build<C: Content + Owned, P: Probe + Owned>(
     Ok(if config.uses_events() {
         let (cache, scheduler) = (config.timing.cache_program, Scheduler::new(&config.sched));
         let mut array = Events::new(&core.geometry, config.bus_is_free(), cache, scheduler, probe);
+        if !config.sched.batches() {
+            array.dispatch_at_once();
+        }
         if config.is_managed() || config.background != BackgroundConfig::default() {
             array.use_fences();
         }

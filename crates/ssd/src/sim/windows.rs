@@ -369,7 +369,7 @@ impl Windows {
             }
             fork.serve(&windows[0].requests)?;
             if last {
-                fork.finish()?;
+                fork.complete()?;
             }
             fork.ledger_mut().take_completions(&mut completions);
             Ok(completions.iter().map(|completion| completion.latency_ns).fold(0, u64::saturating_add))

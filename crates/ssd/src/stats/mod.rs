@@ -294,6 +294,35 @@ pub struct Stats {
     pub collections: Collections,
     /// Of a drive whose units go on together.
     pub lock_step: Option<LockStepTimes>,
-    /// From the first request's entry to the end of the last command or request, ns.
+    /// From the first request's entry to the end of the last request, ns, or to where the caller had advanced; while the run is not
+    /// finished, to the end of the last command.
     pub simulated_ns: u64,
+    /// The time after that, of a run that is finished.
+    pub drain: Option<Drain>,
+    /// Pages that the write buffer held where the statistics begin: their programs count here, their writes before.
+    pub carried_pages: u64,
+}
+
+impl Stats {
+    /// From the first request's entry until all commands are done, ns: dies and buses are busy in that time.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.simulated_ns + self.drain.map_or(0, |drain| drain.time_ns)
+    }
+
+    /// Pages programmed for requests and for what they bring about: without those that the write buffer held before.
+    pub fn programs(&self) -> u64 {
+        self.counters.flash().programs.saturating_sub(self.carried_pages)
+    }
+}
+
+/// From the end of the last request until the write buffer is empty and all commands are done. Its operations and times are in all
+/// other counts, and in the times of dies and buses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drain {
+    /// Pages that the write buffer held.
+    pub pages: u64,
+    /// Its length, ns.
+    pub time_ns: u64,
+    /// Flash operations made for it, collections included.
+    pub flash: FlashCounts,
 }

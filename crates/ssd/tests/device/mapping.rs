@@ -4,7 +4,7 @@ use flashweir_ssd::CommandKind::{Copies, Erase, Program, Read, Rewrite};
 use flashweir_ssd::{CommandKind, MapCounts};
 use flashweir_trace::Op;
 
-use super::rig::{PROGRAM, READ, Setting, TRANSFER, pages, read, run, run_both, sectors, write};
+use super::rig::{PROGRAM, READ, Setting, TRANSFER, flush, pages, read, run, run_both, sectors, write};
 
 const FETCH: u64 = READ + TRANSFER;
 const WRITE: u64 = TRANSFER + PROGRAM;
@@ -192,4 +192,15 @@ fn with_all_of_its_map_in_ram_it_is_page_mapping_with_fewer_blocks() {
             assert_eq!(cached, page, "{victim}, {held_back} held back");
         }
     }
+}
+
+#[test]
+fn what_two_planes_need_of_their_maps_goes_as_one_and_does_not_part_their_pages() {
+    let planes = [("planes", "2"), ("timing.multi_plane", "true"), ("buffer.bytes", "16KiB")];
+    let settings: Vec<_> = MAP.into_iter().chain(planes).chain([("ftl.cache_bytes", "16B")]).collect();
+    // Pages 0 and 1 are of the two planes, and neither's entry is in RAM.
+    let outcome = run(&settings, &[write(0, 0), write(0, 1), flush(0)]);
+    let commands: Vec<_> = outcome.commands.iter().map(|command| (command.0, command.2)).collect();
+    // Look-ups, changed entries that make room, and the pages.
+    assert_eq!(commands, [(Read, 2), (Read, 2), (Program, 2), (Program, 2)]);
 }

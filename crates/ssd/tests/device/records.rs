@@ -42,9 +42,11 @@ fn a_write_that_finds_no_room_is_recorded_until_it_is_in() {
         let writes = [0, 1, 2, 3].map(|page| write(0, page));
         let of_one = recorded(&TWO_PAGES, &engine, &writes);
         assert_eq!(of_one.full, [full(2, 0, WRITE), full(3, WRITE, 2 * WRITE)]);
-        assert_eq!(changes(&of_one), [((0, Some(0)), 2)], "whatever leaves makes room for the next one");
+        let drained = [((3 * WRITE, Some(0)), -1), ((4 * WRITE, Some(0)), -1)];
+        let expected = [&[((0, Some(0)), 2)][..], &drained].concat();
+        assert_eq!(changes(&of_one), expected, "whatever leaves makes room for the next one");
         let programs: Vec<_> = of_one.commands.iter().map(|command| command.request).collect();
-        assert_eq!(programs, [Some(0), Some(1)], "for the request that brought the page in");
+        assert_eq!(programs, [0, 1, 2, 3].map(Some), "for the request that brought the page in");
         // Five pages through two places: pages 0, 1 and 2 have to leave one after the other, in one wait.
         let of_one = recorded(&TWO_PAGES, &engine, &[pages(0, Op::Write, 0, 5)]);
         assert_eq!(of_one.full, [full(0, 0, 3 * WRITE)]);
@@ -66,6 +68,8 @@ fn dirty_pages_count_for_their_channel_until_they_are_programmed_or_trimmed() {
         ((10, Some(0)), -1),
         ((20, Some(0)), 1),
         ((30 + WRITE, Some(0)), -1),
+        // The drain.
+        ((30 + 2 * WRITE, Some(1)), -1),
     ];
     assert_eq!(changes(&both), expected);
     assert_eq!(both.full, [full(4, 30, 30 + WRITE)]);
@@ -75,19 +79,25 @@ fn dirty_pages_count_for_their_channel_until_they_are_programmed_or_trimmed() {
 fn under_dynamic_allocation_a_page_counts_for_no_channel_until_it_is_sent() {
     let requests = [write(0, 0), write(0, 2), write(0, 4)];
     let more = [("channels", "2"), ("alloc.kind", "dynamic")];
-    let any = recorded(&TWO_PAGES, &more, &requests);
+    // The drain sends the last one when the read is done.
+    let any = recorded(&TWO_PAGES, &more, &[&requests[..], &[read(0, 0)]].concat());
+    let sent = WRITE + READ + TRANSFER;
     let expected = [
         ((0, Some(0)), 1),
         ((0, Some(1)), 1),
         ((WRITE, None), 1),
         ((WRITE, Some(0)), -1),
         ((WRITE, Some(1)), -1),
+        ((sent, None), -1),
+        ((sent, Some(0)), 1),
+        ((sent + WRITE, Some(0)), -1),
     ];
     assert_eq!(changes(&any), expected);
     // Mode 1 fixes the channel: the pages wait for channel 0, one after the other.
     let more = [&more[..], &[("alloc.mode", "1")]].concat();
     let fixed = recorded(&TWO_PAGES, &more, &requests);
-    assert_eq!(changes(&fixed), [((0, Some(0)), 2)]);
+    let drained = [((2 * WRITE, Some(0)), -1), ((3 * WRITE, Some(0)), -1)];
+    assert_eq!(changes(&fixed), [&[((0, Some(0)), 2)][..], &drained].concat());
     assert_eq!(fixed.full, [full(2, 0, WRITE)]);
 }
 
@@ -101,7 +111,7 @@ fn a_command_of_several_planes_serves_the_first_of_its_requests() {
         let served = recorded(&TWO_PAGES, &more, &writes);
         let served: Vec<_> =
             served.commands.iter().map(|command| (command.die, command.pages, command.request)).collect();
-        assert_eq!(served, [(0, 2, Some(0)), (1, 2, Some(1))]);
+        assert_eq!(served, [(0, 2, Some(0)), (1, 2, Some(1)), (0, 1, Some(4))]);
     }
 }
 

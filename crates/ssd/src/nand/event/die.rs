@@ -152,6 +152,8 @@ pub(super) struct Paused {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Die {
+    /// When its last command ended, ns.
+    pub(super) freed_ns: Option<u64>,
     pub(super) queue: Queue,
     pub(super) current: Option<Active>,
     pub(super) loading: Option<Active>,

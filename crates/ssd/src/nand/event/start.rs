@@ -67,14 +67,15 @@ impl<P: Probe> Events<P> {
         self.ready = ready;
     }
 
-    /// Starts whatever the die can start: at once in the order of arrival, else among all that has arrived at this instant.
+    /// Starts whatever the die can start: at once, or among all that has arrived at this instant.
     #[inline]
     pub(super) fn start(&mut self, number: u32) {
         let die = &self.dies[number as usize];
         if die.queue.is_empty() && die.paused.is_none() || die.current.is_some() && !self.cache_program {
             return;
         }
-        if self.scheduler.reorders() {
+        let waits = self.batches || die.freed_ns == Some(self.now_ns);
+        if self.scheduler.reorders() && waits {
             self.ready.push(number);
         } else {
             self.start_now(number);

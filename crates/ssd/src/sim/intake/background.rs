@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Intake;
 use super::stations::TASK_TAG;
-use crate::buffer::WriteBuffer;
 use crate::config::Config;
 use crate::content::Content;
 use crate::error::RunError;
@@ -149,7 +148,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
         }
         let idle_since_ns = self.idle_since_ns(0..self.core.geometry.total_dies());
-        let dirty_pages = self.buffer.as_ref().map_or(0, WriteBuffer::all_waiting);
+        let dirty_pages = self.waiting_in_buffer();
         let view = View { now_ns: now, idle_since_ns, dirty_pages, ..View::default() };
         let wish =
             self.background.policies.as_ref().map_or(Wish::Nothing, |policies| policies.destages(&view));

@@ -41,9 +41,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
+    /// Entries of the buffer that wait.
+    pub(in crate::sim) fn waiting_in_buffer(&self) -> u32 {
+        self.buffer.as_ref().map_or(0, WriteBuffer::all_waiting)
+    }
+
     /// Whether pages have to leave the buffer. One that is full has sent on what it could when it was found to be.
     pub(in crate::sim) fn is_flushing(&self) -> bool {
-        self.ack == Ack::Flash || !self.barriers.is_empty()
+        self.ack == Ack::Flash || !self.barriers.is_empty() || self.ledger.drain.is_some()
     }
 
     /// The first stalled request is in the buffer: tells how long it found no room, if it did.

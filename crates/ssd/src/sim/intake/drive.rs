@@ -7,8 +7,10 @@ use super::Intake;
 use crate::content::Content;
 use crate::core::AHEAD;
 use crate::error::RunError;
+use crate::host::Waiting;
 use crate::nand::probe::Recorded;
 use crate::nand::{Probe, TimePath};
+use crate::sim::ledger::BeforeDrain;
 use crate::sim::state::Owned;
 use crate::sim::{Drive, Ledger, State};
 use crate::stats::{Stats, Times};
@@ -23,16 +25,41 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), RunError> {
+    fn complete(&mut self) -> Result<(), RunError> {
         self.background.end();
-        self.let_waiting_in()?;
-        while self.advance()? {
+        loop {
             self.let_waiting_in()?;
-        }
-        if self.slots.under_way() > 0 {
-            return Err(self.no_room());
+            if self.slots.under_way() == 0 && self.waiting.as_ref().is_none_or(Waiting::is_empty) {
+                break;
+            }
+            if !self.advance()? {
+                return Err(self.no_room());
+            }
         }
         self.check(self.ledger.taken)
+    }
+
+    fn finish(&mut self) -> Result<(), RunError> {
+        self.complete()?;
+        if self.ledger.drain.is_some() {
+            return Ok(());
+        }
+        self.advance_to(self.array.now_ns())?;
+        let from_ns = self.array.now_ns().max(self.ledger.end_ns);
+        let mut left = self.buffered_pages();
+        self.ledger.drain = Some(BeforeDrain { from_ns, pages: left, flash: self.core.counters.flash() });
+        self.resume_buffer()?;
+        loop {
+            while self.advance()? {}
+            let before = std::mem::replace(&mut left, self.buffered_pages());
+            if left == 0 {
+                return self.check(self.ledger.taken);
+            }
+            if left == before {
+                return Err(RunError::NoRoom { waiting: left });
+            }
+            self.resume_buffer()?;
+        }
     }
 
     fn enter(&mut self, request: &Request) -> Result<u64, RunError> {
@@ -44,6 +71,10 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         }
         self.let_in(request)?;
         Ok(self.array.now_ns())
+    }
+
+    fn buffered_pages(&self) -> u64 {
+        if self.is_buffered { self.waiting_in_buffer().into() } else { 0 }
     }
 
     fn allocate(&mut self, allocation: &Allocation) {

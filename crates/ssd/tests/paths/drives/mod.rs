@@ -9,7 +9,9 @@ use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 
 /// Schedulers with settings of their own; half of them the one that does without events.
-const SCHEDULERS: [&[(&str, &str)]; 14] = [
+const SCHEDULERS: [&[(&str, &str)]; 18] = [
+    &[],
+    &[],
     &[],
     &[],
     &[],
@@ -20,9 +22,11 @@ const SCHEDULERS: [&[(&str, &str)]; 14] = [
     &[("sched.kind", "read-first")],
     &[("sched.kind", "read-first"), ("sched.write_bound", "2ms")],
     &[("sched.kind", "read-first"), ("sched.preempt_gc", "true")],
+    &[("sched.kind", "read-first"), ("sched.dispatch", "immediate")],
     &[("sched.kind", "read-priority")],
     &[("sched.kind", "suspend"), ("sched.suspend_time", "7us"), ("sched.resume_time", "5us")],
     &[("sched.kind", "suspend"), ("sched.write_bound", "3ms"), ("sched.max_suspensions", "2")],
+    &[("sched.kind", "suspend"), ("sched.suspend_time", "3us"), ("sched.dispatch", "immediate")],
     &[("sched.kind", "out-of-order"), ("sched.window", "3")],
 ];
 
