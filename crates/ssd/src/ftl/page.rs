@@ -32,6 +32,9 @@ pub(super) struct Frontier {
     pub(super) next: u32,
 }
 
+/// Block of a frontier that has none.
+const NO_BLOCK: u32 = u32::MAX;
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Unit {
     pub(super) blocks: Blocks,
@@ -106,7 +109,7 @@ impl PageFtl {
                 valid_pages: 0,
                 host: Frontier { block: 0, next: pages_per_block },
                 collected: Frontier { block: 0, next: pages_per_block },
-                laid: Frontier { block: 0, next: pages_per_block },
+                laid: Frontier { block: NO_BLOCK, next: pages_per_block },
                 searched: 0,
                 writes: 0,
                 fewest_erases: 0,

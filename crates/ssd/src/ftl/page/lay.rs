@@ -7,7 +7,7 @@
 //! Why there always is such a place. Where every full block is all valid, no more than `held_back` blocks are erased or about
 //! to be, and no open block may take a page, the unit holds more than `Rules::room` valid pages. It never does.
 
-use super::{Frontier, Ops, PageFtl};
+use super::{Frontier, NO_BLOCK, Ops, PageFtl};
 use crate::alloc::Home;
 
 impl PageFtl {
@@ -51,8 +51,7 @@ impl PageFtl {
         if state.laid.next == pages_per_block {
             return false;
         }
-        state.host = state.laid;
-        state.laid.next = pages_per_block;
+        state.host = std::mem::replace(&mut state.laid, Frontier { block: NO_BLOCK, next: pages_per_block });
         true
     }
 
@@ -145,11 +144,11 @@ impl PageFtl {
             unit.blocks.revalidate(block);
         } else {
             unit.blocks.add_valid(block, 1);
-            let is_last = |frontier: Frontier| frontier.block == block && frontier.next == pages_per_block;
             if unit.steps.victim == Some(block) || page + 1 < pages_per_block {
                 // Neither is complete.
-            } else if is_last(unit.laid) {
+            } else if unit.laid.block == block {
                 unit.blocks.fill_oldest(block);
+                unit.laid.block = NO_BLOCK;
             } else {
                 unit.blocks.fill(block, unit.writes);
             }
