@@ -1,14 +1,12 @@
 """Allocators of channels in Python: asked once a window who gets which channels (docs/guide/allocators.md)."""
 
-import importlib.util
 import inspect
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, TypedDict
 
-from flashweir._native import ConfigError
+from flashweir.functions import load_function
 
 
 class TenantFeatures(TypedDict):
@@ -44,38 +42,9 @@ Allocation = Mapping[str, Share]
 Allocator = Callable[[Features], Allocation]
 
 
-def load(place: str) -> Allocator:
-    """The allocator at `FILE.py:FUNCTION`. Runs the file.
-
-    Raises:
-        ConfigError: there is no such file or function, or the file does not run.
-    """
-    file, _, name = place.rpartition(":")
-    path = Path(file)
-    if not file or not name.isidentifier() or not path.is_file():
-        raise ConfigError(f"allocator {place!r}: expected FILE.py:FUNCTION, with a file that is there")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"allocator {place!r}: {file} is no Python file (expected a name that ends in .py)")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # `sys.exit` among them: it would end the command without a word
-        why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ConfigError(f"allocator {place!r}: {file} does not run: {why}") from error
-    found = getattr(module, name, None)
-    if not callable(found):
-        known = "no function" if found is None else f"{type(found).__name__}, not a function,"
-        raise ConfigError(f"allocator {place!r}: {file} has {known} {name}")
-    allocator: Allocator = found
-    return allocator
-
-
 def as_native(allocator: Allocator | str) -> Callable[[str], str]:
     """The allocator as the engine asks it: from features as JSON to an allocation as JSON."""
-    decide = load(allocator) if isinstance(allocator, str) else allocator
+    decide = load_function(allocator, "allocator") if isinstance(allocator, str) else allocator
 
     def ask(features: str) -> str:
         try:

@@ -12,6 +12,7 @@ from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.allocators import Allocator, as_native
 from flashweir.arguments import check, in_python, is_utf8, place
+from flashweir.external import given, split
 from flashweir.result import RequestLog, Result, Section
 from flashweir.settings import chosen
 from flashweir.tenants import AnyPath, Tenant, tenant
@@ -94,7 +95,7 @@ def simulate(
             name of the `tenant`), `done`, `total` (None for traces), `fraction` (how much of the phase is done; None
             for pipes) and `elapsed_s`. Returning False stops the run.
         set: keys of the drive by their dotted names: `{"gc.victim": "fifo", "page": "16KiB"}`. Sizes and times may
-            be text.
+            be text, and a policy a function: `{"gc.victim": pick}` (docs/guide/python-policies.md).
         overrides: the same as keyword arguments: `channels=4`, `gc={"victim": "fifo"}`, `gc__victim="fifo"`.
 
     Returns:
@@ -114,7 +115,7 @@ def simulate(
     if not (allocator is None or isinstance(allocator, str) or callable(allocator)):
         raise ConfigError(f"allocator: {allocator!r}: expected a function, or FILE.py:FUNCTION")
     workloads = _workloads(workload)
-    settings = chosen(set, overrides)
+    settings, functions = split(chosen(set, overrides))
     scratch = Path(tempfile.mkdtemp(prefix="flashweir-"))
     log: Path | None = None
     if requests:
@@ -146,7 +147,8 @@ def simulate(
             "alone": alone,
         }
         native = None if allocator is None else as_native(allocator)
-        text = _native.simulate(as_json(spec), as_native_progress(progress), None, native)
+        with given(functions):
+            text = _native.simulate(as_json(spec), as_native_progress(progress), None, native)
     except ConfigError as error:
         shutil.rmtree(scratch)
         name_device(error, scratch)

@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from flashweir._native import ConfigError
 from flashweir.allocators import Allocator, as_native
 from flashweir.api import Progress, as_json, as_native_progress, device_name, name_device
 from flashweir.arguments import check, in_python, place
+from flashweir.external import given, split
 from flashweir.parts import LatencyParts
 from flashweir.result import Result
 from flashweir.settings import chosen
@@ -82,7 +83,7 @@ class Drive:
                "windows": windows})  # fmt: skip
         if isinstance(tenants, str) or not all(isinstance(name, str) for name in tenants):
             raise ConfigError(f"tenants: {tenants!r}: expected a list of names")
-        settings = chosen(set, overrides)
+        settings, functions = split(chosen(set, overrides))
         if allocator is not None:
             settings.setdefault("tenants.channels", "external")
         options = {
@@ -97,7 +98,8 @@ class Drive:
             spec = {"device": device_name(device, Path(scratch)), "overrides": settings, "options": options}
             native = None if allocator is None else as_native(allocator)
             try:
-                self._drive = _native.Drive(as_json(spec), as_native_progress(progress), native)
+                with given(functions):
+                    self._drive = _native.Drive(as_json(spec), as_native_progress(progress), native)
             except ConfigError as error:
                 name_device(error, Path(scratch))
                 raise
@@ -276,18 +278,27 @@ class Drive:
         self._drive.save(os.fsdecode(path))
 
     @classmethod
-    def load(cls, path: AnyPath, *, allocator: Allocator | str | None = None) -> Self:
+    def load(
+        cls,
+        path: AnyPath,
+        *,
+        allocator: Allocator | str | None = None,
+        policies: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> Self:
         """A drive that was saved, exactly as it was, its options included.
 
         Args:
             path: the file.
             allocator: for a drive with `tenants.channels=external`, which can't be saved with the drive.
+            policies: the same for functions that were given for other keys: `{"gc.victim": pick}`.
 
         Raises:
             ConfigError: the file is no saved drive, is damaged, or was saved by another engine (by another build of
                 flashweir): its state may mean something else there.
         """
-        return cls._of(_native.Drive.load(os.fsdecode(path), None if allocator is None else as_native(allocator)))
+        native = None if allocator is None else as_native(allocator)
+        with given(split(policies or {})[1]):
+            return cls._of(_native.Drive.load(os.fsdecode(path), native))
 
     def close(self) -> None:
         """Lets go of the drive and its memory. Idempotent."""

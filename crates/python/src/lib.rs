@@ -11,6 +11,7 @@ mod characterize;
 mod collect;
 mod diagnose;
 mod drive;
+mod external;
 mod probe;
 mod replay;
 
@@ -311,6 +312,7 @@ fn quiet_panics() {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     quiet_panics();
+    external::register();
     let py = module.py();
     module.add("__version__", flashweir_run::VERSION)?;
     module.add("__build__", flashweir_run::BUILD)?;

@@ -10,6 +10,7 @@ mod diagnose;
 mod drive;
 mod error;
 mod explain;
+pub mod external;
 mod mix;
 mod place;
 mod plan;

@@ -12,6 +12,7 @@ use crate::allocator::{self, Decide};
 use crate::alone;
 use crate::error::Error;
 use crate::explain::{Explain, Percentile};
+use crate::external;
 use crate::place::Place;
 use crate::power::{self, Power};
 use crate::precondition::precondition;
@@ -64,7 +65,7 @@ pub fn simulate_sharing(
     let explain = run.explain.as_deref().map(Percentile::parse).transpose()?;
     let power = power(run, &config, seed)?;
     let records = (activity.is_some(), power.is_some());
-    let mut simulation = Simulation::new(&config, options(run, seed, workloads.count(), records))?;
+    let mut simulation = external::simulation(&config, options(run, seed, workloads.count(), records))?;
     let (names, model): (Vec<String>, _) = (workloads.names(), run.model.as_ref().map(Place::path));
     let taken = allocator::attach(&config, &mut simulation, allocator, model, &names)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;

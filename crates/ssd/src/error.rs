@@ -128,6 +128,14 @@ pub enum RunError {
         /// What is wrong, and what was expected.
         detail: String,
     },
+    /// A policy outside the engine gave no answer, or one that can't be carried out.
+    #[error("{slot}: {detail}")]
+    Policy {
+        /// The slot, by its key.
+        slot: &'static str,
+        /// The reason, and what was expected.
+        detail: String,
+    },
     /// Simulated time has come to an end.
     #[error("request {number}: simulated time passes 146 years: shorten the times, or lower host.time_scale")]
     TooLong {

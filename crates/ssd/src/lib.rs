@@ -15,6 +15,7 @@ mod core;
 mod cow;
 mod divisor;
 mod error;
+pub mod external;
 mod ftl;
 mod gc;
 mod geometry;
@@ -43,7 +44,7 @@ pub use nand::{
     CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, QueueRecord, RequestRecord,
     TransferRecord,
 };
-pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose};
+pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, Work};
 pub use sched::{Dispatch, SchedPolicy};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use stats::{

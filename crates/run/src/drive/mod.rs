@@ -28,6 +28,7 @@ use serde_json::Value;
 
 use crate::allocator::{self, Decide, Taken};
 use crate::error::Error;
+use crate::external;
 use crate::place::Place;
 use crate::precondition::precondition;
 use crate::progress::{Progress, Reporter};
@@ -190,7 +191,7 @@ impl Drive {
             windows: options.windows,
             ..Options::default()
         };
-        let mut simulation = Simulation::new(&config, own)?;
+        let mut simulation = external::simulation(&config, own)?;
         let taken = allocator::attach(&config, &mut simulation, allocator, model, &names)?;
         Ok(Self {
             config,

@@ -14,6 +14,7 @@ use flashweir_run::{Decide, RunSpec, WorkloadSpec, simulate_sharing};
 use flashweir_ssd::config::keys::find;
 use serde_json::{Map, Value, json};
 
+use crate::external;
 use slots::{Differ, Setting, Slot};
 
 /// The trace that ships.
@@ -57,6 +58,7 @@ fn run(slot: &Slot, own: &[Setting]) -> Value {
     if run.config().is_err() {
         run = spec(slot, own, slot.otherwise);
     }
+    external::register();
     let outside = own.contains(&("tenants.channels", "external"));
     let decide: Option<Decide> = outside.then(|| Box::new(halves) as _);
     simulate_sharing(&run, None, decide, &mut |_| true).unwrap_or_else(|error| panic!("{own:?}: {error}"))

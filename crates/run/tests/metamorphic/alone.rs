@@ -6,11 +6,21 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// What a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 48] = [
+const NEEDS: [(&str, &[Setting]); 55] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
     ("gc.choices", &[("gc.victim", "d-choices")]),
+    ("gc.victim_file", &[("gc.victim", "external")]),
+    ("gc.planner_file", &[("gc.planner", "external"), ("buffer.bytes", "64KiB"), ("op_ratio", "0.5")]),
+    ("gc.planner_together", &[("gc.planner", "external"), ("buffer.bytes", "64KiB"), ("op_ratio", "0.5")]),
+    ("background.kind", &[("op_ratio", "0.5")]),
+    ("background.file", &[("background.kind", "external"), ("op_ratio", "0.5")]),
+    ("background.destage.kind", &[("buffer.bytes", "64KiB"), ("host.mode", "open")]),
+    (
+        "background.destage.file",
+        &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("background.destage.kind", "external")],
+    ),
     ("buffer.ack", &[("buffer.bytes", "64KiB")]),
     ("sched.kind", &[("host.queue_depth", "8"), ("dies", "2")]),
     ("sched.write_bound", &[("host.queue_depth", "8"), ("sched.kind", "read-first")]),

@@ -10,6 +10,8 @@ use flashweir_run::{Error, RunSpec, WorkloadSpec, simulate};
 use flashweir_ssd::config::keys::find;
 use serde_json::Value;
 
+use crate::external;
+
 /// A setting, as on the command line.
 type Setting = (&'static str, &'static str);
 
@@ -26,6 +28,7 @@ const SMALL: [Setting; 3] = [("capacity", "4MiB"), ("pages_per_block", "8"), ("p
 
 /// The result of a run (of several workloads, with " + " between them) without what depends on the machine, repeats the input or is the drive's shape; and the engine.
 fn result_and_engine(settings: &[Setting], workload: &str) -> Result<(Value, Value), Error> {
+    external::register();
     let mut result = simulate(&run_of(settings, workload), &mut |_| true)?;
     let object = result.as_object_mut().expect("an object");
     for key in [

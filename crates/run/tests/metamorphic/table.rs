@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 64] = [
+const VALUES: [(&str, &[&str]); 69] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -32,6 +32,11 @@ const VALUES: [(&str, &[&str]); 64] = [
     ("ftl.cache_bytes", &["512", "1KiB"]),
     ("ftl.batch_update", &["false"]),
     ("gc.choices", &["2"]),
+    ("gc.victim_file", &["oldest"]),
+    ("gc.planner_file", &["filling"]),
+    ("gc.planner_together", &["true"]),
+    ("background.file", &["never"]),
+    ("background.destage.file", &["never"]),
     ("gc.frontiers", &["2"]),
     ("gc.free_blocks", &["2"]),
     ("gc.merged_percent", &["60"]),

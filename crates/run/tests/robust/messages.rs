@@ -2,10 +2,8 @@
 
 use flashweir_run::{RunSpec, plan};
 use flashweir_ssd::config::keys::keys;
-use flashweir_ssd::config::layers::{Layer, resolve_noting};
-use flashweir_ssd::config::{no_effect, refusals};
+use flashweir_ssd::config::refusals;
 use flashweir_ssd::{Options, Simulation};
-use serde_json::json;
 
 use super::{Setting, spec};
 
@@ -111,61 +109,6 @@ const EXAMPLES: [&[Setting<'static>]; 24] = [
     &[("host.mode", "open"), ("host.slots", "0")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("host.arbitration", "fair"), ("host.queue_depth", "2")],
 ];
-
-/// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 36] = [
-    &[("buffer.replacement", "block-lru")],
-    &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
-    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
-    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
-    &[("planes_bound", "true")],
-    &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
-    &[("timing.cache_program", "true"), ("timing.bus", "0")],
-    &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
-    &[STEP, ("timing.cache_program", "true")],
-    &[("timing.cache_program", "true"), ("buffer.bytes", "1MiB")],
-    &[("sched.kind", "read-priority"), ("sched.write_bound", "1ms"), ("host.queue_depth", "2")],
-    &[("sched.preempt_gc", "true")],
-    &[("sched.kind", "read-first"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
-    &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("host.queue_depth", "2")],
-    &[("sched.kind", "out-of-order")],
-    &[("sched.dispatch", "immediate")],
-    &[("wear.dynamic", "true")],
-    &[DIRECT, ("gc.free_blocks", "2")],
-    &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
-    &[("ftl.kind", "bast"), ("gc.throttle", "4")],
-    &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
-    &[AHEAD],
-    &[("gc.spare_blocks", "7")],
-    &[("background.collect.until", "3")],
-    &[("background.level.after", "1ms")],
-    &[("background.write_back.after", "1ms")],
-    &[("background.destage.after", "1ms")],
-    &[("host.mode", "open"), ("host.arbitration", "fair")],
-    &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
-    &[("tenants.channels", "shared"), DYNAMIC, ("channels", "1"), ("dies", "2")],
-    &[("tenants.window_requests", "7")],
-    &[("tenants.channels", "shared"), DYNAMIC, ("tenants.window_time", "1s")],
-    &[("tenants.channels", "shared"), DYNAMIC, ("tenants.min_channels", "2")],
-    &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
-    &[("tenants.turns", "shortest")],
-    &[("tenants.most_slowed", "0.5")],
-];
-
-#[test]
-fn what_has_no_effect_is_noted_and_set_back() {
-    assert_eq!(WITHOUT_EFFECT.len(), no_effect::all().count());
-    for (example, entry) in WITHOUT_EFFECT.iter().zip(no_effect::all()) {
-        let plan =
-            plan(&spec(None, example, "random")).unwrap_or_else(|error| panic!("{example:?}: {error}"));
-        let noted = json!({"keys": entry.keys, "reason": entry.reason});
-        let all = plan["no_effect"].as_array().expect("a list");
-        assert!(all.contains(&noted), "{example:?}: {all:?}");
-        // The configuration that it amounts to notes nothing.
-        let layer = Layer::from_table("result", &plan["config"]).expect("a table");
-        assert_eq!(resolve_noting(&[layer]).expect("legal").1, [], "{example:?}");
-    }
-}
 
 #[test]
 fn every_refusal_of_the_table_is_reached() {

@@ -6,6 +6,7 @@ mod explain;
 mod fill;
 mod inputs;
 mod messages;
+mod no_effect;
 mod same;
 mod shared;
 mod stuck;

@@ -271,6 +271,11 @@ impl WriteBuffer {
         self.queues[queue as usize].len() as u32
     }
 
+    /// Pages that it holds at most.
+    pub(crate) fn pages(&self) -> u64 {
+        self.capacity
+    }
+
     /// Entries that wait, of all queues.
     pub(crate) fn all_waiting(&self) -> u32 {
         self.queues.iter().map(|queue| queue.len() as u32).sum()

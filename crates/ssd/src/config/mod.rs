@@ -15,13 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::alloc::AllocConfig;
 use crate::buffer::BufferConfig;
+use crate::external::Files;
 use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::host::HostConfig;
 use crate::nand::TimingConfig;
 use crate::quantity::Bytes;
 use crate::sched::SchedConfig;
-use crate::task::BackgroundConfig;
+use crate::task::{BackgroundConfig, Kind};
 use crate::tenants::TenantsConfig;
 use crate::wear::WearConfig;
 
@@ -211,6 +212,17 @@ impl Config {
     /// Whether the channels are managed: by a planner, or by a common clock.
     pub fn is_managed(&self) -> bool {
         self.clock == Clock::LockStep || self.gc.planner != PlannerConfig::default()
+    }
+
+    /// The policies outside the engine that it names.
+    pub fn external(&self) -> Files<'_> {
+        let background = &self.background;
+        Files {
+            victim: self.gc.victim.file(),
+            planner: self.gc.planner.file(),
+            background: (background.kind == Kind::External).then_some(&background.file),
+            destage: (background.destage.kind == Kind::External).then_some(&background.destage.file),
+        }
     }
 
     /// Whether there is never more than one request under way.

@@ -1,6 +1,8 @@
 //! Settings that change nothing on a drive, because of others: a grid over many keys may cross them. They are set back to
 //! their defaults, and the result says so; a drive that has such a setting is the one that does not.
 
+mod background;
+
 use super::{Clock, Config, Precondition, Units};
 use crate::alloc::AllocConfig;
 use crate::buffer::{Ack, BufferConfig, Order, Replacement};
@@ -27,13 +29,13 @@ pub struct NoEffect {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static NoEffect> {
-    TABLE.iter()
+    TABLE.iter().chain(&background::TABLE)
 }
 
 /// Sets back what has no effect. Returns why, in the order of the table.
 pub(crate) fn clear(config: &mut Config) -> Vec<&'static NoEffect> {
     let mut found = Vec::new();
-    for entry in &TABLE {
+    for entry in all() {
         if (entry.applies)(config) {
             (entry.clear)(config);
             found.push(entry);
@@ -51,7 +53,7 @@ fn writes_one_by_one(config: &Config) -> bool {
     config.buffer.ack == Ack::Flash && config.is_one_at_a_time()
 }
 
-const TABLE: [NoEffect; 36] = [
+const TABLE: [NoEffect; 32] = [
     NoEffect {
         keys: "buffer.ack, buffer.order, buffer.replacement, buffer.coalesce, buffer.bytes=0",
         reason: "there is no buffer",
@@ -242,36 +244,6 @@ const TABLE: [NoEffect; 36] = [
                 && !config.gc.planner.heeds_spare_blocks()
         },
         clear: |config| config.gc.spare_blocks = GcConfig::default().spare_blocks,
-    },
-    NoEffect {
-        keys: "background.collect.until, background.collect.after=none",
-        reason: "no idle unit collects",
-        applies: |config| {
-            let (own, default) = (&config.background.collect, BackgroundConfig::default().collect);
-            own.after.0.is_none() && own.until != default.until
-        },
-        clear: |config| config.background.collect.until = BackgroundConfig::default().collect.until,
-    },
-    NoEffect {
-        keys: "background.level.after, wear.static_gap=0",
-        reason: "no gap of wear is too large",
-        applies: |config| config.background.level.after.0.is_some() && config.wear.static_gap == 0,
-        clear: |config| config.background.level = BackgroundConfig::default().level,
-    },
-    NoEffect {
-        keys: "background.write_back.after, ftl.kind",
-        reason: "only the map of dftl has entries to write back",
-        applies: |config| config.background.write_back.after.0.is_some() && !config.ftl.has_map_on_flash(),
-        clear: |config| config.background.write_back = BackgroundConfig::default().write_back,
-    },
-    NoEffect {
-        keys: "background.destage.after, buffer.bytes=0 or buffer.ack=flash",
-        reason: "no page stays in a buffer",
-        applies: |config| {
-            let stays = config.buffer.bytes.0 > 0 && config.buffer.ack == Ack::Buffer;
-            config.background.destage.after.0.is_some() && !stays
-        },
-        clear: |config| config.background.destage = BackgroundConfig::default().destage,
     },
     NoEffect {
         keys: "host.arbitration, host.mode=open, host.slots=none",

@@ -102,6 +102,11 @@ impl Blocks {
         self.nodes[block as usize + 1][VALID]
     }
 
+    /// Whether the unit has such a block.
+    pub(crate) fn has(&self, block: u32) -> bool {
+        block < self.count
+    }
+
     /// Whether a collection may take the block.
     pub(crate) fn is_full(&self, block: u32) -> bool {
         self.full[block as usize]

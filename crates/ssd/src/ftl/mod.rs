@@ -26,6 +26,7 @@ pub(crate) use page::PageFtl;
 
 use crate::alloc::Home;
 use crate::error::RunError;
+use crate::external::External;
 use crate::gc::VictimConfig;
 use crate::geometry::Geometry;
 use crate::op::{MapWork, MergeKind, Ops, Step, Work, Written};
@@ -135,6 +136,15 @@ impl Ftl {
                 Ftl::Log(Box::new(LogFtl::new(config, upkeep, geometry)))
             }
             FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(upkeep, own, geometry, seed))),
+        }
+    }
+
+    /// Gives policies outside the engine their functions.
+    pub(crate) fn attach(&mut self, external: &External) {
+        match self {
+            Ftl::Page(page) => page.attach(&external.victim),
+            Ftl::Dftl(dftl) => dftl.attach(&external.victim),
+            Ftl::Log(_) | Ftl::Direct => {}
         }
     }
 

@@ -17,6 +17,7 @@ use crate::alloc::Home;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
+use crate::external::{Outside, Victims};
 use crate::gc::victim::{Victim, VictimView};
 use crate::geometry::Geometry;
 use steps::Steps;
@@ -85,6 +86,11 @@ pub(super) struct Rules {
 }
 
 impl PageFtl {
+    /// Gives a victim policy outside the engine its function.
+    pub(super) fn attach(&mut self, function: &Outside<Victims, Option<u32>>) {
+        self.rules.victim.attach(function);
+    }
+
     pub(super) fn new(upkeep: &Upkeep<'_>, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
         Self::with_more_keys(upkeep, geometry, shared_map, 0, seed)
     }

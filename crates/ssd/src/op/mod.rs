@@ -122,7 +122,7 @@ pub(crate) enum MergeKind {
 
 /// Kinds of work that no request waits for, done by the room that holds the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Work {
+pub enum Work {
     /// A block is freed: its valid pages move, or are merged.
     Collect,
     /// The least worn block is freed, so that it takes its share of erases.

@@ -1,6 +1,7 @@
 //! The run loop. [`Simulation`] is a drive and its host; the caller feeds it requests in slices of any size, so that it can
 //! show progress and stop, and asks for the statistics at the end. The result does not depend on the slices.
 
+mod build;
 mod intake;
 mod ledger;
 mod state;
@@ -12,30 +13,21 @@ use std::ops::Range;
 use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
-use crate::content::{Baseline, Content, Observers, Unchecked};
-use crate::core::Core;
+use crate::content::{Baseline, Observers, Unchecked};
 use crate::error::{ConfigError, RunError};
+use crate::external::{External, Policies};
 use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
 use crate::host::Arbiter;
-use crate::nand::Probe;
-use crate::nand::event::Events;
 use crate::nand::probe::{Off, Recorded, Recorder};
-use crate::nand::timeline::Timeline;
-use crate::sched::Scheduler;
 use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
-use crate::task::BackgroundConfig;
 use crate::tenants::{Allocation, Model};
 
-use intake::Intake;
+use build::{build, check_failure, check_tenants, check_versions};
 use ledger::Ledger;
-use state::Owned;
 use untimed::State;
 use windows::Windows;
 pub use windows::{Allocations, Allocator, Level, Tried, Window};
-
-/// Sectors of flash that verification can keep track of: 128 TiB of them.
-const MOST_VERIFIED_SECTORS: u64 = 1 << 38;
 
 /// In a closed loop a request enters when there is a place, whichever it is.
 const WHICHEVER: Request = Request { time_ns: 0, lba: 0, sectors: 0, stream: 0, op: Op::Flush };
@@ -76,6 +68,8 @@ impl Default for Options {
 
 /// A drive with its host: one of the time paths, with or without probe and checks.
 trait Drive: Send {
+    /// Gives policies outside the engine their functions.
+    fn attach(&mut self, external: &External);
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
     /// Lets all requests complete.
     fn complete(&mut self) -> Result<(), RunError>;
@@ -114,6 +108,7 @@ pub struct Simulation {
     arbiter: Option<Arbiter>,
     /// Where tenants are told apart.
     windows: Option<Box<Windows>>,
+    external: External,
 }
 
 impl Simulation {
@@ -143,7 +138,12 @@ impl Simulation {
             windows.start(drive.as_mut());
             Box::new(windows)
         });
-        let mut simulation = Self { drive, windows, arbiter: config.host.arbiter_of_closed_loop() };
+        let mut simulation = Self {
+            drive,
+            windows,
+            arbiter: config.host.arbiter_of_closed_loop(),
+            external: External::default(),
+        };
         if options.latency_parts {
             simulation.drive.ledger_mut().parts = Some(LatencyParts::default());
             simulation.drive.keep_parts();
@@ -153,10 +153,22 @@ impl Simulation {
 
     /// Serves requests, in order. Times of an open loop must not go back.
     pub fn serve(&mut self, requests: &[Request]) -> Result<(), RunError> {
-        match &mut self.windows {
+        let outcome = match &mut self.windows {
             None => self.drive.serve(requests),
             Some(windows) => windows.serve(self.drive.as_mut(), requests),
-        }
+        };
+        self.checked(outcome)
+    }
+
+    /// An outcome, or the failure of a policy outside the engine, which comes before all that it led to.
+    fn checked<T>(&self, outcome: Result<T, RunError>) -> Result<T, RunError> {
+        self.external.failure().map_or(outcome, Err)
+    }
+
+    /// Gives the run the functions of its policies outside the engine. They stay when a state is restored.
+    pub fn set_policies(&mut self, policies: Policies) {
+        self.external = External::new(policies);
+        self.drive.attach(&self.external);
     }
 
     /// Whether the host of a closed loop says whose request comes next: the caller then asks [`Simulation::next_stream`] before
@@ -175,8 +187,10 @@ impl Simulation {
     pub fn next_stream(&mut self, has_next: &[bool]) -> Result<Option<u16>, RunError> {
         let Some(arbiter) = &mut self.arbiter else { return Ok(None) };
         if arbiter.heeds_flash_time() && has_next.contains(&true) {
-            self.drive.enter(&WHICHEVER)?;
+            let entered = self.drive.enter(&WHICHEVER);
+            self.checked(entered)?;
         }
+        let Some(arbiter) = &mut self.arbiter else { return Ok(None) };
         let flash_time = self.drive.state().flash_time();
         for (stream, has_next) in has_next.iter().enumerate() {
             arbiter.set_waiting(stream, *has_next, flash_time);
@@ -188,14 +202,17 @@ impl Simulation {
     /// after the last request.
     pub fn finish(&mut self) -> Result<(), RunError> {
         if let Some(windows) = &mut self.windows {
-            windows.finish(self.drive.as_mut())?;
+            let outcome = windows.finish(self.drive.as_mut());
+            self.checked(outcome)?;
         }
-        self.drive.finish()
+        let outcome = self.drive.finish();
+        self.checked(outcome)
     }
 
     /// Lets everything happen that comes before `next` can enter, which is to be served after that. Returns when it enters, ns.
     pub fn enter(&mut self, next: &Request) -> Result<u64, RunError> {
-        self.drive.enter(next)
+        let outcome = self.drive.enter(next);
+        self.checked(outcome)
     }
 
     /// Lets the next event happen if it is due by `limit_ns`, ns; with open arrivals only. Returns false if none is, as always where
@@ -203,13 +220,14 @@ impl Simulation {
     /// enter before time moves on. A completion of the present is told of before the present is another one (see
     /// [`Simulation::keep_completions`]).
     pub fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
-        self.drive.proceed_by(limit_ns)
+        let outcome = self.drive.proceed_by(limit_ns);
+        self.checked(outcome)
     }
 
     /// Lets everything happen that is due by `time_ns`, ns, which is the present from then on; with open arrivals only. No later
     /// request may arrive before that. Requests served in any slices of time complete as those served at once. Idempotent.
     pub fn advance_to(&mut self, time_ns: u64) -> Result<(), RunError> {
-        self.drive.enter(&Request { time_ns, ..WHICHEVER }).map(drop)
+        self.enter(&Request { time_ns, ..WHICHEVER }).map(drop)
     }
 
     /// Times of dies and buses so far: of all commands made yet on the busy-until path, of what has run yet on events.
@@ -230,12 +248,14 @@ impl Simulation {
 
     /// Writes logical pages, untimed and uncounted.
     pub fn fill(&mut self, pages: Range<u64>) -> Result<(), RunError> {
-        self.drive.state_mut().fill(pages)
+        let outcome = self.drive.state_mut().fill(pages);
+        self.checked(outcome)
     }
 
     /// Applies the writes and TRIMs of requests, untimed, counting pages only. `everything`: reads count as writes.
     pub fn overwrite(&mut self, requests: &[Request], everything: bool) -> Result<(), RunError> {
-        self.drive.state_mut().overwrite(requests, everything)
+        let outcome = self.drive.state_mut().overwrite(requests, everything);
+        self.checked(outcome)
     }
 
     /// Forgets what preconditioning counted. The drive's state, its wear included, stays.
@@ -320,63 +340,7 @@ impl Simulation {
     #[must_use]
     pub fn snapshot(&mut self) -> Self {
         let windows = self.windows.as_ref().map(|windows| Box::new(windows.fork()));
-        Self { drive: self.drive.snapshot(), windows, arbiter: self.arbiter.clone() }
-    }
-}
-
-fn build<C: Content + Owned, P: Probe + Owned>(
-    config: &Config,
-    options: Options,
-    content: impl FnOnce(&Geometry) -> C,
-    probe: P,
-) -> Result<Box<dyn Drive>, ConfigError> {
-    let core = Core::new(config, options.seed, options.tenants, content)?;
-    Ok(if config.uses_events() {
-        let (cache, scheduler) = (config.timing.cache_program, Scheduler::new(&config.sched));
-        let mut array = Events::new(&core.geometry, config.bus_is_free(), cache, scheduler, probe);
-        if !config.sched.batches() {
-            array.dispatch_at_once();
-        }
-        if config.is_managed() || config.background != BackgroundConfig::default() {
-            array.use_fences();
-        }
-        Box::new(Intake::new(config, core, array))
-    } else {
-        let array = Timeline::new(&core.geometry, config.timing.cache_program, probe);
-        Box::new(Intake::new(config, core, array))
-    })
-}
-
-/// Some allocators need a channel for each tenant.
-fn check_tenants(config: &Config, tenants: u16) -> Result<(), ConfigError> {
-    match config.tenants.most_tenants(config.channels) {
-        Some(most) if u32::from(tenants) > most => Err(ConfigError::Refused {
-            keys: format!("{tenants} tenants, channels = {most}, tenants.channels=isolated"),
-            reason: format!(
-                "each tenant needs a channel of its own: expected at most {most} tenants, or another allocator"
-            ),
-        }),
-        _ => Ok(()),
-    }
-}
-
-/// Verification keeps the versions of all sectors of the flash.
-fn check_versions(geometry: &Geometry) -> Result<(), ConfigError> {
-    let sectors = geometry.physical_pages() * u64::from(geometry.page_sectors);
-    if sectors <= MOST_VERIFIED_SECTORS {
-        return Ok(());
-    }
-    Err(ConfigError::Refused {
-        keys: format!("verify, {sectors} sectors of flash"),
-        reason: format!(
-            "versions of at most {MOST_VERIFIED_SECTORS} sectors can be kept: use a smaller drive"
-        ),
-    })
-}
-
-fn check_failure<C: Content>(core: &Core<C>, number: u64) -> Result<(), RunError> {
-    match core.content.failure() {
-        Some(detail) => Err(RunError::Verify { number, detail: detail.into() }),
-        None => Ok(()),
+        let (arbiter, external) = (self.arbiter.clone(), self.external.clone());
+        Self { drive: self.drive.snapshot(), windows, arbiter, external }
     }
 }

@@ -27,8 +27,8 @@ impl Serialize for Simulation {
 }
 
 impl Simulation {
-    /// Replaces the state by one that was saved, of a simulation with the same configuration and options. An allocator outside
-    /// (see [`Simulation::set_allocator`]) stays. After an error the simulation is in no state to go on.
+    /// Replaces the state by one that was saved, of a simulation with the same configuration and options. An allocator and policies
+    /// outside (see [`Simulation::set_allocator`], [`Simulation::set_policies`]) stay. After an error the simulation is in no state to go on.
     pub fn restore<'de, D: Deserializer<'de>>(&mut self, from: D) -> Result<(), D::Error> {
         from.deserialize_tuple(PARTS, Into(self))
     }
@@ -49,6 +49,7 @@ impl<'de> Visitor<'de> for Into<'_> {
         parts.next_element_seed(IntoDrive(self.0.drive.as_mut()))?.ok_or_else(|| short(0))?;
         self.0.arbiter = parts.next_element()?.ok_or_else(|| short(1))?;
         let windows: Option<super::Windows> = parts.next_element()?.ok_or_else(|| short(2))?;
+        self.0.drive.attach(&self.0.external);
         match (&mut self.0.windows, windows) {
             (Some(windows), Some(saved)) => windows.restore(saved),
             (None, None) => {}

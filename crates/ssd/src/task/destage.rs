@@ -4,13 +4,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{View, Wish};
+use super::{Kind, View, Wish};
 use crate::quantity::Bound;
 
 /// When pages of the buffer go to flash though nobody waits for that.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
+    /// Who says when.
+    pub kind: Kind,
+    /// For kind=external: the function, as `FILE.py:FUNCTION` (docs/guide/python-policies.md). Empty: given to `simulate`.
+    pub file: String,
     /// Time for which the drive is idle before; none: never.
     pub after: Bound,
 }

@@ -16,6 +16,7 @@ mod write_back;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::external::{Buffered, Destage, External, Idle, Outside, Steps, check_units};
 use crate::op::{Step, Work};
 use crate::quantity::Bound;
 
@@ -23,6 +24,10 @@ use crate::quantity::Bound;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BackgroundConfig {
+    /// Who says which unit makes a step of its background work.
+    pub kind: Kind,
+    /// For kind=external: the function, as `FILE.py:FUNCTION` (docs/guide/python-policies.md). Empty: given to `simulate`.
+    pub file: String,
     /// Garbage collection ahead.
     pub collect: collect::Config,
     /// Static wear levelling ahead: moves cold data as `wear.static_gap` says.
@@ -31,6 +36,17 @@ pub struct BackgroundConfig {
     pub write_back: write_back::Config,
     /// Writing pages of the buffer ahead.
     pub destage: destage::Config,
+}
+
+/// Who decides about work in the background.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The keys of this slot.
+    #[default]
+    Rules,
+    /// A function in Python.
+    External,
 }
 
 /// Urgency of a piece of work, least first.
@@ -117,12 +133,43 @@ impl Task {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Background {
     config: BackgroundConfig,
+    #[serde(skip)]
+    steps: Outside<Idle, Steps>,
+    #[serde(skip)]
+    destage: Outside<Buffered, Destage>,
 }
 
 impl Background {
     /// `None` if no policy ever wants anything.
     pub(crate) fn new(config: &BackgroundConfig) -> Option<Self> {
-        (*config != BackgroundConfig::default()).then(|| Self { config: config.clone() })
+        (*config != BackgroundConfig::default()).then(|| Self {
+            config: config.clone(),
+            steps: Outside::default(),
+            destage: Outside::default(),
+        })
+    }
+
+    /// Gives policies outside the engine their functions.
+    pub(crate) fn attach(&mut self, external: &External) {
+        if self.config.kind == Kind::External {
+            self.steps = external.background.clone();
+        }
+        if self.config.destage.kind == Kind::External {
+            self.destage = external.destage.clone();
+        }
+    }
+
+    /// Whether a function outside the engine says which units make steps.
+    pub(crate) fn is_external(&self) -> bool {
+        self.config.kind == Kind::External
+    }
+
+    /// The steps that a function outside the engine wishes of a view of all units.
+    pub(crate) fn plan(&self, fill: impl FnOnce(&mut Idle)) -> Steps {
+        let check = |view: &Idle, answer: &Steps| {
+            check_units(answer.steps.iter().map(|step| step.unit), view.spare_blocks.len())
+        };
+        self.steps.ask(fill, check).unwrap_or_default()
     }
 
     /// The wishes for a unit. Of equally urgent work the first that there is to do is done.
@@ -135,7 +182,25 @@ impl Background {
     }
 
     /// Whether pages of the buffer are to leave it; of all dies together.
-    pub(crate) fn destages(&self, view: &View) -> Wish {
-        self.config.destage.wish(view)
+    pub(crate) fn destages(&self, view: &View, pages: u64) -> Wish {
+        if self.config.destage.kind != Kind::External {
+            return self.config.destage.wish(view);
+        }
+        let fill = |question: &mut Buffered| {
+            *question = Buffered {
+                now_ns: view.now_ns,
+                idle_since_ns: view.idle_since_ns,
+                dirty_pages: view.dirty_pages,
+                pages,
+            };
+        };
+        if view.dirty_pages == 0 {
+            return Wish::Nothing;
+        }
+        match self.destage.ask(fill, |_, _| Ok(())) {
+            None | Some(Destage::No) => Wish::Nothing,
+            Some(Destage::Now) => Wish::Step(Urgency::Idle),
+            Some(Destage::NotBefore(time_ns)) => Wish::NotBefore(time_ns),
+        }
     }
 }

@@ -236,7 +236,7 @@ impl Dftl {
         if state.steps.victim.is_some() {
             return Next::Victim;
         }
-        let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
+        let view = VictimView { unit, blocks: &state.blocks, pages_per_block, now: state.writes };
         let Some(mut block) = self.page.rules.victim.pick(&view, &mut self.page.rng) else {
             return Next::Nothing;
         };

@@ -29,6 +29,7 @@ use crate::alloc::Home;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
+use crate::external::{Outside, Victims};
 use crate::geometry::Geometry;
 use crate::op::Step;
 use crate::quantity::Bytes;
@@ -105,6 +106,11 @@ struct Rules {
 }
 
 impl Dftl {
+    /// Gives a victim policy outside the engine its function.
+    pub(super) fn attach(&mut self, function: &Outside<Victims, Option<u32>>) {
+        self.page.attach(function);
+    }
+
     pub(super) fn new(upkeep: &Upkeep<'_>, own: &Config, geometry: &Geometry, seed: u64) -> Self {
         let pages = geometry.unit_translation_pages();
         let page = PageFtl::with_more_keys(upkeep, geometry, false, pages, seed);

@@ -64,7 +64,7 @@ impl PageFtl {
         }
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let state = &self.units[unit as usize];
-        let view = VictimView { blocks: &state.blocks, pages_per_block, now: state.writes };
+        let view = VictimView { unit, blocks: &state.blocks, pages_per_block, now: state.writes };
         self.rules.victim.pick(&view, &mut self.rng)
     }
 

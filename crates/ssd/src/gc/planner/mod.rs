@@ -8,6 +8,7 @@
 
 mod cycle_filling;
 mod cycle_stealing;
+mod external;
 mod forwarding;
 mod none;
 mod selective_filling;
@@ -16,6 +17,7 @@ mod super_data_block;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::external::{Outside, Units};
 use crate::op::Step;
 use crate::task::{Urgency, View, Wish};
 
@@ -35,6 +37,8 @@ pub enum PlannerConfig {
     CycleFilling(cycle_filling::Config),
     /// Cycle filling that merges only the data blocks with the most pages in the log, and moves the pages of the others.
     SelectiveFilling(selective_filling::Config),
+    /// A function in Python says which units collect when.
+    External(external::Config),
 }
 
 impl Default for PlannerConfig {
@@ -44,6 +48,11 @@ impl Default for PlannerConfig {
 }
 
 impl PlannerConfig {
+    /// The file of a function outside the engine.
+    pub(crate) fn file(&self) -> Option<&str> {
+        if let PlannerConfig::External(own) = self { Some(&own.planner_file) } else { None }
+    }
+
     /// Whether it heeds `gc.spare_blocks`.
     pub(crate) fn heeds_spare_blocks(&self) -> bool {
         matches!(
@@ -66,7 +75,7 @@ impl PlannerConfig {
     /// Whether it is about a drive whose units go on together; `None` if it works with both clocks.
     pub(crate) fn needs_lock_step(&self) -> Option<bool> {
         match self {
-            PlannerConfig::None(_) => None,
+            PlannerConfig::None(_) | PlannerConfig::External(_) => None,
             PlannerConfig::SuperDataBlock(_) | PlannerConfig::CycleStealing(_) => Some(true),
             PlannerConfig::Forwarding(_)
             | PlannerConfig::CycleFilling(_)
@@ -102,18 +111,32 @@ pub(crate) enum Planner {
     Forwarding { spare_blocks: u64 },
     CycleFilling { spare_blocks: u64 },
     SelectiveFilling { spare_blocks: u64 },
+    External(external::Asked),
 }
 
 impl Planner {
     pub(crate) fn new(config: &super::GcConfig) -> Self {
         let spare_blocks = config.spare_blocks.into();
-        match config.planner {
+        match &config.planner {
             PlannerConfig::None(_) => Planner::None,
             PlannerConfig::SuperDataBlock(_) => Planner::SuperDataBlock,
             PlannerConfig::CycleStealing(_) => Planner::CycleStealing,
             PlannerConfig::Forwarding(_) => Planner::Forwarding { spare_blocks },
             PlannerConfig::CycleFilling(_) => Planner::CycleFilling { spare_blocks },
             PlannerConfig::SelectiveFilling(_) => Planner::SelectiveFilling { spare_blocks },
+            PlannerConfig::External(own) => Planner::External(external::Asked::new(own)),
+        }
+    }
+
+    /// The function of a planner outside the engine.
+    pub(crate) fn function(&self) -> Option<&Outside<Units, Vec<u32>>> {
+        if let Planner::External(asked) = self { Some(&asked.function) } else { None }
+    }
+
+    /// Gives a planner outside the engine its function.
+    pub(crate) fn attach(&mut self, given: &Outside<Units, Vec<u32>>) {
+        if let Planner::External(asked) = self {
+            asked.function = given.clone();
         }
     }
 
@@ -125,12 +148,13 @@ impl Planner {
                 | Planner::CycleStealing
                 | Planner::CycleFilling { .. }
                 | Planner::SelectiveFilling { .. }
-        )
+        ) || matches!(self, Planner::External(asked) if asked.together)
     }
 
     /// Whether units that have nothing to write are asked.
     pub(crate) fn collects_ahead(&self) -> bool {
         matches!(self, Planner::Forwarding { .. })
+            || matches!(self, Planner::External(asked) if !asked.together)
     }
 
     /// Whether the unit takes part in the collection of another one.
@@ -148,7 +172,9 @@ impl Planner {
     pub(crate) fn follow(&self, step: Step) -> Action {
         match self {
             Planner::SuperDataBlock => super_data_block::follow(step),
-            Planner::CycleStealing | Planner::CycleFilling { .. } => cycle_stealing::follow(step),
+            Planner::CycleStealing | Planner::CycleFilling { .. } | Planner::External(_) => {
+                cycle_stealing::follow(step)
+            }
             Planner::SelectiveFilling { .. } => selective_filling::follow(step),
             _ => Action::Idle,
         }

@@ -7,6 +7,7 @@
 
 mod cost_benefit;
 mod d_choices;
+mod external;
 mod fifo;
 mod greedy;
 mod random;
@@ -15,6 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::external::{Outside, Victims};
 use crate::ftl::blocks::{Blocks, Index};
 
 /// Which block to collect.
@@ -31,6 +33,8 @@ pub enum VictimConfig {
     DChoices(d_choices::Config),
     /// The block with the largest benefit / cost, age x (1 - u) / 2u.
     CostBenefit(cost_benefit::Config),
+    /// The block that a function in Python says.
+    External(external::Config),
 }
 
 impl Default for VictimConfig {
@@ -40,6 +44,11 @@ impl Default for VictimConfig {
 }
 
 impl VictimConfig {
+    /// The file of a function outside the engine.
+    pub(crate) fn file(&self) -> Option<&str> {
+        if let VictimConfig::External(own) = self { Some(&own.victim_file) } else { None }
+    }
+
     /// Whether the choice depends on a seed.
     pub(crate) fn draws(&self) -> bool {
         matches!(self, VictimConfig::Random(_) | VictimConfig::DChoices(_))
@@ -48,6 +57,7 @@ impl VictimConfig {
 
 /// What a victim policy may know about its unit.
 pub(crate) struct VictimView<'a> {
+    pub(crate) unit: u32,
     /// The unit's blocks, with the index that the policy asked for.
     pub(crate) blocks: &'a Blocks,
     /// Pages of a block.
@@ -56,7 +66,7 @@ pub(crate) struct VictimView<'a> {
     pub(crate) now: u64,
 }
 
-/// Asked once a collection, so a boxed policy could stand here; the enum is closed because five are enough.
+/// The policies. Asked once a collection.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Victim {
     Greedy,
@@ -64,6 +74,7 @@ pub(crate) enum Victim {
     Random,
     DChoices(u32),
     CostBenefit,
+    External(#[serde(skip)] Outside<Victims, Option<u32>>),
 }
 
 impl Victim {
@@ -74,6 +85,7 @@ impl Victim {
             VictimConfig::Random(_) => Victim::Random,
             VictimConfig::DChoices(config) => Victim::DChoices(config.choices),
             VictimConfig::CostBenefit(_) => Victim::CostBenefit,
+            VictimConfig::External(_) => Victim::External(Outside::default()),
         }
     }
 
@@ -82,7 +94,9 @@ impl Victim {
         match self {
             Victim::Greedy => Index::ByValid,
             Victim::Fifo => Index::ByAge,
-            Victim::Random | Victim::DChoices(_) | Victim::CostBenefit => Index::Unordered,
+            Victim::Random | Victim::DChoices(_) | Victim::CostBenefit | Victim::External(_) => {
+                Index::Unordered
+            }
         }
     }
 
@@ -94,6 +108,14 @@ impl Victim {
             Victim::Random => random::pick(view, rng),
             Victim::DChoices(choices) => d_choices::pick(view, *choices, rng),
             Victim::CostBenefit => cost_benefit::pick(view),
+            Victim::External(outside) => external::pick(view, outside),
+        }
+    }
+
+    /// Gives the policy its function, if it is one outside the engine.
+    pub(crate) fn attach(&mut self, function: &Outside<Victims, Option<u32>>) {
+        if let Victim::External(outside) = self {
+            *outside = function.clone();
         }
     }
 }

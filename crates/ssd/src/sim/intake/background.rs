@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Intake;
 use super::stations::TASK_TAG;
+use crate::buffer::WriteBuffer;
 use crate::config::Config;
 use crate::content::Content;
 use crate::error::RunError;
+use crate::external::{External, Idle, Steps};
 use crate::nand::TimePath;
 use crate::op::Work;
 use crate::task::{self, Urgency, View, Wish};
@@ -38,6 +40,8 @@ pub(super) struct Background {
     due_ns: Option<u64>,
     /// Whether pages of the buffer are to leave it now, where stations write them.
     destages: bool,
+    /// Steps that a function outside the engine wishes of all units.
+    plan: Vec<(u32, Work, Urgency)>,
 }
 
 impl Background {
@@ -49,6 +53,14 @@ impl Background {
             policies,
             dies: vec![Watch::default(); dies as usize],
             destages: false,
+            plan: Vec::new(),
+        }
+    }
+
+    /// Gives policies outside the engine their functions.
+    pub(super) fn attach(&mut self, external: &External) {
+        if let Some(policies) = &mut self.policies {
+            policies.attach(external);
         }
     }
 
@@ -86,6 +98,7 @@ impl Background {
     /// The last request has come.
     pub(super) fn end(&mut self) {
         (self.policies, self.due_ns, self.destages) = (None, None, false);
+        self.plan.clear();
     }
 
     /// A step is done.
@@ -94,9 +107,11 @@ impl Background {
     }
 
     /// The steps wished of a unit, the most urgent first; notes when to ask again.
-    pub(super) fn steps(&mut self, view: &View) -> impl Iterator<Item = (Work, Urgency)> + use<> {
-        let wishes = self.policies.as_ref().map(|policies| policies.wishes(view));
-        let mut steps: Vec<(Work, Urgency)> = Vec::new();
+    pub(super) fn steps(&mut self, unit: u32, view: &View) -> impl Iterator<Item = (Work, Urgency)> + use<> {
+        let rules = self.policies.as_ref().filter(|policies| !policies.is_external());
+        let wishes = rules.map(|policies| policies.wishes(view));
+        let mut steps: Vec<(Work, Urgency)> =
+            self.plan.iter().filter(|step| step.0 == unit).map(|step| (step.1, step.2)).collect();
         for (work, wish) in wishes.into_iter().flatten() {
             if let Some(urgency) = self.heed(wish) {
                 steps.push((work, urgency));
@@ -150,9 +165,57 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let idle_since_ns = self.idle_since_ns(0..self.core.geometry.total_dies());
         let dirty_pages = self.waiting_in_buffer();
         let view = View { now_ns: now, idle_since_ns, dirty_pages, ..View::default() };
-        let wish =
-            self.background.policies.as_ref().map_or(Wish::Nothing, |policies| policies.destages(&view));
+        let pages = self.buffer.as_ref().map_or(0, WriteBuffer::pages);
+        let policies = self.background.policies.as_ref();
+        let wish = policies.map_or(Wish::Nothing, |policies| policies.destages(&view, pages));
         self.background.destages = self.background.heed(wish).is_some();
+        self.plan();
+    }
+
+    /// Asks a function outside the engine for the steps of all units.
+    fn plan(&mut self) {
+        let Some(policies) = self.background.policies.as_ref().filter(|policies| policies.is_external())
+        else {
+            return;
+        };
+        let units = 0..self.core.geometry.units();
+        let Steps { steps, ask_again_ns } = policies.plan(|view| {
+            *view = Idle {
+                now_ns: self.array.now_ns(),
+                idle_since_ns: units
+                    .clone()
+                    .map(|unit| self.idle_since_ns(self.dies_of_unit(unit)))
+                    .collect(),
+                dirty_pages: units.clone().map(|unit| self.dirty_pages(unit)).collect(),
+                spare_blocks: units.clone().map(|unit| self.core.ftl.spare_blocks(unit)).collect(),
+                under_way: units.clone().map(|unit| self.core.ftl.is_collecting(unit)).collect(),
+            };
+        });
+        self.background.plan.clear();
+        self.background.plan.extend(
+            steps.iter().map(|step| {
+                (step.unit, step.work, if step.should { Urgency::Should } else { Urgency::Idle })
+            }),
+        );
+        if let Some(time_ns) = ask_again_ns.filter(|time_ns| *time_ns > self.array.now_ns()) {
+            self.background.heed(Wish::NotBefore(time_ns));
+        }
+    }
+
+    /// The dies that are busy when a unit is.
+    fn dies_of_unit(&self, unit: u32) -> std::ops::Range<u32> {
+        if self.stations.are_managed() {
+            return self.stations.dies_of(self.stations.station_of(unit));
+        }
+        let die = unit / self.core.geometry.planes;
+        die..die + 1
+    }
+
+    /// Pages of a unit that wait in the write buffer; all that wait where a page has no unit before it is written.
+    fn dirty_pages(&self, unit: u32) -> u32 {
+        self.buffer.as_ref().map_or(0, |buffer| {
+            if self.core.alloc.shares_map() { buffer.all_waiting() } else { buffer.waiting(unit) }
+        })
     }
 
     /// Since when dies have all been idle, ns.
@@ -210,18 +273,15 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return Ok(false);
         }
         let now = self.array.now_ns();
-        let dirty_pages = self.buffer.as_ref().map_or(0, |buffer| {
-            if self.core.alloc.shares_map() { buffer.all_waiting() } else { buffer.waiting(unit) }
-        });
         let view = View {
             now_ns: now,
             idle_since_ns: self.idle_since_ns(die..die + 1),
-            dirty_pages,
+            dirty_pages: self.dirty_pages(unit),
             spare_blocks: self.core.ftl.spare_blocks(unit),
             under_way: self.core.ftl.is_collecting(unit),
             ..View::default()
         };
-        for (work, _) in self.background.steps(&view) {
+        for (work, _) in self.background.steps(unit, &view) {
             let merges = self.core.counters.merges.full;
             if self.core.step(now, unit, work, &mut self.array)?.is_none() {
                 continue;

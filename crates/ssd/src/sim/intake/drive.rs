@@ -7,6 +7,7 @@ use super::Intake;
 use crate::content::Content;
 use crate::core::AHEAD;
 use crate::error::RunError;
+use crate::external::External;
 use crate::host::Waiting;
 use crate::nand::probe::Recorded;
 use crate::nand::{Probe, TimePath};
@@ -23,6 +24,12 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             requests.iter().try_for_each(|request| self.serve_one(request))?;
         }
         Ok(())
+    }
+
+    fn attach(&mut self, external: &External) {
+        self.core.ftl.attach(external);
+        self.stations.attach(external);
+        self.background.attach(external);
     }
 
     fn complete(&mut self) -> Result<(), RunError> {

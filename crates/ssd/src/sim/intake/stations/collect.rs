@@ -3,12 +3,19 @@
 use super::{Kind, Together};
 use crate::content::Content;
 use crate::error::RunError;
+use crate::external::{Units, check_units};
 use crate::gc::planner::Action;
 use crate::nand::TimePath;
 use crate::op::{Step, Work};
 use crate::sim::intake::Intake;
 use crate::stats::Cause;
 use crate::task::{Task, Urgency, View, Wish};
+
+/// Refuses a planner's answer with units that the drive does not have.
+#[expect(clippy::ptr_arg, reason = "the form of an answer")]
+fn check_planned(view: &Units, named: &Vec<u32>) -> Result<(), String> {
+    check_units(named.iter().copied(), view.spare_blocks.len())
+}
 
 /// The cause of waits for a step.
 fn cause(step: Step) -> Cause {
@@ -44,7 +51,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let unit = self.stations.units_of(station).start;
         let own = self.stations.of(station).own.filter(|own| own.urgency < Urgency::Must);
         let view = self.view(unit, own.is_some_and(|own| own.last != Step::Erase));
-        if let Wish::Step(urgency) = self.stations.planner.wish(&view) {
+        if let Wish::Step(urgency) = self.wish_ahead(unit, &view) {
             let task = own.unwrap_or(Task::new(unit, Work::Collect, urgency));
             return self.own_step(station, task).map(drop);
         }
@@ -64,7 +71,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 continue;
             }
             let view = View { idle_since_ns, ..self.view(unit, self.core.ftl.is_collecting(unit)) };
-            for (work, urgency) in self.background.steps(&view) {
+            for (work, urgency) in self.background.steps(unit, &view) {
                 if self.own_step(station, Task::new(unit, work, urgency))? {
                     self.own_commands(dies);
                     return Ok(());
@@ -113,6 +120,48 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.core.serve_tenant(tenant);
     }
 
+    /// The planner's wish for a unit that has nothing to write.
+    fn wish_ahead(&self, unit: u32, view: &View) -> Wish {
+        if self.stations.planner.function().is_none() {
+            return self.stations.planner.wish(view);
+        }
+        if self.stations.ahead.contains(&unit) { Wish::Step(Urgency::Idle) } else { Wish::Nothing }
+    }
+
+    /// Asks a planner outside the engine which units collect ahead when they have nothing to write.
+    pub(super) fn plan_ahead(&mut self) {
+        let Some(function) = self.stations.planner.function() else { return };
+        let named = function.ask(|view| self.fill(view, None), check_planned);
+        self.stations.ahead = named.unwrap_or_default();
+    }
+
+    /// Whether each unit takes part in the collection of an initiator.
+    fn joined(&self, initiator: u32) -> Vec<bool> {
+        let units = 0..self.core.geometry.units();
+        let Some(function) = self.stations.planner.function() else {
+            let joins = |unit| unit != initiator && self.stations.planner.joins(&self.view(unit, false));
+            return units.map(joins).collect();
+        };
+        let named = function.ask(|view| self.fill(view, Some(initiator)), check_planned).unwrap_or_default();
+        units.map(|unit| unit != initiator && named.contains(&unit)).collect()
+    }
+
+    /// The view of a planner outside the engine.
+    fn fill(&self, view: &mut Units, must: Option<u32>) {
+        let units = || 0..self.core.geometry.units();
+        let own = |unit| self.stations.all[self.stations.station_of(unit) as usize].own;
+        let under_way = |unit| own(unit).is_some_and(|own: Task| own.unit == unit && own.last != Step::Erase);
+        view.must = must;
+        view.buffer_full = self.is_buffered && self.full_since_ns.is_some();
+        view.others_must = self.stations.mandatory > 0 || self.stations.together.is_some();
+        view.dirty_pages.clear();
+        view.dirty_pages.extend(units().map(|unit| self.view(unit, false).dirty_pages));
+        view.spare_blocks.clear();
+        view.spare_blocks.extend(units().map(|unit| self.core.ftl.spare_blocks(unit)));
+        view.under_way.clear();
+        view.under_way.extend(units().map(under_way));
+    }
+
     pub(super) fn view(&self, unit: u32, under_way: bool) -> View {
         View {
             now_ns: self.array.now_ns(),
@@ -138,9 +187,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         loop {
             let Some(together) = &self.stations.together else {
                 let Some(unit) = self.next_initiator() else { return Ok(()) };
-                let joined = (0..self.core.geometry.units())
-                    .map(|other| other != unit && self.stations.planner.joins(&self.view(other, false)))
-                    .collect();
+                let joined = self.joined(unit);
                 let begun = vec![true; self.stations.all.len()];
                 let task = Task::new(unit, Work::Collect, Urgency::Must);
                 self.stations.together = Some(Together { task, joined, action: None, begun });

@@ -21,6 +21,7 @@ use super::Intake;
 use crate::config::{Clock, Config};
 use crate::content::Content;
 use crate::error::RunError;
+use crate::external::External;
 use crate::gc::planner::{Action, Planner};
 use crate::geometry::Geometry;
 use crate::nand::{Executor, TimePath};
@@ -125,6 +126,8 @@ pub(super) struct Stations {
     /// Whether all collections are made with an initiator.
     aligned: bool,
     together: Option<Together>,
+    /// Units that collect ahead at this instant, of a planner outside the engine.
+    ahead: Vec<u32>,
     /// Stations in mandatory collection on their own.
     mandatory: u32,
     waits: Waits,
@@ -152,12 +155,18 @@ impl Stations {
             lock_step: lock_step.then(LockStepTimes::default),
             groups: Groups::default(),
             together: None,
+            ahead: Vec::new(),
             mandatory: 0,
             waits: Waits::default(),
             ended: Vec::new(),
             collects_for: 0,
             set: Vec::new(),
         }
+    }
+
+    /// Gives a planner outside the engine its function.
+    pub(super) fn attach(&mut self, external: &External) {
+        self.planner.attach(&external.planner);
     }
 
     /// Whether there are any.
@@ -181,11 +190,11 @@ impl Stations {
         station * self.units_per_station..(station + 1) * self.units_per_station
     }
 
-    fn dies_of(&self, station: u32) -> Range<u32> {
+    pub(super) fn dies_of(&self, station: u32) -> Range<u32> {
         station * self.dies_per_station..(station + 1) * self.dies_per_station
     }
 
-    fn station_of(&self, unit: u32) -> u32 {
+    pub(super) fn station_of(&self, unit: u32) -> u32 {
         unit / self.units_per_station
     }
 
@@ -214,6 +223,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
         }
         if self.stations.planner.collects_ahead() {
+            self.plan_ahead();
             // Who has nothing to write is asked when all mandatory collections of this instant have begun.
             for station in self.stations.numbers() {
                 if !self.stations.is_busy(station) {

@@ -1,0 +1,186 @@
+//! Policies outside the engine, as functions of this process: the same as their counterparts, checked, and asked by
+//! forks too. The functions for `external` without a file are those of [`Own`].
+
+use std::sync::Once;
+
+use flashweir_run::external::{Loader, set_loader};
+use flashweir_run::{RunSpec, WorkloadSpec, simulate};
+use flashweir_ssd::Work;
+use flashweir_ssd::external::{Ask, Buffered, Destage, Idle, Steps, Units, Victims, Wished};
+use serde_json::{Value, json};
+
+/// Functions by the name of their file.
+struct Own;
+
+/// Makes functions known that stand for every slot, for `external` without a file.
+pub(crate) fn register() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| set_loader(Box::new(Own)));
+}
+
+fn oldest(view: &Victims) -> Option<u32> {
+    let at = (0..view.blocks.len()).min_by_key(|at| (view.filled_at[*at], view.blocks[*at]))?;
+    Some(view.blocks[at])
+}
+
+/// Neither the emptiest nor the oldest: the emptiest of the older half.
+fn emptiest_of_older_half(view: &Victims) -> Option<u32> {
+    let mut blocks: Vec<usize> = (0..view.blocks.len()).collect();
+    blocks.sort_by_key(|at| (view.filled_at[*at], view.blocks[*at]));
+    blocks.truncate(blocks.len().div_ceil(2));
+    blocks.into_iter().min_by_key(|at| (view.valid[*at], view.blocks[*at])).map(|at| view.blocks[at])
+}
+
+fn units(of: &Units, wanted: impl Fn(usize) -> bool) -> Vec<u32> {
+    (0..of.spare_blocks.len()).filter(|unit| wanted(*unit)).map(|unit| unit as u32).collect()
+}
+
+impl Loader for Own {
+    fn victim(&self, file: &str) -> Result<Ask<Victims, Option<u32>>, String> {
+        match file {
+            "" => Ok(Box::new(|view| Ok(emptiest_of_older_half(view)))),
+            "oldest" => Ok(Box::new(|view| Ok(oldest(view)))),
+            "none" => Ok(Box::new(|_| Ok(None))),
+            "wrong" => {
+                Ok(Box::new(|view| Ok(Some(view.blocks.iter().max().map_or(0, |block| block + 1_000_000)))))
+            }
+            "fails" => Ok(Box::new(|_| Err("no idea".into()))),
+            _ => Err(format!("{file}: expected a function")),
+        }
+    }
+
+    fn planner(&self, file: &str) -> Result<Ask<Units, Vec<u32>>, String> {
+        match file {
+            // The unit with the fewest spare blocks collects ahead.
+            "" => Ok(Box::new(|view| {
+                let fewest = view.spare_blocks.iter().min().copied();
+                Ok(units(view, |unit| view.under_way[unit] || Some(view.spare_blocks[unit]) == fewest))
+            })),
+            "forwarding" => Ok(Box::new(|view| {
+                let begins = |unit| view.buffer_full && view.others_must && view.spare_blocks[unit] <= 20;
+                Ok(units(view, |unit| view.dirty_pages[unit] == 0 && (view.under_way[unit] || begins(unit))))
+            })),
+            "filling" => Ok(Box::new(|view| Ok(units(view, |unit| view.spare_blocks[unit] <= 20)))),
+            "wrong" => Ok(Box::new(|_| Ok(vec![99]))),
+            _ => Err(format!("{file}: expected a function")),
+        }
+    }
+
+    fn background(&self, file: &str) -> Result<Ask<Idle, Steps>, String> {
+        if file == "never" {
+            return Ok(Box::new(|_| Ok(Steps::default())));
+        }
+        Ok(Box::new(|view| {
+            let mut answer = Steps::default();
+            for (unit, since_ns) in (0..).zip(&view.idle_since_ns) {
+                let at = unit as usize;
+                if let Some(since_ns) = since_ns
+                    && (view.under_way[at] || view.spare_blocks[at] < 12)
+                {
+                    let due_ns = since_ns + 300_000;
+                    if due_ns <= view.now_ns {
+                        answer.steps.push(Wished { unit, work: Work::Collect, should: false });
+                    } else {
+                        let first = answer.ask_again_ns.unwrap_or(due_ns);
+                        answer.ask_again_ns = Some(first.min(due_ns));
+                    }
+                }
+            }
+            Ok(answer)
+        }))
+    }
+
+    fn destage(&self, file: &str) -> Result<Ask<Buffered, Destage>, String> {
+        if file == "never" {
+            return Ok(Box::new(|_| Ok(Destage::No)));
+        }
+        Ok(Box::new(|view| {
+            let due_ns = view.idle_since_ns.map(|since_ns| since_ns + 50_000);
+            Ok(match due_ns {
+                None => Destage::No,
+                Some(due_ns) if due_ns <= view.now_ns => Destage::Now,
+                Some(due_ns) => Destage::NotBefore(due_ns),
+            })
+        }))
+    }
+}
+
+const DRIVE: [(&str, &str); 5] = [
+    ("capacity", "16MiB"),
+    ("channels", "4"),
+    ("op_ratio", "0.4"),
+    ("precondition", "full"),
+    ("pages_per_block", "32"),
+];
+const BUFFERED: [(&str, &str); 2] = [("buffer.bytes", "256KiB"), ("gc.spare_blocks", "20")];
+const OPEN: [(&str, &str); 2] = [("buffer.bytes", "256KiB"), ("host.mode", "open")];
+
+fn run(load: &str, settings: &[&[(&str, &str)]]) -> Result<Value, String> {
+    register();
+    let settings = [&DRIVE].into_iter().map(<[_; 5]>::as_slice).chain(settings.iter().copied()).flatten();
+    let overrides = settings.map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    let workloads = vec![WorkloadSpec { spec: load.into(), ..WorkloadSpec::default() }];
+    let run = RunSpec { workloads, overrides, verify: true, ..RunSpec::default() };
+    simulate(&run, &mut |_| true).map_err(|error| error.to_string())
+}
+
+/// Parts of a result that say what the drive did.
+fn behaviour(result: &Value) -> Value {
+    json!([
+        result["flash"],
+        result["latency_us"],
+        result["merges"],
+        result["counters"],
+        result["simulated_s"]
+    ])
+}
+
+const WRITES: &str = "random:span=16MiB,size=4KiB,count=12000,write=1";
+const RATED: &str = "random:span=16MiB,size=4KiB,count=12000,write=1,rate=2500";
+
+#[test]
+fn policies_outside_do_as_their_counterparts() {
+    type Settings = &'static [(&'static str, &'static str)];
+    let cases: [(&str, Settings, Settings, Settings); 5] = [
+        (WRITES, &[], &[("gc.victim", "fifo")], &[("gc.victim", "external"), ("gc.victim_file", "oldest")]),
+        (
+            WRITES,
+            &BUFFERED,
+            &[("gc.planner", "forwarding")],
+            &[("gc.planner", "external"), ("gc.planner_file", "forwarding")],
+        ),
+        (
+            WRITES,
+            &BUFFERED,
+            &[("gc.planner", "cycle-filling")],
+            &[("gc.planner", "external"), ("gc.planner_file", "filling"), ("gc.planner_together", "true")],
+        ),
+        (
+            RATED,
+            &OPEN,
+            &[("background.collect.after", "300us"), ("background.collect.until", "12")],
+            &[("background.kind", "external")],
+        ),
+        (RATED, &OPEN, &[("background.destage.after", "50us")], &[("background.destage.kind", "external")]),
+    ];
+    for (load, base, inside, outside) in cases {
+        let [plain, inside, outside_result] = [&[] as &[_], inside, outside].map(|own| {
+            behaviour(&run(load, &[base, own]).unwrap_or_else(|error| panic!("{own:?}: {error}")))
+        });
+        assert_eq!(outside_result, inside, "{outside:?}");
+        assert_ne!(plain, inside, "{outside:?}: the counterpart acts");
+    }
+}
+
+#[test]
+fn wrong_answers_end_the_run_with_a_line() {
+    let error = |own: &[(&str, &str)]| run(WRITES, &[&BUFFERED, own]).expect_err("no result");
+    let victim = |file| error(&[("gc.victim", "external"), ("gc.victim_file", file)]);
+    assert!(victim("wrong").contains("expected one of the view's blocks, or None"), "{}", victim("wrong"));
+    assert_eq!(victim("fails"), "gc.victim: no idea");
+    assert!(victim("none").contains("can't go on"), "{}", victim("none"));
+    assert_eq!(victim("nowhere"), "gc.victim=external: nowhere: expected a function");
+    let planner =
+        error(&[("gc.planner", "external"), ("gc.planner_file", "wrong"), ("gc.planner_together", "true")]);
+    assert_eq!(planner, "gc.planner: unit 99: expected units from 0 to 3");
+}

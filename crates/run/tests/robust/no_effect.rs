@@ -1,0 +1,76 @@
+//! Settings that change nothing are noted, one example for each entry of the table.
+
+use flashweir_run::plan;
+use flashweir_ssd::config::layers::{Layer, resolve_noting};
+use flashweir_ssd::config::no_effect;
+use serde_json::json;
+
+use super::{Setting, spec};
+
+const DIRECT: Setting<'static> = ("ftl.kind", "direct");
+const STEP: Setting<'static> = ("clock", "lock-step");
+const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
+const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
+
+/// Settings without effect, one for each entry of their table, in its order.
+const WITHOUT_EFFECT: [&[Setting<'static>]; 40] = [
+    &[("buffer.replacement", "block-lru")],
+    &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
+    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
+    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
+    &[("planes_bound", "true")],
+    &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
+    &[("timing.cache_program", "true"), ("timing.bus", "0")],
+    &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
+    &[STEP, ("timing.cache_program", "true")],
+    &[("timing.cache_program", "true"), ("buffer.bytes", "1MiB")],
+    &[("sched.kind", "read-priority"), ("sched.write_bound", "1ms"), ("host.queue_depth", "2")],
+    &[("sched.preempt_gc", "true")],
+    &[("sched.kind", "read-first"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
+    &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("host.queue_depth", "2")],
+    &[("sched.kind", "out-of-order")],
+    &[("sched.dispatch", "immediate")],
+    &[("wear.dynamic", "true")],
+    &[DIRECT, ("gc.free_blocks", "2")],
+    &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
+    &[("ftl.kind", "bast"), ("gc.throttle", "4")],
+    &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
+    &[AHEAD],
+    &[("gc.spare_blocks", "7")],
+    &[("host.mode", "open"), ("host.arbitration", "fair")],
+    &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
+    &[("tenants.channels", "shared"), DYNAMIC, ("channels", "1"), ("dies", "2")],
+    &[("tenants.window_requests", "7")],
+    &[("tenants.channels", "shared"), DYNAMIC, ("tenants.window_time", "1s")],
+    &[("tenants.channels", "shared"), DYNAMIC, ("tenants.min_channels", "2")],
+    &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
+    &[("tenants.turns", "shortest")],
+    &[("tenants.most_slowed", "0.5")],
+    &[("background.collect.until", "3")],
+    &[("background.level.after", "1ms")],
+    &[("background.write_back.after", "1ms")],
+    &[("background.destage.after", "1ms")],
+    &[("background.file", "own.py:f")],
+    &[("background.kind", "external"), ("background.level.after", "1ms"), ("wear.static_gap", "4")],
+    &[("buffer.bytes", "32KiB"), ("background.destage.file", "own.py:f")],
+    &[
+        ("buffer.bytes", "32KiB"),
+        ("background.destage.kind", "external"),
+        ("background.destage.after", "1ms"),
+    ],
+];
+
+#[test]
+fn what_has_no_effect_is_noted_and_set_back() {
+    assert_eq!(WITHOUT_EFFECT.len(), no_effect::all().count());
+    for (example, entry) in WITHOUT_EFFECT.iter().zip(no_effect::all()) {
+        let plan =
+            plan(&spec(None, example, "random")).unwrap_or_else(|error| panic!("{example:?}: {error}"));
+        let noted = json!({"keys": entry.keys, "reason": entry.reason});
+        let all = plan["no_effect"].as_array().expect("a list");
+        assert!(all.contains(&noted), "{example:?}: {all:?}");
+        // The configuration that it amounts to notes nothing.
+        let layer = Layer::from_table("result", &plan["config"]).expect("a table");
+        assert_eq!(resolve_noting(&[layer]).expect("legal").1, [], "{example:?}");
+    }
+}

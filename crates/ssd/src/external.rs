@@ -1,0 +1,349 @@
+//! Policies outside the engine: functions that its caller gives, asked where the call rate allows (once a collection, for
+//! the units that have nothing to do; never for a flash operation).
+//!
+//! The contract. A function is pure: its answer depends only on its view. It is asked again when that view has changed, or at
+//! the time for which it asked; a change of the time alone, or of how many pages of a unit wait as long as some do, is none. An answer that can't be carried out, or
+//! none at all, stops the run with [`RunError::Policy`]. Forks of a simulation ask the same functions.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::RunError;
+use crate::op::Work;
+
+/// A function from a view to an answer, or to the reason why there is none.
+pub type Ask<V, A> = Box<dyn FnMut(&V) -> Result<A, String> + Send>;
+
+/// The functions of a run, by slot; none where the configuration names none.
+#[derive(Default)]
+pub struct Policies {
+    /// `gc.victim=external`: the number of the block to collect, or `None` for no block.
+    pub victim: Option<Ask<Victims, Option<u32>>>,
+    /// `gc.planner=external`: the units that take part, in any order.
+    pub planner: Option<Ask<Units, Vec<u32>>>,
+    /// `background.kind=external`: the steps to make.
+    pub background: Option<Ask<Idle, Steps>>,
+    /// `background.destage.kind=external`.
+    pub destage: Option<Ask<Buffered, Destage>>,
+}
+
+/// The policies outside the engine that a configuration names: the file and function of each, which may be empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Files<'a> {
+    /// Of `gc.victim=external`.
+    pub victim: Option<&'a str>,
+    /// Of `gc.planner=external`.
+    pub planner: Option<&'a str>,
+    /// Of `background.kind=external`.
+    pub background: Option<&'a str>,
+    /// Of `background.destage.kind=external`.
+    pub destage: Option<&'a str>,
+}
+
+/// The view for `gc.victim`: one unit, with the full blocks that a collection may take. Arrays have one element a block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Victims {
+    /// The unit.
+    pub unit: u32,
+    /// Host pages written to the unit so far: the clock of `filled_at`.
+    pub now: u64,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Numbers of the blocks, in no order.
+    pub blocks: Vec<u32>,
+    /// Their valid pages.
+    pub valid: Vec<u32>,
+    /// Host pages written to the unit when they were filled.
+    pub filled_at: Vec<u64>,
+    /// Their erases.
+    pub erases: Vec<u32>,
+}
+
+/// The view for `gc.planner`. Arrays have one element a unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Units {
+    /// The unit that must collect before it can write, if the question is which units collect with it, step by step; `None`
+    /// if it is which units make a step ahead when they have nothing to write.
+    pub must: Option<u32>,
+    /// Whether the write buffer is full.
+    pub buffer_full: bool,
+    /// Whether a unit is in mandatory collection.
+    pub others_must: bool,
+    /// Pages of the unit that wait in the write buffer.
+    pub dirty_pages: Vec<u32>,
+    /// Erased blocks that the unit may fill before it must collect.
+    pub spare_blocks: Vec<u64>,
+    /// Whether the unit is in the middle of a victim that was begun ahead.
+    pub under_way: Vec<bool>,
+}
+
+/// The view for `background`. Arrays have one element a unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Idle {
+    /// The present, ns.
+    pub now_ns: u64,
+    /// Since when the unit's dies have done nothing for the host, ns; `None` if they do.
+    pub idle_since_ns: Vec<Option<u64>>,
+    /// Pages that wait in the write buffer for the unit; of all units where a page has none before it is written.
+    pub dirty_pages: Vec<u32>,
+    /// Erased blocks that the unit may fill before it must collect.
+    pub spare_blocks: Vec<u64>,
+    /// Whether the unit is in the middle of a victim.
+    pub under_way: Vec<bool>,
+}
+
+/// The answer for `background`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// Steps by unit; of several for one unit the most urgent that there is to make is made.
+    pub steps: Vec<Wished>,
+    /// When to be asked again though nothing changes, ns.
+    pub ask_again_ns: Option<u64>,
+}
+
+/// A step that the background is to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wished {
+    /// The unit.
+    pub unit: u32,
+    /// The kind of work.
+    pub work: Work,
+    /// Between the commands of others, instead of when the unit is idle.
+    pub should: bool,
+}
+
+/// The view for `background.destage`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Buffered {
+    /// The present, ns.
+    pub now_ns: u64,
+    /// Since when all dies have done nothing for the host, ns; `None` if one does.
+    pub idle_since_ns: Option<u64>,
+    /// Pages that wait in the write buffer.
+    pub dirty_pages: u32,
+    /// Pages that the write buffer holds.
+    pub pages: u64,
+}
+
+/// The answer for `background.destage`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destage {
+    /// Not as things stand.
+    No,
+    /// Now.
+    Now,
+    /// Not before this time, ns.
+    NotBefore(u64),
+}
+
+/// A view, and the changes of it that need a new answer.
+pub(crate) trait Viewed: Clone + Default {
+    /// Views of which the answer is remembered.
+    const REMEMBERED: usize = 1;
+    /// Whether an answer to `before` is one to this view, too.
+    fn is_as(&self, before: &Self) -> bool;
+    /// The present, ns, where a view has one.
+    fn now_ns(&self) -> u64 {
+        0
+    }
+}
+
+impl Viewed for Victims {
+    // After a collection no unit is as before.
+    const REMEMBERED: usize = 0;
+
+    fn is_as(&self, before: &Self) -> bool {
+        self == before
+    }
+}
+
+/// Whether the same units have pages that wait.
+fn same_dirty(pages: &[u32], before: &[u32]) -> bool {
+    let is_dirty = |pages: &u32| *pages > 0;
+    pages.iter().map(is_dirty).eq(before.iter().map(is_dirty))
+}
+
+impl Viewed for Units {
+    // Flags come and go with every page that is written, spare blocks with a collection.
+    const REMEMBERED: usize = 64;
+
+    fn is_as(&self, before: &Self) -> bool {
+        let flags = |view: &Self| (view.must, view.buffer_full, view.others_must);
+        flags(self) == flags(before)
+            && self.spare_blocks == before.spare_blocks
+            && self.under_way == before.under_way
+            && same_dirty(&self.dirty_pages, &before.dirty_pages)
+    }
+}
+
+impl Viewed for Idle {
+    fn is_as(&self, before: &Self) -> bool {
+        self.idle_since_ns == before.idle_since_ns
+            && self.spare_blocks == before.spare_blocks
+            && self.under_way == before.under_way
+            && same_dirty(&self.dirty_pages, &before.dirty_pages)
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+}
+
+impl Viewed for Buffered {
+    fn is_as(&self, before: &Self) -> bool {
+        (self.idle_since_ns, self.dirty_pages) == (before.idle_since_ns, before.dirty_pages)
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+}
+
+/// An answer that may ask to be asked again.
+pub(crate) trait Answer: Clone {
+    /// When, ns.
+    fn again_ns(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Answer for Option<u32> {}
+impl Answer for Vec<u32> {}
+
+impl Answer for Steps {
+    fn again_ns(&self) -> Option<u64> {
+        self.ask_again_ns
+    }
+}
+
+impl Answer for Destage {
+    fn again_ns(&self) -> Option<u64> {
+        if let Destage::NotBefore(time_ns) = self { Some(*time_ns) } else { None }
+    }
+}
+
+/// The function of one slot, answers that it gave, and the reason why it can't be asked any more.
+struct Asked<V, A> {
+    slot: &'static str,
+    ask: Ask<V, A>,
+    view: V,
+    /// Views and their answers, the one asked last at the end.
+    remembered: VecDeque<(V, A)>,
+    failure: Option<String>,
+}
+
+/// The place of a function in the engine. Empty after a simulation was loaded, until its functions are given again.
+pub(crate) struct Outside<V, A>(Option<Arc<Mutex<Asked<V, A>>>>);
+
+impl<V, A> Clone for Outside<V, A> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<V, A> Default for Outside<V, A> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<V, A> fmt::Debug for Outside<V, A> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.is_some() { "Outside(given)" } else { "Outside(none)" })
+    }
+}
+
+impl<V: Viewed, A: Answer> Outside<V, A> {
+    fn new(slot: &'static str, ask: Option<Ask<V, A>>) -> Self {
+        let asked = |ask| Asked { slot, ask, view: V::default(), remembered: VecDeque::new(), failure: None };
+        Self(ask.map(|ask| Arc::new(Mutex::new(asked(ask)))))
+    }
+
+    fn lock(&self) -> Option<MutexGuard<'_, Asked<V, A>>> {
+        Some(self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The answer to the view that `fill` writes over the last one; `None` without a function, or after one has failed.
+    /// `check` says what is wrong with an answer.
+    pub(crate) fn ask(
+        &self,
+        fill: impl FnOnce(&mut V),
+        check: impl FnOnce(&V, &A) -> Result<(), String>,
+    ) -> Option<A> {
+        let mut asked = self.lock()?;
+        let Asked { ask, view, remembered, failure, .. } = &mut *asked;
+        if failure.is_some() {
+            return None;
+        }
+        fill(view);
+        let now_ns = view.now_ns();
+        let holds = |(before, answer): &(V, A)| {
+            view.is_as(before) && answer.again_ns().is_none_or(|again_ns| now_ns < again_ns)
+        };
+        if let Some((_, answer)) = remembered.iter().rev().find(|known| holds(known)) {
+            return Some(answer.clone());
+        }
+        let answer = ask(view).and_then(|answer| check(view, &answer).map(|()| answer));
+        match answer {
+            Ok(answer) => {
+                if V::REMEMBERED > 0 {
+                    if remembered.len() == V::REMEMBERED {
+                        remembered.pop_front();
+                    }
+                    remembered.push_back((view.clone(), answer.clone()));
+                }
+                Some(answer)
+            }
+            Err(detail) => {
+                *failure = Some(detail);
+                None
+            }
+        }
+    }
+
+    fn failure(&self) -> Option<RunError> {
+        let asked = self.lock()?;
+        let detail = asked.failure.clone()?;
+        Some(RunError::Policy { slot: asked.slot, detail })
+    }
+}
+
+/// The functions of a simulation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct External {
+    pub(crate) victim: Outside<Victims, Option<u32>>,
+    pub(crate) planner: Outside<Units, Vec<u32>>,
+    pub(crate) background: Outside<Idle, Steps>,
+    pub(crate) destage: Outside<Buffered, Destage>,
+}
+
+impl External {
+    pub(crate) fn new(policies: Policies) -> Self {
+        Self {
+            victim: Outside::new("gc.victim", policies.victim),
+            planner: Outside::new("gc.planner", policies.planner),
+            background: Outside::new("background.kind", policies.background),
+            destage: Outside::new("background.destage.kind", policies.destage),
+        }
+    }
+
+    /// The first function that failed.
+    pub(crate) fn failure(&self) -> Option<RunError> {
+        let failures = [
+            self.victim.failure(),
+            self.planner.failure(),
+            self.background.failure(),
+            self.destage.failure(),
+        ];
+        failures.into_iter().flatten().next()
+    }
+}
+
+/// Refuses units that a drive does not have.
+pub(crate) fn check_units(units: impl IntoIterator<Item = u32>, count: usize) -> Result<(), String> {
+    match units.into_iter().find(|unit| *unit as usize >= count) {
+        Some(unit) => Err(format!("unit {unit}: expected units from 0 to {}", count.saturating_sub(1))),
+        None => Ok(()),
+    }
+}

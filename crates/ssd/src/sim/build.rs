@@ -1,0 +1,75 @@
+//! Makes the drive of a configuration, on one of the time paths; refuses what it can't make.
+
+use super::intake::Intake;
+use super::state::Owned;
+use super::{Drive, Options};
+use crate::config::Config;
+use crate::content::Content;
+use crate::core::Core;
+use crate::error::{ConfigError, RunError};
+use crate::geometry::Geometry;
+use crate::nand::Probe;
+use crate::nand::event::Events;
+use crate::nand::timeline::Timeline;
+use crate::sched::Scheduler;
+use crate::task::BackgroundConfig;
+
+/// Sectors of flash that verification can keep track of: 128 TiB of them.
+const MAX_VERIFIED_SECTORS: u64 = 1 << 38;
+
+pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
+    config: &Config,
+    options: Options,
+    content: impl FnOnce(&Geometry) -> C,
+    probe: P,
+) -> Result<Box<dyn Drive>, ConfigError> {
+    let core = Core::new(config, options.seed, options.tenants, content)?;
+    Ok(if config.uses_events() {
+        let (cache, scheduler) = (config.timing.cache_program, Scheduler::new(&config.sched));
+        let mut array = Events::new(&core.geometry, config.bus_is_free(), cache, scheduler, probe);
+        if !config.sched.batches() {
+            array.dispatch_at_once();
+        }
+        if config.is_managed() || config.background != BackgroundConfig::default() {
+            array.use_fences();
+        }
+        Box::new(Intake::new(config, core, array))
+    } else {
+        let array = Timeline::new(&core.geometry, config.timing.cache_program, probe);
+        Box::new(Intake::new(config, core, array))
+    })
+}
+
+/// Some allocators need a channel for each tenant.
+pub(super) fn check_tenants(config: &Config, tenants: u16) -> Result<(), ConfigError> {
+    match config.tenants.most_tenants(config.channels) {
+        Some(most) if u32::from(tenants) > most => Err(ConfigError::Refused {
+            keys: format!("{tenants} tenants, channels = {most}, tenants.channels=isolated"),
+            reason: format!(
+                "each tenant needs a channel of its own: expected at most {most} tenants, or another allocator"
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Verification keeps the versions of all sectors of the flash.
+pub(super) fn check_versions(geometry: &Geometry) -> Result<(), ConfigError> {
+    let sectors = geometry.physical_pages() * u64::from(geometry.page_sectors);
+    if sectors <= MAX_VERIFIED_SECTORS {
+        return Ok(());
+    }
+    Err(ConfigError::Refused {
+        keys: format!("verify, {sectors} sectors of flash"),
+        reason: format!(
+            "versions of at most {MAX_VERIFIED_SECTORS} sectors can be kept: use a smaller drive"
+        ),
+    })
+}
+
+pub(super) fn check_failure<C: Content>(core: &Core<C>, number: u64) -> Result<(), RunError> {
+    match core.content.failure() {
+        Some(detail) => Err(RunError::Verify { number, detail: detail.into() }),
+        None => Ok(()),
+    }
+}

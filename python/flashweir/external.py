@@ -1,0 +1,316 @@
+"""Policies in Python: functions for `gc.victim`, `gc.planner` and the background (docs/guide/python-policies.md).
+
+A function is pure: its answer depends only on its view. The engine asks again when its view has changed; a change of
+the time alone, or of how many pages of a unit wait as long as some do, is none. Arrays are read-only and belong to the
+function, which may keep them.
+"""
+
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flashweir._native import ConfigError, FlashweirError
+from flashweir.functions import load_function
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["BackgroundView", "DestageView", "PlannerView", "VictimView"]
+
+# Kinds of background work, by their number in the engine.
+_WORK = {"collect": 0, "level": 1, "write_back": 2}
+
+
+@dataclass(slots=True)
+class VictimView:
+    """View for `gc.victim`: one unit, with the full blocks that a collection may take. Arrays have one element a block.
+
+    The function returns the number of one of `blocks`, or None for no block.
+
+    Attributes:
+        unit: number of the unit.
+        now: host pages written to the unit so far, the clock of `filled_at`.
+        pages_per_block: pages of a block.
+        blocks: numbers of the blocks, in no order.
+        valid: their valid pages.
+        filled_at: host pages written to the unit when they were filled.
+        erases: their erases.
+    """
+
+    unit: int
+    now: int
+    pages_per_block: int
+    blocks: "NDArray[np.uint32]"
+    valid: "NDArray[np.uint32]"
+    filled_at: "NDArray[np.uint64]"
+    erases: "NDArray[np.uint32]"
+
+
+@dataclass(slots=True)
+class PlannerView:
+    """View for `gc.planner`. Arrays have one element a unit.
+
+    The function returns numbers of units. With `gc.planner_together=true` it is asked when a unit must collect before
+    it can write (`must`), and names the units that collect with it, step by step. Otherwise `must` is None, and
+    it names the units that collect ahead when they have nothing to write.
+
+    Attributes:
+        must: unit that must collect; None if the question is which units collect ahead.
+        buffer_full: the write buffer is full.
+        others_must: a unit is in mandatory collection.
+        dirty_pages: pages of the unit that wait in the write buffer.
+        spare_blocks: erased blocks that the unit may fill before it must collect.
+        under_way: the unit is in the middle of a victim that was begun ahead.
+    """
+
+    must: int | None
+    buffer_full: bool
+    others_must: bool
+    dirty_pages: "NDArray[np.uint32]"
+    spare_blocks: "NDArray[np.uint64]"
+    under_way: "NDArray[np.bool_]"
+
+
+@dataclass(slots=True)
+class BackgroundView:
+    """View for `background.kind`. Arrays have one element a unit.
+
+    The function returns steps as tuples `(unit, work)` or `(unit, work, "should")`, with `work` one of "collect",
+    "level" and "write_back"; "should" makes the step between the commands of others, otherwise it is made when the unit
+    is idle.
+    A mapping `{"steps": [...], "ask_again_ns": 1_000_000}` also says when to ask again though nothing changes.
+
+    Attributes:
+        now_ns: the present, ns.
+        idle_since_ns: since when the unit's dies have done nothing for the host, ns; -1 if they do.
+        dirty_pages: pages that wait in the write buffer for the unit.
+        spare_blocks: erased blocks that the unit may fill before it must collect.
+        under_way: the unit is in the middle of a victim.
+    """
+
+    now_ns: int
+    idle_since_ns: "NDArray[np.int64]"
+    dirty_pages: "NDArray[np.uint32]"
+    spare_blocks: "NDArray[np.uint64]"
+    under_way: "NDArray[np.bool_]"
+
+
+@dataclass(slots=True)
+class DestageView:
+    """View for `background.destage.kind`: the write buffer.
+
+    The function returns True to write waiting pages to flash now, False not to, or a time in ns before which not to.
+
+    Attributes:
+        now_ns: the present, ns.
+        idle_since_ns: since when all dies have done nothing for the host, ns; None if one does.
+        dirty_pages: pages that wait in the buffer.
+        pages: pages that the buffer holds.
+    """
+
+    now_ns: int
+    idle_since_ns: int | None
+    dirty_pages: int
+    pages: int
+
+
+Policy = Callable[[Any], Any]
+
+
+class _Given:
+    """Functions given to one call, and the exception that one of them raised."""
+
+    def __init__(self, functions: Mapping[str, Policy]) -> None:
+        self.functions = functions
+        self.raised: BaseException | None = None
+
+
+_given: contextvars.ContextVar[_Given | None] = contextvars.ContextVar("_given", default=None)
+
+
+def split(settings: Mapping[str, object]) -> tuple[dict[str, object], dict[str, Policy]]:
+    """Separates functions from other settings; each function's key becomes `external`.
+
+    Raises:
+        ConfigError: a function for a key that takes none.
+    """
+    plain = dict(settings)
+    functions: dict[str, Policy] = {}
+    for key, value in settings.items():
+        if not callable(value):
+            continue
+        if key not in _SLOTS:
+            known = ", ".join(_SLOTS)
+            raise ConfigError(f"{key}: a function: expected a value (functions are taken by {known})")
+        functions[key] = value
+        plain[key] = "external"
+    return plain, functions
+
+
+@contextlib.contextmanager
+def given(functions: Mapping[str, Policy]) -> Iterator[None]:
+    """Makes functions known to the simulations that the body sets up; their exceptions become causes of its errors."""
+    mine = _Given(functions)
+    token = _given.set(mine)
+    try:
+        yield
+    except FlashweirError as error:
+        raised = mine.raised
+        if raised is None:
+            raise
+        if not isinstance(raised, Exception):
+            raise raised from None
+        raise error from raised
+    finally:
+        _given.reset(token)
+
+
+def load(slot: str, file: str) -> Callable[..., object]:
+    """The function of a slot as the engine asks it: raw views in, a checked answer out. Called by the engine.
+
+    Raises:
+        ConfigError: there is no such function.
+    """
+    mine = _given.get()
+    if file:
+        function = load_function(file, f"{slot}=external")
+    else:
+        found = mine.functions.get(slot) if mine else None
+        if found is None:
+            key = _SLOTS[slot][1]
+            raise ConfigError(f"expected a function: {key}=FILE.py:FUNCTION, or simulate(set={{{slot!r}: function}})")
+        function = found
+    adapted = _SLOTS[slot][0](function)
+
+    def ask(*view: object) -> object:
+        try:
+            return adapted(*view)
+        except BaseException as error:
+            if mine is not None:
+                mine.raised = error
+            if isinstance(error, (Exception, KeyboardInterrupt)):
+                raise
+            # `sys.exit` among them, which would end the command without a message.
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+    return ask
+
+
+def _victim(function: Policy) -> Callable[..., int | None]:
+    import numpy as np
+
+    def ask(
+        unit: int, now: int, pages_per_block: int, blocks: bytes, valid: bytes, filled_at: bytes, erases: bytes
+    ) -> int | None:
+        view = VictimView(
+            unit,
+            now,
+            pages_per_block,
+            np.frombuffer(blocks, "<u4"),
+            np.frombuffer(valid, "<u4"),
+            np.frombuffer(filled_at, "<u8"),
+            np.frombuffer(erases, "<u4"),
+        )
+        answer = function(view)
+        return None if answer is None else _number(answer, "the number of a block, or None")
+
+    return ask
+
+
+def _planner(function: Policy) -> Callable[..., list[int]]:
+    import numpy as np
+
+    def ask(must: int | None, full: bool, others: bool, dirty: bytes, spare: bytes, under_way: bytes) -> list[int]:
+        view = PlannerView(
+            must,
+            full,
+            others,
+            np.frombuffer(dirty, "<u4"),
+            np.frombuffer(spare, "<u8"),
+            np.frombuffer(under_way, "?"),
+        )
+        answer = function(view)
+        if isinstance(answer, np.ndarray):
+            if answer.dtype.kind in "iu":
+                units: list[int] = answer.tolist()
+                return units
+            answer = None
+        if not isinstance(answer, Iterable):
+            raise TypeError(f"{answer!r}: expected numbers of units, as a list or array (np.flatnonzero of a mask)")
+        return [_number(unit, "numbers of units") for unit in answer]
+
+    return ask
+
+
+def _background(function: Policy) -> Callable[..., tuple[list[tuple[int, int, bool]], int | None]]:
+    import numpy as np
+
+    def ask(
+        now_ns: int, idle: bytes, dirty: bytes, spare: bytes, under_way: bytes
+    ) -> tuple[list[tuple[int, int, bool]], int | None]:
+        view = BackgroundView(
+            now_ns,
+            np.frombuffer(idle, "<i8"),
+            np.frombuffer(dirty, "<u4"),
+            np.frombuffer(spare, "<u8"),
+            np.frombuffer(under_way, "?"),
+        )
+        answer = function(view)
+        again = None
+        if isinstance(answer, Mapping):
+            unknown = set(answer) - {"steps", "ask_again_ns"}
+            if unknown:
+                raise TypeError(f"{min(unknown)!r}: expected steps and ask_again_ns")
+            if answer.get("ask_again_ns") is not None:
+                again = _number(answer["ask_again_ns"], "ask_again_ns, a time in ns")
+            answer = answer.get("steps", ())
+        if not isinstance(answer, Iterable) or isinstance(answer, str):
+            raise TypeError(f"{answer!r}: expected steps, as (unit, work) or (unit, work, 'should')")
+        return [_step(step) for step in answer], again
+
+    return ask
+
+
+def _step(step: object) -> tuple[int, int, bool]:
+    """One step, checked."""
+    expected = "expected (unit, work) or (unit, work, 'should'), with work 'collect', 'level' or 'write_back'"
+    if not isinstance(step, (tuple, list)) or len(step) not in (2, 3):
+        raise TypeError(f"{step!r}: {expected}")
+    unit, work, *rest = step
+    if work not in _WORK or rest not in ([], ["should"]):
+        raise TypeError(f"{step!r}: {expected}")
+    return _number(unit, "the number of a unit"), _WORK[work], bool(rest)
+
+
+def _destage(function: Policy) -> Callable[..., bool | int]:
+    import numpy as np
+
+    def ask(now_ns: int, idle_since_ns: int | None, dirty_pages: int, pages: int) -> bool | int:
+        answer = function(DestageView(now_ns, idle_since_ns, dirty_pages, pages))
+        if isinstance(answer, (bool, np.bool_)):
+            return bool(answer)
+        return _number(answer, "True, False, or a time in ns")
+
+    return ask
+
+
+def _number(value: object, expected: str) -> int:
+    """A whole number that is not negative, numpy's included."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{value!r}: expected {expected}")
+    number = value.__index__()
+    if not 0 <= number < 2**63:
+        raise ValueError(f"{number}: expected {expected}")
+    return int(number)
+
+
+# Slots that take functions: their form, and the key that names a file.
+_SLOTS: dict[str, tuple[Callable[[Policy], Callable[..., object]], str]] = {
+    "gc.victim": (_victim, "gc.victim_file"),
+    "gc.planner": (_planner, "gc.planner_file"),
+    "background.kind": (_background, "background.file"),
+    "background.destage.kind": (_destage, "background.destage.file"),
+}

@@ -1,0 +1,37 @@
+"""Functions of files, as `FILE.py:FUNCTION` names them."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flashweir._native import ConfigError
+
+
+def load_function(place: str, user: str) -> Callable[..., Any]:
+    """The function at `FILE.py:FUNCTION`. Runs the file. `user` is named in errors.
+
+    Raises:
+        ConfigError: there is no such file or function, or the file does not run.
+    """
+    file, _, name = place.rpartition(":")
+    path = Path(file)
+    if not file or not name.isidentifier() or not path.is_file():
+        raise ConfigError(f"{user} {place!r}: expected FILE.py:FUNCTION, with a file that is there")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"{user} {place!r}: {file} is no Python file (expected a name that ends in .py)")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # `sys.exit` among them: it would end the command without a message
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ConfigError(f"{user} {place!r}: {file} does not run: {why}") from error
+    found = getattr(module, name, None)
+    if not callable(found):
+        known = "no function" if found is None else f"{type(found).__name__}, not a function,"
+        raise ConfigError(f"{user} {place!r}: {file} has {known} {name}")
+    function: Callable[..., Any] = found
+    return function

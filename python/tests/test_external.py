@@ -1,0 +1,185 @@
+"""Policies in Python: the same as their counterparts in the engine, checked, and named in errors."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flashweir
+from flashweir import ConfigError, Drive, FlashweirError, simulate
+from flashweir.external import BackgroundView, DestageView, PlannerView, VictimView
+
+DRIVE: dict[str, Any] = {"capacity": "64MiB", "op_ratio": 0.3, "precondition": "full", "channels": 4}
+WRITES = "random:span=64MiB,size=4KiB,count=30000,write=1"
+OPEN = {**DRIVE, "host.mode": "open", "buffer.bytes": "256KiB"}
+BURSTS = "random:span=64MiB,size=4KiB,count=20000,write=1,rate=3000"
+BUFFERED = {**DRIVE, "buffer.bytes": "256KiB", "gc.spare_blocks": 20}
+
+
+def oldest(view: VictimView) -> int:
+    return int(view.blocks[view.filled_at.argmin()])
+
+
+def filling(view: PlannerView) -> Any:
+    assert view.must is not None
+    return np.flatnonzero(view.spare_blocks <= 20)
+
+
+def forwarding(view: PlannerView) -> Any:
+    begins = view.buffer_full & view.others_must & (view.spare_blocks <= 20)
+    return np.flatnonzero((view.dirty_pages == 0) & (view.under_way | begins))
+
+
+def collecting(view: BackgroundView) -> dict[str, Any]:
+    """The rules of `background.collect` with after=300us and until=12."""
+    steps, times = [], []
+    wants = (view.idle_since_ns >= 0) & (view.under_way | (view.spare_blocks < 12))
+    for unit in np.flatnonzero(wants):
+        due = int(view.idle_since_ns[unit]) + 300_000
+        if due <= view.now_ns:
+            steps.append((unit, "collect"))
+        else:
+            times.append(due)
+    return {"steps": steps, "ask_again_ns": min(times, default=None)}
+
+
+def destaging(view: DestageView) -> bool | int:
+    """The rule of `background.destage` with after=50us."""
+    if view.idle_since_ns is None:
+        return False
+    due = view.idle_since_ns + 50_000
+    return True if due <= view.now_ns else due
+
+
+CASES = {
+    "victim": (WRITES, DRIVE, {"gc.victim": "fifo"}, {"gc.victim": oldest}),
+    "dftl": (WRITES, {**DRIVE, "ftl.kind": "dftl"}, {"gc.victim": "fifo"}, {"gc.victim": oldest}),
+    "together": (
+        WRITES,
+        BUFFERED,
+        {"gc.planner": "cycle-filling"},
+        {"gc.planner": filling, "gc.planner_together": True},
+    ),
+    "ahead": (WRITES, BUFFERED, {"gc.planner": "forwarding"}, {"gc.planner": forwarding}),
+    "background": (
+        BURSTS,
+        OPEN,
+        {"background.collect.after": "300us", "background.collect.until": 12},
+        {"background.kind": collecting},
+    ),
+    "destage": (
+        BURSTS,
+        OPEN,
+        {"background.destage.after": "50us"},
+        {"background.destage.kind": destaging},
+    ),
+}
+# Fields of a result that differ between a policy and its counterpart, or between two equal runs.
+OWN = ("config", "no_effect")
+
+
+def measured(result: flashweir.Result) -> dict[str, Any]:
+    found = json.loads(result.to_json())
+    return {key: value for key, value in found.items() if key not in OWN and "wall" not in key}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_policy_in_python_does_as_its_counterpart(case: str) -> None:
+    workload, drive, rust, python = CASES[case]
+    theirs = simulate(workload, set={**drive, **rust}, verify=True)
+    ours = simulate(workload, set={**drive, **python}, verify=True)
+    assert measured(ours) == measured(theirs)
+    plain = simulate(workload, set=drive, verify=True)
+    assert measured(plain) != measured(theirs)
+
+
+def test_a_policy_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text("def oldest(view):\n    return view.blocks[view.filled_at.argmin()]\n")
+    named = {"gc.victim": "external", "gc.victim_file": f"{file}:oldest"}
+    found = simulate(WRITES, set={**DRIVE, **named})
+    assert measured(found) == measured(simulate(WRITES, set={**DRIVE, "gc.victim": "fifo"}))
+    assert found.config["gc"]["victim_file"] == f"{file}:oldest"
+
+
+def test_a_drive_that_is_stepped_forked_and_loaded_keeps_its_policy(tmp_path: Path) -> None:
+    offsets = np.random.default_rng(3).integers(0, 16384, 3000) * 4096
+
+    def rest(drive: Drive) -> Any:
+        times = drive.now_ns + np.arange(len(offsets)) * 300_000
+        drive.submit(op="write", offset=offsets, length=4096, time_ns=times)
+        drive.drain()
+        return drive.stats().flash.to_dict()
+
+    drive = Drive(set={**DRIVE, "gc.victim": oldest})
+    drive.submit(op="write", offset=offsets[:500], length=4096)
+    drive.drain()
+    drive.save(tmp_path / "drive")
+    fork = drive.fork()
+    loaded = Drive.load(tmp_path / "drive", policies={"gc.victim": oldest})
+    assert rest(fork) == rest(loaded) == rest(drive)
+    with pytest.raises(ConfigError, match=r"gc\.victim_file=FILE\.py:FUNCTION"):
+        Drive.load(tmp_path / "drive")
+
+
+def fails(_: Any) -> Any:
+    raise ValueError("no idea\nat all")
+
+
+ERRORS = {
+    "another block": ({"gc.victim": lambda _: 99999}, r"^gc\.victim: block 99999 of unit \d: expected one of"),
+    "no number": ({"gc.victim": lambda _: "x"}, r"^gc\.victim: TypeError: 'x': expected the number of a block"),
+    "raises": ({"gc.victim": fails}, r"^gc\.victim: ValueError: no idea at all$"),
+    "another unit": (
+        {"gc.planner": lambda _: [77], "gc.planner_together": True, "buffer.bytes": "256KiB"},
+        r"^gc\.planner: unit 77: expected units from 0 to 3$",
+    ),
+    "a mask": (
+        {"gc.planner": lambda view: view.under_way, "gc.planner_together": True, "buffer.bytes": "256KiB"},
+        r"^gc\.planner: TypeError: .*expected numbers of units",
+    ),
+    "another work": (
+        {"background.kind": lambda _: [(0, "erase")], "host.mode": "open"},
+        r"^background\.kind: TypeError: \(0, 'erase'\): expected \(unit, work\)",
+    ),
+    "another answer": (
+        {"background.destage.kind": lambda _: None, "host.mode": "open", "buffer.bytes": "64KiB"},
+        r"^background\.destage\.kind: TypeError: None: expected True, False, or a time",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_a_wrong_answer_ends_the_run_with_a_line(case: str) -> None:
+    settings, message = ERRORS[case]
+    with pytest.raises(FlashweirError, match=message) as caught:
+        simulate(BURSTS, set={**DRIVE, **settings})
+    assert "\n" not in str(caught.value)
+
+
+def test_what_a_policy_raises_is_the_cause() -> None:
+    with pytest.raises(FlashweirError) as caught:
+        simulate(WRITES, set={**DRIVE, "gc.victim": fails})
+    assert isinstance(caught.value.__cause__, ValueError)
+
+    def stops(_: VictimView) -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(WRITES, set={**DRIVE, "gc.victim": stops})
+
+
+def test_a_function_needs_a_slot_and_a_slot_a_function() -> None:
+    with pytest.raises(ConfigError, match=r"^buffer\.bytes: a function: expected a value"):
+        simulate(WRITES, set={"buffer.bytes": oldest})
+    with pytest.raises(ConfigError, match=r"^gc\.victim=external: expected a function: gc\.victim_file="):
+        simulate(WRITES, set={**DRIVE, "gc.victim": "external"})
+    with pytest.raises(ConfigError, match=r"^gc\.victim=external: gc\.victim=external 'no\.py:f': expected FILE"):
+        simulate(WRITES, set={**DRIVE, "gc.victim": "external", "gc.victim_file": "no.py:f"})
+
+
+def test_a_file_without_its_kind_has_no_effect() -> None:
+    result = simulate(BURSTS, set={**OPEN, "background.file": "own.py:f"})
+    assert [entry["keys"] for entry in result["no_effect"]] == ["background.file, background.kind=rules"]
