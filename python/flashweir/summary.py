@@ -52,6 +52,7 @@ def print_result(result: Mapping[str, Any], console: Console, drive: str = "driv
     lines = [
         *_fairness_lines(result),
         *_allocation_lines(result),
+        *_unmapped_lines(result),
         *_flash_lines(result),
         *_sched_lines(result),
         *_wear_lines(result),
@@ -193,6 +194,13 @@ def _allocation_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
                 "allocator",
                 f"{_seconds(found['wall_s'])}, a window at most {_seconds(found['longest_wall_s'])}",
             )
+
+
+def _unmapped_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """Reads that cost nothing, as nothing is there: never written on a drive that began empty, or trimmed."""
+    unmapped = result.get("unmapped_reads") or {}
+    if pages := unmapped.get("pages"):
+        yield "reads of nothing", f"{unmapped['share']:.2%} of the pages read ({pages:,}), without flash"
 
 
 def _level_table(levels: Iterable[Mapping[str, Any]]) -> Table:

@@ -2,6 +2,9 @@
 
 The mixes are drawn from one seed, and so is everything that the library draws, so the same seed gives the same model.
 Traces are not used: every real trace is one that the model has not seen.
+
+The model that ships was trained when, in mixes with `precondition=on-read`, pages read before they were written lay on
+the channels of their tenant's reads. They now lie by address over all channels, so training again gives another model.
 """
 
 import json

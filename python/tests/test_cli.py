@@ -50,7 +50,7 @@ def test_summary_fits_80_columns_and_has_no_control_characters_when_piped() -> N
     for word in ("20,000 requests", "write amplification", "p99.9", "idle"):
         assert word in run.out
     assert run.err == ""
-    first = "default drive, 64MiB: closed loop, queue depth 1, precondition empty"
+    first = "default drive, 64MiB: closed loop, queue depth 1, precondition on-read"
     assert run.out.splitlines()[0] == first
     timed = ["simulate", "random:span=8MiB,count=100,rate=1000", "--device", "tlc", "--set", "host.mode=open"]
     out = flashweir(*timed, "--set", "host.slots=8", "--set", "precondition=full", "--set", "capacity=1GiB").out

@@ -64,6 +64,7 @@ def draw(purpose: Purpose, number: int, seed: int) -> Drive:
     capacity = (1024 if kind in _KINDS[5:] else dice.choice([96, 128, 192, 256])) * MIB
     device, settings = (None, _hardware(dice)) if purpose == "learn" else _preset(dice)
     settings["capacity"] = capacity
+    settings["precondition"] = "empty"
     settings["op_ratio"] = round(dice.uniform(0.12, 0.3), 3)
     settings["buffer.bytes"] = dice.choice([1, 2, 4]) * MIB
     settings["gc.victim"] = dice.choice(["greedy", "greedy", "cost-benefit"])

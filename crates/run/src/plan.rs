@@ -110,8 +110,8 @@ fn memory_bytes(config: &Config, geometry: &Geometry, pages: Option<u64>, verify
     let whole = geometry.physical_pages() * (PAGE_BYTES + versions);
     let buffer = config.buffer.bytes.0 / SECTOR_BYTES;
     let written = match pages {
-        // The map is touched where the workload writes, everything else from the start on.
-        Some(pages) if config.precondition == Precondition::Empty => {
+        // The map is touched where the workload writes or reads, everything else from the start on.
+        Some(pages) if matches!(config.precondition, Precondition::Empty | Precondition::OnRead) => {
             let map = pages.saturating_mul(TOUCH_BYTES).min(geometry.logical_pages * ENTRY_BYTES);
             pages.saturating_mul(PAGE_BYTES + versions).saturating_add(map)
         }

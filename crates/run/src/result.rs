@@ -81,6 +81,8 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "bus_time_share": shares(&stats.buses, elapsed),
         "channels": channels(stats, geometry),
         "counters": counts(counters),
+        "unmapped_reads": unmapped(counters),
+        "preexisting_pages": counters.preexisting_pages,
         "merges": counters.merges,
         "collections": collections(stats, geometry),
         "wear": measured.simulation.wear(),
@@ -119,6 +121,13 @@ fn counts(counters: &Counters) -> Value {
         "coalesced_pages": counters.coalesced,
         "trimmed_pages": counters.trimmed_pages,
     })
+}
+
+/// Pages that were read though nothing is there, and their share of all page reads.
+fn unmapped(counters: &Counters) -> Value {
+    let pages = counters.unmapped_page_reads;
+    let from_flash = counters.host.reads - counters.rewrite_reads;
+    json!({"pages": pages, "share": ratio(pages as f64, (pages + from_flash + counters.buffer_hits) as f64)})
 }
 
 fn shape(geometry: &Geometry, config: &Config) -> Value {

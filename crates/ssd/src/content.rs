@@ -218,6 +218,19 @@ impl Versions {
         }
     }
 
+    /// A page that was there before the run, in order or in place of a stale page.
+    fn lay(&mut self, unit: u32, ppn: u32, version: u32) {
+        let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
+        let at = u64::from(unit) * (self.unit_pages / u64::from(self.pages_per_block)) + u64::from(block);
+        if page >= value_or_nothing(self.programmed.get(at)) {
+            self.check_order(unit, ppn);
+        }
+        for sector in 0..self.sectors {
+            let at = self.physical(unit, ppn) + sector;
+            self.stored.set(at, version);
+        }
+    }
+
     fn erase(&mut self, unit: u32, block: u32) {
         let first = block * self.pages_per_block;
         for sector in self.physical(unit, first)..self.physical(unit, first + self.pages_per_block) {
@@ -256,6 +269,7 @@ impl Content for Versions {
             Effect::Programmed { ppn, stale: old, stage } => self.program(stage, unit, ppn, old),
             Effect::MapProgrammed { ppn, .. } => self.program_map(unit, ppn),
             Effect::Moved(_) => moves.iter().for_each(|(from, to)| self.copy(unit, *from, *to)),
+            Effect::Laid { ppn, map } => self.lay(unit, ppn, if map { MAP } else { NOTHING }),
             Effect::Erased { block } => self.erase(unit, block),
         }
         NO_EFFECT

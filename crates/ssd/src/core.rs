@@ -27,6 +27,7 @@ use crate::op::{Ops, PageSlice, Step, Work};
 use crate::stats::{Collections, Counters, FlashTime};
 use issue::Made;
 use pending::Pending;
+use untimed::Trimmed;
 
 /// Requests that are looked up together.
 pub(crate) const AHEAD: usize = 16;
@@ -48,8 +49,10 @@ pub(crate) struct Core<C> {
     pending: Pending,
     /// What the translation layer did in its last call; empty between two.
     ops: Ops,
-    /// Whether a page that was never written is put there when it is first read.
+    /// Whether a page that is read before it was written was there before the run.
     on_read: bool,
+    /// Those that were not, whatever is read.
+    trimmed: Trimmed,
 }
 
 impl<C: Content> Core<C> {
@@ -76,6 +79,7 @@ impl<C: Content> Core<C> {
             timing,
             planes: geometry.planes,
             pages_per_block: geometry.pages_per_block,
+            trimmed: Trimmed::new(geometry.logical_pages),
             on_read: config.precondition == Precondition::OnRead,
             pending: Pending::new(config.timing.multi_plane && geometry.planes > 1),
             geometry,
@@ -230,6 +234,7 @@ impl<C: Content> Core<C> {
             timing: self.timing.clone(),
             pending: self.pending.clone(),
             ops: self.ops.clone(),
+            trimmed: self.trimmed.snapshot(),
             ..*self
         }
     }

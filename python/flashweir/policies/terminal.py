@@ -82,8 +82,8 @@ def _change(entry: Entry, metric: str, baseline: str) -> "Text":
 
 # Printed where a workload takes no time at all.
 NO_TIME = (
-    "nothing to compare, as it takes no time: all that it reads was never written; "
-    "--set precondition=full, or on-read, puts data there"
+    "nothing to compare, as it takes no time: all that it reads was never written, or trimmed; "
+    "--set precondition=on-read, or full, puts data there"
 )
 # A policy of which no run has ended.
 _NOTHING = {"difference": None}

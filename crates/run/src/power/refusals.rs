@@ -1,6 +1,5 @@
 //! Drives whose power can't be cut, with the reason and a drive that would do.
 
-use flashweir_ssd::config::Precondition;
 use flashweir_ssd::{Arbitration, Config, ConfigError, FtlConfig, Geometry};
 
 /// Physical pages that lists of images can number.
@@ -21,11 +20,6 @@ pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
         let reason = "a page's next version may still be under way to one die when another erases its last one: \
                       use alloc.kind=striped";
         return refuse("alloc.kind=dynamic or hybrid", reason);
-    }
-    if config.precondition == Precondition::OnRead {
-        let reason =
-            "pages that appear when they are first read were promised to nobody: use precondition=full";
-        return refuse("precondition=on-read", reason);
     }
     if config.host.slots().is_some() && config.host.arbitration != Arbitration::Arrival {
         let reason = "writes then reach the drive in another order than they were issued in, which says what is older: \

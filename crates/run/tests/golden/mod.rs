@@ -160,6 +160,7 @@ macro_rules! goldens {
 goldens! {
     victims_tell_apart VICTIM
     translation_layers_tell_apart FTL
+    states_tell_apart STATE
     planners_tell_apart PLANNER
     buffers_tell_apart BUFFER
     allocations_tell_apart ALLOC

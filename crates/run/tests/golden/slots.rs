@@ -72,7 +72,13 @@ pub(crate) const VICTIM: Slot = Slot {
 pub(crate) const FTL: Slot = Slot {
     name: "ftl",
     key: "ftl.kind",
-    base: &[("channels", "2"), ("capacity", "8MiB"), ("pages_per_block", "16"), ("op_ratio", "0.5")],
+    base: &[
+        ("channels", "2"),
+        ("capacity", "8MiB"),
+        ("pages_per_block", "16"),
+        ("op_ratio", "0.5"),
+        ("precondition", "empty"),
+    ],
     with: &[("dftl", &[("ftl.cache_bytes", "4KiB")])],
     more: &[
         &[("ftl.kind", "fast"), ("ftl.sw_full", "partial-merge")],
@@ -85,6 +91,29 @@ pub(crate) const FTL: Slot = Slot {
         "random:span=4MiB,size=4KiB|12KiB:0.3,align=4KiB,count=3000,write=0.8,trim=0.02",
         "sequential:span=4MiB,offset=4MiB,size=6KiB,count=1500,write=0.9",
     ],
+    ..NO_SLOT
+};
+
+pub(crate) const STATE: Slot = Slot {
+    name: "precondition",
+    key: "precondition",
+    base: &[("channels", "2"), ("capacity", "8MiB"), ("pages_per_block", "16"), ("op_ratio", "0.5")],
+    more: &[
+        &[("precondition", "on-read"), ("ftl.kind", "dftl"), ("ftl.cache_bytes", "4KiB")],
+        &[("precondition", "on-read"), ("ftl.kind", "fast")],
+        &[("precondition", "on-read"), ("ftl.kind", "bast"), ("op_ratio", "0.1")],
+        &[("precondition", "on-read"), ("op_ratio", "0.04"), ("gc.frontiers", "2")],
+        &[("precondition", "on-read"), ("op_ratio", "0.04"), ("alloc.kind", "dynamic")],
+        &[
+            ("precondition", "on-read"),
+            ("op_ratio", "0.04"),
+            ("alloc.kind", "hybrid"),
+            ("tenants.channels", "shared"),
+            WINDOW,
+            ("host.mode", "open"),
+        ],
+    ],
+    loads: &["random:span=8MiB,size=4KiB|12KiB:0.3,align=4KiB,count=6000,write=0.6,trim=0.02"],
     ..NO_SLOT
 };
 

@@ -144,16 +144,19 @@ fn with_tenants_on_channels_of_their_own() {
     let drive = |more: &[Setting]| [&windows, more].concat();
     let open = ("host.mode", "open");
     assert_every_key_acts(&[
-        &drive(&[("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper"), open]),
+        &drive(&[("alloc.kind", "dynamic"), ("tenants.channels", "isolated"), open]),
         &drive(&[("alloc.kind", "hybrid"), ("tenants.channels", "isolated"), ("dies", "2"), open]),
     ]);
+    // A group of reads alone places nothing, so `hybrid` is `dynamic` where groups are of reads or of writes.
+    let by_type = drive(&[("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper"), open]);
+    assert_eq!(silent(&by_type), [("alloc.kind", "hybrid")]);
 }
 
 #[test]
 fn with_physical_addresses_only_the_shape_of_blocks_means_nothing() {
     let drive = [("ftl.kind", "direct"), ("precondition", "empty")];
     // Presets describe hardware, so these can't be refused; they still show in the result's `geometry`.
-    // One request at a time then takes as long whatever came before it.
+    // One request at a time then takes as long whatever came before it, and every page is there.
     let hardware = [
         "planes",
         "pages_per_block",
@@ -163,6 +166,7 @@ fn with_physical_addresses_only_the_shape_of_blocks_means_nothing() {
         "blocks_per_unit",
         "timing.erase",
         "host.arbitration",
+        "precondition",
     ];
     for (key, value) in silent(&drive) {
         assert!(hardware.contains(&key), "{key}={value} is without effect, and not refused");

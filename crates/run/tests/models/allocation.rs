@@ -2,8 +2,8 @@
 //! description of the paper's allocator and of its hybrid page allocator, naive and slow: a die is when it is free.
 //!
 //! What the description leaves open, as docs/concepts/tenants.md has it: a window ends with its last request, or as the first
-//! one arrives that is too late; a group whose channels stay goes on with its turns; what is read before it was written has
-//! been put on a channel of its tenant's reads; of three tenants and more the heaviest pairs are groups.
+//! one arrives that is too late; a group whose channels stay goes on with its turns; what is read before it was written was
+//! there before anybody was told apart, by address over all channels; of three tenants and more the heaviest pairs are groups.
 
 /// A request of whole pages.
 #[derive(Clone, Copy, Debug)]
@@ -321,7 +321,7 @@ impl Model {
         let mut left = Vec::new();
         for page in pages {
             if access.reads {
-                self.read(number, tenant, page);
+                self.read(number, page);
             } else if !self.write(number, self.plan.of[1][tenant], page) {
                 left.push(page);
             }
@@ -331,19 +331,9 @@ impl Model {
         }
     }
 
-    /// Reads a page where it is; one that is nowhere has been on a channel of its tenant's reads.
-    fn read(&mut self, number: usize, tenant: usize, page: u64) {
-        let there = self.place[page as usize];
-        let channel = there.unwrap_or_else(|| {
-            let group = &mut self.plan.groups[self.plan.of[0][tenant]];
-            let count = group.channels.len();
-            if group.fixed {
-                return group.channels[page as usize % count];
-            }
-            group.turn = (group.turn + 1) % count;
-            group.channels[(group.turn + count - 1) % count]
-        });
-        self.place[page as usize] = Some(channel);
+    /// Reads a page where it is; one that nobody wrote was there by address.
+    fn read(&mut self, number: usize, page: u64) {
+        let channel = *self.place[page as usize].get_or_insert(page as usize % self.setup.channels);
         self.occupy(number, channel, self.setup.read);
     }
 

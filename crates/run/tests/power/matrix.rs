@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use flashweir_run::{Cuts, Outcome, PowerCuts};
-use flashweir_ssd::{Config, Options, Simulation};
+use flashweir_ssd::config::Precondition;
+use flashweir_ssd::{Config, Geometry, Options, Simulation};
 use flashweir_trace::{Op, Request};
 
 use super::drives::config;
@@ -99,7 +100,7 @@ fn drives() -> Vec<Drive> {
                                     _ => "0.75",
                                 },
                             ),
-                            ("precondition", "full"),
+                            ("precondition", if depth == "8" { "on-read" } else { "full" }),
                         ];
                         let settings = settings.into_iter().chain(own).chain(scheduler.iter().copied());
                         drives.push((number, settings.map(|(key, value)| (key, value.to_owned())).collect()));
@@ -138,14 +139,20 @@ fn requests(count: u64, sectors: u64, seed: u64, reads: u64) -> Vec<Request> {
 }
 
 fn cut(config: &Config, requests: u64, cuts: u64, seed: u64) -> Vec<Outcome> {
+    // There is nothing to schedule without reads.
+    let reads = if config.sched == Config::default().sched { 5 } else { 30 };
+    let sectors = Geometry::new(config).expect("a checked configuration").capacity_sectors();
+    cut_in(config, &self::requests(requests, sectors, seed, reads), cuts, seed)
+}
+
+fn cut_in(config: &Config, requests: &[Request], cuts: u64, seed: u64) -> Vec<Outcome> {
     let options = Options { seed, verify: true, journal: true, ..Options::default() };
     let mut simulation = Simulation::new(config, options).expect("a checked configuration");
     PowerCuts::check(config, simulation.geometry()).expect("power can be cut");
-    simulation.fill(0..simulation.geometry().logical_pages).expect("a new drive takes its capacity");
-    simulation.end_of_preconditioning();
-    // There is nothing to schedule without reads.
-    let reads = if config.sched == Config::default().sched { 5 } else { 30 };
-    let requests = self::requests(requests, simulation.geometry().capacity_sectors(), seed, reads);
+    if config.precondition == Precondition::Full {
+        simulation.fill(0..simulation.geometry().logical_pages).expect("a new drive takes its capacity");
+        simulation.end_of_preconditioning();
+    }
     let mut power = PowerCuts::begin(&mut simulation, Cuts::Random(cuts), seed, false);
     for slice in requests.chunks(64) {
         simulation.serve(slice).expect("served");
@@ -198,6 +205,38 @@ impl Sum {
             self.torn.1,
             mean(self.no_prefix)
         )
+    }
+}
+
+#[test]
+fn a_trim_does_not_come_between_the_pages_of_a_cycle() {
+    // The map reads and collections of a TRIM wait for the groups of a common clock that were made before.
+    for (order, planes) in [("in-order", "1"), ("any", "2")] {
+        let settings = [
+            ("ftl.kind", "dftl"),
+            ("ftl.cache_bytes", "512"),
+            ("clock", "lock-step"),
+            ("channels", "4"),
+            ("planes", planes),
+            ("planes_bound", if planes == "2" { "true" } else { "false" }),
+            ("buffer.bytes", "8KiB"),
+            ("buffer.order", order),
+            ("host.queue_depth", "8"),
+            ("page", "1KiB"),
+            ("pages_per_block", "8"),
+            ("capacity", "256KiB"),
+            ("op_ratio", "1.5"),
+            ("precondition", "full"),
+        ];
+        let settings = settings.map(|(key, value)| (key, value.to_owned()));
+        let config = config(&settings, "auto").expect("a legal drive");
+        let mut requests = requests(3000, 512, 5, 5);
+        let writes = requests.iter_mut().filter(|request| request.op == Op::Write);
+        writes.step_by(3).for_each(|request| request.op = Op::Trim);
+        for outcome in cut_in(&config, &requests, 2000, 5) {
+            assert_eq!(outcome.flushed_sectors_lost, 0, "{outcome:?}");
+            assert!(order == "any" || outcome.is_prefix, "{outcome:?}");
+        }
     }
 }
 

@@ -46,7 +46,7 @@ fn check(strategy: impl Strategy<Value = Case>, settings: &ProptestConfig) {
     TestRunner::new(settings.clone())
         .run(&(strategy, prop::collection::vec(0..=1_000_000u64, 30)), |((settings, requests), places)| {
             let Some(config) = config(&settings, "auto") else { return Ok(()) };
-            if has(&settings, "alloc.kind", "dynamic") {
+            if ["dynamic", "hybrid"].iter().any(|kind| has(&settings, "alloc.kind", kind)) {
                 return Ok(());
             }
             if settings.iter().any(|(key, _)| *key == "host.arbitration") {

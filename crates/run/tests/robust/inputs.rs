@@ -108,8 +108,17 @@ fn a_workload_of_nothing_is_a_result_of_nothing() {
 
 #[test]
 fn a_workload_of_reads_of_nothing_takes_no_time() {
-    let result = run(&SMALL, "random:span=1MiB,count=100,write=0").expect("a legal run");
+    let reads = "random:span=1MiB,count=100,write=0";
+    let empty = [&SMALL[..], &[("precondition", "empty")]].concat();
+    let result = run(&empty, reads).expect("a legal run");
     assert_eq!(result["requests"], 100);
     assert_eq!(result["counters"]["unmapped_page_reads"], 100);
+    assert_eq!(result["unmapped_reads"], serde_json::json!({"pages": 100, "share": 1.0}));
     assert!(result["iops"].is_null(), "a rate over no time is none");
+    // Unless it is said to be new, a drive has what is read.
+    let result = run(&SMALL, reads).expect("a legal run");
+    assert_eq!(result["unmapped_reads"], serde_json::json!({"pages": 0, "share": 0.0}));
+    assert!(result["preexisting_pages"].as_u64() > Some(50) && result["simulated_s"].as_f64() > Some(0.005));
+    let full = [&SMALL[..], &[("precondition", "full")]].concat();
+    assert_eq!(result["latency_us"], run(&full, reads).expect("a legal run")["latency_us"]);
 }

@@ -83,7 +83,7 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 24] = [
+const EXAMPLES: [&[Setting<'static>]; 23] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("sched.kind", "suspend"), ("sched.resume_time", "7200s")],
@@ -105,7 +105,6 @@ const EXAMPLES: [&[Setting<'static>]; 24] = [
     &[("tenants.channels", "shared"), DYNAMIC, ("alloc.mode", "1")],
     &[("tenants.channels", "shared"), DYNAMIC, ("host.mode", "open"), ("tenants.window_time", "0")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.turns", "shortest"), ("host.queue_depth", "2")],
-    &[("tenants.channels", "ssdkeeper"), ("alloc.kind", "hybrid")],
     &[("host.mode", "open"), ("host.slots", "0")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("host.arbitration", "fair"), ("host.queue_depth", "2")],
 ];

@@ -70,6 +70,14 @@ impl Dynamic {
         None
     }
 
+    /// Where a page that nobody wrote in this run lies.
+    pub(super) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
+        let step = if self.fixed_channel { u64::from(self.channels) } else { 1 };
+        let unit = self.turns.by_address(lpn, step, has_room)?;
+        self.unit_of.set(lpn, unit);
+        Some(Home { unit, key: lpn as u32 })
+    }
+
     pub(super) fn snapshot(&mut self) -> Self {
         let unit_of = self.unit_of.snapshot();
         Self { unit_of, turns: self.turns.clone(), ..*self }

@@ -2,7 +2,6 @@
 //! function of the address (SSD-keeper's hybrid page allocator has both). What was written under an earlier allocation is
 //! found where it lies.
 
-use flashweir_trace::Op;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +34,6 @@ pub(crate) struct InSets {
     /// Whom pages go to when their group has no room left.
     everywhere: Set,
     tenants: u16,
-    reads: Vec<u16>,
     writes: Vec<u16>,
     unit_of: CowVec,
     /// Pages that went to another group's channels for want of room.
@@ -54,7 +52,6 @@ impl InSets {
             sets: vec![everywhere.clone()],
             everywhere,
             tenants,
-            reads: Vec::new(),
             writes: Vec::new(),
             unit_of: CowVec::new(geometry.logical_pages),
             spilled: 0,
@@ -74,14 +71,19 @@ impl InSets {
             let fixed = group.placement == Some(Placement::Static);
             self.sets.push(Set { channels: group.channels.clone(), next, fixed });
         }
-        self.reads.clone_from(&allocation.reads);
         self.writes.clone_from(&allocation.writes);
     }
 
-    /// The group of a tenant's pages. Pages of no tenant have none: they go everywhere.
-    pub(super) fn group_of(&self, stream: u16, op: Op) -> Option<u16> {
-        let groups = if op == Op::Read { &self.reads } else { &self.writes };
-        groups.get(usize::from(stream)).copied()
+    /// The group of the pages that a tenant writes. Pages of no tenant have none: they go everywhere.
+    pub(super) fn group_of(&self, stream: u16) -> Option<u16> {
+        self.writes.get(usize::from(stream)).copied()
+    }
+
+    /// Where a page that nobody wrote in this run lies: it was there before anybody was told apart.
+    pub(super) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
+        let unit = self.turns.by_address(lpn, 1, has_room)?;
+        self.unit_of.set(lpn, unit);
+        Some(Home { unit, key: lpn as u32 })
     }
 
     pub(super) fn locate(&self, lpn: u64) -> Option<Home> {
@@ -89,9 +91,9 @@ impl InSets {
         (unit != CowVec::EMPTY).then_some(Home { unit, key: lpn as u32 })
     }
 
-    /// Where a page that the tenant writes goes (or, with `op` a read, one that must have been there).
-    pub(super) fn place(&mut self, stream: u16, op: Op, lpn: u64, view: &impl AllocView) -> Option<Home> {
-        let turn = match self.group_of(stream, op) {
+    /// Where a page that the tenant writes goes.
+    pub(super) fn place(&mut self, stream: u16, lpn: u64, view: &impl AllocView) -> Option<Home> {
+        let turn = match self.group_of(stream) {
             Some(group) => self.in_set(group.into(), lpn, view),
             None => Turn::Full,
         };
@@ -112,7 +114,7 @@ impl InSets {
 
     /// True if a page that the tenant writes may go to a unit: to one of its group's channels, or to any if these are full.
     pub(super) fn may_take(&self, stream: u16, lpn: u64, unit: u32, has_room: impl Fn(u32) -> bool) -> bool {
-        let Some(group) = self.group_of(stream, Op::Write) else { return true };
+        let Some(group) = self.group_of(stream) else { return true };
         let set = &self.sets[usize::from(group)];
         let shape = [self.chips, self.dies, self.planes];
         let per_channel = shape.iter().product::<u32>();
@@ -144,7 +146,6 @@ impl InSets {
             turns: self.turns.clone(),
             sets: self.sets.clone(),
             everywhere: self.everywhere.clone(),
-            reads: self.reads.clone(),
             writes: self.writes.clone(),
             ..*self
         }
@@ -218,7 +219,7 @@ mod tests {
     }
 
     fn unit(sets: &mut InSets, stream: u16, lpn: u64, view: &View) -> Option<u32> {
-        sets.place(stream, Op::Write, lpn, view).map(|home| home.unit)
+        sets.place(stream, lpn, view).map(|home| home.unit)
     }
 
     #[test]
@@ -273,6 +274,8 @@ mod tests {
         sets.allocate(&other);
         assert_eq!(sets.locate(5).map(|home| home.unit), Some(0));
         assert_eq!(unit(&mut sets, 0, 6, &FREE), Some(2));
-        assert_eq!(sets.place(0, Op::Read, 7, &FREE).map(|home| home.unit), Some(4));
+        // Nobody wrote page 7: it is where filling the drive would have put it, whoever has channel 3 now.
+        assert_eq!(sets.lay(7, |_| true).map(|home| home.unit), Some(7));
+        assert_eq!(sets.lay(11, |unit| unit != 6).map(|home| home.unit), Some(1));
     }
 }

@@ -17,8 +17,6 @@ pub(crate) use dynamic::Dynamic;
 pub(crate) use in_sets::InSets;
 pub(crate) use striped::Striped;
 
-use flashweir_trace::Op;
-
 use crate::geometry::Geometry;
 use crate::tenants::Allocation;
 
@@ -153,7 +151,7 @@ impl Alloc {
         match self {
             Alloc::Striped(_) => 0,
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn).unwrap_or(0),
-            Alloc::InSets(sets) => sets.group_of(stream, Op::Write).unwrap_or(0).into(),
+            Alloc::InSets(sets) => sets.group_of(stream).unwrap_or(0).into(),
         }
     }
 
@@ -199,14 +197,24 @@ impl Alloc {
         }
     }
 
-    /// Where the next version of `lpn`, written by this tenant, goes; `None` if every unit it may go to is taken and it had better wait. `op`: a read asks where it
-    /// would have been put, had it been written before.
+    /// Where a page that was there before the run lies: by address over all channels, as filling the drive in order would have
+    /// put it. `has_room` as in [`AllocView`]. `None`: no unit has room.
+    pub(crate) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
+        match self {
+            Alloc::Striped(striped) => Some(striped.home(lpn)),
+            Alloc::Dynamic(dynamic) => dynamic.lay(lpn, has_room),
+            Alloc::InSets(sets) => sets.lay(lpn, has_room),
+        }
+    }
+
+    /// Where the next version of `lpn`, written by this tenant, goes; `None` if every unit it may go to is taken and it had
+    /// better wait.
     #[inline]
-    pub(crate) fn place(&mut self, stream: u16, op: Op, lpn: u64, view: &impl AllocView) -> Option<Home> {
+    pub(crate) fn place(&mut self, stream: u16, lpn: u64, view: &impl AllocView) -> Option<Home> {
         match self {
             Alloc::Striped(striped) => Some(striped.home(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.place(lpn, view),
-            Alloc::InSets(sets) => sets.place(stream, op, lpn, view),
+            Alloc::InSets(sets) => sets.place(stream, lpn, view),
         }
     }
 

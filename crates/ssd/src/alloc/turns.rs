@@ -41,6 +41,18 @@ impl Turns {
         }
     }
 
+    /// The unit of a page that nobody wrote in this run: where filling the drive in order would have put it, or the next one
+    /// that has room. `step`: 1, or the number of channels to stay on the page's own.
+    pub(super) fn by_address(&self, lpn: u64, step: u64, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+        let channels = self.next.len() as u64;
+        let of_channel = u64::from(self.units_per_channel);
+        let unit = |place: u64| {
+            let turn = self.order[(place / channels % of_channel) as usize];
+            (place % channels) as u32 * self.units_per_channel + turn
+        };
+        (0..channels * of_channel / step).map(|tried| unit(lpn + tried * step)).find(|unit| has_room(*unit))
+    }
+
     /// The channel's next unit in turn whose die is idle and which has room.
     #[inline]
     pub(super) fn take(&mut self, channel: u32, view: &impl AllocView) -> Turn {

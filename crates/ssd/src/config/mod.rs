@@ -34,13 +34,13 @@ use crate::wear::WearConfig;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precondition {
-    /// As new: nothing was ever written.
-    #[default]
+    /// As new: nothing was ever written. A read of a page that the run has not written is answered without flash.
     Empty,
     /// Every logical page written once, in order.
     Full,
-    /// Nothing was ever written, but a page that is read before it is written is taken to have been there: it is placed,
-    /// untimed and uncounted, when it is first read (as SSDsim does before a run).
+    /// A page that is read before it is written was there before the run, where filling the drive in order puts it (as SSDsim does
+    /// before a run). It takes room when it is first read, and no time. All else was never written.
+    #[default]
     OnRead,
     /// Full, then overwritten, untimed, by the workload's own addresses (for traces: uniform) with another seed, for at
     /// least twice the capacity and until write amplification over two successive capacities differs by under 0.5%.

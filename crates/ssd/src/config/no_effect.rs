@@ -196,12 +196,12 @@ const TABLE: [NoEffect; 32] = [
                 && (config.gc != GcConfig::default()
                     || config.wear != WearConfig::default()
                     || config.background.collect != BackgroundConfig::default().collect
-                    || config.precondition != Precondition::Empty)
+                    || !matches!(config.precondition, Precondition::Empty | Precondition::OnRead))
         },
         clear: |config| {
             (config.gc, config.wear) = (GcConfig::default(), WearConfig::default());
             config.background.collect = BackgroundConfig::default().collect;
-            config.precondition = Precondition::Empty;
+            config.precondition = Precondition::default();
         },
     },
     NoEffect {

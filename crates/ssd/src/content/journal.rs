@@ -215,6 +215,12 @@ impl Content for Journal {
         let unit = op.unit;
         let changes = match op.effect {
             Effect::Read { .. } | Effect::MapRead { .. } => return NO_EFFECT,
+            Effect::Laid { ppn, .. } => {
+                // Older than all that is followed: no write can be lost with it. A stale page that was there can be found
+                // until its block is erased.
+                self.put(self.physical(unit, ppn), None);
+                return NO_EFFECT;
+            }
             Effect::Programmed { ppn, stale: old, stage } => vec![self.program(stage, unit, ppn, old)],
             Effect::MapProgrammed { ppn, .. } => vec![self.put(self.physical(unit, ppn), None)],
             Effect::Moved(_) => moves.iter().map(|(from, to)| self.copy(unit, *from, *to)).collect(),

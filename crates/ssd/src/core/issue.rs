@@ -30,6 +30,10 @@ impl<C: Content> Core<C> {
     fn issue_all(&mut self, now_ns: u64, made: Made, executor: &mut impl Executor) {
         let mut ops = std::mem::take(&mut self.ops);
         for op in ops.list() {
+            if let Effect::Laid { .. } = op.effect {
+                self.content.apply(op, &[]);
+                continue;
+            }
             let moves = if let Effect::Moved(range) = &op.effect { ops.moves(range) } else { &[] };
             let command = self.command_of(op, moves, made.reader);
             let pages = if executor.wants_pages() { self.pages_of(op, moves) } else { Pages::default() };
@@ -102,6 +106,7 @@ impl<C: Content> Core<C> {
                 }
             }
             Effect::Erased { .. } => (bus_ns, program_ns) = (0, timing.erase_ns),
+            Effect::Laid { .. } => bus_ns = 0,
         }
         let (kind, purpose, opens, pages, effect) = (op.kind, op.purpose, op.opens, op.pages, NO_EFFECT);
         Command { die, kind, purpose, opens, awaited, pages, tag, effect, read_ns, bus_ns, program_ns }
@@ -119,7 +124,9 @@ impl<C: Content> Core<C> {
                 }
                 pages.add(unit, *ppn);
             }
-            Effect::MapRead { ppn, .. } | Effect::MapProgrammed { ppn, .. } => pages.add(unit, *ppn),
+            Effect::MapRead { ppn, .. } | Effect::MapProgrammed { ppn, .. } | Effect::Laid { ppn, .. } => {
+                pages.add(unit, *ppn);
+            }
             Effect::Programmed { ppn, stale, .. } => {
                 if let Some((unit, stale)) = stale.filter(|_| op.kind == CommandKind::Rewrite) {
                     pages.add(unit, stale);

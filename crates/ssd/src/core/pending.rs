@@ -52,11 +52,6 @@ impl Pending {
         Self { grouping, ..Self::default() }
     }
 
-    /// Takes all that is pending, and leaves nothing.
-    pub(super) fn set_aside(&mut self) -> Self {
-        std::mem::replace(self, Self::new(self.grouping))
-    }
-
     #[inline]
     pub(super) fn grouping(&self) -> bool {
         self.grouping

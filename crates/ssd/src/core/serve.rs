@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use flashweir_trace::Op;
-
 use super::Core;
 use super::issue::Made;
 use crate::alloc::{AllocView, Home};
@@ -64,11 +62,12 @@ impl<C: Content> Core<C> {
         staged: Option<Stage>,
         executor: &mut impl Executor,
     ) -> Result<(), RunError> {
-        if self.on_read {
-            self.put_unless_there(part, staged)?;
-        }
         self.pending.flash_time.serve(part.stream);
-        let home = self.alloc.locate(part.lpn);
+        let mut home = self.alloc.locate(part.lpn);
+        let mut opens = 0;
+        if self.on_read && home.is_none_or(|home| self.ftl.lookup(home).is_none()) {
+            (home, opens) = self.lay(now_ns, part.lpn, home, executor)?;
+        }
         let map =
             if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
         let place = home.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
@@ -78,7 +77,7 @@ impl<C: Content> Core<C> {
             return Ok(());
         };
         self.counters.host.reads += 1;
-        let op = host_op(unit, CommandKind::Read, 0, Effect::Read { ppn, map });
+        let op = host_op(unit, CommandKind::Read, opens, Effect::Read { ppn, map });
         self.issue_host(now_ns, tag, &op, executor);
         Ok(())
     }
@@ -110,25 +109,11 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
         self.pending.flash_time.serve(part.stream);
-        self.write_for(now_ns, tag, part, (Op::Write, whole), (stage, only), executor)
-    }
-
-    /// As [`Core::write`]; `op` says whose channels it goes to, those of the tenant's writes or of its reads.
-    #[inline]
-    pub(super) fn write_for(
-        &mut self,
-        now_ns: u64,
-        tag: u32,
-        part: PageSlice,
-        (op, whole): (Op, bool),
-        (stage, only): (Stage, Option<Range<u32>>),
-        executor: &mut impl Executor,
-    ) -> Result<bool, RunError> {
         let lpn = part.lpn;
         let before = if self.alloc.shares_map() { self.alloc.locate(lpn) } else { None };
         let mapped = before.filter(|home| self.ftl.lookup(*home).is_some());
         let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), only, now_ns };
-        let Some(home) = self.alloc.place(part.stream, op, lpn, &view) else { return Ok(false) };
+        let Some(home) = self.alloc.place(part.stream, lpn, &view) else { return Ok(false) };
         if stage == Stage::Direct {
             self.content.stage(stage, executor.serving(), lpn, part.first..part.end);
         }
@@ -203,6 +188,9 @@ impl<C: Content> Core<C> {
         }
         self.pending.flash_time.serve(part.stream);
         self.content.trim(executor.serving(), part.lpn);
+        if self.on_read {
+            self.forget_old(part.lpn);
+        }
         if let Some(home) = self.alloc.locate(part.lpn) {
             let was_mapped = self.ftl.trim(home, &mut self.ops)?;
             self.issue(now_ns, Made::default(), executor);

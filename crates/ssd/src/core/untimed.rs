@@ -1,47 +1,84 @@
-//! Pages that are put on flash in no time: in preconditioning, and when something is read that must have been there.
-
-use flashweir_trace::Op;
+//! Pages that are put on flash in no time: in preconditioning, and when something is read that was there before the run.
 
 use super::Core;
+use super::issue::Made;
+use crate::alloc::Home;
 use crate::content::Content;
+use crate::cow::CowVec;
 use crate::error::RunError;
-use crate::nand::Untimed;
+use crate::nand::{Executor, Untimed};
 use crate::op::{NOBODY, PageSlice, Stage};
+
+/// Logical pages that an entry of [`Trimmed`] tells of.
+const PAGES: u64 = 16;
+
+/// Logical pages that were trimmed, a bit each. Takes no memory before the first one is.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Trimmed(CowVec);
+
+impl Trimmed {
+    pub(super) fn new(logical_pages: u64) -> Self {
+        Self(CowVec::new(logical_pages.div_ceil(PAGES)))
+    }
+
+    fn bits(&self, lpn: u64) -> u32 {
+        let bits = self.0.get(lpn / PAGES);
+        if bits == CowVec::EMPTY { 0 } else { bits }
+    }
+
+    fn has(&self, lpn: u64) -> bool {
+        self.bits(lpn) >> (lpn % PAGES) & 1 == 1
+    }
+
+    fn add(&mut self, lpn: u64) {
+        let bits = self.bits(lpn) | 1 << (lpn % PAGES);
+        self.0.set(lpn / PAGES, bits);
+    }
+
+    pub(super) fn snapshot(&mut self) -> Self {
+        Self(self.0.snapshot())
+    }
+}
 
 impl<C: Content> Core<C> {
     /// A page that a tenant writes in preconditioning: no time, no counts but the translation layer's own.
     #[inline]
     pub(crate) fn place_untimed(&mut self, lpn: u64, stream: u16) -> Result<(), RunError> {
-        self.place_for(lpn, stream, Op::Write)
-    }
-
-    fn place_for(&mut self, lpn: u64, stream: u16, op: Op) -> Result<(), RunError> {
         self.counters.host_pages_written += 1;
         let part = PageSlice { lpn, first: 0, end: self.page_sectors.get() as u32, stream };
-        let written = self.write_for(0, NOBODY, part, (op, true), (Stage::Direct, None), &mut Untimed)?;
+        let written = self.write(0, NOBODY, part, true, Stage::Direct, &mut Untimed)?;
         self.flush(0, &mut Untimed);
         if written { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }
     }
 
-    /// A page that is read and lies nowhere is taken to have been written before the run: it is put where its tenant's
-    /// reads say, in no time, and nothing of that is counted. (What of it waits in the buffer came later.)
+    /// A page that is read and of which there is no version was there before the run, unless it was trimmed: it takes its room
+    /// now, and no time. Returns where it is, if anywhere, and the blocks opened for it.
     #[cold]
     #[inline(never)]
-    pub(super) fn put_unless_there(
+    pub(super) fn lay(
         &mut self,
-        part: PageSlice,
-        staged: Option<Stage>,
-    ) -> Result<(), RunError> {
-        let home = self.alloc.locate(part.lpn);
-        if staged.is_some() || home.is_some_and(|home| self.ftl.lookup(home).is_some()) {
-            return Ok(());
+        now_ns: u64,
+        lpn: u64,
+        before: Option<Home>,
+        executor: &mut impl Executor,
+    ) -> Result<(Option<Home>, u8), RunError> {
+        if self.trimmed.has(lpn) {
+            return Ok((before, 0));
         }
-        let (counters, collections) = (self.counters.clone(), self.collections.clone());
-        // What the request has asked for so far is grouped with what it asks for after this.
-        let others = self.pending.set_aside();
-        self.place_for(part.lpn, part.stream, Op::Read)?;
-        self.pending = others;
-        (self.counters, self.collections) = (counters, collections);
-        Ok(())
+        let ftl = &self.ftl;
+        let home = self.alloc.lay(lpn, |unit| ftl.has_room(unit));
+        let home = home.ok_or(RunError::NoRoom { waiting: 1 })?;
+        self.ftl.lay(home, &mut self.ops)?;
+        let opens = self.ops.take_opened();
+        self.issue(now_ns, Made::default(), executor);
+        self.counters.preexisting_pages += 1;
+        Ok((Some(home), opens))
+    }
+
+    /// A whole page is trimmed: what was there before the run is not there any more.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn forget_old(&mut self, lpn: u64) {
+        self.trimmed.add(lpn);
     }
 }

@@ -190,6 +190,17 @@ impl Blocks {
         self.nodes[block as usize + 1][VALID] += pages;
     }
 
+    /// A stale page of a full block holds valid data again.
+    pub(crate) fn revalidate(&mut self, block: u32) {
+        let node = &mut self.nodes[block as usize + 1];
+        node[VALID] += 1;
+        let valid = node[VALID] as usize;
+        if self.kind == Index::ByValid && node[NEXT] != NONE {
+            self.unlink(block);
+            self.link_after(self.head(valid), block);
+        }
+    }
+
     /// A page of a block became invalid.
     #[inline]
     pub(crate) fn invalidate(&mut self, block: u32) {
@@ -223,6 +234,15 @@ impl Blocks {
                 self.nodes[at + 1][PREVIOUS] = self.dense.len() as u32;
                 self.dense.push(block);
             }
+        }
+    }
+
+    /// A block that was filled before all others: collections may take it from now on.
+    pub(crate) fn fill_oldest(&mut self, block: u32) {
+        self.fill(block, 0);
+        if self.kind == Index::ByAge {
+            self.unlink(block);
+            self.link_after(self.head(0), block);
         }
     }
 

@@ -213,6 +213,22 @@ impl Ftl {
         }
     }
 
+    /// Gives a page of which there is no version, and which was there before the run, a physical page in `home.unit`.
+    pub(crate) fn lay(&mut self, home: Home, ops: &mut Ops) -> Result<(), RunError> {
+        match self {
+            Ftl::Page(page) => {
+                if page.lay(home, ops) {
+                    Ok(())
+                } else {
+                    Err(page.stuck_now(home.unit))
+                }
+            }
+            Ftl::Dftl(dftl) => dftl.lay(home, ops),
+            Ftl::Log(log) => log.lay(home, ops),
+            Ftl::Direct => Ok(()),
+        }
+    }
+
     /// Whether the unit has to collect before it can take the next version of the page.
     #[inline]
     pub(crate) fn must_collect(&self, home: Home) -> bool {
@@ -377,5 +393,7 @@ impl Ftl {
     }
 }
 
+#[cfg(test)]
+mod lay_tests;
 #[cfg(test)]
 mod tests;

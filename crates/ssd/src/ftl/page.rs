@@ -33,6 +33,9 @@ pub(super) struct Frontier {
     pub(super) next: u32,
 }
 
+/// Block of a frontier that has none.
+const NO_BLOCK: u32 = u32::MAX;
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Unit {
     pub(super) blocks: Blocks,
@@ -46,6 +49,10 @@ pub(super) struct Unit {
     room: u64,
     pub(super) host: Frontier,
     collected: Frontier,
+    /// Takes pages that were there before the run (`lay.rs`).
+    pub(super) laid: Frontier,
+    /// Block at which the last stale page was found that such a page took.
+    searched: u32,
     /// Host pages written: the clock of ages.
     pub(super) writes: u64,
     /// No full block had fewer erases than this when it was last looked up.
@@ -112,6 +119,8 @@ impl PageFtl {
                 valid_pages: 0,
                 host: Frontier { block: 0, next: pages_per_block },
                 collected: Frontier { block: 0, next: pages_per_block },
+                laid: Frontier { block: NO_BLOCK, next: pages_per_block },
+                searched: 0,
                 writes: 0,
                 fewest_erases: 0,
                 steps: Steps::default(),
@@ -284,6 +293,7 @@ impl Unit {
 }
 
 mod collect;
+mod lay;
 pub(super) mod steps;
 #[cfg(test)]
 mod tests;

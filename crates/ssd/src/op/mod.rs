@@ -84,6 +84,13 @@ pub(crate) enum Effect {
     },
     /// Valid pages have moved within the unit: entries of [`Ops::moves`] (none if pages are not followed).
     Moved(Range<usize>),
+    /// `ppn` holds a page that was there before the run; a translation page, if `map`. No command makes it so.
+    Laid {
+        /// The physical page.
+        ppn: u32,
+        /// Whether it is a translation page.
+        map: bool,
+    },
     /// All pages of the block are erased.
     Erased {
         /// The physical block.
@@ -263,6 +270,11 @@ impl Ops {
     /// A block is erased.
     pub(crate) fn erased(&mut self, unit: u32, block: u32) {
         self.push(unit, 1, CommandKind::Erase, Purpose::Gc, 0, Effect::Erased { block });
+    }
+
+    /// A physical page holds what was there before the run.
+    pub(crate) fn laid(&mut self, unit: u32, ppn: u32, map: bool) {
+        self.push(unit, 1, CommandKind::Program, Purpose::Host, 0, Effect::Laid { ppn, map });
     }
 
     /// A translation page is read.

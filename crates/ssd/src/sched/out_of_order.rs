@@ -55,7 +55,9 @@ impl OutOfOrder {
             if keeps_order || queue.holds_back(queued) || !can_start && after_bus.is_some() {
                 continue;
             }
-            let may_depend = place > 0 && (!is_read || queue.may_write(&queued.pages));
+            // A read that opens a block comes after its erase.
+            let opens = queued.command.opens > 0;
+            let may_depend = place > 0 && (!is_read || opens || queue.may_write(&queued.pages));
             if may_depend && depends(queue, place, queued) {
                 continue;
             }

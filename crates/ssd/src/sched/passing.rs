@@ -32,6 +32,9 @@ impl Passing {
         if has_writes {
             place = Self::after_own_writes(queue, arriving).max(place);
         }
+        if arriving.command.opens > 0 {
+            place = Self::after_own_erase(queue, arriving).max(place);
+        }
         if self.write_bound_ns < u64::MAX {
             place = self.after_bound(queue, arriving, now_ns, ahead_ns, place);
         }
@@ -117,6 +120,17 @@ impl Passing {
             return queue.settled() + place + 1 + hindered.count();
         }
         0
+    }
+
+    /// The place behind the last erase of a block that a page of the read is in. Only the first read of a block of data older
+    /// than the run (`opens`) needs it: any other page was programmed since its block was erased.
+    #[cold]
+    #[inline(never)]
+    fn after_own_erase(queue: &Queue, read: &Queued) -> usize {
+        let is_own =
+            |before: &Queued| before.command.kind == CommandKind::Erase && before.pages.overlaps(&read.pages);
+        let places = queue.settled()..queue.len();
+        places.rev().find(|place| queue.get(*place).is_some_and(is_own)).map_or(0, |place| place + 1)
     }
 
     /// The place, `first` or later, behind the last write whose estimated latency would pass the bound.

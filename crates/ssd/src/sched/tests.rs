@@ -110,6 +110,21 @@ fn a_read_passes_collections_if_it_may_and_reads_a_page_where_it_was() {
 }
 
 #[test]
+fn a_read_that_opens_a_block_stays_behind_its_erase() {
+    let passing = Passing { collections: true, ..passing(u64::MAX) };
+    let opens = |ppn| {
+        let mut read = read(ppn);
+        read.command.opens = 1;
+        read
+    };
+    let place = |commands| places(passing, 0, 0, commands).0;
+    // Blocks have four pages.
+    assert_eq!(place(vec![moves(8, 12), erase(8), write(2), opens(9)]), [0, 1, 2, 2]);
+    assert_eq!(place(vec![moves(8, 12), erase(8), write(2), opens(16)]), [0, 1, 2, 0]);
+    assert_eq!(place(vec![erase(8), erase(4), opens(5), opens(9)]), [0, 1, 2, 3]);
+}
+
+#[test]
 fn the_bound_is_of_the_last_nanosecond() {
     // The second write: 60 since it came, 100 left of what runs, the first write, itself, and the read.
     let estimate = 60 + 100 + PROGRAM + PROGRAM + READ;

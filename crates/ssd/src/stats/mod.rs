@@ -163,6 +163,8 @@ pub struct Counters {
     pub rewrite_reads: u64,
     /// Pages read that nothing was ever written to: answered from the map, without flash.
     pub unmapped_page_reads: u64,
+    /// Pages read before they were written, taken to have been there before the run.
+    pub preexisting_pages: u64,
     /// Pages read from the write buffer.
     pub buffer_hits: u64,
     /// Page writes that joined one already waiting in the write buffer.
@@ -188,6 +190,7 @@ impl Counters {
             host_pages_written: self.host_pages_written - earlier.host_pages_written,
             rewrite_reads: self.rewrite_reads - earlier.rewrite_reads,
             unmapped_page_reads: self.unmapped_page_reads - earlier.unmapped_page_reads,
+            preexisting_pages: self.preexisting_pages - earlier.preexisting_pages,
             buffer_hits: self.buffer_hits - earlier.buffer_hits,
             coalesced: self.coalesced - earlier.coalesced,
             trimmed_pages: self.trimmed_pages - earlier.trimmed_pages,

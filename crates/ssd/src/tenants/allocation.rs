@@ -39,8 +39,8 @@ pub struct Group {
     pub placement: Option<Placement>,
 }
 
-/// Which channels whose reads and writes have. Those of reads only matter for pages that are placed when they are first read
-/// (`precondition=on-read`): all others are read where they lie.
+/// Which channels whose reads and writes have. Pages are read where they lie, so the groups of reads place nothing; with
+/// `alloc.kind=hybrid` they count in whether a group mostly reads.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Allocation {
     /// The groups.
@@ -116,7 +116,7 @@ impl Allocation {
         self.distinct(&self.writes)
     }
 
-    /// Channels that take pages which somebody reads before they were written.
+    /// Channels that somebody's reads were given.
     pub fn read_channels(&self) -> u32 {
         self.distinct(&self.reads)
     }

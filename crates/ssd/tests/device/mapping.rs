@@ -87,6 +87,15 @@ fn looking_for_a_page_that_was_never_written_ends_with_the_translation_page() {
 }
 
 #[test]
+fn the_map_of_what_was_there_before_the_run_was_on_flash() {
+    let old = [MAP[0], MAP[1], MAP[2], ("precondition", "on-read")];
+    // Two pages of one translation page, of which one entry is cached at a time; then the first one again.
+    let outcome = run_both(&old, &[read(0, 1), read(1_000_000, 1), read(2_000_000, 2), read(3_000_000, 1)]);
+    assert_eq!(outcome.latencies(), [2 * FETCH, FETCH, 2 * FETCH, 2 * FETCH]);
+    assert_eq!((outcome.counters.map.loads, outcome.counters.mapping.programs), (3, 0));
+}
+
+#[test]
 fn a_trim_takes_no_time_but_has_its_entries_read() {
     let outcome = run_both(&MAP, &[pages(0, Op::Trim, 8, 2), read(1, 8), read(1_000_000, 9)]);
     // Load, write-back of the last page of the drive; load, write-back of the page trimmed first; page 8 again.

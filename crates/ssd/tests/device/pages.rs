@@ -3,7 +3,7 @@
 use flashweir_ssd::CommandKind::{Program, Read, Rewrite};
 use flashweir_trace::Op;
 
-use super::rig::{PAGE, PROGRAM, READ, TRANSFER, drive, pages, read, run, run_both, sectors, write};
+use super::rig::{PAGE, PROGRAM, READ, TRANSFER, drive, flush, pages, read, run, run_both, sectors, write};
 
 #[test]
 fn reading_what_was_never_written_costs_nothing() {
@@ -11,6 +11,38 @@ fn reading_what_was_never_written_costs_nothing() {
     assert_eq!(outcome.latencies(), [0, TRANSFER + PROGRAM, READ + TRANSFER]);
     assert_eq!(outcome.counters.unmapped_page_reads, 5);
     assert_eq!(outcome.commands.len(), 2);
+}
+
+#[test]
+fn what_is_read_before_it_is_written_was_there() {
+    let requests = [
+        pages(0, Op::Read, 0, 3),
+        write(1_000_000, 1),
+        sectors(2_000_000, Op::Write, 3 * PAGE, 1),
+        sectors(3_000_000, Op::Write, 2 * PAGE, 1),
+        // Of these four pages the first one was trimmed.
+        pages(4_000_000, Op::Trim, 4, 1),
+        pages(5_000_000, Op::Read, 4, 4),
+    ];
+    let outcome = run_both(&[("precondition", "on-read")], &requests);
+    let part = READ + 2 * TRANSFER + PROGRAM;
+    assert_eq!(
+        outcome.latencies(),
+        [3 * (READ + TRANSFER), TRANSFER + PROGRAM, TRANSFER + PROGRAM, part, 0, 3 * (READ + TRANSFER)]
+    );
+    let counters = &outcome.counters;
+    assert_eq!((counters.preexisting_pages, counters.unmapped_page_reads), (6, 1));
+    assert_eq!((counters.host_pages_written, counters.host.programs), (3, 3));
+}
+
+#[test]
+fn a_page_that_was_there_lies_under_what_waits_in_the_buffer() {
+    let settings = [("precondition", "on-read"), ("buffer.bytes", "8KiB")];
+    let requests = [write(0, 9), sectors(0, Op::Write, 0, 3), pages(1_000, Op::Read, 0, 1), flush(2_000)];
+    let outcome = run(&settings, &requests);
+    assert_eq!((outcome.counters.preexisting_pages, outcome.counters.unmapped_page_reads), (1, 0));
+    // What was there completes the page when it leaves the buffer.
+    assert_eq!(outcome.counters.rewrite_reads, 1);
 }
 
 #[test]

@@ -19,8 +19,8 @@ pub(crate) const PAGE: u64 = 8;
 /// A setting, as on the command line.
 pub(crate) type Setting = (&'static str, &'static str);
 
-/// One die, 64 pages in blocks of 4, requests at their own times.
-const BASE: [Setting; 12] = [
+/// One die, 64 pages in blocks of 4, nothing written, requests at their own times.
+const BASE: [Setting; 13] = [
     ("channels", "1"),
     ("page", "4KiB"),
     ("pages_per_block", "4"),
@@ -33,6 +33,7 @@ const BASE: [Setting; 12] = [
     ("timing.bus", "1"),
     ("timing.command", "904ns"),
     ("engine", "auto"),
+    ("precondition", "empty"),
 ];
 
 /// What came of a run.
@@ -86,12 +87,12 @@ pub(crate) fn flush(time_ns: u64) -> Request {
 
 /// A drive over the base, verified and recorded.
 pub(crate) fn drive(settings: &[Setting]) -> Simulation {
-    let mut config = resolve(&[
+    let config = resolve(&[
         Layer::from_assignments("base", BASE),
         Layer::from_assignments("test", settings.iter().copied()),
     ])
     .expect("a legal drive");
-    let full = std::mem::take(&mut config.precondition) == Precondition::Full;
+    let full = config.precondition == Precondition::Full;
     let options = Options { seed: 1, verify: true, record: true, ..Options::default() };
     let mut simulation = Simulation::new(&config, options).expect("a legal drive");
     if full {

@@ -10,7 +10,7 @@ mod rules;
 use std::collections::BTreeMap;
 
 use flashweir_ssd::{Completion, Config, Recorded, RunError, Stats};
-use flashweir_trace::Request;
+use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 
 use drives::{cases, config, digest, run, start};
@@ -210,4 +210,35 @@ fn a_run_that_is_looked_at_stays_the_same() {
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn the_first_read_of_a_block_of_older_data_comes_after_its_erase() {
+    // Each page read takes a block, and most of them a collection that erases one: the reads pass copies, but no erase of
+    // their own block.
+    let drive = [
+        ("channels", "1"),
+        ("page", "512"),
+        ("pages_per_block", "1"),
+        ("capacity", "8192"),
+        ("op_ratio", "0.31"),
+        ("ftl.kind", "dftl"),
+        ("ftl.cache_bytes", "72"),
+        ("precondition", "on-read"),
+        ("host.queue_depth", "1"),
+    ];
+    let one = |op, lba, sectors| Request { time_ns: 0, lba, sectors, stream: 0, op };
+    let writes = [3, 4, 4, 3].map(|sectors| one(Op::Write, 7, sectors));
+    let requests: Vec<_> = writes.into_iter().chain([one(Op::Read, 0, 13)]).collect();
+    for scheduler in [
+        &[("sched.kind", "suspend")][..],
+        &[("sched.kind", "read-first"), ("sched.preempt_gc", "true")],
+        &[("sched.kind", "out-of-order")],
+    ] {
+        let settings: Vec<_> =
+            drive.iter().chain(scheduler).map(|(key, value)| (*key, (*value).to_owned())).collect();
+        let config = config(&settings, "event").expect("a legal drive");
+        let (stats, _) = recorded(&config, &requests, 7).expect("a legal run");
+        assert!(stats.counters.preexisting_pages > 5 && stats.counters.gc.erases > 5);
+    }
 }

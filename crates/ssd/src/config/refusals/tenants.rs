@@ -2,12 +2,12 @@
 
 use super::Refusal;
 use crate::alloc::AllocConfig;
-use crate::config::{Config, Precondition};
+use crate::config::Config;
 use crate::error::ConfigError;
 use crate::geometry::Geometry;
-use crate::tenants::{ChannelsConfig, Turns};
+use crate::tenants::Turns;
 
-pub(super) const TENANTS: [Refusal; 6] = [
+pub(super) const TENANTS: [Refusal; 5] = [
     Refusal {
         keys: "tenants.channels, alloc.kind=striped",
         reason: "static allocation computes the channel of every page: use alloc.kind=dynamic or hybrid",
@@ -36,22 +36,6 @@ pub(super) const TENANTS: [Refusal; 6] = [
         keys: "tenants.turns=shortest, tenants.channels=look-ahead",
         reason: "it tries both orders for each window: leave it at arrival",
         applies: |config| config.tenants.turns == Turns::Shortest && config.tenants.looks_ahead().is_some(),
-    },
-    Refusal {
-        keys: "alloc.kind=hybrid, tenants.channels=shared, partially-isolated or ssdkeeper, precondition",
-        reason: "their groups are of reads or of writes, and those of reads only place what is read before it is written: use \
-                 precondition=on-read, or alloc.kind=dynamic",
-        applies: |config| {
-            let by_type = matches!(
-                config.tenants.channels,
-                ChannelsConfig::Shared(_)
-                    | ChannelsConfig::PartiallyIsolated(_)
-                    | ChannelsConfig::Ssdkeeper(_)
-            );
-            by_type
-                && matches!(config.alloc, AllocConfig::Hybrid(_))
-                && config.precondition != Precondition::OnRead
-        },
     },
 ];
 

@@ -34,7 +34,8 @@ impl Dftl {
     #[inline]
     pub(in crate::ftl) fn must_collect(&self, unit: u32) -> bool {
         let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
-        let data = self.page.units[unit as usize].host.next == self.rules.pages_per_block;
+        let data = &self.page.units[unit as usize];
+        let data = data.host.next.min(data.laid.next) == self.rules.pages_per_block;
         let state = &self.units[unit as usize];
         // A write may first have to write an entry back.
         let map = state.frontier.next == self.rules.pages_per_block && state.blocks >= self.rules.map_blocks;
@@ -133,6 +134,9 @@ impl Dftl {
             {
                 state.host = Frontier { block, next: 0 };
                 ops.opened();
+                return Ok(());
+            }
+            if free >= reserve && self.page.take_laid(unit) {
                 return Ok(());
             }
             self.collect(unit, ops)?;
@@ -288,7 +292,7 @@ impl Dftl {
     /// Whether some full block has an invalid page.
     fn can_gain(&self, unit: u32) -> bool {
         let state = &self.page.units[unit as usize];
-        let frontiers = [state.host, self.units[unit as usize].frontier];
+        let frontiers = [state.host, state.laid, self.units[unit as usize].frontier];
         let written: u64 = frontiers
             .iter()
             .filter(|frontier| frontier.next < self.rules.pages_per_block)

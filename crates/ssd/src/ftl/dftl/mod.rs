@@ -16,6 +16,7 @@
 
 mod cache;
 mod collect;
+mod lay;
 
 use std::collections::VecDeque;
 

@@ -112,6 +112,11 @@ impl LogFtl {
         Ok(Written { ppn, old: old.map(|ppn| (home.unit, ppn)) })
     }
 
+    /// A page that was there before the run lies in its data block.
+    pub(super) fn lay(&mut self, home: Home, ops: &mut Ops) -> Result<(), RunError> {
+        self.units[home.unit as usize].lay(self.rules.page(home.key), ops)
+    }
+
     #[inline]
     pub(super) fn must_collect(&self, home: Home) -> bool {
         self.units[home.unit as usize].must_collect(&self.rules, self.rules.page(home.key))

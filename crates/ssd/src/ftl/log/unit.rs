@@ -275,6 +275,20 @@ impl Unit {
         Ok((self.data_ppn(page.block, page.offset), old))
     }
 
+    /// A page that does not exist was there before the run: in its data block, at its own offset, with those before it.
+    pub(super) fn lay(&mut self, page: Page, ops: &mut Ops) -> Result<(), RunError> {
+        if !self.has_data_block(page.block) {
+            let physical = self.take(ops)?;
+            self.set_data_block(page.block, Some(physical), 0);
+        }
+        let next = &mut self.data[page.block as usize][NEXT];
+        *next = (*next).max(page.offset + 1);
+        let (word, bit) = self.bit_of(page);
+        self.pages[word][IN_DATA] |= bit;
+        ops.laid(self.number, self.data_ppn(page.block, page.offset), false);
+        Ok(())
+    }
+
     /// Makes a whole collection.
     #[cold]
     fn collect(&mut self, rules: &Rules, ops: &mut Ops) -> Result<(), RunError> {

@@ -17,6 +17,9 @@ impl PageFtl {
                 ops.opened();
                 return Ok(());
             }
+            if self.take_laid(unit) {
+                return Ok(());
+            }
             if self.is_collecting(unit) {
                 self.complete(unit, ops)?;
                 if self.units[unit as usize].host.next < pages_per_block {
@@ -95,7 +98,8 @@ impl PageFtl {
     pub(super) fn can_gain(&self, unit: u32) -> bool {
         let unit = &self.units[unit as usize];
         let pages_per_block = self.rules.pages_per_block.get();
-        let frontiers = [Some(unit.host), self.rules.two_frontiers.then_some(unit.collected)];
+        let frontiers =
+            [Some(unit.host), Some(unit.laid), self.rules.two_frontiers.then_some(unit.collected)];
         let open =
             frontiers.into_iter().flatten().filter(|frontier| u64::from(frontier.next) < pages_per_block);
         let in_open: u64 = open.map(|frontier| u64::from(unit.blocks.valid(frontier.block))).sum();

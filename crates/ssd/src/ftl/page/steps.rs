@@ -30,7 +30,7 @@ impl PageFtl {
     pub(in crate::ftl) fn must_collect(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
         let free = state.blocks.free();
-        let full = u64::from(state.host.next) == self.rules.pages_per_block.get();
+        let full = u64::from(state.host.next.min(state.laid.next)) == self.rules.pages_per_block.get();
         free < self.rules.held_back || (full && free == self.rules.held_back)
     }
 

@@ -39,8 +39,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                     self.settle(tag, 1);
                 }
             }
-            self.core.trim(now, part, &mut self.array)?;
+            if self.stations.has_clock() {
+                self.trim_in_step(part)?;
+            } else {
+                self.core.trim(now, part, &mut self.array)?;
+            }
         }
+        self.end_of_trim();
         Ok(())
     }
 

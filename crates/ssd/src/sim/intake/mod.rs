@@ -260,6 +260,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 Tag::Page(station) => self.end_page(station, parts),
                 Tag::Station(station) => self.note_end(station),
                 Tag::Task(die) => self.background.step_done(die),
+                Tag::Group => {}
             }
             self.resume = true;
         }

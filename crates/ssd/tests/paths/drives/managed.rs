@@ -114,7 +114,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         any::<bool>(),
         any::<bool>(),
         any::<bool>(),
-        prop::sample::select(vec!["empty", "full"]),
+        prop::sample::select(vec!["on-read", "full"]),
         prop::sample::select(OPEN.to_vec()),
     );
     let ftl = (prop::sample::select(FTLS.to_vec()), prop::sample::select(ALLOCATIONS.to_vec()));

@@ -102,7 +102,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         (any::<bool>(), prop::sample::select(REPLACEMENTS.to_vec())),
         prop::sample::select(SCHEDULERS.to_vec()),
         prop::sample::select(vec!["striped", "striped", "dynamic"]),
-        prop::sample::select(vec!["empty", "full"]),
+        prop::sample::select(vec!["on-read", "full", "on-read", "full", "empty"]),
         prop::sample::select(OPEN.to_vec()),
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);

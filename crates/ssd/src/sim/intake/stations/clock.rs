@@ -1,6 +1,6 @@
 //! A common clock: commands are handed over in groups, and each group starts when all before it are done.
 //!
-//! A group is what one request reads, one write cycle, or one step of a collection. The pages of a cycle are programmed
+//! A group is what one request reads, what the map needs for one TRIM, one write cycle, or one step of a collection. The pages of a cycle are programmed
 //! together, after the last of what has to be done before any of them: reads of what a page keeps, and what the translation
 //! layer does on its own. So no page is on flash before one of an older request, though that had to wait.
 
@@ -10,12 +10,12 @@ use flashweir_trace::Request;
 use serde::{Deserialize, Serialize};
 
 use super::waits::Waited;
-use super::{Kind, PAGE_TAG, STATION_TAG, Stations};
+use super::{GROUP_TAG, Kind, PAGE_TAG, STATION_TAG, Stations};
 use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::event::Later;
 use crate::nand::{Executor, TimePath};
-use crate::op::{Command, CommandKind, NOBODY, Purpose};
+use crate::op::{Command, CommandKind, NOBODY, PageSlice, Purpose};
 use crate::sched::Pages;
 use crate::sim::intake::{Found, Intake};
 use crate::stats::Parts;
@@ -130,6 +130,22 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
+    /// Trims a page with a common clock. A write cycle that was made before still waits, perhaps: reads and collections of the map
+    /// may neither delay its pages nor erase what these make stale before they are on flash. So they are a group.
+    #[cold]
+    pub(in crate::sim) fn trim_in_step(&mut self, part: PageSlice) -> Result<(), RunError> {
+        let now = self.array.now_ns();
+        let mut group = self.stations.groups.fill(&self.array);
+        self.core.trim(now, part, &mut group)
+    }
+
+    /// All pages of a TRIM are trimmed.
+    pub(in crate::sim) fn end_of_trim(&mut self) {
+        if !self.stations.groups.filling.is_empty() {
+            self.push_group(Kind::Trim);
+        }
+    }
+
     /// The group is complete: it starts when all before it are done.
     pub(super) fn push_group(&mut self, kind: Kind) {
         let now = self.array.now_ns();
@@ -162,7 +178,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         match kind {
             Kind::Cycle => self.start_cycle(commands),
             Kind::Read(tag) if commands.is_empty() => self.array.fence(0..0, tag),
-            Kind::Read(_) | Kind::Collect => {
+            Kind::Read(_) | Kind::Trim | Kind::Collect => {
                 for (request, command, pages) in commands {
                     self.array.serve(request);
                     self.array.submit(now, command, pages);
@@ -170,9 +186,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
         }
         self.array.serve(serving);
-        if !matches!(kind, Kind::Read(_)) {
-            self.stations.of(0).cycle.start(now);
-            self.array.fence(self.stations.dies_of(0), STATION_TAG);
+        match kind {
+            Kind::Read(_) => {}
+            Kind::Trim => self.array.fence(self.stations.dies_of(0), GROUP_TAG),
+            Kind::Cycle | Kind::Collect => {
+                self.stations.of(0).cycle.start(now);
+                self.array.fence(self.stations.dies_of(0), STATION_TAG);
+            }
         }
     }
 

@@ -37,6 +37,8 @@ use waits::{Cycle, Doing, Waits};
 enum Kind {
     /// Pages that the request of a tag reads.
     Read(u32),
+    /// Work on the map for a TRIM. No request waits for it.
+    Trim,
     /// Pages of the buffer that a station writes.
     Cycle,
     /// A step of a collection.
@@ -52,6 +54,8 @@ const PAGE_TAG: u32 = 1 << 29;
 
 /// Tags from here on, below those, are dies that make a step of the background.
 pub(super) const TASK_TAG: u32 = 1 << 28;
+/// A group that nobody waits for.
+const GROUP_TAG: u32 = TASK_TAG - 1;
 
 /// Who a command, or a fence, was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +70,8 @@ pub(super) enum Tag {
     Entry(u32),
     /// A die that has made a step of the background.
     Task(u32),
+    /// A group of commands that nobody waits for.
+    Group,
 }
 
 impl Tag {
@@ -76,6 +82,7 @@ impl Tag {
             STATION_TAG.. => Tag::Station(tag - STATION_TAG),
             PAGE_TAG.. => Tag::Page(tag - PAGE_TAG),
             TASK_TAG.. => Tag::Task(tag - TASK_TAG),
+            GROUP_TAG => Tag::Group,
             _ => Tag::Request(tag),
         }
     }

@@ -1,0 +1,40 @@
+//! Pages that were there before the run (`page/lay.rs`). Their entries were on flash, in translation pages that were there
+//! as well, so that looking them up costs what it costs on a drive that was written.
+
+use super::{Dftl, Frontier, Home, Ops, RunError};
+
+impl Dftl {
+    /// Gives a page of which there is no version a physical page, and its translation page one if it has none.
+    pub(in crate::ftl) fn lay(&mut self, home: Home, ops: &mut Ops) -> Result<(), RunError> {
+        let page = self.page_of(home.key);
+        if self.translation_page(home.unit, page).is_none() {
+            // A collection that makes room may write it, too.
+            self.make_map_room(home.unit, ops)?;
+            if self.translation_page(home.unit, page).is_none() {
+                self.lay_map_page(home.unit, page, ops)?;
+            }
+        }
+        let kept = self.reserve(home.unit);
+        if !self.page.lay_apart(home, kept, ops) {
+            self.make_room(home.unit, ops)?;
+            self.page.lay_at_host(home, ops);
+        }
+        Ok(())
+    }
+
+    fn lay_map_page(&mut self, unit: u32, page: u32, ops: &mut Ops) -> Result<(), RunError> {
+        let rules = self.rules;
+        if self.units[unit as usize].frontier.next == rules.pages_per_block {
+            let free = self.page.units[unit as usize].blocks.take_free(rules.least_worn_first);
+            let block = free.ok_or_else(|| self.stuck(unit))?;
+            self.units[unit as usize].frontier = Frontier { block, next: 0 };
+            self.units[unit as usize].blocks += 1;
+            ops.opened();
+        }
+        let Frontier { block, next } = self.units[unit as usize].frontier;
+        self.units[unit as usize].frontier.next += 1;
+        self.page.put(unit, block, next, rules.logical + page);
+        ops.laid(unit, block * rules.pages_per_block + next, true);
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Pages that were there before the run. They take room when they are first read (`precondition=on-read`), and no time.
+//!
+//! They have an open block of their own, so that old data is not mixed with what the host writes. The host takes that block
+//! over before its unit collects, so a block of old data never costs a collection. Without an erased block to open, a page takes the place
+//! of a stale one: had it been there, that one would have been collected before. Nothing is moved and nothing erased.
+//!
+//! Why there always is such a place. Where every full block is all valid, no more than `held_back` blocks are erased or about
+//! to be, and no open block may take a page, the unit holds more than `Rules::room` valid pages. It never does.
+
+use super::{Frontier, NO_BLOCK, Ops, PageFtl};
+use crate::alloc::Home;
+
+impl PageFtl {
+    /// Gives a page of which there is no version a physical page. Returns false if there is none.
+    pub(in crate::ftl) fn lay(&mut self, home: Home, ops: &mut Ops) -> bool {
+        // Blocks that wait to be erased need nothing for it.
+        let waiting = self.units[home.unit as usize].steps.emptied.len() as u64;
+        if self.lay_apart(home, self.rules.held_back.saturating_sub(waiting), ops) {
+            return true;
+        }
+        let found = self.stale_page(home.unit).or_else(|| self.stale_page_of_victim(home.unit));
+        let found = found.or_else(|| self.next_of_host(home.unit));
+        let found = found.or_else(|| self.page_of_emptied(home.unit));
+        let Some(ppn) = found else { return false };
+        self.hold(home, ppn);
+        ops.laid(home.unit, ppn, false);
+        true
+    }
+
+    /// As [`PageFtl::lay`] in the block of old data, which is opened if more than `kept` blocks are erased.
+    pub(in crate::ftl) fn lay_apart(&mut self, home: Home, kept: u64, ops: &mut Ops) -> bool {
+        let Some(ppn) = self.next_laid(home.unit, kept, ops) else { return false };
+        self.hold(home, ppn);
+        ops.laid(home.unit, ppn, false);
+        true
+    }
+
+    /// Puts a page into the open block of the host, which has room.
+    pub(in crate::ftl) fn lay_at_host(&mut self, home: Home, ops: &mut Ops) {
+        let Frontier { block, next } = self.units[home.unit as usize].host;
+        let ppn = block * self.rules.pages_per_block.get() as u32 + next;
+        self.units[home.unit as usize].host.next += 1;
+        self.hold(home, ppn);
+        ops.laid(home.unit, ppn, false);
+    }
+
+    /// The host goes on in the open block of old data, if there is one. Returns whether there is.
+    pub(in crate::ftl) fn take_laid(&mut self, unit: u32) -> bool {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let state = &mut self.units[unit as usize];
+        if state.laid.next == pages_per_block {
+            return false;
+        }
+        state.host = std::mem::replace(&mut state.laid, Frontier { block: NO_BLOCK, next: pages_per_block });
+        true
+    }
+
+    /// The next page of the block of old data, which is opened if need be.
+    fn next_laid(&mut self, unit: u32, kept: u64, ops: &mut Ops) -> Option<u32> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let state = &mut self.units[unit as usize];
+        if state.laid.next == pages_per_block {
+            let opens = state.blocks.free() > kept;
+            let block = opens.then(|| state.blocks.take_free(self.rules.least_worn_first))??;
+            state.laid = Frontier { block, next: 0 };
+            ops.opened();
+        }
+        let Frontier { block, next } = state.laid;
+        state.laid.next += 1;
+        Some(block * pages_per_block + next)
+    }
+
+    /// A stale page of a full block: of the one that had one last, or the next one.
+    fn stale_page(&mut self, unit: u32) -> Option<u32> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let state = &self.units[unit as usize];
+        let count = state.blocks.count() as u32;
+        let has_one =
+            |block: &u32| state.blocks.is_full(*block) && state.blocks.valid(*block) < pages_per_block;
+        let from = state.searched;
+        let block = (from..count).chain(0..from).find(has_one)?;
+        self.units[unit as usize].searched = block;
+        self.first_stale(unit, block)
+    }
+
+    /// A stale page of the victim of a collection, if what is valid there still fits into the block that it goes to.
+    fn stale_page_of_victim(&self, unit: u32) -> Option<u32> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let state = &self.units[unit as usize];
+        let victim = state.steps.victim?;
+        let to = if self.rules.two_frontiers { state.collected.next } else { state.host.next };
+        let valid = state.blocks.valid(victim);
+        let fits = state.blocks.free() >= self.rules.held_back || valid + to < pages_per_block;
+        if valid < pages_per_block && fits { self.first_stale(unit, victim) } else { None }
+    }
+
+    /// The next page of the open block of the host, if a collection does not need it.
+    fn next_of_host(&mut self, unit: u32) -> Option<u32> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let state = &mut self.units[unit as usize];
+        let Frontier { block, next } = state.host;
+        let free = state.blocks.free();
+        let erased =
+            if state.steps.victim.is_none() { free + state.steps.emptied.len() as u64 } else { free };
+        if next == pages_per_block || erased < self.rules.held_back {
+            return None;
+        }
+        state.host.next += 1;
+        Some(block * pages_per_block + next)
+    }
+
+    /// A page of a block that waits to be erased, if there are more of them than the unit has to keep. It is full again then.
+    fn page_of_emptied(&mut self, unit: u32) -> Option<u32> {
+        let state = &mut self.units[unit as usize];
+        if state.blocks.free() + state.steps.emptied.len() as u64 <= self.rules.held_back {
+            return None;
+        }
+        let block = state.steps.emptied.pop_back()?;
+        state.blocks.fill(block, state.blocks.filled_at(block));
+        self.first_stale(unit, block)
+    }
+
+    /// The first stale page of a block that has one.
+    fn first_stale(&self, unit: u32, block: u32) -> Option<u32> {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let words = self.rules.words_per_block;
+        let bits = &self.units[unit as usize].valid_bits[block as usize * words..][..words];
+        let (word, bits) = (0..).zip(bits).find(|(_, bits)| **bits != u64::MAX)?;
+        let page = word * 64 + bits.trailing_ones();
+        (page < pages_per_block).then_some(block * pages_per_block + page)
+    }
+
+    /// The physical page holds the logical one from now on. Closes its block if that was its last page.
+    fn hold(&mut self, home: Home, ppn: u32) {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let map = self.map_of(home.unit);
+        let (block, page) = (ppn / pages_per_block, ppn % pages_per_block);
+        let unit = &mut self.units[home.unit as usize];
+        unit.owner.set(ppn.into(), home.key);
+        unit.valid_bits[block as usize * self.rules.words_per_block + (page >> 6) as usize] |=
+            1 << (page & 63);
+        unit.valid_pages += 1;
+        if unit.blocks.is_full(block) {
+            unit.blocks.revalidate(block);
+        } else {
+            unit.blocks.add_valid(block, 1);
+            if unit.steps.victim == Some(block) || page + 1 < pages_per_block {
+                // Neither is complete.
+            } else if unit.laid.block == block {
+                unit.blocks.fill_oldest(block);
+                unit.laid.block = NO_BLOCK;
+            } else {
+                unit.blocks.fill(block, unit.writes);
+            }
+        }
+        self.maps[map].set(home.key.into(), ppn);
+    }
+}
