@@ -51,6 +51,8 @@ const PAGE_TAG: u32 = 1 << 29;
 
 /// Tags from here on, below those, are dies that make a step of the background.
 pub(super) const TASK_TAG: u32 = 1 << 28;
+/// Tags from here on, below those, are times that the host interface asked for.
+pub(super) const INTERFACE_TAG: u32 = 1 << 27;
 
 /// Who a command, or a fence, was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +67,8 @@ pub(super) enum Tag {
     Entry(u32),
     /// A die that has made a step of the background.
     Task(u32),
+    /// A time that the host interface asked for.
+    Interface(u32),
 }
 
 impl Tag {
@@ -75,6 +79,7 @@ impl Tag {
             STATION_TAG.. => Tag::Station(tag - STATION_TAG),
             PAGE_TAG.. => Tag::Page(tag - PAGE_TAG),
             TASK_TAG.. => Tag::Task(tag - TASK_TAG),
+            INTERFACE_TAG.. => Tag::Interface(tag - INTERFACE_TAG),
             _ => Tag::Request(tag),
         }
     }
