@@ -51,6 +51,7 @@ def print_result(result: Mapping[str, Any], console: Console, drive: str = "driv
         *_fairness_lines(result),
         *_allocation_lines(result),
         *_flash_lines(result),
+        *_host_lines(result),
         *_sched_lines(result),
         *_wear_lines(result),
         *_power_lines(result),
@@ -237,6 +238,21 @@ def _flash_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if activity := result.get("activity"):
         bins = f"{len(activity['dirty_pages']):,} bins of {_seconds(activity['bin_s'])} a channel"
         yield "activity", f"{bins}: --json writes them"
+
+
+def _host_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    host = result.get("host")
+    if not host:
+        return
+    link, firmware, hmb = host["link"], host["firmware"], host["hmb"]
+    if link["read_bytes"] or link["write_bytes"]:
+        shares = ((link["read_share"] or 0, "to the host"), (link["write_share"] or 0, "to the drive"))
+        yield "link busy", ", ".join(f"{share:.1%} {way}" for share, way in shares)
+    if firmware["cores"]:
+        cores = "1 core" if firmware["cores"] == 1 else f"{firmware['cores']:,} cores"
+        yield "firmware busy", f"{firmware['share'] or 0:.1%} of {cores}"
+    if hmb["lookups"]:
+        yield "map in the host's memory", f"{hmb['misses']:,} of {hmb['lookups']:,} look-ups missed"
 
 
 def _sched_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

@@ -281,21 +281,7 @@ fn put(done: &Completion, bytes: &mut Vec<u8>) {
     bytes.extend(done.stream.to_le_bytes());
     bytes.extend(name_of(done.op));
     if let Some(parts) = &done.parts {
-        let Parts {
-            host_queue,
-            buffer,
-            mapping,
-            wait_read,
-            wait_write,
-            wait_erase,
-            wait_gc,
-            wait_bus,
-            bus,
-            flash,
-        } = **parts;
-        for part in
-            [host_queue, buffer, mapping, wait_read, wait_write, wait_erase, wait_gc, wait_bus, bus, flash]
-        {
+        for (_, part) in parts.named() {
             bytes.extend(part.to_le_bytes());
         }
     }
