@@ -323,7 +323,8 @@ fn settings_of_the_host_say_what_they_expect() {
     for value in ["0", "1001", "4,0", "4,,1", "-1", "2.5", "heavy", "", "true"] {
         let message = weigh(value).expect("no weights");
         assert!(message.starts_with("--set: `host.weights` = "), "{message}");
-        let expected = ": expected whole numbers from 1 to 1000, one for each tenant, such as \"4,2,1\"";
+        let expected =
+            ": expected whole numbers from 1 to 1000 or urgent, one for each tenant, such as \"4,2,1\"";
         assert!(message.ends_with(expected), "{message}");
     }
     // Equal weights are no weights.
