@@ -15,22 +15,22 @@ pub(super) struct Queues<T> {
     arbiter: Option<Arbiter>,
     /// Streams share queues by their number modulo this.
     count: usize,
-    queues: Vec<VecDeque<T>>,
+    all: Vec<VecDeque<T>>,
 }
 
 impl<T: Clone> Queues<T> {
     pub(super) fn new(config: &HostConfig) -> Self {
         let (arbiter, count) = (config.arbiter(), config.queue_count());
-        Self { arbiter, count, queues: vec![VecDeque::new()] }
+        Self { arbiter, count, all: vec![VecDeque::new()] }
     }
 
     /// One more waits, of a stream.
     pub(super) fn push(&mut self, stream: u16, item: T, flash_time: &FlashTime) {
         let queue = if self.arbiter.is_some() { usize::from(stream) % self.count } else { 0 };
-        if queue >= self.queues.len() {
-            self.queues.resize(queue + 1, VecDeque::new());
+        if queue >= self.all.len() {
+            self.all.resize(queue + 1, VecDeque::new());
         }
-        self.queues[queue].push_back(item);
+        self.all[queue].push_back(item);
         if let Some(arbiter) = &mut self.arbiter {
             arbiter.set_waiting(queue, true, flash_time);
         }
@@ -38,15 +38,15 @@ impl<T: Clone> Queues<T> {
 
     /// True if nothing waits.
     pub(super) fn is_empty(&self) -> bool {
-        self.queues.iter().all(VecDeque::is_empty)
+        self.all.iter().all(VecDeque::is_empty)
     }
 
     /// Takes the next one.
     pub(super) fn pop(&mut self, flash_time: &FlashTime) -> Option<T> {
-        let Some(arbiter) = &mut self.arbiter else { return self.queues[0].pop_front() };
+        let Some(arbiter) = &mut self.arbiter else { return self.all[0].pop_front() };
         let queue = arbiter.pick(flash_time)?;
-        let item = self.queues[queue].pop_front();
-        if self.queues[queue].is_empty() {
+        let item = self.all[queue].pop_front();
+        if self.all[queue].is_empty() {
             arbiter.set_waiting(queue, false, flash_time);
         }
         item
@@ -55,13 +55,9 @@ impl<T: Clone> Queues<T> {
     /// Takes the next one of those that may go.
     pub(super) fn pop_if(&mut self, flash_time: &FlashTime, may_go: impl Fn(&T) -> bool) -> Option<T> {
         let Some(arbiter) = &mut self.arbiter else {
-            return if self.queues[0].front().is_some_and(may_go) {
-                self.queues[0].pop_front()
-            } else {
-                None
-            };
+            return if self.all[0].front().is_some_and(may_go) { self.all[0].pop_front() } else { None };
         };
-        for (number, queue) in self.queues.iter().enumerate() {
+        for (number, queue) in self.all.iter().enumerate() {
             arbiter.set_waiting(number, queue.front().is_some_and(&may_go), flash_time);
         }
         self.pop(flash_time)

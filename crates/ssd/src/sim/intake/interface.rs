@@ -107,9 +107,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             tags.push(tag);
             let Found::OnFlash(staged) = self.find(page) else { continue };
             self.array.begin();
-            let reads = self.core.counters.host.reads;
+            let before = self.core.counters.host.reads;
             self.core.read(now, tag, page, staged, &mut self.array)?;
-            let is_grouped = self.core.groups() && self.core.counters.host.reads > reads;
+            let is_grouped = self.core.groups() && self.core.counters.host.reads > before;
             self.slots.expect(tag, self.array.submitted() + u32::from(is_grouped));
         }
         self.core.flush(now, &mut self.array);
@@ -140,8 +140,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let Some(interface) = &mut self.interface else { return };
         let (links, runs) = interface.take_records();
         if A::Probe::ON {
-            links.into_iter().for_each(|record| self.array.probe().link(record));
-            runs.into_iter().for_each(|record| self.array.probe().core(record));
+            for record in links {
+                self.array.probe().link(record);
+            }
+            for record in runs {
+                self.array.probe().core(record);
+            }
         }
         for act in interface.take_acts() {
             match act {
