@@ -7,6 +7,8 @@ from typing import Any
 # Label of each part, in the order in which a request meets them.
 LABELS = {
     "host_queue": "host queue",
+    "link": "link",
+    "firmware": "firmware",
     "buffer": "buffer",
     "mapping": "mapping",
     "wait_read": "wait for read",
@@ -25,8 +27,10 @@ class LatencyParts:
 
     Attributes:
         host_queue: before any part of the drive worked at the request.
+        link: on the host's link: submission, waiting for it and on it, and completion.
+        firmware: waiting for a core of the firmware, and on it.
         buffer: waiting for room in the write buffer, or in it.
-        mapping: waiting for the map on flash.
+        mapping: waiting for the map on flash, or in the host's memory.
         wait_read: waiting for the die while it read for the host, or suspended for such reads.
         wait_write: waiting for the die while it wrote for the host.
         wait_erase: waiting for the die while it erased.
@@ -37,6 +41,8 @@ class LatencyParts:
     """
 
     host_queue: float
+    link: float
+    firmware: float
     buffer: float
     mapping: float
     wait_read: float
@@ -71,7 +77,7 @@ def parts_of(result: Mapping[str, Any]) -> dict[str, LatencyParts]:
     """The parts of each operation that took time; none if the run kept no account of them."""
     kept = result.get("latency_parts_us") or {}
     names = [field.name for field in fields(LatencyParts)]
-    found = {operation: LatencyParts(**{name: float(parts[name]) for name in names})
+    found = {operation: LatencyParts(**{name: float(parts.get(name, 0)) for name in names})
              for operation, parts in kept.items()}  # fmt: skip
     return {operation: parts for operation, parts in found.items() if parts.total > 0}
 

@@ -54,6 +54,7 @@ def print_result(result: Mapping[str, Any], console: Console, drive: str = "driv
         *_allocation_lines(result),
         *_unmapped_lines(result),
         *_flash_lines(result),
+        *_host_lines(result),
         *_sched_lines(result),
         *_wear_lines(result),
         *_power_lines(result),
@@ -260,6 +261,21 @@ def _spare_note(spare: Mapping[str, Any]) -> str | None:
         return None
     asked, got = (f"{spare[name]:.4g}" for name in ("asked", "got"))
     return f"warning: {spare['key']} is {got}, not {asked}: blocks are whole (a larger drive comes closer)"
+
+
+def _host_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    host = result.get("host")
+    if not host:
+        return
+    link, firmware, hmb = host["link"], host["firmware"], host["hmb"]
+    if link["read_bytes"] or link["write_bytes"]:
+        shares = ((link["read_share"] or 0, "to the host"), (link["write_share"] or 0, "to the drive"))
+        yield "link busy", ", ".join(f"{share:.1%} {way}" for share, way in shares)
+    if firmware["cores"]:
+        cores = "1 core" if firmware["cores"] == 1 else f"{firmware['cores']:,} cores"
+        yield "firmware busy", f"{firmware['share'] or 0:.1%} of {cores}"
+    if hmb["lookups"]:
+        yield "map in the host's memory", f"{hmb['misses']:,} of {hmb['lookups']:,} look-ups missed"
 
 
 def _sched_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

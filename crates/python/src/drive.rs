@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use flashweir_run::{Columns, Completion, DriveSpec, Error};
-use flashweir_ssd::Parts;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_trace::Op;
 use pyo3::buffer::PyBuffer;
@@ -281,21 +280,7 @@ fn put(done: &Completion, bytes: &mut Vec<u8>) {
     bytes.extend(done.stream.to_le_bytes());
     bytes.extend(name_of(done.op));
     if let Some(parts) = &done.parts {
-        let Parts {
-            host_queue,
-            buffer,
-            mapping,
-            wait_read,
-            wait_write,
-            wait_erase,
-            wait_gc,
-            wait_bus,
-            bus,
-            flash,
-        } = **parts;
-        for part in
-            [host_queue, buffer, mapping, wait_read, wait_write, wait_erase, wait_gc, wait_bus, bus, flash]
-        {
+        for (_, part) in parts.named() {
             bytes.extend(part.to_le_bytes());
         }
     }

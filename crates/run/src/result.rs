@@ -80,6 +80,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "bus_share": total_share(&stats.buses, elapsed),
         "bus_time_share": shares(&stats.buses, elapsed),
         "channels": channels(stats, geometry),
+        "host": host(stats),
         "counters": counts(counters),
         "unmapped_reads": unmapped(counters),
         "preexisting_pages": counters.preexisting_pages,
@@ -189,6 +190,8 @@ fn parts(stats: &Stats) -> Value {
             let mean = |ns: u64| ns as f64 / count as f64 / 1e3;
             let Parts {
                 host_queue,
+                link,
+                firmware,
                 buffer,
                 mapping,
                 wait_read,
@@ -202,7 +205,8 @@ fn parts(stats: &Stats) -> Value {
             means.insert(
                 op.name().into(),
                 json!({
-                    "host_queue": mean(host_queue), "buffer": mean(buffer), "mapping": mean(mapping),
+                    "host_queue": mean(host_queue), "link": mean(link), "firmware": mean(firmware),
+                    "buffer": mean(buffer), "mapping": mean(mapping),
                     "wait_read": mean(wait_read), "wait_write": mean(wait_write),
                     "wait_erase": mean(wait_erase), "wait_gc": mean(wait_gc), "wait_bus": mean(wait_bus),
                     "bus": mean(bus), "flash": mean(flash),
@@ -211,6 +215,29 @@ fn parts(stats: &Stats) -> Value {
         }
     }
     Value::Object(means)
+}
+
+/// Link and firmware as shares of time; null where nothing lies between the host and the drive.
+fn host(stats: &Stats) -> Value {
+    let Some(own) = &stats.interface else { return Value::Null };
+    let elapsed = stats.elapsed_ns() as f64;
+    let share = |ns: u64, of: usize| ratio(ns as f64, elapsed * of as f64);
+    let [to_drive, to_host] = own.link_ns;
+    json!({
+        "commands": own.commands,
+        "doorbells": own.doorbells,
+        "link": {
+            "write_bytes": own.link_bytes[0], "read_bytes": own.link_bytes[1],
+            "write_share": share(to_drive, 1), "read_share": share(to_host, 1),
+        },
+        "firmware": {
+            "cores": own.core_ns.len(),
+            "share": share(own.core_ns.iter().sum(), own.core_ns.len()),
+            "core_shares": own.core_ns.iter().map(|ns| share(*ns, 1)).collect::<Vec<_>>(),
+        },
+        "hmb": {"lookups": own.map_lookups, "misses": own.map_misses,
+            "hit_ratio": ratio((own.map_lookups - own.map_misses) as f64, own.map_lookups as f64)},
+    })
 }
 
 /// What the scheduler did; null if it keeps the order.

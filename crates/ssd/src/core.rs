@@ -86,6 +86,11 @@ impl<C: Content> Core<C> {
         })
     }
 
+    /// Whether pages of several planes go as one command.
+    pub(crate) fn groups(&self) -> bool {
+        self.pending.grouping()
+    }
+
     /// Flash time of tenants so far.
     pub(crate) fn flash_time(&self) -> &FlashTime {
         &self.pending.flash_time

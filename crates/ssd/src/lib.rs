@@ -38,16 +38,17 @@ pub use content::{Baseline, Trim};
 pub use error::{Amplification, ConfigError, RunError};
 pub use ftl::{FtlConfig, Wear};
 pub use geometry::Geometry;
-pub use host::{Arbitration, HostConfig, HostMode, Weights};
+pub use host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Link, Weights};
 pub use nand::probe::Recorded;
 pub use nand::{
-    CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, QueueRecord, RequestRecord,
-    TransferRecord,
+    CommandRecord, CoreRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, LinkRecord, PauseRecord,
+    QueueRecord, RequestRecord, TransferRecord,
 };
 pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, Work};
 pub use sched::{Dispatch, SchedPolicy};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use stats::{
-    Collections, Completion, Counters, DieTime, Drain, FlashCounts, Latencies, LatencyParts, LatencySummary,
-    LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams, Times,
+    Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies, LatencyParts,
+    LatencySummary, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams,
+    Times,
 };

@@ -50,6 +50,7 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
             "power_cuts",
             "latency_parts_us",
             "sched",
+            "host",
             "fairness",
             "drain",
         ),

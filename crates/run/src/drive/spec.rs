@@ -13,7 +13,20 @@ use crate::spec::RunSpec;
 use crate::workload::Description;
 
 /// Keys of the host that a stepped drive has: the caller decides all else by when it submits.
-const HOST_KEYS: [&str; 4] = ["host.mode", "host.slots", "host.arbitration", "host.weights"];
+const HOST_KEYS: [&str; 12] = [
+    "host.mode",
+    "host.slots",
+    "host.arbitration",
+    "host.weights",
+    "host.link",
+    "host.max_transfer",
+    "host.submit_time",
+    "host.complete_time",
+    "host.queues",
+    "host.queue_entries",
+    "host.doorbell",
+    "host.doorbell_wait",
+];
 /// Name of the only tenant, as in runs.
 const ONE_TENANT: &str = "workload";
 
@@ -54,8 +67,8 @@ impl DriveSpec {
     pub fn config(&self) -> Result<Config, Error> {
         let mut overrides = self.overrides.clone();
         let wrong = |key: &str, value: &Value| {
-            let expected = "the caller of a stepped drive is its host; expected host.slots, host.arbitration or host.weights, \
-                            and requests submitted when the host would";
+            let expected = "the caller of a stepped drive is its host; expected host.slots, host.arbitration, host.weights \
+                            or a key of the host interface, and requests submitted when the host would";
             Error::setting(format!("`{key}` = {value}"), expected)
         };
         for (key, value) in overrides.iter().filter(|(key, _)| key.starts_with("host.")) {

@@ -21,6 +21,11 @@ pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
                       use alloc.kind=striped";
         return refuse("alloc.kind=dynamic or hybrid", reason);
     }
+    if config.interface_reorders() {
+        let reason = "writes may reach the drive in another order than they were issued in, which says what is older: \
+                      use host.arbitration=arrival, host.doorbell=1, firmware.cores=1 and firmware.hmb_bytes=0";
+        return refuse("host.arbitration, host.doorbell, firmware.cores or firmware.hmb_bytes", reason);
+    }
     if config.host.slots().is_some() && config.host.arbitration != Arbitration::Arrival {
         let reason = "writes then reach the drive in another order than they were issued in, which says what is older: \
                       use host.arbitration=arrival";

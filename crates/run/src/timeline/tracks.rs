@@ -26,12 +26,16 @@ pub struct Track {
     pub on_demand: bool,
 }
 
-/// The tracks of a drive: host, buffer, counters, and each channel's bus with its counters and dies under it. Those of a
+/// The tracks of a drive: host, link, firmware, buffer, counters, and each channel's bus with its counters and dies under it. Those of a
 /// die that only some drives need are there when something happens on them.
 #[derive(Clone, Debug)]
 pub struct DriveTracks {
     /// Requests of the host.
     pub host: TrackId,
+    /// Data on the host's link: to the drive, to the host. On demand.
+    pub links: [TrackId; 2],
+    /// Commands on the cores of the firmware, a lane each. On demand.
+    pub cores: TrackId,
     /// When the write buffer is full and a write waits for room in it.
     pub buffer: TrackId,
     /// Counter: pages in the write buffer that are not on flash yet.
@@ -65,6 +69,8 @@ impl DriveTracks {
         };
         let (slices, counter) = (TrackKind::Slices, TrackKind::Counter);
         let host = add("host".into(), None, slices, false);
+        let links = ["link to drive", "link to host"].map(|name| add(name.into(), None, slices, true));
+        let cores = add("firmware".into(), None, slices, true);
         let buffer = add("buffer".into(), None, slices, false);
         let dirty_pages = add("dirty pages".into(), None, counter, false);
         let free_blocks = add("free blocks".into(), None, counter, false);
@@ -85,6 +91,8 @@ impl DriveTracks {
         }
         Self {
             host,
+            links,
+            cores,
             buffer,
             dirty_pages,
             free_blocks,

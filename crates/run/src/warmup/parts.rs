@@ -256,6 +256,11 @@ pub(crate) fn since(whole: &Stats, before: &Before, start_ns: u64) -> Stats {
         flash_ns: flash_time_since(&whole.flash_ns, &times.flash_ns),
         collections: whole.collections.clone(),
         lock_step: whole.lock_step.zip(times.lock_step).map(|(all, before)| all.since(&before)),
+        interface: whole
+            .interface
+            .as_ref()
+            .zip(times.interface.as_ref())
+            .map(|(all, before)| all.since(before)),
         simulated_ns: whole.simulated_ns - start_ns,
         drain: whole.drain,
         carried_pages: *buffered_pages,

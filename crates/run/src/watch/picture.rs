@@ -91,6 +91,16 @@ impl Picture {
     /// Writes what was recorded.
     pub(super) fn take(&mut self, recorded: &Recorded) -> Result<(), OutputError> {
         self.requests(&recorded.issues, &recorded.requests)?;
+        for link in &recorded.links {
+            let track = self.tracks.links[usize::from(link.to_host)];
+            let args = [("request", link.request), ("bytes", link.bytes)];
+            self.writer.slice(track, "data", link.start_ns..link.end_ns, &args, &[])?;
+        }
+        for core in &recorded.cores {
+            let name = if core.ends { "end" } else { core.op.name() };
+            let args = [("request", core.request), ("core", u64::from(core.core))];
+            self.writer.slice(self.tracks.cores, name, core.start_ns..core.end_ns, &args, &[])?;
+        }
         for full in &recorded.full {
             let args = [("request", full.request)];
             let span = full.start_ns..full.end_ns;

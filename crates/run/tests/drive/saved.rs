@@ -26,6 +26,13 @@ fn a_loaded_drive_goes_on_as_the_saved_one() {
         &[("chips", "2"), ("planes", "2"), ("timing.multi_plane", "true")],
         &[("gc.victim", "cost-benefit"), ("gc.frontiers", "2"), ("wear.static_gap", "3")],
         &[("gc.victim", "d-choices"), ("chips", "2")],
+        &[
+            ("host.link", "20MB/s"),
+            ("host.max_transfer", "4KiB"),
+            ("host.doorbell", "3"),
+            ("host.queue_entries", "9"),
+        ],
+        &[("firmware.read_time", "30us"), ("firmware.hmb_bytes", "4KiB"), ("firmware.hmb_miss_time", "9us")],
         &[("ftl.kind", "dftl"), ("op_ratio", "0.6"), ("ftl.cache_bytes", "256")],
         &[("ftl.kind", "fast"), ("buffer.bytes", "16KiB")],
         &[("ftl.kind", "kast"), ("engine", "event")],

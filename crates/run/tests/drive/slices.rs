@@ -12,7 +12,7 @@ use super::{drive, poll, reloaded, request};
 /// Settings of one dimension of a drive. The first of each is the default, which goes with everything.
 type Choices<'a> = &'a [&'a [(&'a str, &'a str)]];
 
-const DIMENSIONS: [Choices<'_>; 9] = [
+const DIMENSIONS: [Choices<'_>; 10] = [
     &[
         &[("channels", "2")],
         &[("channels", "1")],
@@ -54,6 +54,13 @@ const DIMENSIONS: [Choices<'_>; 9] = [
         &[("background.level.after", "0ns"), ("wear.static_gap", "2")],
         &[("background.write_back.after", "90us")],
         &[("background.destage.after", "30us")],
+    ],
+    &[
+        &[],
+        &[("host.link", "pcie3x1"), ("host.max_transfer", "4KiB"), ("host.submit_time", "2us")],
+        &[("host.link", "sata3"), ("host.queue_entries", "2"), ("host.complete_time", "1us")],
+        &[("firmware.read_time", "20us"), ("firmware.cores", "2"), ("firmware.complete_time", "1us")],
+        &[("host.doorbell", "3"), ("firmware.hmb_bytes", "4KiB"), ("firmware.hmb_miss_time", "3us")],
     ],
     &[&[("precondition", "full")], &[("precondition", "empty")], &[("engine", "event")]],
 ];

@@ -132,8 +132,12 @@ fn canonical(value: &Value) -> String {
     fn add(path: &str, value: &Value, into: &mut String) {
         match value {
             Value::Object(object) => {
-                let sorted: BTreeMap<_, _> =
-                    object.iter().filter(|(key, _)| !key.ends_with("wall_s")).collect();
+                // Parts that drives without a host interface do not have.
+                let is_absent = |key: &str, value: &Value| {
+                    matches!(key, "link" | "firmware") && value.as_f64() == Some(0.0)
+                };
+                let kept = object.iter().filter(|(key, value)| !is_absent(key, value));
+                let sorted: BTreeMap<_, _> = kept.filter(|(key, _)| !key.ends_with("wall_s")).collect();
                 for (key, value) in sorted {
                     add(&format!("{path}.{key}"), value, into);
                 }

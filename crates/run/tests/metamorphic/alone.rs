@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// What a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 55] = [
+const NEEDS: [(&str, &[Setting]); 60] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
@@ -38,6 +38,11 @@ const NEEDS: [(&str, &[Setting]); 55] = [
     ("host.time_scale", &[("host.mode", "open")]),
     ("host.weights", &[("host.arbitration", "weighted")]),
     ("host.slots", &[("host.mode", "open")]),
+    ("host.queues", &[("host.mode", "open"), ("host.slots", "2"), ("host.arbitration", "round-robin")]),
+    ("host.queue_entries", &[("host.queue_depth", "4")]),
+    ("host.doorbell_wait", &[("host.doorbell", "3")]),
+    ("firmware.cores", &[("firmware.read_time", "40us"), ("host.queue_depth", "8")]),
+    ("firmware.hmb_miss_time", &[("firmware.hmb_bytes", "4KiB")]),
     ("ftl.sw_full", &[("ftl.kind", "fast")]),
     ("ftl.associativity", &[("ftl.kind", "kast")]),
     ("planes_bound", &[("planes", "2")]),

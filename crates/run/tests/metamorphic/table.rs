@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 71] = [
+const VALUES: [(&str, &[&str]); 88] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -61,6 +61,23 @@ const VALUES: [(&str, &[&str]); 71] = [
     ("host.time_scale", &["0.5"]),
     ("host.weights", &["1,5"]),
     ("host.slots", &["2"]),
+    ("host.link", &["100MB/s", "pcie3x4", "sata3"]),
+    ("host.max_transfer", &["8KiB"]),
+    ("host.submit_time", &["3us"]),
+    ("host.complete_time", &["2us"]),
+    ("host.queues", &["1"]),
+    ("host.queue_entries", &["1"]),
+    ("host.doorbell", &["3"]),
+    ("host.doorbell_wait", &["50us"]),
+    ("firmware.cores", &["2"]),
+    ("firmware.read_time", &["40us"]),
+    ("firmware.write_time", &["40us"]),
+    ("firmware.trim_time", &["40us"]),
+    ("firmware.flush_time", &["40us"]),
+    ("firmware.complete_time", &["3us"]),
+    ("firmware.lookup_time", &["300ns"]),
+    ("firmware.hmb_bytes", &["4KiB"]),
+    ("firmware.hmb_miss_time", &["2us"]),
     ("wear.dynamic", &["true"]),
     ("wear.static_gap", &["2"]),
     ("fill", &["0.6"]),

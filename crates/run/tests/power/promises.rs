@@ -41,10 +41,22 @@ fn has(settings: &[(&'static str, String)], key: &str, value: &str) -> bool {
     settings.iter().any(|(of_setting, of_value)| *of_setting == key && of_value == value)
 }
 
+/// Interfaces that keep writes in order.
+const INTERFACES: [&[(&str, &str)]; 4] = [
+    &[],
+    &[],
+    &[("host.link", "20MB/s"), ("host.max_transfer", "1KiB"), ("host.complete_time", "9us")],
+    &[("firmware.write_time", "30us"), ("firmware.complete_time", "5us"), ("host.queue_entries", "3")],
+];
+
 fn check(strategy: impl Strategy<Value = Case>, settings: &ProptestConfig) {
     let (ran, overtaken) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+    let places = prop::collection::vec(0..=1_000_000u64, 30);
+    let all = (strategy, places, prop::sample::select(INTERFACES.to_vec()));
     TestRunner::new(settings.clone())
-        .run(&(strategy, prop::collection::vec(0..=1_000_000u64, 30)), |((settings, requests), places)| {
+        .run(&all, |((settings, requests), places, interface)| {
+            let interface = interface.iter().map(|(key, value)| (*key, (*value).to_owned()));
+            let settings: Vec<_> = settings.into_iter().chain(interface).collect();
             let Some(config) = config(&settings, "auto") else { return Ok(()) };
             if ["dynamic", "hybrid"].iter().any(|kind| has(&settings, "alloc.kind", kind)) {
                 return Ok(());

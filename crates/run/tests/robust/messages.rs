@@ -83,7 +83,7 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 23] = [
+const EXAMPLES: [&[Setting<'static>]; 28] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("sched.kind", "suspend"), ("sched.resume_time", "7200s")],
@@ -106,6 +106,11 @@ const EXAMPLES: [&[Setting<'static>]; 23] = [
     &[("tenants.channels", "shared"), DYNAMIC, ("host.mode", "open"), ("tenants.window_time", "0")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.turns", "shortest"), ("host.queue_depth", "2")],
     &[("host.mode", "open"), ("host.slots", "0")],
+    &[("host.max_transfer", "1000")],
+    &[("host.queues", "0"), ("host.arbitration", "round-robin")],
+    &[("host.queue_entries", "65537")],
+    &[("host.submit_time", "7200s")],
+    &[("firmware.hmb_bytes", "1KiB")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("host.arbitration", "fair"), ("host.queue_depth", "2")],
 ];
 
@@ -320,7 +325,8 @@ fn settings_of_the_host_say_what_they_expect() {
     for value in ["0", "1001", "4,0", "4,,1", "-1", "2.5", "heavy", "", "true"] {
         let message = weigh(value).expect("no weights");
         assert!(message.starts_with("--set: `host.weights` = "), "{message}");
-        let expected = ": expected whole numbers from 1 to 1000, one for each tenant, such as \"4,2,1\"";
+        let expected =
+            ": expected whole numbers from 1 to 1000 or urgent, one for each tenant, such as \"4,2,1\"";
         assert!(message.ends_with(expected), "{message}");
     }
     // Equal weights are no weights.

@@ -13,7 +13,7 @@ const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 40] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 44] = [
     &[("buffer.replacement", "block-lru")],
     &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
@@ -37,8 +37,6 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 40] = [
     &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
     &[AHEAD],
     &[("gc.spare_blocks", "7")],
-    &[("host.mode", "open"), ("host.arbitration", "fair")],
-    &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
     &[("tenants.channels", "shared"), DYNAMIC, ("channels", "1"), ("dies", "2")],
     &[("tenants.window_requests", "7")],
     &[("tenants.channels", "shared"), DYNAMIC, ("tenants.window_time", "1s")],
@@ -58,6 +56,12 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 40] = [
         ("background.destage.kind", "external"),
         ("background.destage.after", "1ms"),
     ],
+    &[("host.mode", "open"), ("host.arbitration", "fair")],
+    &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
+    &[("host.queues", "2")],
+    &[("host.doorbell_wait", "1us")],
+    &[("firmware.cores", "2")],
+    &[("firmware.hmb_miss_time", "1us")],
 ];
 
 #[test]

@@ -10,6 +10,7 @@ mod closed_forms;
 mod drive;
 mod hot_and_cold;
 mod hybrid;
+mod interface;
 mod limits;
 mod mapping;
 mod waits;

@@ -22,7 +22,7 @@ use crate::buffer::BufferConfig;
 use crate::external::Files;
 use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
-use crate::host::HostConfig;
+use crate::host::{Arbitration, FirmwareConfig, HostConfig};
 use crate::nand::TimingConfig;
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
@@ -138,8 +138,10 @@ pub struct Config {
     pub buffer: BufferConfig,
     /// Order of the commands of a die.
     pub sched: SchedConfig,
-    /// When requests reach the drive.
+    /// When requests reach the drive, and over which link.
     pub host: HostConfig,
+    /// What the drive's processor takes for commands.
+    pub firmware: FirmwareConfig,
     /// Which channels the tenants' pages go to.
     pub tenants: TenantsConfig,
     /// Wear levelling.
@@ -174,6 +176,7 @@ impl Default for Config {
             buffer: BufferConfig::default(),
             sched: SchedConfig::default(),
             host: HostConfig::default(),
+            firmware: FirmwareConfig::default(),
             tenants: TenantsConfig::default(),
             wear: WearConfig::default(),
             background: BackgroundConfig::default(),
@@ -240,6 +243,20 @@ impl Config {
         self.host.most_under_way() == 1
     }
 
+    /// Whether there is anything between the host and what the drive does for its requests.
+    pub fn has_interface(&self) -> bool {
+        self.host.has_interface(&self.firmware)
+    }
+
+    /// Whether commands may reach the drive in another order than that in which their requests were issued.
+    pub fn interface_reorders(&self) -> bool {
+        let by_turns = self.host.arbitration != Arbitration::Arrival;
+        let on_the_way = self.host.doorbell > 1
+            || self.firmware.has_hmb()
+            || self.firmware.takes_time() && self.firmware.cores > 1;
+        self.has_interface() && (by_turns || on_the_way)
+    }
+
     /// Whether transfers take no time.
     pub(crate) fn bus_is_free(&self) -> bool {
         self.timing.bus == 0.0 && self.timing.command.0 == 0
@@ -260,6 +277,9 @@ impl Config {
         }
         if self.background != BackgroundConfig::default() {
             return Some("what is done in the background depends on when each die is idle");
+        }
+        if self.has_interface() && !self.is_one_at_a_time() {
+            return Some("commands of several requests share the link and the firmware's cores");
         }
         let of_policies = self.sched.needs_events().or_else(|| self.alloc.needs_events());
         of_policies.or_else(|| self.host.needs_events()).or_else(|| {

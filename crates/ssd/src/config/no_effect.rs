@@ -2,6 +2,7 @@
 //! their defaults, and the result says so; a drive that has such a setting is the one that does not.
 
 mod background;
+mod host;
 
 use super::{Clock, Config, Precondition, Units};
 use crate::alloc::AllocConfig;
@@ -9,7 +10,7 @@ use crate::buffer::{Ack, BufferConfig, Order, Replacement};
 use crate::ftl::FtlConfig;
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::Geometry;
-use crate::host::{Arbitration, HostMode, Weights};
+use crate::host::HostMode;
 use crate::quantity::Bound;
 use crate::sched::{Dispatch, SchedConfig, SchedPolicy};
 use crate::task::BackgroundConfig;
@@ -29,7 +30,7 @@ pub struct NoEffect {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static NoEffect> {
-    TABLE.iter().chain(&background::TABLE)
+    TABLE.iter().chain(&background::TABLE).chain(&host::HOST)
 }
 
 /// Sets back what has no effect. Returns why, in the order of the table.
@@ -50,10 +51,11 @@ fn is_direct(config: &Config) -> bool {
 
 /// True if every write is on flash before the next one arrives.
 fn writes_one_by_one(config: &Config) -> bool {
-    config.buffer.ack == Ack::Flash && config.is_one_at_a_time()
+    let is_cut = config.host.max_transfer.0 > 0;
+    config.buffer.ack == Ack::Flash && config.is_one_at_a_time() && !is_cut
 }
 
-const TABLE: [NoEffect; 32] = [
+const TABLE: [NoEffect; 30] = [
     NoEffect {
         keys: "buffer.ack, buffer.order, buffer.replacement, buffer.coalesce, buffer.bytes=0",
         reason: "there is no buffer",
@@ -244,24 +246,6 @@ const TABLE: [NoEffect; 32] = [
                 && !config.gc.planner.heeds_spare_blocks()
         },
         clear: |config| config.gc.spare_blocks = GcConfig::default().spare_blocks,
-    },
-    NoEffect {
-        keys: "host.arbitration, host.mode=open, host.slots=none",
-        reason: "every request enters when it arrives, so none waits",
-        applies: |config| {
-            let never_waits = matches!(config.host.mode, HostMode::Open(_)) && config.host.slots().is_none();
-            never_waits && config.host.arbitration != Arbitration::Arrival
-        },
-        clear: |config| config.host.arbitration = Arbitration::Arrival,
-    },
-    NoEffect {
-        keys: "host.weights, host.arbitration",
-        reason: "only weighted and fair arbitration weigh tenants",
-        applies: |config| {
-            let weighs = matches!(config.host.arbitration, Arbitration::Weighted | Arbitration::Fair);
-            !weighs && !config.host.weights.are_equal()
-        },
-        clear: |config| config.host.weights = Weights::default(),
     },
     NoEffect {
         keys: "tenants.channels, channels=1",

@@ -6,6 +6,9 @@
 //! flash time as it is charged (fair). A tenant that comes back after it had nothing to ask for starts at the virtual
 //! time of the one that went last, if it was behind that: nobody saves up for later. (Start-time fair queueing, Goyal et al. 1996,
 //! with the cost of a request known when its commands are made.)
+//!
+//! A tenant of weight `urgent` goes before all that are not, as the urgent class of NVMe does; several urgent ones are fair among
+//! themselves. Virtual times are compared within a class.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +38,7 @@ const REQUEST: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Tenant {
     waits: bool,
+    urgent: bool,
     weight: u64,
     /// What it was given, or is taken to have been given: its virtual time x its weight.
     given: u64,
@@ -43,6 +47,11 @@ struct Tenant {
 }
 
 impl Tenant {
+    /// Whether it goes before another one.
+    fn goes_before(&self, other: &Self) -> bool {
+        if self.urgent == other.urgent { self.is_behind(other) } else { self.urgent }
+    }
+
     /// Whether its virtual time is earlier than that of another one. Exact: no division.
     fn is_behind(&self, other: &Self) -> bool {
         u128::from(self.given) * u128::from(other.weight) < u128::from(other.given) * u128::from(self.weight)
@@ -57,13 +66,13 @@ pub(crate) struct Arbiter {
     tenants: Vec<Tenant>,
     /// Whose turn comes first among those that are equally far.
     next: usize,
-    /// The tenant that went last, as it was before: the virtual time of the drive.
-    latest: Option<Tenant>,
+    /// The tenant that went last, as it was before: the virtual time of the drive. Those that are not urgent first.
+    latest: [Option<Tenant>; 2],
 }
 
 impl Arbiter {
     pub(crate) fn new(arbitration: Arbitration, weights: &Weights) -> Self {
-        Self { arbitration, weights: weights.clone(), tenants: Vec::new(), next: 0, latest: None }
+        Self { arbitration, weights: weights.clone(), tenants: Vec::new(), next: 0, latest: [None; 2] }
     }
 
     /// Whether it needs to know what the drive did for the requests before.
@@ -74,8 +83,9 @@ impl Arbiter {
     /// Says whether a tenant has a request waiting.
     pub(crate) fn set_waiting(&mut self, number: usize, waits: bool, flash_time: &FlashTime) {
         while self.tenants.len() <= number {
-            let weight = self.weights.of(self.tenants.len()).into();
-            self.tenants.push(Tenant { waits: false, weight, given: 0, seen_ns: 0 });
+            let number = self.tenants.len();
+            let (weight, urgent) = (self.weights.of(number).into(), self.weights.is_urgent(number));
+            self.tenants.push(Tenant { waits: false, urgent, weight, given: 0, seen_ns: 0 });
         }
         let came_back = waits && !self.tenants[number].waits;
         self.tenants[number].waits = waits;
@@ -84,7 +94,9 @@ impl Arbiter {
         }
         self.count(number, flash_time);
         let tenant = &mut self.tenants[number];
-        if let Some(latest) = self.latest.filter(|latest| tenant.is_behind(latest)) {
+        if let Some(latest) =
+            self.latest[usize::from(tenant.urgent)].filter(|latest| tenant.is_behind(latest))
+        {
             let start = u128::from(latest.given) * u128::from(tenant.weight);
             tenant.given = start.div_ceil(u128::from(latest.weight)) as u64;
         }
@@ -100,12 +112,12 @@ impl Arbiter {
                 continue;
             }
             self.count(number, flash_time);
-            if picked.is_none_or(|picked| self.tenants[number].is_behind(&self.tenants[picked])) {
+            if picked.is_none_or(|picked| self.tenants[number].goes_before(&self.tenants[picked])) {
                 picked = Some(number);
             }
         }
         let picked = picked?;
-        self.latest = Some(self.tenants[picked]);
+        self.latest[usize::from(self.tenants[picked].urgent)] = Some(self.tenants[picked]);
         self.next = picked + 1;
         if self.arbitration == Arbitration::Weighted {
             self.tenants[picked].given += REQUEST;

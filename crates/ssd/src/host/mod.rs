@@ -9,10 +9,19 @@
 //! happened, arrivals included ([`Arbiter::pick`]). Each tenant's own requests keep their order. Queues of an open loop are
 //! [`Waiting`]; in a closed loop every tenant has a request waiting until its workload ends, so the caller asks whose is next
 //! ([`crate::Simulation::next_stream`]) and fetches that. A tenant is a stream of the run.
+//!
+//! Between the host and the drive lies the [`interface`]: commands, submission queues, firmware and the link. By default it takes no
+//! time, and is not there.
 
 mod arbiter;
 pub(crate) mod closed;
+mod doorbell;
+mod firmware;
+mod hmb;
+pub(crate) mod interface;
+mod link;
 pub(crate) mod open;
+mod queues;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -21,9 +30,13 @@ mod weights;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::{Bytes, Limit, Nanos};
+
 pub(crate) use arbiter::Arbiter;
 pub use arbiter::Arbitration;
-pub(crate) use waiting::{Arrived, Entry, Waiting};
+pub use firmware::FirmwareConfig;
+pub use link::Link;
+pub(crate) use waiting::{Arrived, Waiting};
 pub use weights::Weights;
 
 /// When requests reach the drive.
@@ -51,8 +64,26 @@ pub struct HostConfig {
     pub mode: HostMode,
     /// Which tenant goes next, where requests of several wait.
     pub arbitration: Arbitration,
-    /// Weights of the tenants by the number of their stream, such as "4,2,1"; 1 for those not named. For `weighted` and `fair`.
+    /// Weights of the tenants (with `host.queues`: of the queues) by number, such as "4,2,1" or "urgent,2,1"; 1 for those not named.
+    /// Who is urgent goes before all others. For `weighted` and `fair`.
     pub weights: Weights,
+    /// The link that data cross: none, pcie3x4 and the like, sata3, or bytes a second each way.
+    pub link: Link,
+    /// Most data of a command, a multiple of 512 bytes; longer reads and writes are several commands. 0: no limit.
+    pub max_transfer: Bytes,
+    /// Time from the host's doorbell until the drive has the command.
+    pub submit_time: Nanos,
+    /// Time from the end of a command until the host knows of it.
+    pub complete_time: Nanos,
+    /// Submission queues (up to 65535): a tenant uses the one of its number modulo this. "none": each tenant has its own.
+    pub queues: Limit,
+    /// Entries of a submission queue (1 to 65536): most commands of it that are not complete; others wait at the host. Or "none".
+    pub queue_entries: Limit,
+    /// Commands of a queue that the host tells the drive of together.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub doorbell: u32,
+    /// The longest that a command waits for others to be told of together with it.
+    pub doorbell_wait: Nanos,
 }
 
 impl Default for HostConfig {
@@ -61,6 +92,14 @@ impl Default for HostConfig {
             mode: HostMode::Closed(closed::Config::default()),
             arbitration: Arbitration::default(),
             weights: Weights::default(),
+            link: Link::None,
+            max_transfer: Bytes(0),
+            submit_time: Nanos(0),
+            complete_time: Nanos(0),
+            queues: Limit(None),
+            queue_entries: Limit(None),
+            doorbell: 1,
+            doorbell_wait: Nanos(10_000),
         }
     }
 }
@@ -84,12 +123,37 @@ impl HostConfig {
 
     /// Why it can't do with busy-until times, if it can't.
     pub(crate) fn needs_events(&self) -> Option<&'static str> {
-        self.slots().map(|_| "a request that waits for a slot enters when another one ends")
+        let waits = self.slots().map(|_| "a request that waits for a slot enters when another one ends");
+        waits.or_else(|| {
+            self.queue_entries
+                .0
+                .map(|_| "a request that waits for an entry of its queue enters when another one ends")
+        })
+    }
+
+    /// Whether requests take time, or wait, between the host and what the drive does for them.
+    pub(crate) fn has_interface(&self, firmware: &FirmwareConfig) -> bool {
+        self.link != Link::None
+            || self.max_transfer.0 > 0
+            || self.submit_time.max(self.complete_time).0 > 0
+            || self.queue_entries.0.is_some()
+            || self.doorbell > 1
+            || firmware.takes_time()
+            || firmware.has_hmb()
+    }
+
+    /// Submission queues; without a limit, more than there are tenants.
+    pub(crate) fn queue_count(&self) -> usize {
+        self.queues.0.map_or(usize::from(u16::MAX) + 1, |queues| queues.max(1) as usize)
+    }
+
+    /// Who says which queue is next, if anyone does.
+    pub(crate) fn arbiter(&self) -> Option<Arbiter> {
+        (self.arbitration != Arbitration::Arrival).then(|| Arbiter::new(self.arbitration, &self.weights))
     }
 
     /// The arbiter that the caller of a closed loop is to ask, if any.
     pub(crate) fn arbiter_of_closed_loop(&self) -> Option<Arbiter> {
-        let is_asked = matches!(self.mode, HostMode::Closed(_)) && self.arbitration != Arbitration::Arrival;
-        is_asked.then(|| Arbiter::new(self.arbitration, &self.weights))
+        self.arbiter().filter(|_| matches!(self.mode, HostMode::Closed(_)))
     }
 }

@@ -193,15 +193,29 @@ proptest! {
 
 #[test]
 fn weights_are_read_back_as_they_were_written() {
-    for text in ["1", "4,2,1", "1000", "1,1,7"] {
+    for text in ["1", "4,2,1", "1000", "1,1,7", "urgent,2", "1,urgent"] {
         assert_eq!(serde_json::to_value(weights(text)).expect("text"), text);
     }
     assert_eq!(weights("4"), serde_json::from_value(4.into()).expect("a number"));
     assert_eq!(weights(" 4, 2"), weights("4,2"));
     for wrong in ["", ",", "4,", "0", "4,0", "1001", "-1", "1.5", "a", "4;2"] {
         let error = serde_json::from_value::<Weights>(wrong.into()).expect_err(wrong).to_string();
-        assert_eq!(error, "expected whole numbers from 1 to 1000, one for each tenant, such as \"4,2,1\"");
+        assert_eq!(
+            error,
+            "expected whole numbers from 1 to 1000 or urgent, one for each tenant, such as \"4,2,1\""
+        );
     }
     let many = vec!["1"; 65_537].join(",");
     assert!(serde_json::from_value::<Weights>(many.into()).is_err());
+}
+
+#[test]
+fn who_is_urgent_goes_before_all_others_and_shares_with_its_like() {
+    let mut host = Host::new(Arbitration::Weighted, "2,urgent,1,urgent", &[1, 1, 1, 1]);
+    host.set(&[0, 1, 2, 3]);
+    assert_eq!(host.picks(4), [1, 3, 1, 3]);
+    host.set(&[0, 2]);
+    assert_eq!(host.picks(6).iter().filter(|tenant| **tenant == 0).count(), 4, "by weight, without them");
+    host.set(&[0, 2, 3]);
+    assert_eq!(host.picks(2), [3, 3]);
 }

@@ -7,8 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// The largest weight.
 const MOST: u32 = 1000;
+/// Stands for a tenant that goes before all others.
+const URGENT: u32 = 0;
 
-/// A weight for each tenant, by the number of its stream; those that are not named have 1. In configuration: text such as `"4,2,1"`;
+/// A weight for each tenant, by the number of its stream; those that are not named have 1. In configuration: text such as `"4,2,1"` or `"urgent,2,1"`;
 /// in a saved drive: the numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights(Vec<u32>);
@@ -22,14 +24,22 @@ impl Default for Weights {
 impl Weights {
     /// Weights by what they are written as.
     fn parse(text: &str) -> Option<Self> {
-        let weight = |text: &str| text.trim().parse().ok().filter(|weight| (1..=MOST).contains(weight));
+        let weight = |text: &str| match text.trim() {
+            "urgent" => Some(URGENT),
+            text => text.parse().ok().filter(|weight| (1..=MOST).contains(weight)),
+        };
         let weights: Option<Vec<u32>> = text.split(',').map(weight).collect();
         weights.filter(|weights| weights.len() <= usize::from(u16::MAX) + 1).map(Self)
     }
 
-    /// The weight of a tenant.
+    /// The weight of a tenant among those of its class: 1 if it is urgent.
     pub(crate) fn of(&self, tenant: usize) -> u32 {
-        self.0.get(tenant).copied().unwrap_or(1)
+        self.0.get(tenant).copied().unwrap_or(1).max(1)
+    }
+
+    /// Whether a tenant goes before all others.
+    pub(crate) fn is_urgent(&self, tenant: usize) -> bool {
+        self.0.get(tenant) == Some(&URGENT)
     }
 
     /// Whether all tenants weigh the same.
@@ -43,7 +53,8 @@ impl Serialize for Weights {
         if !serializer.is_human_readable() {
             return self.0.serialize(serializer);
         }
-        let texts: Vec<String> = self.0.iter().map(u32::to_string).collect();
+        let text = |weight: &u32| if *weight == URGENT { "urgent".into() } else { weight.to_string() };
+        let texts: Vec<String> = self.0.iter().map(text).collect();
         serializer.serialize_str(&texts.join(","))
     }
 }
@@ -67,7 +78,7 @@ impl<'de> Deserialize<'de> for Weights {
         };
         weights.ok_or_else(|| {
             D::Error::custom(format!(
-                "expected whole numbers from 1 to {MOST}, one for each tenant, such as \"4,2,1\""
+                "expected whole numbers from 1 to {MOST} or urgent, one for each tenant, such as \"4,2,1\""
             ))
         })
     }

@@ -5,6 +5,7 @@
 //! apply. Nothing here knows of logical pages.
 
 pub(crate) mod event;
+mod on_the_way;
 mod path;
 pub(crate) mod probe;
 pub(crate) mod timeline;
@@ -14,8 +15,8 @@ pub(crate) use path::TimePath;
 pub(crate) use probe::Course;
 pub(crate) use probe::Probe;
 pub use probe::{
-    CommandRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, PauseRecord, QueueRecord, RequestRecord,
-    TransferRecord,
+    CommandRecord, CoreRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, LinkRecord, PauseRecord,
+    QueueRecord, RequestRecord, TransferRecord,
 };
 pub(crate) use timing::TimingConfig;
 

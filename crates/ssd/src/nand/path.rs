@@ -45,6 +45,8 @@ pub(crate) trait TimePath: Executor {
     fn is_busy(&self, dies: std::ops::Range<u32>) -> bool;
     /// Hands a command to its die at `time_ns`.
     fn submit_at(&mut self, time_ns: u64, later: Later);
+    /// Hands `tag` out by [`TimePath::take_done`] at `time_ns`.
+    fn call_at(&mut self, time_ns: u64, tag: u32);
     /// Times of dies and buses so far.
     fn times(&self) -> Times;
     /// Times of dies and buses of all commands that are done or known.

@@ -3,6 +3,7 @@
 use flashweir_trace::{LogRecord, Request};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use super::on_the_way::{CoreRecord, LinkRecord};
 use crate::op::{Command, CommandKind, HostEntry, PageEntry, Purpose};
 use crate::stats::Parts;
 
@@ -204,6 +205,10 @@ pub(crate) trait Probe {
     fn dirty_pages(&mut self, now_ns: u64, channel: Option<u32>, change: i32);
     /// A write had to wait for room in the write buffer.
     fn full(&mut self, record: FullRecord);
+    /// Data take the host's link.
+    fn link(&mut self, record: LinkRecord);
+    /// A core of the firmware takes a command.
+    fn core(&mut self, record: CoreRecord);
     /// Takes what was recorded since the last call.
     fn take(&mut self) -> Recorded;
 }
@@ -240,6 +245,10 @@ pub struct Recorded {
     pub dirty_pages: Vec<DirtyRecord>,
     /// Writes that waited for room in the write buffer, by time; no two at once.
     pub full: Vec<FullRecord>,
+    /// Data on the host's link, in the order in which they became ready.
+    pub links: Vec<LinkRecord>,
+    /// Commands on cores of the firmware, in the order of their starts.
+    pub cores: Vec<CoreRecord>,
     /// What the commands did to pages (see [`crate::Options::journal`]), in no particular order.
     pub pages: Vec<PageEntry>,
     /// What the host changed, in the order in which it takes effect; likewise.
@@ -274,6 +283,10 @@ impl Probe for Off {
     fn dirty_pages(&mut self, _: u64, _: Option<u32>, _: i32) {}
     #[inline]
     fn full(&mut self, _: FullRecord) {}
+    #[inline]
+    fn link(&mut self, _: LinkRecord) {}
+    #[inline]
+    fn core(&mut self, _: CoreRecord) {}
     fn take(&mut self) -> Recorded {
         Recorded::default()
     }
@@ -361,6 +374,14 @@ impl Probe for Recorder {
         if record.start_ns < record.end_ns {
             self.0.full.push(record);
         }
+    }
+
+    fn link(&mut self, record: LinkRecord) {
+        self.0.links.push(record);
+    }
+
+    fn core(&mut self, record: CoreRecord) {
+        self.0.cores.push(record);
     }
 
     fn take(&mut self) -> Recorded {

@@ -268,6 +268,10 @@ impl<P: Probe> TimePath for Timeline<P> {
         self.submit(time_ns, later.command, later.pages);
     }
 
+    fn call_at(&mut self, time_ns: u64, tag: u32) {
+        self.ended.push(Reverse((time_ns, tag, Parts::default())));
+    }
+
     fn times(&self) -> Times {
         let Usage { dies, buses, .. } = &self.usage;
         Times { dies: dies.clone(), buses: buses.clone(), ..Times::default() }

@@ -160,6 +160,7 @@ impl Ledger {
             counters: core.counters.clone(),
             collections: core.collections.clone(),
             lock_step: None,
+            interface: None,
             latencies: self.latencies.clone(),
             streams: self.streams.clone(),
             parts: self.parts.clone(),

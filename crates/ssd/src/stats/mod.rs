@@ -4,12 +4,14 @@
 
 mod collections;
 mod flash_time;
+mod interface;
 mod latency;
 mod parts;
 mod streams;
 
 pub use collections::Collections;
 pub(crate) use flash_time::FlashTime;
+pub use interface::InterfaceUse;
 pub use latency::{Latencies, LatencySummary};
 pub(crate) use parts::{Cause, Spent};
 pub use parts::{LatencyParts, Parts, SchedCounts};
@@ -218,6 +220,8 @@ pub struct Times {
     pub flash_ns: Vec<u64>,
     /// Of a drive whose units go on together.
     pub lock_step: Option<LockStepTimes>,
+    /// Of the host interface, if it takes time.
+    pub interface: Option<InterfaceUse>,
 }
 
 /// A request that is done, or has been worked out (see [`crate::Simulation::keep_completions`]).
@@ -294,6 +298,8 @@ pub struct Stats {
     pub collections: Collections,
     /// Of a drive whose units go on together.
     pub lock_step: Option<LockStepTimes>,
+    /// Of the host interface, if it takes time.
+    pub interface: Option<InterfaceUse>,
     /// From the first request's entry to the end of the last request, ns, or to where the caller had advanced; while the run is not
     /// finished, to the end of the last command.
     pub simulated_ns: u64,

@@ -54,9 +54,13 @@ impl Spent {
 pub struct Parts {
     /// Before any part of the drive worked at it: it waited for a slot, no unit could take its pages, or a flush waited for writes.
     pub host_queue: u64,
+    /// On the host's link: submission, waiting for it and on it, and completion.
+    pub link: u64,
+    /// In submission queues, waiting for a core of the firmware, and on it.
+    pub firmware: u64,
     /// Waiting for room in the write buffer, or in it.
     pub buffer: u64,
-    /// Waiting for the mapping: its translation pages were read, or the die worked for the mapping.
+    /// Waiting for the mapping: its translation pages were read, entries came from the host's memory, or the die worked for the mapping.
     pub mapping: u64,
     /// Waiting for the die while it read for the host (suspended for reads included).
     pub wait_read: u64,
@@ -88,6 +92,8 @@ impl Parts {
     #[inline]
     pub fn total(&self) -> u64 {
         self.host_queue
+            + self.link
+            + self.firmware
             + self.buffer
             + self.mapping
             + self.wait_read
@@ -113,9 +119,11 @@ impl Parts {
     }
 
     /// Each with its name, in the order in which a request goes through them.
-    pub fn named(&self) -> [(&'static str, u64); 10] {
+    pub fn named(&self) -> [(&'static str, u64); 12] {
         let Self {
             host_queue,
+            link,
+            firmware,
             buffer,
             mapping,
             wait_read,
@@ -128,6 +136,8 @@ impl Parts {
         } = *self;
         [
             ("host_queue", host_queue),
+            ("link", link),
+            ("firmware", firmware),
             ("buffer", buffer),
             ("mapping", mapping),
             ("wait_read", wait_read),
@@ -144,6 +154,8 @@ impl Parts {
     #[inline]
     pub fn add(&mut self, other: &Self) {
         self.host_queue += other.host_queue;
+        self.link += other.link;
+        self.firmware += other.firmware;
         self.buffer += other.buffer;
         self.mapping += other.mapping;
         self.wait_read += other.wait_read;

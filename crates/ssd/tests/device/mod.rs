@@ -8,6 +8,7 @@ mod bus;
 mod commands;
 mod dynamic;
 mod host;
+mod interface;
 mod mapping;
 mod pages;
 mod records;

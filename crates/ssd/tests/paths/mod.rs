@@ -4,6 +4,7 @@
 mod combinations;
 mod dies;
 mod drives;
+mod interface;
 mod managed;
 mod rules;
 
@@ -48,6 +49,11 @@ fn recorded(config: &Config, requests: &[Request], slice: usize) -> Result<(Stat
         all.requests.extend(recorded.requests);
         all.dirty_pages.extend(recorded.dirty_pages);
         all.full.extend(recorded.full);
+        let settled = all.settled_ns;
+        assert!(recorded.links.iter().all(|link| link.start_ns >= settled), "slice {number}");
+        assert!(recorded.cores.iter().all(|core| core.start_ns >= settled), "slice {number}");
+        all.links.extend(recorded.links);
+        all.cores.extend(recorded.cores);
         all.settled_ns = recorded.settled_ns;
     }
     let geometry = simulation.geometry();

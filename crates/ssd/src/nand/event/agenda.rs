@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Other {
     /// A command reaches its die: the oldest of those that come at this instant.
     Arrival(u32),
-    /// A fence around dies that had nothing to do.
-    Fence(u32),
+    /// A tag is handed out: of a fence around dies that had nothing to do, or of a time that was asked for.
+    Tag(u32),
 }
 
 /// Bits of the number of an actor in a key; above them stand a sequence number (of 2^44) and the time.

@@ -117,7 +117,7 @@ impl<P: Probe> Events<P> {
         if busy > 0 {
             self.fences.left.insert(tag, busy);
         } else {
-            self.agenda.push(self.now_ns, Other::Fence(tag));
+            self.agenda.push(self.now_ns, Other::Tag(tag));
         }
     }
 

@@ -52,7 +52,7 @@ impl<P: Probe> TimePath for Events<P> {
         } else {
             match self.agenda.take(number) {
                 Some(Other::Arrival(number)) => self.arrive(number),
-                Some(Other::Fence(tag)) => self.fence_reached(tag),
+                Some(Other::Tag(tag)) => self.fence_reached(tag),
                 None => {}
             }
         }
@@ -102,6 +102,10 @@ impl<P: Probe> TimePath for Events<P> {
 
     fn submit_at(&mut self, time_ns: u64, later: Later) {
         self.submit_later(time_ns - self.now_ns, later);
+    }
+
+    fn call_at(&mut self, time_ns: u64, tag: u32) {
+        self.agenda.push(time_ns, Other::Tag(tag));
     }
 
     /// Of commands under way a die's time counts as far as it has gone; a bus's time counts once the command is done.

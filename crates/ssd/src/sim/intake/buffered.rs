@@ -12,6 +12,22 @@ use crate::op::{PageSlice, Stage};
 use crate::stats::Parts;
 
 impl<A: TimePath, C: Content> Intake<A, C> {
+    /// A write or a flush takes its turn before the buffer.
+    pub(super) fn stall(&mut self, tag: u32) -> Result<(), RunError> {
+        self.slots.expect(tag, 1);
+        self.stalled.push_back(tag);
+        self.resume_buffer()
+    }
+
+    /// Something ended: whoever waits may go on.
+    pub(super) fn resume_waiting(&mut self) -> Result<(), RunError> {
+        // A page that waits only goes to an idle die: without one none need be asked.
+        if !self.unbound.is_empty() && self.array.has_idle_die() {
+            self.place_waiting(A::has_idle_die)?;
+        }
+        if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
+    }
+
     /// Lets stalled requests into the buffer as far as there is room, and sends on what has to leave it.
     pub(super) fn resume_buffer(&mut self) -> Result<(), RunError> {
         while let Some(tag) = self.stalled.front().copied() {
@@ -188,10 +204,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn settle_barriers(&mut self, order: u64) {
         let mut done = Vec::new();
         for barrier in &mut self.barriers {
-            let flush = match &self.waiting {
-                None => self.slots.number(barrier.tag).unwrap_or(0),
-                Some(waiting) => waiting.entry(barrier.tag).order,
-            };
+            let flush = self.slots.get(barrier.tag).map_or(0, |slot| slot.order);
             if order < flush {
                 barrier.writes_left -= 1;
                 if barrier.writes_left == 0 {

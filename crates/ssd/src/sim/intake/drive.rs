@@ -36,7 +36,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         self.background.end();
         loop {
             self.let_waiting_in()?;
-            if self.slots.under_way() == 0 && self.waiting.as_ref().is_none_or(Waiting::is_empty) {
+            if self.under_way() == 0 && self.waiting.as_ref().is_none_or(Waiting::is_empty) {
                 break;
             }
             if !self.advance()? {
@@ -119,7 +119,8 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
 
     fn times(&self) -> Times {
         let lock_step = self.stations.lock_step_times();
-        Times { flash_ns: self.core.flash_time().all(), lock_step, ..self.array.times() }
+        let interface = self.interface.as_ref().map(|interface| interface.usage().clone());
+        Times { flash_ns: self.core.flash_time().all(), lock_step, interface, ..self.array.times() }
     }
 
     fn state(&self) -> &dyn State {
@@ -132,7 +133,9 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
 
     fn stats(&self) -> Stats {
         let stats = self.ledger.stats(&self.core, self.array.usage(), self.array.horizon_ns());
-        Stats { sched: self.array.sched_counts(), lock_step: self.stations.lock_step_times(), ..stats }
+        let interface = self.interface.as_ref().map(|interface| interface.usage().clone());
+        let lock_step = self.stations.lock_step_times();
+        Stats { sched: self.array.sched_counts(), lock_step, interface, ..stats }
     }
 
     fn take_recorded(&mut self) -> Recorded {
@@ -140,7 +143,8 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         self.core.content.put_times(&mut recorded);
         let now_ns = self.array.now_ns();
         // A page leaves the buffer when its program is done, and that is recorded then.
-        let of_buffer = if self.buffer.is_some() { now_ns } else { u64::MAX };
+        let is_at_present = self.buffer.is_some() || self.interface.is_some();
+        let of_buffer = if is_at_present { now_ns } else { u64::MAX };
         let settled_ns = self.array.settled_ns().min(of_buffer).min(self.full_since_ns.unwrap_or(u64::MAX));
         Recorded { settled_ns, queues_settled_ns: now_ns, ..recorded }
     }
@@ -154,6 +158,9 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             slots: self.slots.clone(),
             window: self.window.clone(),
             waiting: self.waiting.clone(),
+            interface: self.interface.clone(),
+            owners: self.owners.clone(),
+            companions: self.companions.clone(),
             unbound: self.unbound.clone(),
             buffer: self.buffer.clone(),
             stalled: self.stalled.clone(),

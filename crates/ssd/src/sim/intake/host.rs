@@ -6,9 +6,8 @@ use flashweir_trace::Request;
 use super::Intake;
 use crate::content::Content;
 use crate::error::RunError;
-use crate::host::{Arrived, Entry};
+use crate::host::Arrived;
 use crate::nand::{IssueRecord, Probe, TimePath};
-use crate::stats::Parts;
 
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// A request arrives. Who enters is decided when all arrivals of that instant are known.
@@ -46,23 +45,21 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Everything that arrives at this instant has: lets requests in as far as there are places, once all else has happened.
     #[inline(never)]
     pub(super) fn let_waiting_in(&mut self) -> Result<(), RunError> {
-        while let Some(waiting) = &mut self.waiting
-            && self.slots.under_way() < self.queue_depth
+        while self.waiting.is_some()
+            && self.under_way() < self.queue_depth
             && self.array.next_ns() != Some(self.array.now_ns())
-            && let Some(next) = waiting.pop(self.core.flash_time())
+            && let Some(next) = self.next_waiting()
         {
-            waiting.enter(self.slots.next_tag(), self.array.now_ns() - next.arrival_ns);
             self.begin(&next.request, next.number, next.arrival_ns)?;
         }
         Ok(())
     }
 
-    /// A request that waited is done. Returns how many had entered before it, and says where that time went.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn leave(&mut self, tag: u32, parts: &mut Parts) -> u64 {
-        let entry = self.waiting.as_ref().map_or_else(Entry::default, |waiting| waiting.entry(tag));
-        parts.host_queue += entry.waited_ns;
-        entry.order
+    /// The request that enters next, if any may.
+    fn next_waiting(&mut self) -> Option<Arrived> {
+        let flash_time = self.core.flash_time();
+        let interface = self.interface.as_deref().filter(|interface| interface.has_entries());
+        let fits = interface.map(|interface| |request: &Request| interface.fits(request));
+        self.waiting.as_mut()?.pop(flash_time, fits)
     }
 }

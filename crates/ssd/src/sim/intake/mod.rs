@@ -13,6 +13,7 @@ mod buffered;
 mod dataless;
 mod drive;
 mod host;
+mod interface;
 mod overtaken;
 mod slots;
 mod stations;
@@ -30,6 +31,7 @@ use crate::config::Config;
 use crate::content::Content;
 use crate::core::Core;
 use crate::error::RunError;
+use crate::host::interface::Interface;
 use crate::host::{HostMode, Waiting, closed::Window};
 use crate::nand::{IssueRecord, Probe, TimePath};
 use crate::op::{NOBODY, PageSlice, Stage};
@@ -61,6 +63,11 @@ pub(super) struct Intake<A, C> {
     /// Latest end of a write so far, ns; likewise.
     written_ns: u64,
     waiting: Option<Waiting>,
+    interface: Option<Box<Interface>>,
+    /// Commands of the interface, by the tag of a part.
+    owners: Vec<u32>,
+    /// Pages of its reads that go with the command of another one: tags of that and of the page.
+    companions: Vec<(u32, u32)>,
     unbound: Unbound,
     pub(super) buffer: Option<WriteBuffer>,
     /// Whether that is a buffer of the drive. If not, its entries only hold pages of requests that wait for flash.
@@ -99,6 +106,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             window: Window::new(depth),
             written_ns: 0,
             waiting: Waiting::new(&config.host),
+            interface: Interface::new(&config.host, &config.firmware, geometry.page_sectors.into()),
+            owners: Vec::new(),
+            companions: Vec::new(),
             unbound: Unbound::new(config.tenants.turns, config.tenants.most_slowed_ppm()),
             buffer,
             is_buffered,
@@ -116,7 +126,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Whether requests are worked out to their end when they enter.
     #[inline]
     fn at_once(&self) -> bool {
-        A::AT_ONCE && self.buffer.is_none()
+        A::AT_ONCE && self.buffer.is_none() && self.interface.is_none()
     }
 
     fn serve_one(&mut self, request: &Request) -> Result<(), RunError> {
@@ -163,14 +173,19 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         reason = "part of the loop over requests; the other caller is seldom there"
     )]
     fn begin(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
-        // Opened with one outstanding, so that nothing can end it while it is being handed over.
-        let tag = self.slots.open(Slot::new(request, number, issue_ns));
-        self.background.wake(self.array.now_ns());
-        self.make_commands(tag, request, number)?;
-        self.settle(tag, 1);
+        let now = self.array.now_ns();
+        self.background.wake(now);
+        if self.interface.is_some() {
+            self.submit(request, number, issue_ns)?;
+        } else {
+            // Opened with one outstanding, so that nothing can end it while it is being handed over.
+            let tag = self.slots.open(Slot::new(request, number, issue_ns, now - issue_ns));
+            self.make_commands(tag, request, number)?;
+            self.settle(tag, 1);
+        }
         if A::AT_ONCE {
             // One request at a time: none enters before this one is done.
-            while self.slots.under_way() > 0 {
+            while self.under_way() > 0 {
                 if !self.advance()? {
                     return Err(self.no_room());
                 }
@@ -204,7 +219,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.advance_to(arrival)?;
             self.array.set_now_ns(arrival);
         } else {
-            while self.slots.under_way() >= self.queue_depth {
+            while self.under_way() >= self.queue_depth || !self.has_entry(request) {
                 if !self.advance()? {
                     return Err(self.no_room());
                 }
@@ -261,6 +276,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 Tag::Station(station) => self.note_end(station),
                 Tag::Task(die) => self.background.step_done(die),
                 Tag::Group => {}
+                Tag::Interface(number) => self.interface_due(number),
             }
             self.resume = true;
         }
@@ -273,6 +289,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.end_stations();
             }
             self.resume_waiting()?;
+            if self.interface.is_some() {
+                self.resume_interface()?;
+            }
             self.background.wake(self.array.now_ns());
         }
         Ok(())
@@ -288,16 +307,24 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             *last = (*last).max((now, parts));
         }
         self.settle(tag, 1);
+        if !self.companions.is_empty() {
+            self.end_companions(tag, parts);
+        }
     }
 
     /// A request waits for `count` things less; at none it is done.
     pub(super) fn settle(&mut self, tag: u32, count: u32) {
-        let Some(Slot { request, number, issue_ns, .. }) = self.slots.settle(tag, count) else { return };
+        let Some(slot) = self.slots.settle(tag, count) else { return };
         let mut parts = self.slots.take_last(tag);
-        let order = if self.waiting.is_some() { self.leave(tag, &mut parts) } else { number };
-        let now = self.array.now_ns();
-        let (probe, counters) = (self.array.probe(), &mut self.core.counters);
-        self.ledger.complete(probe, counters, number, &request, issue_ns, now, &parts);
+        let Slot { request, number, issue_ns, order, waited_ns, .. } = slot;
+        if self.interface.is_some() {
+            self.leave_drive(tag, &slot, &parts);
+        } else {
+            parts.host_queue += waited_ns;
+            let now = self.array.now_ns();
+            let (probe, counters) = (self.array.probe(), &mut self.core.counters);
+            self.ledger.complete(probe, counters, number, &request, issue_ns, now, &parts);
+        }
         if request.op == Op::Write && self.buffer.is_none() {
             self.settle_barriers(order);
         }
@@ -363,22 +390,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.core.flush(now, &mut self.array);
         }
         Ok(bound)
-    }
-
-    /// A write or a flush takes its turn before the buffer.
-    fn stall(&mut self, tag: u32) -> Result<(), RunError> {
-        self.slots.expect(tag, 1);
-        self.stalled.push_back(tag);
-        self.resume_buffer()
-    }
-
-    /// Something ended: whoever waits may go on.
-    fn resume_waiting(&mut self) -> Result<(), RunError> {
-        // A page that waits only goes to an idle die: without one none need be asked.
-        if !self.unbound.is_empty() && self.array.has_idle_die() {
-            self.place_waiting(A::has_idle_die)?;
-        }
-        if self.buffer.is_some() { self.resume_buffer() } else { Ok(()) }
     }
 
     fn no_room(&self) -> RunError {

@@ -11,6 +11,10 @@ pub(in crate::sim) struct Slot {
     pub(in crate::sim) request: Request,
     pub(in crate::sim) number: u64,
     pub(in crate::sim) issue_ns: u64,
+    /// How many entered before it.
+    pub(in crate::sim) order: u64,
+    /// How long it had waited at the host, ns.
+    pub(in crate::sim) waited_ns: u64,
     /// What it still waits for: commands, unbound pages, entries of the buffer, or a stall.
     outstanding: u32,
     /// Pages of it that are in the buffer already.
@@ -19,8 +23,8 @@ pub(in crate::sim) struct Slot {
 
 impl Slot {
     /// A request that waits for one thing.
-    pub(super) fn new(request: &Request, number: u64, issue_ns: u64) -> Self {
-        Self { request: *request, number, issue_ns, outstanding: 1, admitted: 0 }
+    pub(super) fn new(request: &Request, number: u64, issue_ns: u64, waited_ns: u64) -> Self {
+        Self { request: *request, number, issue_ns, order: 0, waited_ns, outstanding: 1, admitted: 0 }
     }
 }
 
@@ -32,6 +36,8 @@ pub(in crate::sim) struct Slots {
     last: Vec<(u64, Parts)>,
     free: Vec<u32>,
     under_way: u32,
+    /// Opened so far.
+    opened: u64,
     writes_under_way: u64,
 }
 
@@ -44,13 +50,10 @@ impl Slots {
         self.writes_under_way
     }
 
-    /// The tag that the next request gets.
-    pub(super) fn next_tag(&self) -> u32 {
-        self.free.last().copied().unwrap_or(self.all.len() as u32)
-    }
-
     #[inline]
-    pub(super) fn open(&mut self, slot: Slot) -> u32 {
+    pub(super) fn open(&mut self, mut slot: Slot) -> u32 {
+        slot.order = self.opened;
+        self.opened += 1;
         self.under_way += 1;
         self.writes_under_way += u64::from(slot.request.op == Op::Write);
         if let Some(tag) = self.free.pop() {

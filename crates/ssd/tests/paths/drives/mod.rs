@@ -209,9 +209,11 @@ pub(crate) fn digest(stats: &Stats) -> String {
         .into_iter()
         .map(|op| (stats.latencies.summary(Some(0), op), stats.latencies.summary(Some(1), op)))
         .collect();
-    let Stats { counters, collections, lock_step, dies, buses, flash_ns, simulated_ns, parts, .. } = stats;
+    let Stats {
+        counters, collections, lock_step, dies, buses, flash_ns, simulated_ns, parts, interface, ..
+    } = stats;
     format!(
-        "{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {flash_ns:?} {simulated_ns:?} {latencies:?} {parts:?}"
+        "{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {flash_ns:?} {simulated_ns:?} {latencies:?} {parts:?} {interface:?}"
     )
 }
 

@@ -56,6 +56,8 @@ const PAGE_TAG: u32 = 1 << 29;
 pub(super) const TASK_TAG: u32 = 1 << 28;
 /// A group that nobody waits for.
 const GROUP_TAG: u32 = TASK_TAG - 1;
+/// Tags from here on, below those, are times that the host interface asked for.
+pub(super) const INTERFACE_TAG: u32 = 1 << 27;
 
 /// Who a command, or a fence, was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +74,8 @@ pub(super) enum Tag {
     Task(u32),
     /// A group of commands that nobody waits for.
     Group,
+    /// A time that the host interface asked for.
+    Interface(u32),
 }
 
 impl Tag {
@@ -83,6 +87,7 @@ impl Tag {
             PAGE_TAG.. => Tag::Page(tag - PAGE_TAG),
             TASK_TAG.. => Tag::Task(tag - TASK_TAG),
             GROUP_TAG => Tag::Group,
+            INTERFACE_TAG.. => Tag::Interface(tag - INTERFACE_TAG),
             _ => Tag::Request(tag),
         }
     }

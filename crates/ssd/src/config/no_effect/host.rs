@@ -1,0 +1,61 @@
+//! Settings of the host and its interface that change nothing.
+
+use super::NoEffect;
+use crate::config::Config;
+use crate::host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Weights};
+
+/// True if commands wait for a core, or for an entry of their queue.
+fn has_queues(config: &Config) -> bool {
+    config.firmware.takes_time() || config.host.queue_entries.0.is_some()
+}
+
+pub(super) const HOST: [NoEffect; 6] = [
+    NoEffect {
+        keys: "host.arbitration, host.mode=open, host.slots=none, host.queue_entries=none, firmware.*_time=0",
+        reason: "every request enters when it arrives, so none waits",
+        applies: |config| {
+            let never_waits = matches!(config.host.mode, HostMode::Open(_)) && config.host.slots().is_none();
+            never_waits && !has_queues(config) && config.host.arbitration != Arbitration::Arrival
+        },
+        clear: |config| config.host.arbitration = Arbitration::Arrival,
+    },
+    NoEffect {
+        keys: "host.weights, host.arbitration",
+        reason: "only weighted and fair arbitration weigh tenants",
+        applies: |config| {
+            let weighs = matches!(config.host.arbitration, Arbitration::Weighted | Arbitration::Fair);
+            !weighs && !config.host.weights.are_equal()
+        },
+        clear: |config| config.host.weights = Weights::default(),
+    },
+    NoEffect {
+        keys: "host.queues, host.arbitration=arrival, host.queue_entries=none, host.doorbell=1",
+        reason: "requests are taken in the order of their times, from whichever queue",
+        applies: |config| {
+            let host = &config.host;
+            let tells_apart = host.arbitration != Arbitration::Arrival || host.doorbell > 1;
+            host.queues.0.is_some_and(|queues| queues > 0) && !tells_apart && host.queue_entries.0.is_none()
+        },
+        clear: |config| config.host.queues = HostConfig::default().queues,
+    },
+    NoEffect {
+        keys: "host.doorbell_wait, host.doorbell=1",
+        reason: "the drive is told of each command at once",
+        applies: |config| {
+            config.host.doorbell == 1 && config.host.doorbell_wait != HostConfig::default().doorbell_wait
+        },
+        clear: |config| config.host.doorbell_wait = HostConfig::default().doorbell_wait,
+    },
+    NoEffect {
+        keys: "firmware.cores, firmware.*_time=0",
+        reason: "no command takes a core",
+        applies: |config| !config.firmware.takes_time() && config.firmware.cores != 1,
+        clear: |config| config.firmware.cores = FirmwareConfig::default().cores,
+    },
+    NoEffect {
+        keys: "firmware.hmb_miss_time, firmware.hmb_bytes=0",
+        reason: "the drive has memory for the whole map",
+        applies: |config| !config.firmware.has_hmb() && config.firmware.hmb_miss_time.0 > 0,
+        clear: |config| config.firmware.hmb_miss_time = FirmwareConfig::default().hmb_miss_time,
+    },
+];

@@ -1,0 +1,120 @@
+//! The firmware: cores that each command takes for a while, and the map that they look pages up in.
+//!
+//! A core takes one command at a time, to its end. An idle core takes the oldest completion that waits, else the command that
+//! arbitration among the submission queues names. It does not wait for the flash, nor for entries of the map that lie in the host's
+//! memory: those commands go on when the entries are there.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use flashweir_trace::Op;
+
+use super::hmb;
+use crate::quantity::{Bytes, Nanos};
+
+/// The firmware. The default takes no time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FirmwareConfig {
+    /// Cores that work at commands.
+    #[schemars(range(min = 1, max = 1024))]
+    pub cores: u32,
+    /// Time that a read command takes a core.
+    pub read_time: Nanos,
+    /// Time that a write command takes a core.
+    pub write_time: Nanos,
+    /// Time that a TRIM command takes a core.
+    pub trim_time: Nanos,
+    /// Time that a flush takes a core.
+    pub flush_time: Nanos,
+    /// Time that a command takes a core once more when it is done.
+    pub complete_time: Nanos,
+    /// Time that a core takes to look a page up in the map, for each page of a command.
+    pub lookup_time: Nanos,
+    /// Memory of the drive for entries of a map that lies in the host's memory (HMB), 4 bytes a page, in segments of 4 KiB; 0: the
+    /// drive has memory for the whole map.
+    pub hmb_bytes: Bytes,
+    /// Round trip to the host's memory for entries that the drive does not have, without their transfer.
+    pub hmb_miss_time: Nanos,
+}
+
+impl Default for FirmwareConfig {
+    fn default() -> Self {
+        let none = Nanos(0);
+        Self {
+            cores: 1,
+            read_time: none,
+            write_time: none,
+            trim_time: none,
+            flush_time: none,
+            complete_time: none,
+            lookup_time: none,
+            hmb_bytes: Bytes(0),
+            hmb_miss_time: none,
+        }
+    }
+}
+
+impl FirmwareConfig {
+    /// Whether commands take the cores for any time.
+    pub(crate) fn takes_time(&self) -> bool {
+        let Self { read_time, write_time, trim_time, flush_time, complete_time, lookup_time, .. } = self;
+        [read_time, write_time, trim_time, flush_time, complete_time, lookup_time]
+            .iter()
+            .any(|time| time.0 > 0)
+    }
+
+    /// Whether the map lies in the host's memory.
+    pub(crate) fn has_hmb(&self) -> bool {
+        self.hmb_bytes.0 >= hmb::SEGMENT_BYTES
+    }
+
+    /// The longest of its times, ns.
+    pub(crate) fn longest_ns(&self) -> u64 {
+        let Self { read_time, write_time, trim_time, flush_time, complete_time, lookup_time, .. } = self;
+        let all =
+            [read_time, write_time, trim_time, flush_time, complete_time, lookup_time, &self.hmb_miss_time];
+        all.iter().map(|time| time.0).max().unwrap_or(0)
+    }
+}
+
+/// The cores.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Cores {
+    busy: Vec<bool>,
+    /// By operation, ns.
+    times_ns: [u64; 4],
+    pub(super) complete_ns: u64,
+    lookup_ns: u64,
+}
+
+impl Cores {
+    pub(super) fn new(config: &FirmwareConfig) -> Option<Self> {
+        let times_ns = Op::ALL.map(|op| match op {
+            Op::Read => config.read_time.0,
+            Op::Write => config.write_time.0,
+            Op::Trim => config.trim_time.0,
+            Op::Flush => config.flush_time.0,
+        });
+        config.takes_time().then(|| Self {
+            busy: vec![false; config.cores as usize],
+            times_ns,
+            complete_ns: config.complete_time.0,
+            lookup_ns: config.lookup_time.0,
+        })
+    }
+
+    /// Time that a command of so many pages takes, ns.
+    pub(super) fn time_ns(&self, op: Op, pages: u64) -> u64 {
+        self.times_ns[op as usize] + self.lookup_ns * pages
+    }
+
+    /// An idle core, if there is one.
+    pub(super) fn idle(&self) -> Option<u32> {
+        self.busy.iter().position(|busy| !busy).map(|core| core as u32)
+    }
+
+    pub(super) fn set_busy(&mut self, core: u32, busy: bool) {
+        self.busy[core as usize] = busy;
+    }
+}
