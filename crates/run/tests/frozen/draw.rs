@@ -110,7 +110,7 @@ const PRESETS: [(&str, &str); 12] = [
     ("mqsim-mlc", "256MiB"),
     ("femu", "256MiB"),
     ("tlc", "256MiB"),
-    ("970pro", "512MiB"),
+    ("970-pro", "512MiB"),
     ("huang2010-mlc", "32MiB"),
     ("huang2010-slc", "16MiB"),
     ("wen2012", "32MiB"),

@@ -28,7 +28,7 @@ pub const PRESETS: [Preset; 12] = [
     preset!("mqsim-mlc"),
     preset!("femu"),
     preset!("tlc"),
-    preset!("970pro"),
+    preset!("970-pro"),
     preset!("huang2010-mlc"),
     preset!("huang2010-slc"),
     preset!("wen2012"),
