@@ -188,7 +188,7 @@ fn settings_that_make_no_sense_are_refused() {
     assert_eq!(refused(Settings::default()), "");
 }
 
-/// What each suite's own description says, as requests.
+/// Requests that match each suite's own description.
 #[test]
 fn the_textbook_case_of_each_suite_is_recognised() {
     let suite = |requests: &[Request]| compare(requests, 10, 4096).suite;

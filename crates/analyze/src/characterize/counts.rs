@@ -1,5 +1,5 @@
-//! What is counted of a request of one operation: first or again, sequential or random, aligned, small, where. Counts add
-//! up, so that windows and segments are made of them; shares are made of counts.
+//! Counts of the requests of one operation: first touch or repeated touch, sequential or random, aligned, small, local
+//! or scattered. Counts add up, so windows and segments are sums of counts; shares are quotients of counts.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -39,7 +39,7 @@ impl Tally {
     }
 }
 
-/// What one request is like.
+/// Properties of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a question of its own about a request")]
 pub(super) struct Traits {
@@ -140,7 +140,7 @@ impl Join for Counts {
 /// Shares from 0 to 1; `None` where there is nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares {
-    /// What touching a second time is called: `rewrite` or `reread`.
+    /// Name of a repeated touch: `rewrite` or `reread`.
     again_name: &'static str,
     /// Starting where one of the last K + 1 ended.
     pub sequential: Option<f64>,

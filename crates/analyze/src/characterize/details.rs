@@ -35,18 +35,18 @@ pub struct BothMicroscopic {
     pub reads: Microscopic,
 }
 
-/// What is not macroscopic.
+/// All results but the macroscopic ones.
 #[derive(Clone, Debug, Serialize)]
 pub struct Detail {
     /// Distances, life cycles, places.
     pub microscopic: BothMicroscopic,
-    /// What was asked for, over time.
+    /// Requests over time.
     pub over_time: OverTime,
-    /// How fast requests come.
+    /// Arrival rate of requests.
     pub rate: Rate,
-    /// How much is in use, over time.
+    /// Working set over time.
     pub working_set: WorkingSet,
-    /// How soon blocks are used again.
+    /// Reuse distances of blocks.
     pub reuse: ReuseDistance,
 }
 

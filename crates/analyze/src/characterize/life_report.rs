@@ -1,4 +1,4 @@
-//! What the lives of addresses come to: how hot data is, where, and how hot and cold data mix.
+//! Summary of the life cycles of addresses: temperature of data, its place, and the mixing of hot and cold data.
 
 use serde::Serialize;
 
@@ -23,10 +23,11 @@ pub struct Life {
     pub mean_span: Option<f64>,
     /// Mean life cycle of those, in requests of the operation.
     pub mean_cycle: Option<f64>,
-    /// How hot and cold data mix within a unit of space: the part of the variance of the logarithm of life cycles that lies
-    /// within units and not between them. 0: apart; 1: every unit has all there is. `None` where all is equally hot.
+    /// Mixing of hot and cold data within a unit of space: the share of the variance of the logarithm of life cycles
+    /// that lies within units and not between them. 0: each unit is of one temperature; 1: every unit has the full
+    /// range. `None` where all data is equally hot.
     pub mixing: Option<f64>,
-    /// How much hot and cold data differ: standard deviation of the logarithm of life cycles, in powers of two.
+    /// Difference between hot and cold data: standard deviation of the logarithm of life cycles, in powers of two.
     pub spread_octaves: Option<f64>,
     /// Share of all that was carried which went to the hottest hundredth, tenth and fifth of the bytes.
     pub hottest: Option<Hottest>,
@@ -46,7 +47,7 @@ pub struct Life {
     pub cells: Vec<(u32, u32, u64)>,
 }
 
-/// How unevenly the bytes of an operation are spread over addresses.
+/// Skew: shares of an operation's bytes that went to the hottest addresses.
 #[derive(Clone, Debug, Serialize)]
 pub struct Hottest {
     /// Share that went to the hottest hundredth of the bytes.
@@ -108,7 +109,7 @@ pub(super) fn life(
     let (mut updated, mut spans, mut sums, mut sectors) = (0u64, 0.0, 0.0, 0u64);
     let mut touches: Vec<(u32, u64)> = Vec::new();
     let mut current = None;
-    // What was touched once is as cold as can be: nothing says that it would be touched again before the end.
+    // Data touched once counts as the coldest: nothing indicates another touch before the end.
     let coldest = (requests.max(1) as f64).log2();
     for (chunk, pieces) in chunks {
         if current.replace(chunk / unit_chunks) != Some(chunk / unit_chunks) {

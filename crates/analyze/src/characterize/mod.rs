@@ -1,5 +1,5 @@
-//! What a workload is like: one pass over its requests, in memory that grows with what they touch and not with how many
-//! they are. A file a metric, each with `observe` and `finish`.
+//! Characterizes a workload in one pass over its requests. Memory grows with the addresses touched and not with the
+//! number of requests. Each metric has a file, with `observe` and `finish`.
 //!
 //! The macroscopic and microscopic metrics are those of Yang 2009 ("SSD Benchmarks and Performance Analysis"), chapter 5,
 //! for writes as there, and for reads. docs/reference/characterize.md defines every number. Nothing here knows drives.
@@ -52,14 +52,14 @@ use details::Details;
 use segments::Stretches;
 use side::Side;
 
-/// What touching a second time is called.
+/// Names of a repeated touch.
 const REWRITE: &str = "rewrite";
 const REREAD: &str = "reread";
 
 /// Requests that are looked up together.
 const GROUP: usize = 16;
 
-/// What a workload is like.
+/// Characteristics of a workload.
 #[derive(Clone, Debug, Serialize)]
 pub struct Character {
     /// Requests of any operation.
@@ -76,14 +76,14 @@ pub struct Character {
     pub writes: Macroscopic,
     /// Its reads.
     pub reads: Macroscopic,
-    /// What segments are equal in: `time` or `requests`.
+    /// Unit in which segments are equal: `time` or `requests`.
     pub segments_by: &'static str,
     /// Its parts, one after the other.
     pub segments: Vec<Segment>,
     /// All that is not macroscopic, if it was looked at.
     #[serde(flatten)]
     pub detail: Option<Detail>,
-    /// What was chosen.
+    /// Settings that were chosen.
     pub settings: Settings,
 }
 

@@ -1,4 +1,4 @@
-//! What has happened to the sectors of a chunk: neighbours with the same history are one piece.
+//! Touch history of the sectors of a chunk: neighbours with the same history form one piece.
 
 use super::powers::Powers;
 
@@ -10,7 +10,7 @@ pub(super) const CHUNK: u64 = 256;
 pub(super) struct Piece {
     pub(super) start: u16,
     pub(super) end: u16,
-    /// How often they were touched.
+    /// Number of touches.
     pub(super) count: u32,
     /// Number of the first request that did, and of the last.
     pub(super) first: u64,
@@ -54,7 +54,7 @@ pub(super) struct Touch {
     pub(super) high: u16,
     pub(super) number: u64,
     pub(super) time_ns: u64,
-    /// What a sector stands for, since others are not followed.
+    /// Weight of a sector, which also stands for sectors that are not followed.
     pub(super) weight: u64,
 }
 

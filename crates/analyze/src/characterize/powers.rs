@@ -11,14 +11,14 @@ pub(super) struct Powers {
     bins: [u64; BINS],
 }
 
-/// What lies in one bin.
+/// One bin of a histogram.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PowerBin {
     /// Smallest value in the bin.
     pub from: u64,
     /// Largest value in the bin.
     pub to: u64,
-    /// What was counted there: the field that holds the histogram says what.
+    /// Sum of the weights in the bin. The field that holds the histogram says what is counted.
     pub count: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Which sectors were touched before, exactly, in memory that grows with the distinct ranges and not with the requests.
+//! Sectors that were touched before, exactly. Memory grows with the distinct ranges and not with the requests.
 //!
 //! The address space is cut into chunks of 512 sectors. A chunk that was touched in part is a bitmap of one cache line;
 //! one that was touched whole is part of a run of such chunks, and neighbouring runs are one. So a drive that was

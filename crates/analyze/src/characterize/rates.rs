@@ -1,4 +1,4 @@
-//! How fast requests come: how many in windows of fixed length, and the time from one to the next.
+//! Arrival rate: requests in windows of fixed length, and inter-arrival times.
 
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub(super) struct Rates {
     requests: u64,
 }
 
-/// How fast requests of all operations come.
+/// Arrival rate of requests of all operations.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rate {
     /// Mean over the whole duration; `None` where that is zero.

@@ -14,14 +14,14 @@ impl Recent {
         Self { ends: Vec::with_capacity(keep), next: 0, keep }
     }
 
-    /// Whether a request that starts at `start` goes on where one ended.
+    /// True if `start` equals one of the ends kept, so that a request that starts there continues an earlier one.
     #[inline]
     pub(super) fn continues(&self, start: u64) -> bool {
         // Counting has no way out of the loop, so it takes a few instructions for all ends together.
         self.ends.iter().map(|end| u32::from(*end == start)).sum::<u32>() > 0
     }
 
-    /// Whether `start` is less than `distance` away from one.
+    /// True if `start` is less than `distance` away from one of the ends kept.
     #[inline]
     pub(super) fn is_near(&self, start: u64, distance: u64) -> bool {
         self.ends.iter().map(|end| u32::from(end.abs_diff(start) < distance)).sum::<u32>() > 0

@@ -19,7 +19,7 @@ use flashweir_trace::{Op, Request};
 /// Sectors of a block.
 const BLOCK_SECTORS: u64 = BLOCK_BYTES / flashweir_trace::SECTOR_BYTES;
 
-/// What is followed.
+/// Limit on the blocks that are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sampling {
@@ -52,7 +52,7 @@ pub(super) struct Reuse {
     working: WorkingSets,
 }
 
-/// How soon blocks are used again, and what that means for caches.
+/// Reuse distances of blocks, and the miss ratios of caches that follow from them.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReuseDistance {
     /// Bytes of a block.

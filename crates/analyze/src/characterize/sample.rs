@@ -1,8 +1,8 @@
-//! Which parts of the address space are followed where following all would take too much memory: those whose hash is
-//! below a threshold, which only falls (SHARDS: Waldspurger et al., FAST 2015). So what is followed was followed from the
-//! beginning, and every part is as likely as every other.
+//! Sampling of the address space, for where following all of it would take too much memory. Parts are followed whose
+//! hash is below a threshold, which only falls (SHARDS: Waldspurger et al., FAST 2015). So every followed part was
+//! followed from the beginning, and all parts are equally likely.
 
-/// Whether a part of the address space is followed.
+/// Choice of the parts of the address space that are followed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     /// Hashes below are followed; `None` is all of them.
@@ -48,7 +48,7 @@ impl Sample {
     }
 }
 
-/// What is in front of the point of a number that is not negative; the largest integer, if it is larger.
+/// Integer part of a number that is not negative; the largest integer, if the number is larger.
 #[inline]
 #[expect(clippy::cast_sign_loss, reason = "it has no sign")]
 pub(super) const fn whole(value: f64) -> u64 {

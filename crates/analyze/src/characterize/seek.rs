@@ -60,7 +60,7 @@ pub(super) struct Seeks {
     windows: Series<Window>,
 }
 
-/// How far requests start from where the one before ended.
+/// Seek distance: from the end of a request to the start of the next.
 #[derive(Clone, Debug, Serialize)]
 pub struct SeekDistance {
     /// Distances: one less than requests.

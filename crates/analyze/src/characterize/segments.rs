@@ -12,7 +12,7 @@ const WINDOWS: usize = 2048;
 /// Stretches of what is told over time, at most.
 const STRETCHES: usize = 128;
 
-/// What is counted of a stretch of a workload.
+/// Counts of a stretch of a workload.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stretch {
     pub(super) reads: Counts,
@@ -94,10 +94,10 @@ pub struct SegmentSide {
     pub shares: Shares,
 }
 
-/// What was asked for, over time: columns of equal length, a value for each stretch.
+/// Requests over time: columns of equal length, with one value for each stretch.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct OverTime {
-    /// What stretches are equal in, to a window: `time` or `requests`.
+    /// Unit in which stretches are equal, to within one window: `time` or `requests`.
     pub by: &'static str,
     /// Where each begins: seconds, or number of the first request.
     pub from: Vec<f64>,
@@ -173,7 +173,7 @@ impl Stretches {
 /// Windows over a whole workload.
 pub(super) struct Finished {
     pub(super) series: Series<Stretch>,
-    /// Whether windows are of time, in ns, and not of requests.
+    /// True if windows are of time, in ns; false if they are of requests.
     pub(super) timed: bool,
 }
 
@@ -183,7 +183,7 @@ impl Finished {
         self.series.groups(1).pop().map(|(_, _, all)| all).unwrap_or_default()
     }
 
-    /// What was asked for, over time.
+    /// Requests over time.
     pub(super) fn over_time(&self) -> OverTime {
         let unit = if self.timed { 1e-9 } else { 1.0 };
         let by = if self.timed { "time" } else { "requests" };

@@ -1,6 +1,6 @@
 //! Something over time, when nobody knows how long it will last: windows that double and join pair by pair as it grows.
 
-/// What two neighbouring windows are together.
+/// Joins two neighbouring windows into one.
 pub(super) trait Join: Default + Clone {
     /// Adds the window that follows.
     fn join(&mut self, later: &Self);

@@ -1,4 +1,4 @@
-//! What may be chosen when a workload is characterized, and what makes no sense.
+//! Settings of a characterization, and the check that refuses senseless ones.
 
 use serde::Serialize;
 
@@ -11,24 +11,24 @@ use crate::SettingError;
 /// Units of space are multiples of this.
 const UNIT_STEP: u64 = CHUNK * SECTOR_BYTES;
 
-/// What may be chosen.
+/// Settings of a characterization.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
-    /// How many other requests may come between two of a sequential run, K.
+    /// Maximum number of other requests between two of a sequential run, K.
     pub gap: usize,
     /// Longest request that counts as small, bytes.
     pub small_bytes: u64,
-    /// What requests are aligned to, bytes.
+    /// Alignment of requests, bytes.
     pub align_bytes: u64,
-    /// How far apart requests may be and still be near, bytes.
+    /// Distance below which requests are near, bytes.
     pub chunk_bytes: u64,
     /// Into how many parts a workload is cut.
     pub segments: usize,
     /// Unit of space in which hot and cold data mix, bytes.
     pub unit_bytes: u64,
-    /// Which blocks are followed for reuse distances and working sets.
+    /// Blocks that are followed for reuse distances and working sets.
     pub sampling: Sampling,
-    /// Whether only the macroscopic view is taken, which is faster.
+    /// True if only the macroscopic view is taken, which is faster.
     pub macroscopic: bool,
 }
 

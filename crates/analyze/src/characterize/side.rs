@@ -10,7 +10,7 @@ use super::recent::Recent;
 use super::sizes::{CommonSize, SizeBin, Sizes};
 use flashweir_trace::{Request, SECTOR_BYTES};
 
-/// What is kept of the reads or of the writes.
+/// State that is kept of the reads or of the writes.
 pub(super) struct Side {
     again: &'static str,
     recent: Recent,
@@ -83,7 +83,7 @@ impl Side {
         (traits, covered)
     }
 
-    /// What was seen, of which `counts` are the sum.
+    /// Macroscopic view of the requests seen; `counts` is their sum.
     pub(super) fn finish(&self, counts: &Counts) -> Macroscopic {
         let all = counts.all();
         Macroscopic {

@@ -1,4 +1,4 @@
-//! How long requests are: counts in power-of-two bins (Yang 2009, section 5.1), and the lengths that come most often.
+//! Request sizes: counts in power-of-two bins (Yang 2009, section 5.1), and the most frequent sizes.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use flashweir_trace::SECTOR_BYTES;
 const DENSE: usize = 4097;
 /// Distinct lengths beyond that are counted one by one, as long as they are no more than this.
 const SPARSE: usize = 1 << 14;
-/// How many of the most frequent lengths are told.
+/// Number of the most frequent sizes reported.
 const COMMON: usize = 8;
 
 /// Counts by length.
@@ -30,7 +30,7 @@ pub struct SizeBin {
     pub below_bytes: u64,
     /// Requests in it.
     pub requests: u64,
-    /// What they carry together.
+    /// Bytes that they carry together.
     pub bytes: u64,
 }
 

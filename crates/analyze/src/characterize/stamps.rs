@@ -11,7 +11,7 @@ pub(super) struct Stamps {
     bits: Vec<u64>,
     /// Sums of leaves; entry `i` covers the `i & -i` leaves up to `i`, from 1.
     tree: Vec<u32>,
-    /// Who has a stamp, where one does.
+    /// Owner of each stamp that is in use.
     owners: Vec<u64>,
     next: usize,
     live: u32,
@@ -31,7 +31,7 @@ impl Stamps {
         }
     }
 
-    /// Whether there is no stamp left, and [`Stamps::renumber`] is due.
+    /// True if no stamp is left, and [`Stamps::renumber`] is due.
     pub(super) const fn is_full(&self) -> bool {
         self.next == self.owners.len()
     }
@@ -69,7 +69,7 @@ impl Stamps {
         self.live -= 1;
     }
 
-    /// How many have a later stamp.
+    /// Number of owners with a later stamp.
     pub(super) fn since(&self, stamp: u32) -> u32 {
         let stamp = stamp as usize;
         let (leaf, word) = (stamp / LEAF, stamp / 64);

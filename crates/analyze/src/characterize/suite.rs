@@ -1,4 +1,4 @@
-//! Which benchmark suite a workload belongs to, and why, in words that need no knowledge of drives.
+//! Benchmark suite of a workload, and the reason in words that need no knowledge of drives.
 //!
 //! The rule is the text of Yang 2009, sections 5.3 and 6.2 to 6.4, with the thresholds that it implies:
 //! - *gc*: "very strong rewriting". More is written over old data than to new places: rewrites are the majority of the
@@ -25,13 +25,13 @@ const LITTLE: f64 = 0.1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Suite {
-    /// How fast data gets to the flash.
+    /// Speed of transfers to the flash.
     Transfer,
-    /// How the write buffer gathers what belongs together.
+    /// Gathering of related data in the write buffer.
     Buffer,
-    /// How finely addresses are mapped.
+    /// Granularity of the address mapping.
     Mapping,
-    /// How space is reclaimed.
+    /// Reclaiming of space (garbage collection).
     Gc,
     /// All of them.
     Overall,

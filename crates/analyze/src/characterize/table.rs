@@ -30,7 +30,7 @@ impl<V: Default> Table<V> {
         Self { index: vec![Entry { key: 0, slot: EMPTY }; LEAST], slab: Vec::new(), free: Vec::new(), len: 0 }
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub(super) const fn len(&self) -> usize {
         self.len
     }

@@ -1,4 +1,4 @@
-//! How much is in use at a time: distinct blocks by window, and all so far.
+//! Working set: distinct blocks by window, and all so far.
 //!
 //! Windows join while a workload goes on, and how many distinct blocks two windows have together can't be said from how
 //! many each has. So each window counts its blocks by how far back their last touch lies: by how often windows have to be
@@ -12,7 +12,7 @@ use super::series::{Join, Series};
 pub(super) const BLOCK_BYTES: u64 = 4096;
 /// Windows at most.
 const WINDOWS: usize = 256;
-/// How often a window can be doubled.
+/// Maximum number of doublings of a window.
 const LEVELS: usize = 65;
 
 /// When a block was touched.
@@ -50,7 +50,7 @@ impl Join for Window {
         }
     }
 
-    /// What was one doubling away is now in the same window.
+    /// Touches that were one doubling away are now in the same window.
     fn doubled(&mut self) {
         self.again.copy_within(1.., 0);
         self.again[0] = 0.0;
@@ -64,10 +64,10 @@ pub(super) struct WorkingSets {
     by_number: Series<Window>,
 }
 
-/// How much was in use, window by window.
+/// Working set, window by window.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkingSet {
-    /// What windows are equal in: `time` or `requests`.
+    /// Unit in which windows are equal: `time` or `requests`.
     pub by: &'static str,
     /// Width of a window: seconds, or requests.
     pub window: f64,

@@ -18,7 +18,7 @@ const COSTLIEST: f64 = 0.01;
 /// Writes of a run whose cost is compared with other runs: a buffer fills and empties over more than these.
 const RUN: usize = 64;
 
-/// What a log shows of a symptom.
+/// Evidence of a symptom in a log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evidence {
     /// Addresses from which most of the lost time comes, first byte.
@@ -33,7 +33,8 @@ pub struct Evidence {
     pub from_s: f64,
     /// When the last was issued, s.
     pub to_s: f64,
-    /// How many times the usual PBR. For the buffer: how many times slow runs of writes cost what quick ones do.
+    /// Cost as a multiple of the usual PBR. For the buffer: cost of slow runs of writes as a multiple of the cost of
+    /// quick ones.
     pub times_usual: f64,
     /// Share of the time that writes took which is lost so.
     pub lost_share: f64,
@@ -111,8 +112,8 @@ fn densest<'log>(log: &Log, usual: &Usual, shown: &[&'log Write]) -> Vec<&'log W
     shown.iter().copied().filter(|write| (from..=to).contains(&part(write))).collect()
 }
 
-/// How many times the slowest tenth of runs of writes cost what the quickest tenth does; if no run is quick, how many times a
-/// short write costs what its share of a long one is.
+/// Cost of runs of writes: its 90th percentile as a multiple of its 10th, which counts as at least a thousandth of the
+/// mean.
 fn swing(log: &Log) -> f64 {
     let runs = sorted(run_costs(&log.writes, RUN.min(log.writes.len() / 16).max(1)).into_iter());
     let mean = ratio(runs.iter().sum(), runs.len() as f64);

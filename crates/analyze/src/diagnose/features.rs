@@ -1,5 +1,5 @@
-//! What the detectors look at: some fifty numbers of a log. All but those named `..._us` and `..._ms` are ratios to what the
-//! drive itself does on average, so that they mean the same on a slow drive and on a fast one.
+//! Features of a log that the detectors use: some fifty numbers. All but those named `..._us` and `..._ms` are ratios
+//! to the drive's own averages, so they mean the same on a slow drive and on a fast one.
 
 use super::log::{Log, Write};
 use super::measure::{autocorrelation, evenness, log_ratio, mean, quantile, ratio, sorted, variation};
@@ -10,7 +10,7 @@ use super::usual::{Usual, run_costs};
 /// Regions in which written addresses are counted, bytes: about what one collection or merge is about.
 const REGION_BYTES: u64 = 512 * 1024;
 
-/// What takes less needs no flash: a transfer into memory, with the jitter of a host, ns.
+/// Cost below which a write needs no flash: a transfer into memory, with the jitter of a host, ns.
 const AT_ONCE_NS: f64 = 100_000.0;
 /// Bytes at the beginning of a log, KiB.
 const FIRST_KIB: [u64; 6] = [32, 64, 128, 256, 512, 1024];
@@ -38,7 +38,7 @@ impl Features {
         features
     }
 
-    /// How costs are distributed.
+    /// Distribution of costs.
     fn shape(&mut self, costs: &[f64], total: f64, middle: f64) {
         for (name, share) in [
             ("01", 0.01),
@@ -74,7 +74,7 @@ impl Features {
         self.add("p05_us", log_ratio(quantile(costs, 0.05), 1e3));
     }
 
-    /// Whether short writes are cheaper than long ones.
+    /// Cost of short writes compared with long ones.
     fn sizes(&mut self, log: &Log, middle: f64) {
         let sizes = sorted(log.writes.iter().map(|write| write.bytes as f64));
         let (short, long) = (quantile(&sizes, 0.25), quantile(&sizes, 0.75));
@@ -101,7 +101,7 @@ impl Features {
         );
     }
 
-    /// How much is rewritten, how soon, and what that costs.
+    /// Amount of rewriting, its distance, and its cost.
     fn rewriting(&mut self, log: &Log, middle: f64) {
         let count = log.writes.len() as f64;
         let mean_of = |keep: &dyn Fn(&Write) -> bool| {
@@ -149,8 +149,8 @@ impl Features {
         self.add("depth", log_ratio(log.depth(), 1.0));
     }
 
-    /// How the cost of a byte changes over the log, and what is lost before the drive can have been full: until as much was written as it
-    /// is seen to hold, a map that uses all of its space needs no collection (if the drive was empty).
+    /// Cost of a byte over the log, and cost before the drive can have been full. Until as much was written as the
+    /// drive is seen to hold, a map that uses all of its space needs no collection (if the drive was empty).
     fn course(&mut self, log: &Log, total: f64) {
         let overall = ratio(total, log.bytes as f64);
         let mut eighths = [(0.0, 0.0); 8];
@@ -172,7 +172,7 @@ impl Features {
         self.add("early_cost", log_ratio(ratio(early.0, early.1), overall));
     }
 
-    /// How much the cost of a byte differs between runs of writes.
+    /// Differences in the cost of a byte between runs of writes.
     fn swings(&mut self, log: &Log) {
         for length in [16, 64, 256, 1024] {
             let runs = run_costs(&log.writes, length);
@@ -258,9 +258,9 @@ impl Features {
         self.add("range_to_written", ratio(quantile(&at, 0.9) - quantile(&at, 0.1), span).min(2.0));
     }
 
-    /// What the flash itself takes, and how that compares with what the drive makes of it. The *quantum* is the most frequent cost
-    /// of a short write that has to wait: programming a page, or what is left of it. A drive with a buffer and several dies takes
-    /// much less a page than that; one that manages much takes more.
+    /// Cost of the flash itself, compared with the cost on the drive. The *quantum* is the most frequent cost of a
+    /// short write that has to wait: programming a page, or the rest of it. A drive with a buffer and several dies
+    /// takes much less than that for a page; a drive with much management takes more.
     fn physics(&mut self, log: &Log, middle: f64) {
         let sizes = sorted(log.writes.iter().map(|write| write.bytes as f64));
         let short = quantile(&sizes, 0.25);
@@ -302,7 +302,7 @@ impl Features {
         self.filling(log, quantum);
     }
 
-    /// What the first bytes cost: a buffer that is idle takes them in at once, and how many tells its size.
+    /// Cost of the first bytes. An idle buffer takes them in at once, and the number taken shows its size.
     fn absorbing(&mut self, log: &Log, middle: f64) {
         let mut slices = [(0.0, 0.0); FIRST_KIB.len()];
         let mut before = 0;

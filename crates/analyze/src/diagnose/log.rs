@@ -29,14 +29,14 @@ pub(super) struct Write {
     pub(super) cost_ns: u64,
     /// Bytes written since its first page was last written; `None` for a first write.
     pub(super) since: Option<u64>,
-    /// Whether it starts where one of the last few writes ended.
+    /// True if it starts where one of the last few writes ended.
     pub(super) sequential: bool,
 }
 
 /// The log, compact: 64 bytes a write, and 4 for each 4 KiB of the addresses that were written.
 #[derive(Debug, Default)]
 pub struct Log {
-    /// What the drive holds as its owner knows it, bytes; `None` if nobody said.
+    /// Capacity of the drive as its owner knows it, bytes; `None` if it was not given.
     pub capacity_bytes: Option<u64>,
     pub(super) writes: Vec<Write>,
     pub(super) requests: u64,

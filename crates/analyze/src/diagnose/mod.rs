@@ -1,4 +1,5 @@
-//! What a request log says of a drive: which symptoms it shows (Yang 2009, section 4.3), where, when and how strongly.
+//! Diagnosis of a drive from its request log: the symptoms it shows (Yang 2009, section 4.3), where, when and how
+//! strongly.
 //!
 //! Pure: records in, a diagnosis out. Only writes are looked at, since they are what management is for; reads, discards and
 //! flushes only matter for what time was spent on them. Drives that the log is compared with are those of `flashweir_ssd`, without time.
@@ -41,19 +42,19 @@ const SHOWN: f64 = 0.5;
 /// One symptom of a log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Which.
+    /// The symptom.
     pub symptom: Symptom,
-    /// Whether the log shows it.
+    /// True if the log shows it.
     pub shown: bool,
-    /// How probable the detector holds it, from 0 to 1.
+    /// Probability of the symptom by the detector, from 0 to 1.
     pub probability: f64,
-    /// What that means, for everybody.
+    /// Meaning of the finding, for everybody.
     pub sentence: String,
     /// Where, when and how strongly; of a symptom that is not shown too.
     pub evidence: Evidence,
 }
 
-/// What a log shows.
+/// Diagnosis of a log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnosis {
     /// `healthy`, `ill`, or `unknown` where there are too few writes to tell.
@@ -72,9 +73,9 @@ pub struct Diagnosis {
     pub distinct_bytes: u64,
     /// Mean number of requests under way.
     pub depth: f64,
-    /// What a byte usually takes on this drive, ns: of runs of 64 writes one in twenty takes less.
+    /// Usual cost of a byte on this drive, ns: one in twenty of the runs of 64 writes costs less.
     pub usual_pbr_ns_per_byte: f64,
-    /// What it takes over all.
+    /// Mean cost of a byte over the whole log, ns.
     pub mean_pbr_ns_per_byte: f64,
     /// Share of the writes that cost over 16 times the usual.
     pub anomalies: f64,
@@ -84,9 +85,9 @@ pub struct Diagnosis {
     pub symptoms: Vec<Finding>,
     /// The log as cells.
     pub picture: Picture,
-    /// What the detectors looked at.
+    /// Features that the detectors used.
     pub features: BTreeMap<String, f64>,
-    /// What they were learned from.
+    /// Data from which the detectors were learned.
     pub detectors: String,
 }
 

@@ -26,7 +26,7 @@ pub(super) const SYMPTOMS: [Symptom; 3] = [Symptom::Mapping, Symptom::Collection
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Model {
-    /// What it was learned from, in words.
+    /// Data from which it was learned, in words.
     pub(super) about: String,
     /// Names of its inputs, which are features.
     inputs: Vec<String>,
@@ -56,7 +56,7 @@ impl Model {
         })
     }
 
-    /// How probable each symptom is. A feature that this version does not have counts as 0.
+    /// Probability of each symptom. A feature that this version does not have counts as 0.
     pub(super) fn probabilities(&self, names: &[String], values: &[f64]) -> [f64; 3] {
         let inputs: Vec<f64> = self
             .inputs

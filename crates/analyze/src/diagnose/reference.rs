@@ -28,7 +28,7 @@ const MIN_SPARE_BLOCKS: u64 = 3;
 /// Blocks of the smallest log.
 const MIN_LOG_BLOCKS: f64 = 3.0;
 
-/// How a drive is managed. Spaces are shares of the range of addresses that were written.
+/// Management of a drive. Spaces are shares of the range of addresses that were written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A page map with so much space in all, and its victim policy.
@@ -230,9 +230,9 @@ pub(super) fn work((log, range): (&Log, &Range), page_bytes: u64, kind: Kind, en
     found
 }
 
-/// What each write would cost, ns, on a drive that takes `page_ns` for a page and `moved_ns` for one that it moves, for each of
-/// several sizes of its buffer in bytes: a write waits for the flash as far as more is left to do than the buffer holds. One
-/// request at a time, as logs of drives that are tried out have it.
+/// Cost of each write, ns, on a drive that takes `page_ns` for a page written and `moved_ns` for a page moved, for each
+/// of several buffer sizes in bytes. A write waits for the flash for as much work as exceeds the buffer. Requests come
+/// one at a time, as in logs of drives under test.
 pub(super) fn costs<const N: usize>(
     (log, range): (&Log, &Range),
     page_bytes: u64,

@@ -25,7 +25,7 @@ const BUFFERS: [&str; 3] = ["none", "1m", "4m"];
 const BUFFER_BYTES: [u64; 3] = [0, 1 << 20, 4 << 20];
 /// Entries of a map that is kept on flash.
 const ENTRIES: [u32; 3] = [1024, 2048, 4096];
-/// How many times what it costs before a byte must cost later, to be a step at all: more than rounding makes of equal costs.
+/// Ratio of later to earlier cost of a byte above which there is a step: more than rounding makes of equal costs.
 const LEAST_STEP: f64 = 1.000_001;
 /// Space of a good drive, in multiples of what its owner can write.
 const GOOD: f64 = 1.2;
@@ -273,8 +273,8 @@ fn excess(features: &mut Features, name: &str, fit: &Fit, good: &Fit) {
     features.add(format!("{name}_share"), ratio(fit.moved_ns * fit.moved, fit.total(fit.moved)));
 }
 
-/// How long writes wait, at worst, against how long they would on a good drive of the same flash and on the one that explains the
-/// log best.
+/// Longest waits of writes, relative to those on a good drive of the same flash and on the drive that explains the log
+/// best.
 fn waits(features: &mut Features, log: (&Log, &Range), page: u64, kinds: [Kind; 2], fit: &Fit) {
     let real = sorted(log.0.writes.iter().map(|write| write.cost_ns as f64));
     for (kind, name) in kinds.into_iter().zip(["good", "best"]) {
@@ -341,8 +341,8 @@ fn onset(features: &mut Features, parts: &Parts, log: &Log, range: f64, capacity
     }
 }
 
-/// What a byte costs early on, against later but before the drive can be full: a map of which little is in memory is quick until that is
-/// used up.
+/// Cost of a byte early on, compared with later but before the drive can be full. A map with only a small part in
+/// memory is quick until that part is used up.
 fn early(features: &mut Features, log: &Log, range: f64) {
     const MIB: f64 = 1_048_576.0;
     let later = (48.0 * MIB).min(range / 2.0);

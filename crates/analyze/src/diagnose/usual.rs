@@ -1,4 +1,5 @@
-//! What a write usually costs on this drive, and which writes cost much more: the anomalies, as Yang (2009, section 4.2) calls them.
+//! Usual cost of a write on this drive, and the writes that cost much more: the anomalies, as Yang (2009, section 4.2)
+//! calls them.
 //!
 //! Usual is measured over runs of consecutive writes and not over single ones, because a drive with a buffer takes most
 //! writes in no time and pays for them in a few.
@@ -11,11 +12,12 @@ const RUN: usize = 64;
 /// Of the runs, the share that is quicker than what counts as usual. Few, because a drive may stall most of the time, but more than
 /// those in which an empty buffer fills.
 const QUIET: f64 = 0.05;
-/// How many times the usual cost of its length makes a write an anomaly. Programming one flash page while a buffer drains at the speed
-/// of many dies costs up to the number of dies, 8 to 16 on drives of the time; management costs hundreds.
+/// Multiple of the usual cost of its length above which a write is an anomaly. Programming one flash page while a
+/// buffer drains at the speed of many dies costs up to the number of dies, 8 to 16 on drives of the time; management
+/// costs hundreds.
 pub(super) const ANOMALY: f64 = 16.0;
 
-/// What is usual on a drive.
+/// Usual cost of writes on a drive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Usual {
     /// Cost of a byte, ns.
@@ -35,7 +37,7 @@ impl Usual {
         Self { per_byte_ns, bytes: quantile(&sizes, 0.5) }
     }
 
-    /// How many times the usual a write cost.
+    /// Cost of a write as a multiple of the usual.
     pub(super) fn times(&self, write: &Write) -> f64 {
         ratio(write.cost_ns as f64, self.per_byte_ns * (write.bytes as f64).max(self.bytes))
     }

@@ -1,4 +1,4 @@
-//! What is found, in sentences that need no knowledge of drives.
+//! Findings in sentences that need no knowledge of drives.
 
 use super::evidence::Evidence;
 use super::model::Symptom;
@@ -7,7 +7,7 @@ use super::{Finding, LEAST_WRITES};
 /// Waiting times that differ by less do not swing.
 const SWINGS: f64 = 1.5;
 
-/// What a symptom means.
+/// Sentence for a symptom.
 pub(super) fn of(symptom: Symptom, shown: bool, evidence: &Evidence) -> String {
     let times = times(evidence.times_usual);
     let lost = percent(evidence.lost_share);
@@ -37,7 +37,7 @@ pub(super) fn of(symptom: Symptom, shown: bool, evidence: &Evidence) -> String {
     }
 }
 
-/// What all of it comes to.
+/// Sentence for the whole diagnosis.
 pub(super) fn overall(symptoms: &[Finding], writes: usize, everything: &Evidence) -> String {
     if symptoms.is_empty() {
         return format!(
