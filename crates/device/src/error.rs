@@ -1,4 +1,4 @@
-//! What can go wrong with a drive, and of which kind it is for the caller.
+//! Errors of a drive, and their kinds for the caller.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub enum Error {
     Target {
         /// The drive.
         path: PathBuf,
-        /// What is wrong, and what was expected.
+        /// Fault, and what was expected.
         detail: String,
     },
     /// A request that the drive did not execute.
@@ -21,21 +21,21 @@ pub enum Error {
     Failed {
         /// The drive.
         path: PathBuf,
-        /// Which request, and the system's reason.
+        /// Request that failed, and the system's reason.
         detail: String,
     },
     /// A setting.
     #[error("{what}: {expected}")]
     Setting {
-        /// Which setting, and its value.
+        /// Setting at fault, and its value.
         what: String,
-        /// What would have been right.
+        /// Expected value, in words.
         expected: String,
     },
     /// The workload.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// What comes out can't be written.
+    /// An output can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// A simulated drive.
@@ -44,22 +44,22 @@ pub enum Error {
     /// Something failed when a part was done.
     #[error("{error}; {kept}")]
     Partly {
-        /// What failed.
+        /// Error that occurred.
         error: Box<Error>,
-        /// How much was done and is kept, in words.
+        /// Amount of work that was done and is kept, in words.
         kept: String,
     },
     /// The caller asked to stop.
     #[error("stopped while {doing}: {progress}")]
     Cancelled {
-        /// What was being done, in words.
+        /// Work that was stopped, in words.
         doing: String,
-        /// How much of it was done and is kept, in words.
+        /// Amount of it that was done and is kept, in words.
         progress: String,
     },
 }
 
-/// What the caller should do about an error.
+/// Kind of an error, by what the caller should do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// Change a setting.
@@ -68,9 +68,9 @@ pub enum ErrorKind {
     Trace,
     /// Look at the drive.
     Device,
-    /// What was being done failed: the message says in what state.
+    /// The operation failed: the message says in what state.
     Run,
-    /// It was asked to stop.
+    /// The caller asked to stop.
     Cancelled,
 }
 
@@ -83,7 +83,7 @@ impl Error {
         }
     }
 
-    /// What kind of error it is.
+    /// Kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Target { .. } => ErrorKind::Device,

@@ -9,7 +9,7 @@ use crate::safety::Identity;
 use crate::simulated::SimTarget;
 use crate::{Error, Target};
 
-/// What names of simulated drives begin with.
+/// Prefix of the names of simulated drives.
 pub const SIMULATED: &str = "sim:";
 
 /// A wish to stop, which several threads can see. Clones are the same wish.
@@ -22,7 +22,7 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked.
+    /// True if a stop was requested.
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -44,32 +44,33 @@ impl Began {
     }
 }
 
-/// How a target is opened.
+/// Options for opening a target.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// Whether it is going to be written (writes and TRIMs): a real drive is then refused if it is in use or holds data (see
-    /// [`crate::safety`]), and opened read-only otherwise.
+    /// True if the target is going to be written (writes and TRIMs). A real drive is then refused if it is in use or
+    /// holds data (see [`crate::safety`]); otherwise it is opened read-only.
     pub write: bool,
     /// The target's own name, typed once more by its owner: what is on it may be destroyed. A target in use is refused all the same.
     pub erase: Option<String>,
     /// The real drive that the name led to before ([`Target::identity`]): another one is refused.
     pub seen: Option<Identity>,
-    /// Whether this process has written what is on the drive that was `seen`: then that is no reason to refuse.
+    /// True if this process wrote the data on the drive that was `seen`: that data is then no reason to refuse.
     pub ours: bool,
     /// Size of a file that is not there yet and is to be made, bytes.
     pub size_bytes: Option<u64>,
-    /// How real drives are asked.
+    /// I/O engine for real drives.
     pub engine: Engine,
     /// Most requests under way at the workload's times, where lateness would pile up more; closed loops have their own depth. 1 with
     /// [`Engine::Sync`].
     pub most_under_way: u32,
-    /// Whether the page cache is passed by (`O_DIRECT`), as it should be where a drive is measured.
+    /// True if requests bypass the page cache (`O_DIRECT`), as they should where a drive is measured.
     pub direct: bool,
     /// Seed of what is written, and of a simulated drive's randomness.
     pub seed: u64,
-    /// Ends [`Target::execute`] early, with what is under way complete and handed over, by [`Error::Cancelled`].
+    /// Ends [`Target::execute`] early by [`Error::Cancelled`], after outstanding requests are complete and their
+    /// records delivered.
     pub stop: Stop,
-    /// Is told when each call of [`Target::execute`] begins: due times count from there.
+    /// Set when each call of [`Target::execute`] begins: due times count from there.
     pub began: Began,
 }
 

@@ -22,7 +22,7 @@ const ROUND_NS: u64 = 60_000_000_000;
 /// Rounds after which steady state is given up, as in the specification.
 const MOST_ROUNDS: usize = 25;
 
-/// What is written.
+/// Method of preconditioning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
@@ -35,38 +35,38 @@ pub enum Method {
     Random,
 }
 
-/// What preconditioning did.
+/// Results of preconditioning.
 #[derive(Clone, Debug, Serialize)]
 pub struct Preconditioned {
-    /// What was written.
+    /// Method that was used.
     pub method: Method,
-    /// How much, rounds included, bytes.
+    /// Bytes written, rounds included.
     pub bytes: u64,
-    /// How long it took on the target's clock, s.
+    /// Duration on the target's clock, s.
     pub seconds: f64,
     /// Rate of the first pass, MB/s.
     pub mb_per_s: f64,
     /// Rates of the rounds that followed until it was steady, MB/s.
     pub rounds: Vec<f64>,
-    /// Whether steady state was reached; `None` if nobody asked.
+    /// True if steady state was reached; `None` if there were no rounds.
     pub steady: Option<bool>,
     /// Mean rate of the last five rounds, MB/s.
     pub steady_mb_per_s: Option<f64>,
 }
 
-/// How far preconditioning is, for other threads.
+/// Progress of preconditioning, for other threads.
 #[derive(Debug, Default)]
 pub struct Meter {
     /// Bytes written so far.
     pub bytes: AtomicU64,
 }
 
-/// How it is to be done.
+/// Settings of preconditioning.
 #[derive(Clone, Copy, Debug)]
 pub struct Preconditioning {
-    /// What is written.
+    /// Method to use.
     pub method: Method,
-    /// Whether rounds follow until it is steady.
+    /// True if rounds follow until it is steady.
     pub until_steady: bool,
     /// Requests under way.
     pub depth: u32,

@@ -23,10 +23,10 @@ pub enum Timing {
     },
 }
 
-/// What a host's requests are late by at most to count as in time, ns.
+/// Maximum lateness of a host's request to count as in time, ns.
 pub const LATE_NS: u64 = 100_000;
 
-/// What a target noticed besides the records, since it was opened.
+/// Observations of a target besides the records, since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Activity {
     /// Most requests that were under way at once.
@@ -85,7 +85,7 @@ pub trait Target: Send {
     /// ns on its clock.
     fn now_ns(&self) -> u64;
 
-    /// What it noticed so far.
+    /// Activity so far.
     fn activity(&self) -> Activity;
 }
 

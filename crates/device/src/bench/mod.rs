@@ -1,8 +1,8 @@
 //! Benchmarks: writes of known workloads, one after the other, each timed on its own.
 //!
-//! A workload is run as a whole: the drive is brought into its state, then the writes are made synchronously with no pauses
-//! in between, so that work in the background gets no time of its own, and graded (`score.rs`). Which workloads there are is in
-//! `suites.rs`. Results of several workloads are put together by whoever calls.
+//! A workload is run as a whole: the drive is brought into its state, then the writes are made synchronously with no
+//! pauses in between, so that work in the background gets no time of its own, and graded (`score.rs`). The list of
+//! workloads is in `suites.rs`. The caller combines the results of several workloads.
 
 mod score;
 mod suites;
@@ -34,7 +34,7 @@ const TRIM_SECTORS: u64 = 1 << 17;
 /// Sectors of a write that fills: 128 KiB.
 const FILL_SECTORS: u64 = 256;
 
-/// What a drive is like before a workload.
+/// State of a drive before a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -47,7 +47,7 @@ pub enum State {
     AsIs,
 }
 
-/// What a workload on a drive came to.
+/// Result of a workload on a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The workload.
@@ -96,7 +96,7 @@ pub fn check_state(name: &str, state: State) -> Result<(), Error> {
 pub fn run_on(target: &mut dyn Target, workload: &Workload, tell: &mut Tell<'_>) -> Result<Outcome, Error> {
     if let Some(setup) = &workload.setup {
         execute(target, setup, Phase::Precondition, tell, &mut |_| {})?;
-        // What it left in a write buffer is not to be paid for by the writes that count.
+        // The measured writes must not pay for data that the setup left in a write buffer.
         target.pause(SETTLE_NS)?;
     }
     let mut samples = Vec::new();

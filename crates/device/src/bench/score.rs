@@ -16,7 +16,7 @@ pub const REFERENCE_NS_A_BYTE: f64 = 10.0;
 pub const STRETCH_NS: f64 = 10_000_000.0;
 /// The share of the work that steadiness looks at.
 pub const TAIL: f64 = 0.1;
-/// How many times as fast as the reference a write counts at most.
+/// Cap on the speed of a write, as a multiple of the reference speed.
 const MOST: f64 = 100.0;
 /// A write is slow from so many times the usual response of its length on.
 const SLOW: f64 = 3.0;
@@ -43,7 +43,7 @@ impl Sample {
     }
 }
 
-/// What a workload came to.
+/// Grade of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Grade {
     /// Writes that count.
@@ -135,7 +135,7 @@ fn slowest(samples: &[Sample], wanted_ns: f64) -> f64 {
     wanted_ns / time_ns
 }
 
-/// How many writes are slow among those of about their length (a power of two), and what that cost, ns.
+/// Number of writes that are slow among those of about their length (a power of two), and the time lost to them, ns.
 fn slow(samples: &[Sample]) -> (u64, f64) {
     let mut lengths: Vec<Vec<f64>> = vec![Vec::new(); 65];
     let length = |sample: &Sample| sample.bytes.ilog2() as usize;

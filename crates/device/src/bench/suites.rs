@@ -1,4 +1,4 @@
-//! Which workloads a suite has, and how much of them a drive has room for.
+//! Workloads of each suite, and the largest scale for which a drive has room.
 //!
 //! Five suites as in docs/guide/bench.md: transfer, buffer, mapping, collection (`gc`), and one that has all of it (`overall`). `linux` has
 //! workloads of today, and `plain` the sweeps of sequential and random writes that data sheets are made of, for comparison;
@@ -11,13 +11,13 @@ use crate::Error;
 
 /// The volume of the workloads at a scale of a hundredth, bytes.
 const HUNDREDTH_BYTES: u64 = 160_000_000;
-/// What lies before a volume, and what rounding takes, bytes.
+/// Space before a volume, and the loss by rounding, bytes.
 const BEFORE_BYTES: u64 = 3 << 20;
 /// The least scale, in hundredths.
 const LEAST: u64 = 1;
 /// Sizes of the plain sweeps, KiB.
 const PLAIN_KIB: [u64; 5] = [4, 16, 64, 256, 1024];
-/// What one of them writes at scale 1, bytes.
+/// Bytes that one plain sweep writes at scale 1.
 const PLAIN_BYTES: u64 = 256 << 20;
 
 /// A suite.
@@ -65,7 +65,7 @@ impl Suite {
         }
     }
 
-    /// Whether its score is part of the score of all.
+    /// True if its score is part of the score of all suites.
     pub const fn counts(self) -> bool {
         !matches!(self, Suite::Linux | Suite::Plain)
     }
@@ -112,10 +112,10 @@ impl Suite {
     }
 }
 
-/// What is run at a time.
+/// Workload: the unit that is run at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workload {
-    /// Which suite it belongs to.
+    /// Suite that it belongs to.
     pub suite: Suite,
     /// Its name, once in a suite.
     pub name: String,

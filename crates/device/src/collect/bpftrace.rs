@@ -1,4 +1,4 @@
-//! What bpftrace is asked for, and what its lines say.
+//! Arguments for bpftrace, and the lines that it prints.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -101,8 +101,8 @@ fn event(line: &str) -> Option<(u32, Event, &str)> {
     Some((cpu, Event { time_ns, sector, bytes, action, pid, ..Event::default() }, name))
 }
 
-/// What the kernel's letters ask for, and the flags of [`flashweir_trace::LogRecord`]. A write without a length is the end of a flush
-/// that the kernel made of it.
+/// Operation that the kernel's letters stand for, and the flags of [`flashweir_trace::LogRecord`]. A write without a
+/// length is the end of a flush that the kernel made of it.
 fn operation(rwbs: &str, sectors: u32) -> Option<(Op, u32)> {
     let (flush, rest) = match rwbs.strip_prefix('F') {
         Some(rest) if !rest.is_empty() => (1 << 4, rest),

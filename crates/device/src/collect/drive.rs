@@ -20,9 +20,10 @@ pub(super) struct Drive {
     pub(super) start: u64,
     /// Length in sectors.
     pub(super) sectors: u64,
-    /// Whether it is a part of a disk.
+    /// True if it is a partition of a disk.
     pub(super) is_partition: bool,
-    /// Whether it has a queue of requests; one that has none (device mapper, RAID, zram) passes on what file systems hand it.
+    /// True if it has a request queue. A device without one (device mapper, RAID, zram) passes on what file systems
+    /// submit.
     pub(super) has_requests: bool,
     /// Folder of its tracing switches.
     pub(super) switches: PathBuf,
@@ -73,12 +74,12 @@ impl Drive {
         })
     }
 
-    /// Whether the kernel traces it already, for somebody else.
+    /// True if the kernel already traces it for another user.
     pub(super) fn is_traced(&self) -> bool {
         read(&self.switches.join("enable")).is_some_and(|text| text != "0")
     }
 
-    /// Whether the file or folder at `path` lies on this disk.
+    /// True if the file or folder at `path` lies on this disk.
     pub(super) fn holds(&self, path: &Path) -> bool {
         let Ok(meta) = std::fs::metadata(path) else { return false };
         let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));

@@ -1,4 +1,4 @@
-//! How a collection ended, whatever its method.
+//! Outcome of a collection, with any method.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,7 +8,7 @@ use super::readers::Counts;
 use super::spool::Spool;
 use crate::Error;
 
-/// How it ended.
+/// Counts and errors at the end of a collection.
 #[derive(Debug)]
 pub(super) struct Ended {
     /// Events that were lost.
@@ -43,7 +43,7 @@ pub(super) fn ended(
     }
 }
 
-/// What the guardian says where the collector was killed.
+/// Message that the guardian prints if the collector was killed.
 pub(super) fn killed(spec: &Spec, spool: &Spool) -> String {
     format!(
         "collecting was killed: the kernel's settings are restored, and what was collected is in {base}.*; \

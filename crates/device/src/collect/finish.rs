@@ -15,7 +15,7 @@ use crate::Error;
 /// Records handled at once.
 const BATCH: usize = 1 << 13;
 
-/// What was collected.
+/// Counts of the collected requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Tally {
     /// Reads, writes and discards.

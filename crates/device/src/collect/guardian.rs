@@ -14,9 +14,10 @@ use rustix::io::FdFlags;
 
 use crate::Error;
 
-/// What the shell runs. Lines that it reads: `W path value` to write later, in this order; `K pid` a process to end then; `M text` to
-/// say if the collector is killed; `R` to answer; `D` the collector is done. Fields are split by tabs. A file that is busy
-/// (the kernel lets nobody change the tracer while a killed reader is being taken down) is tried for ten seconds.
+/// Script of the shell. Lines that it reads: `W path value` to write later, in this order; `K pid` a process to end
+/// then; `M text` to say if the collector is killed; `R` to answer; `D` the collector is done. Fields are split by
+/// tabs. A file that is busy (the kernel lets nobody change the tracer while a killed reader is being taken down) is
+/// tried for ten seconds.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM QUIT PIPE
 tab=$(printf '\t'); message=; pids=; done=; failed=0
@@ -98,7 +99,7 @@ impl Guardian {
         if read.is_ok() && line == "ready\n" { Ok(()) } else { Err(failed("it does not answer")) }
     }
 
-    /// Whether it still watches.
+    /// True if it still watches.
     pub(super) fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -124,7 +125,7 @@ impl Guardian {
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        // Something failed, and is told of: nobody was killed.
+        // Something failed, and that is reported: nobody was killed.
         let _ = self.say("D");
         self.pipe = None;
         let _ = self.child.wait();

@@ -38,10 +38,10 @@ use tracefs::Unusable;
 /// Between two looks at whether to go on.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// How long a command that is told to end may take.
+/// Maximum time for a command to end after SIGTERM.
 const COMMAND_ENDS_WITHIN: Duration = Duration::from_secs(5);
 
-/// How requests are collected.
+/// Method of collecting requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
@@ -68,7 +68,7 @@ impl Method {
     }
 }
 
-/// What is to be collected, and until when.
+/// Specification of a collection, and of its end.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -76,7 +76,7 @@ pub struct Spec {
     pub device: PathBuf,
     /// Where the trace goes; its name says the format.
     pub output: PathBuf,
-    /// How.
+    /// Collection method.
     #[serde(default)]
     pub method: Method,
     /// Until so many seconds have passed.
@@ -85,7 +85,7 @@ pub struct Spec {
     /// Until this command has ended: a program and its arguments.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Whether sectors count from the start of the partition and not of its disk.
+    /// True if sectors count from the start of the partition and not of its disk.
     #[serde(default)]
     pub relative: bool,
     /// The kernel's buffer for each CPU, KiB.
@@ -93,7 +93,7 @@ pub struct Spec {
     pub buffer_kb: Option<u64>,
 }
 
-/// What is being done.
+/// Stage of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -103,14 +103,14 @@ pub enum Stage {
     Write,
 }
 
-/// How far the collection is.
+/// Progress of a collection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct State {
-    /// What is being done.
+    /// Current stage.
     pub phase: Stage,
     /// Requests so far.
     pub done: u64,
-    /// How much of the trace is written, from 0 to 1.
+    /// Share of the trace that is written, from 0 to 1.
     pub fraction: Option<f64>,
     /// Bytes of the requests so far.
     pub bytes: u64,
@@ -174,7 +174,8 @@ pub fn collect(spec: &Spec, tell: &mut dyn FnMut(&State) -> bool) -> Result<Valu
     conclude(spec, &drive, &spool, (summary, tally.err(), end.failure))
 }
 
-/// What comes out: the summary, or why there is none or not of all, and where what was collected is.
+/// Result of a collection: the summary, or the reason why it is missing or partial, and the place of the collected
+/// data.
 fn conclude(
     spec: &Spec,
     drive: &Drive,

@@ -19,13 +19,13 @@ use super::tracefs::Unusable;
 use super::{Method, Spec};
 use crate::Error;
 
-/// How long a program may take until it collects.
+/// Maximum time for a program to start collecting.
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
 
-/// How long a program that seems to collect is given to fail.
+/// Time in which a program that seems to collect may still fail.
 const SETTLES_WITHIN: Duration = Duration::from_millis(300);
 
-/// How long it may take to end.
+/// Maximum time for a program to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(20);
 
 /// A program that collects.
@@ -109,12 +109,12 @@ impl Program {
         Ok(program)
     }
 
-    /// What was counted so far: nothing, of blktrace.
+    /// Counts so far; none with blktrace.
     pub(super) fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Whether it goes on by itself.
+    /// True if the program still runs.
     pub(super) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

@@ -22,13 +22,13 @@ const MOST_THREADS: usize = 64;
 /// Waits after everything was read: short while events come, longer while none do.
 const WAITS: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(50)];
 
-/// What was read goes to the file after this time at the latest.
+/// Maximum time from reading data to writing it to the file.
 const FLUSH_EVERY: Duration = Duration::from_millis(200);
 
 /// Bytes read at once: what the kernel gives at most.
 const BLOCK: usize = 8192;
 
-/// What all threads count.
+/// Counters that all threads share.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// Requests: issued, or made where the drive has no queue of requests.
@@ -106,12 +106,12 @@ impl Readers {
         Ok(Self { counts, threads })
     }
 
-    /// What was counted so far.
+    /// Counts so far.
     pub(super) fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Whether a thread has ended, which none does by itself but for an error.
+    /// True if a thread has ended, which happens only after an error.
     pub(super) fn has_failed(&self) -> bool {
         self.threads.iter().any(JoinHandle::is_finished)
     }

@@ -13,13 +13,13 @@ use super::tracefs::{self, Tracefs, Unusable};
 use super::{Method, Spec};
 use crate::Error;
 
-/// How long requests that are under way at the end get to complete.
+/// Time that outstanding requests get to complete at the end.
 const LAST_COMPLETIONS: Duration = Duration::from_millis(200);
 
 /// Memory for buffers where the caller names none, KiB: of all CPUs, and the least and the most of each.
 const BUFFERS_KB: (u64, u64, u64) = (256 << 10, 1 << 10, 8 << 10);
 
-/// What collects.
+/// The collector that runs.
 #[derive(Debug)]
 pub(super) enum Session {
     /// The kernel's own tracer.
@@ -53,7 +53,7 @@ impl Session {
         Ok(Session::Tracefs { readers, guardian, tracefs, drive: drive.clone() })
     }
 
-    /// What was counted so far.
+    /// Counts so far.
     pub(super) fn counts(&self) -> &Counts {
         match self {
             Session::Tracefs { readers, .. } => readers.counts(),
@@ -61,7 +61,7 @@ impl Session {
         }
     }
 
-    /// Whether it goes on by itself.
+    /// True if the collector still runs.
     pub(super) fn is_running(&mut self) -> bool {
         match self {
             Session::Tracefs { readers, guardian, .. } => !readers.has_failed() && guardian.is_alive(),
@@ -69,7 +69,7 @@ impl Session {
         }
     }
 
-    /// Whether it was mounted for this collection only; for the summary.
+    /// True if tracefs was mounted for this collection only; for the summary.
     pub(super) fn has_own_mount(&self) -> bool {
         matches!(self, Session::Tracefs { tracefs, .. } if tracefs.is_own_mount())
     }

@@ -72,7 +72,7 @@ impl Spool {
     /// Removes the files.
     pub(super) fn remove(&self) {
         for file in self.files() {
-            // What can't be removed is in the way of nobody but the next collection, which will say so.
+            // A file that can't be removed is in the way of the next collection only, which will report it.
             let _ = std::fs::remove_file(file);
         }
     }
@@ -83,9 +83,9 @@ impl Spool {
 pub(super) struct SpoolFile {
     path: PathBuf,
     file: File,
-    /// What of the current page is not written yet.
+    /// Part of the current page that is not written yet.
     page: Vec<u8>,
-    /// What of the current page is written.
+    /// Bytes of the current page that are written.
     before: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What a collection says at its end, on the screen, as JSON, and in the metadata of the trace.
+//! Summary of a collection: on the screen, as JSON, and in the metadata of the trace.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -83,7 +83,7 @@ impl About<'_> {
         summary
     }
 
-    /// What the metadata of a Parquet file gets.
+    /// Entries for the metadata of a Parquet file.
     pub(super) fn notes(&self, tally: &Tally) -> Vec<(String, String)> {
         vec![
             ("flashweir.lost_events".to_owned(), self.lost(tally).to_string()),
@@ -98,7 +98,7 @@ impl About<'_> {
         self.end.lost + silent
     }
 
-    /// What a reader of the trace should know, in sentences.
+    /// Remarks for readers of the trace, in sentences.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if !self.drive.has_requests {

@@ -1,5 +1,6 @@
-//! What the kernel's pipe gave on a loop device (Linux 6.18), from the pipe to the trace: two forced writes, two reads, udev's reads, a
-//! discard, and four writes of the page cache that were merged into one, with an fsync.
+//! Tests on a recording of the kernel's pipe for a loop device (Linux 6.18), from the pipe to the trace: two forced
+//! writes, two reads, udev's reads, a discard, and four writes of the page cache that were merged into one, with an
+//! fsync.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,8 @@
 //! The kernel's own tracer of block requests, through tracefs: which of its settings are changed, and how they get back.
 //!
-//! The `blk` tracer exists once: not in trace instances, so it is used where it is free and nowhere else. Only its binary output
-//! is asked for, which is blktrace's format; of the drive nothing is touched but the switch that says that it is traced.
+//! The `blk` tracer exists once: not in trace instances, so it is used where it is free and nowhere else. Only its
+//! binary output is used, which is blktrace's format; of the drive nothing is touched but the switch that says that it
+//! is traced.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,8 +18,9 @@ use crate::Error;
 /// Where tracefs is mounted, if it is.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// What the tracer needs, in the order in which it is set; put back in the opposite order, the tracer first. `trace_clock` empties the
-/// buffer. Monotonic time is the one that is the same on all CPUs and does not jump.
+/// Settings that the tracer needs, in the order in which they are set. They are restored in the opposite order, the
+/// tracer first. `trace_clock` empties the buffer. Monotonic time is the one that is the same on all CPUs and does not
+/// jump.
 const SETTINGS: [(&str, &str); 6] = [
     ("options/context-info", "0"),
     ("options/blk_classic", "0"),
@@ -69,7 +71,7 @@ impl Tracefs {
         Ok(Self { folder, mount: Some(mount) })
     }
 
-    /// Whether it was mounted for this process.
+    /// True if tracefs was mounted for this process.
     pub(super) fn is_own_mount(&self) -> bool {
         self.mount.is_some()
     }

@@ -18,14 +18,14 @@ const FILL_DEPTH: u32 = 8;
 /// Requests that are made at a time.
 const BATCH: u64 = 512;
 
-/// A drive that is asked.
+/// A drive that is probed.
 pub(super) struct Asked<'a> {
     target: &'a mut dyn Target,
     teller: Teller<'a>,
     dice: u64,
     /// Bytes written so far.
     pub(super) written_bytes: u64,
-    /// Whether it has a clock that others move: a real drive, which takes real time and has noise.
+    /// True for a real drive, which takes real time and has noise: others move its clock.
     pub(super) real: bool,
 }
 
@@ -143,7 +143,7 @@ impl<'a> Asked<'a> {
         Ok(responses.chunks(2).map(|pair| pair.iter().sum()).collect())
     }
 
-    /// What waits in a buffer goes to flash; how long that takes, ns.
+    /// Flushes the buffer to flash. Returns the time that it takes, ns.
     pub(super) fn flush(&mut self) -> Result<f64, Error> {
         self.one(flush())
     }

@@ -5,7 +5,7 @@ use flashweir_ssd::quantity::round_to_u64;
 use super::ask::{Asked, median, write};
 use crate::Error;
 
-/// Times that it is asked.
+/// Number of measurements.
 const ATTEMPTS: u64 = 3;
 /// A write that takes less than this share of one to flash was taken in by a buffer.
 const TAKEN: f64 = 0.3;

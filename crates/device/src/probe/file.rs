@@ -1,4 +1,4 @@
-//! What was found as a device file.
+//! Device file with the results of a probe.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What repeats in a row of times: blocks, and the kinds of pages in them.
+//! Repetition in a series of times: blocks, and the kinds of pages in them.
 
 use flashweir_ssd::quantity::round_to_u64;
 
@@ -8,7 +8,7 @@ use super::ask::median;
 const KINDS: usize = 4;
 /// Share of the pages of a block that may not be of their kind.
 const STRAY: f64 = 0.02;
-/// How far a block may be from one or two distances of collections.
+/// Maximum deviation of a block's length from one or two distances of collections, as a share.
 const AROUND: f64 = 0.12;
 
 /// A row of times of writes, as blocks.
@@ -20,7 +20,7 @@ pub(super) struct Fold {
     pub(super) boundary: u64,
     /// Time by kind of page, from the first of a block on, ns.
     pub(super) times: Vec<f64>,
-    /// What the first page of a block takes longer, ns.
+    /// Extra time of the first page of a block, ns.
     pub(super) erase: f64,
 }
 

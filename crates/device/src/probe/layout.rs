@@ -1,5 +1,5 @@
-//! Which pages share a die or a channel: pairs of reads at the same time. On other channels they do not slow each other down, on one
-//! channel by a transfer, on one die by all of a read.
+//! Pages that share a die or a channel, found by pairs of reads at the same time. Reads on different channels do not
+//! slow each other down. Reads on one channel do so by a transfer, reads on one die by all of a read.
 
 use flashweir_ssd::quantity::round_to_u64;
 
@@ -11,7 +11,7 @@ const WINDOW: u64 = 1024;
 /// Reads of one page by which noise is measured, and repetitions of a question that noise makes necessary.
 const NOISE_READS: usize = 33;
 const REPEATS: usize = 7;
-/// Noise below which a question is asked once, and share of a time by which two times are alike without noise.
+/// Noise below which a measurement is made once, and share of a time by which two times are alike without noise.
 pub(super) const QUIET: f64 = 0.002;
 const ALIKE: f64 = 0.003;
 /// With noise, one of so many pages may seem to be elsewhere.
@@ -20,7 +20,7 @@ const MAY_STRAY: usize = 64;
 const ROUNDS: u64 = 3;
 const STAYS: u64 = 5;
 
-/// How two pages share.
+/// Resource that two pages share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shared {
     /// The die.
@@ -31,10 +31,10 @@ pub(super) enum Shared {
     Nothing,
 }
 
-/// Whether a page stays where its address says.
+/// Placing of a page that is written again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placing {
-    /// It does.
+    /// It stays where its address says.
     Fixed,
     /// It stays on its channel.
     FixedChannel,
@@ -42,10 +42,10 @@ pub(super) enum Placing {
     Free,
 }
 
-/// Which pages share what with the first.
+/// Resources that pages share with the first page.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// What pages 0 to `period` share with page 0; places repeat after that.
+    /// Resources that pages 0 to `period` share with page 0; places repeat after that.
     pub(super) shared: Vec<Shared>,
     /// Dies of the drive, and channels; one channel a die where no two dies are seen to share one.
     pub(super) dies: u64,
@@ -56,13 +56,13 @@ pub(super) struct Layout {
     pub(super) read_ns: f64,
     /// Time until a page is on flash, ns.
     pub(super) write_ns: f64,
-    /// Whether pages stay.
+    /// Placing of pages that are written again.
     pub(super) placing: Placing,
     /// Spread of the response times of one read, as a share.
     pub(super) noise: f64,
     /// Pages that were written for it, from the first on.
     pub(super) window: u64,
-    /// Whether places repeated.
+    /// True if places repeated.
     pub(super) regular: bool,
 }
 
@@ -89,7 +89,7 @@ impl Pairs {
         Ok(median(&times.collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// How long both take together, ns.
+    /// Time that reads of both pages take together, ns.
     fn both(&self, asked: &mut Asked<'_>, left: u64, right: u64) -> Result<f64, Error> {
         let pair = [read(left * self.page, self.page), read(right * self.page, self.page)];
         let times = (0..self.repeats).map(|_| asked.both(pair));
@@ -140,7 +140,7 @@ fn of_pairs(alone: &[f64], together: &[f64], alike: f64, noise: f64) -> Layout {
     let repeats = |step: &usize| (0..window - step).filter(|at| die[*at] != die[at + step]).count() <= strays;
     let found = (1..=window / 2).find(repeats);
     let period = found.unwrap_or(window);
-    // What most pages at a place say.
+    // The majority of the pages at a place decides.
     let die: Vec<bool> = (0..window)
         .map(|at| {
             let places = (at % period..window).step_by(period);

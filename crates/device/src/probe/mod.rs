@@ -1,5 +1,6 @@
-//! What a drive is made of, from outside: questions by which its pages, dies, channels, times, spare space and buffer show, in the ways
-//! of uFLIP (Bouganim et al. 2009) and SSDcheck (Kim et al. 2018), of pairs of reads, and of writes that make collections show.
+//! Structure of a drive, measured from outside: measurements that show its pages, dies, channels, times, spare space
+//! and buffer, in the ways of uFLIP (Bouganim et al. 2009) and SSDcheck (Kim et al. 2018), by pairs of reads, and by
+//! writes that make collections show.
 //!
 //! The drive is written all over. Only requests and their times are used. What can't be told apart from outside is not guessed:
 //! each answer says how sure it is, and what was not seen stays as it is by default.
@@ -37,13 +38,13 @@ pub struct Answer {
     pub key: &'static str,
     /// Its value: a number, or text with its unit.
     pub value: Value,
-    /// How sure it is, from 0 (a default, nothing was seen) to 1.
+    /// Confidence, from 0 (a default, nothing was seen) to 1.
     pub sure: f64,
-    /// How it was found, or why it was not.
+    /// Method by which it was found, or the reason why it was not.
     pub how: &'static str,
 }
 
-/// What was found.
+/// Results of a probe.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Probed {
     /// The target's name.
@@ -52,11 +53,11 @@ pub struct Probed {
     pub requests: u64,
     /// Bytes that were written.
     pub written_bytes: u64,
-    /// What it is made of.
+    /// Answers about the structure of the drive.
     pub answers: Vec<Answer>,
 }
 
-/// Which drive, and how.
+/// Specification of a probe: the drive, and the settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeSpec {
@@ -139,7 +140,7 @@ pub fn ask_all(
     })
 }
 
-/// How sure of anything the noise lets one be.
+/// Maximum confidence that the noise allows.
 fn steadiness(layout: &Layout) -> f64 {
     match layout.noise {
         noise if noise < layout::QUIET => 1.0,
@@ -148,7 +149,7 @@ fn steadiness(layout: &Layout) -> f64 {
     }
 }
 
-/// What all of it says about the keys of a device.
+/// Answers for the keys of a device file, from all measurements.
 fn answers(
     capacity: u64,
     page: Page,
@@ -205,7 +206,7 @@ fn answers(
     answers
 }
 
-/// What is said of times, blocks, spare space and the buffer. `passing`: reads pass writes.
+/// Answers on times, blocks, spare space and the buffer. `passing`: reads pass writes.
 fn of_flash(page: Page, layout: &Layout, spare: &Spare, buffer: Option<u64>, passing: bool) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut say = |key, value, sure, how| answers.push(Answer { key, value, sure, how });

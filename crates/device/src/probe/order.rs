@@ -1,4 +1,4 @@
-//! Which order of channels, chips, dies and planes places pages as was seen.
+//! Order of channels, chips, dies and planes that places pages as was seen.
 
 use super::layout::{Layout, Shared};
 
@@ -11,7 +11,7 @@ pub(super) struct Shape {
     pub(super) chips: u64,
     pub(super) dies: u64,
     pub(super) order: &'static str,
-    /// Whether it places every page that was looked at as the drive does.
+    /// True if it places every examined page as the drive does.
     pub(super) fits: bool,
 }
 

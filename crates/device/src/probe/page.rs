@@ -23,7 +23,7 @@ pub(super) struct Page {
     pub(super) bytes: u64,
     pub(super) sure: f64,
     pub(super) how: &'static str,
-    /// Whether reads of what was discarded are answered at once.
+    /// True if reads of discarded data are answered at once.
     pub(super) forgets: bool,
 }
 

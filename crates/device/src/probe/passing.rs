@@ -1,11 +1,11 @@
-//! How writes and reads wait for one another: whether reads pass writes to the same die, and whether writes wait for a die in the drive
-//! or before it. On drives whose channels have one die each that is all by which free placing shows.
+//! Waiting between writes and reads: whether reads pass writes to the same die, and whether writes wait for a die in
+//! the drive or before it. On drives whose channels have one die each, free placing shows by nothing else.
 
 use super::ask::{Asked, mean, median, read, write};
 use super::layout::{Layout, Shared};
 use crate::Error;
 
-/// Writes before a read, and times that it is asked.
+/// Writes before a read, and number of measurements.
 const WRITES: u64 = 3;
 const ATTEMPTS: u64 = 7;
 /// Blocks that are written before a read, so that some have to be erased; most pages.

@@ -47,7 +47,7 @@ const MOSTLY: f64 = 0.8;
 /// Pages whose reads are timed.
 const READS: u64 = 96;
 
-/// What was seen of collections.
+/// Observations of collections.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spare {
     /// From the host to the cells, by the place of a page in its block, ns.
@@ -60,9 +60,9 @@ pub(super) struct Spare {
     pub(super) planes: Option<u64>,
     /// Spare / logical: the middle of what makes so many blocks.
     pub(super) op_ratio: Option<f64>,
-    /// Whether moved pages have a block of their own.
+    /// True if moved pages have a block of their own.
     pub(super) two_frontiers: bool,
-    /// Whether pages of a die go to its planes in turn, and not by their address.
+    /// True if pages of a die go to its planes in turn, and not by their address.
     pub(super) turns: bool,
     /// Why something is missing.
     pub(super) missing: Option<&'static str>,
@@ -122,7 +122,7 @@ pub(super) fn spare(
     Ok(found)
 }
 
-/// What writing every second group over showed.
+/// Results of overwriting every second group.
 struct Halves {
     planes: u64,
     /// Numbers of the writes that waited for pages to be moved.
@@ -140,7 +140,7 @@ impl Halves {
     }
 }
 
-/// Whether there is no more time.
+/// True if no time is left.
 fn is_late(asked: &Asked<'_>, started: Duration) -> bool {
     asked.real && asked.elapsed().saturating_sub(started) > MOST_TIME
 }
@@ -190,7 +190,7 @@ fn halves(
     Ok(seen)
 }
 
-/// What regular collections that move pages say; `late` are writes that waited, and how long.
+/// Evaluates regular collections that move pages; `late`: writes that waited, by number, each with its wait.
 fn steady(late: &[(usize, f64)], dies: u64, write_ns: f64, noise: f64) -> Option<Halves> {
     let moving = moving(late);
     let spikes: Vec<usize> = moving.iter().map(|(number, _)| *number).collect();
@@ -200,7 +200,7 @@ fn steady(late: &[(usize, f64)], dies: u64, write_ns: f64, noise: f64) -> Option
     if median(&waits) < MOVES * distance * write_ns {
         return None;
     }
-    // What waited like the shortest waited for an erase, if others waited longer.
+    // Writes that waited about as long as the shortest waited for an erase, if others waited longer.
     let shortest = late.iter().map(|(_, wait)| *wait).fold(f64::INFINITY, f64::min);
     let erases = shortest < median(&waits) * ERASES;
     // With noise, what waited a little waited for nothing that is known.
@@ -252,7 +252,7 @@ fn in_order(
     // Half a block, or all of one if moved pages have blocks of their own.
     let block = round_to_u64(2.2 * halves.distance) * units;
     let counted = (block * BLOCKS).min(pages.count / units * units).min(MOST_WRITES);
-    // What is not valid gathers where the same pages are written over and over: until there is nothing else to collect.
+    // Overwriting the same pages again and again gathers invalid pages, until there is nothing else to collect.
     let over = (block * OVER).min(pages.count / 4 / units * units).max(units);
     let spare = round_to_u64(halves.before(units)) * units;
     let before = if empty { 0 } else { (3 * spare).div_ceil(over) * over + 2 * over };

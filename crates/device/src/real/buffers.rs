@@ -57,7 +57,7 @@ impl Drop for Buffer {
     }
 }
 
-/// What is written: random bytes from a seed.
+/// Content of writes: random bytes from a seed.
 #[derive(Debug)]
 pub(super) struct Content {
     state: u64,

@@ -3,12 +3,13 @@
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-/// What is left of a wait when sleeping ends and spinning begins, ns: more than a thread takes to wake up, on nearly every occasion.
+/// Rest of a wait at which sleeping ends and spinning begins, ns: more than a thread takes to wake up, on nearly every
+/// occasion.
 pub(super) const SPIN_NS: u64 = 200_000;
 /// The longest sleep, ns: a wish to stop is seen at its end.
 pub(super) const NAP_NS: u64 = 100_000_000;
 
-/// What setpriority(2) calls its highest; those who may not ask for it keep theirs.
+/// Highest priority of setpriority(2); threads that may not set it keep theirs.
 const HIGHEST_PRIORITY: i32 = -20;
 
 /// ns since the target was opened.
@@ -25,7 +26,7 @@ impl Clock {
         u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// How long to sleep before `due_ns`, ns; 0 from where the rest is to be spun.
+    /// Time to sleep before `due_ns`, ns; 0 from where the rest is to be spun.
     pub(super) fn nap_ns(self, due_ns: u64) -> u64 {
         due_ns.saturating_sub(self.now_ns()).saturating_sub(SPIN_NS).min(NAP_NS)
     }

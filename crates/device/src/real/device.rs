@@ -25,7 +25,7 @@ pub(super) struct Device {
     pub(super) identity: Identity,
     pub(super) size_bytes: u64,
     pub(super) block_bytes: u32,
-    /// What memory has to be aligned to.
+    /// Alignment that memory for requests needs, bytes.
     pub(super) align_bytes: usize,
     pub(super) writable: bool,
 }

@@ -31,7 +31,7 @@ use uring::Ring;
 /// Most requests under way on a real drive.
 pub const MOST_DEPTH: u32 = 4096;
 
-/// How a real drive is asked.
+/// I/O engine for real drives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {

@@ -43,7 +43,7 @@ impl Loop {
         Some(Self { device, file, _folder: folder })
     }
 
-    /// Whether it discards, which depends on the file system of its file.
+    /// True if it discards, which depends on the file system of its file.
     pub(crate) fn discards(&self) -> bool {
         let name = self.device.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let limit = std::fs::read_to_string(format!("/sys/block/{name}/queue/discard_max_bytes"));

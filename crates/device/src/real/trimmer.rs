@@ -65,7 +65,7 @@ impl Trimmer {
         self.told.try_recv().ok()
     }
 
-    /// Forgets that the event happened; whoever waits for it may do so again.
+    /// Clears the event, so that it can be waited for again.
     pub(super) fn acknowledge(&self) -> RawFd {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
         self.event.as_raw_fd()

@@ -62,7 +62,7 @@ impl Ring {
         Ok(Self { uring, depth, flights: vec![None; places], buffers, free, under_way: 0, trimmer: None })
     }
 
-    /// Puts an entry into the queue and hands it over.
+    /// Puts an entry into the queue and submits it.
     fn submit(&mut self, entry: &squeue::Entry) -> Result<(), Errno> {
         loop {
             // SAFETY: memory that an entry points to is a buffer of this ring or the shared one of reads, both of which live until
@@ -75,7 +75,7 @@ impl Ring {
         self.enter(0, None)
     }
 
-    /// Hands over what is in the queue; waits for so many completions, or until the time is over.
+    /// Submits the entries in the queue; waits for so many completions, or until the time is over.
     fn enter(&mut self, wanted: usize, most_ns: Option<u64>) -> Result<(), Errno> {
         loop {
             let entered = match most_ns {
@@ -233,7 +233,7 @@ impl Call<'_> {
         self.start(tag, &flight).map_err(|error| self.lost(error))
     }
 
-    /// Hands over the next transfer of a request.
+    /// Submits the next transfer of a request.
     fn start(&mut self, tag: u32, flight: &Flight) -> Result<(), Errno> {
         let fd = Fd(self.target.device.fd());
         let offset = flight.offset + flight.done;

@@ -1,4 +1,4 @@
-//! What a replay would do, without doing it.
+//! Dry run: says what a replay would do, without doing it.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::safety::{Kind, Survey, glance, survey};
 use crate::simulated::SimTarget;
 use crate::{Error, Timing};
 
-/// How large the target is, and what it is, if it is real.
+/// Size of the target, and what it is, if it is real.
 pub(super) struct Capacity {
     pub(super) size_bytes: u64,
     pub(super) survey: Option<Survey>,

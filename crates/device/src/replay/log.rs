@@ -27,10 +27,10 @@ pub fn journal_of(log: &Path) -> PathBuf {
     log.with_file_name(name)
 }
 
-/// Takes records; clones go to whoever has them.
+/// Sends records to the thread; clones send to the same thread.
 pub(super) type Recorder = Sender<LogRecord>;
 
-/// What the thread gives back: the counts, and whether everything was written.
+/// Result of the thread: the counts, and whether everything was written.
 pub(super) type Logged = (Tally, Result<(), TraceError>);
 
 /// A journal under construction, and what keeps it locked: a second handle on the same open file.

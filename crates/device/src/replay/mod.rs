@@ -63,7 +63,7 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
     let mut target = open(&spec.target, &options)?;
     let whole_bytes = target.size_bytes();
     if !spec.wrap && outline.end_sector > whole_bytes / SECTOR_BYTES {
-        // What lies behind the last whole block of a drive can't be asked for.
+        // Requests behind the last whole block of a drive are impossible.
         let refused = dry::outline(spec, whole_bytes, &mut tell)?.check_size(&spec.target, whole_bytes);
         if refused.is_err() && survey.is_some_and(|survey| survey.kind == Kind::Missing) {
             safety::unmake(Path::new(&spec.target), target.identity());
@@ -98,7 +98,7 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
     Ok(result(spec, target.as_ref(), &outline, &done))
 }
 
-/// What a replay did.
+/// Results of a replay.
 struct Done {
     tally: Tally,
     activity: Activity,
@@ -258,7 +258,7 @@ fn result(spec: &ReplaySpec, target: &dyn Target, outline: &Outline, done: &Done
     value
 }
 
-/// What whoever reads the figures has to know.
+/// Warnings for readers of the figures.
 fn warnings(spec: &ReplaySpec, outline: &Outline, done: &Done) -> Vec<String> {
     let mut all = Vec::new();
     let Activity { late_by_host, late_by_drive, widened, cpu_ns, .. } = done.activity;

@@ -69,7 +69,7 @@ fn options(options: &TraceOptions) -> Result<flashweir_trace::format::Options, E
     Ok(options.parse()?)
 }
 
-/// What a workload is going to do.
+/// Outline of a workload: its requests, addresses and duration.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Outline {
     pub(super) requests: u64,
@@ -84,13 +84,13 @@ pub(super) struct Outline {
     /// The first request beyond the target, by its number from 1.
     #[serde(skip)]
     pub(super) beyond: Option<(u64, Request)>,
-    /// How the trace was read.
+    /// Report on reading the trace.
     #[serde(skip)]
     pub(super) report: Option<Report>,
 }
 
 impl Outline {
-    /// Looks a workload through. `tell` is told how many requests were read and may end it.
+    /// Looks a workload through. `tell` gets the number of requests read so far, and may end it.
     pub(super) fn of(
         (mut source, report): (Boxed, Kept),
         capacity_sectors: u64,
@@ -127,7 +127,7 @@ impl Outline {
         }
     }
 
-    /// Whether anything on the target changes.
+    /// True if the workload changes anything on the target.
     pub(super) fn writes(&self) -> bool {
         self.by_op[Op::Write as usize] + self.by_op[Op::Trim as usize] > 0
     }

@@ -1,4 +1,4 @@
-//! What to replay, as data: what the command line and Python fill in.
+//! Specification of a replay, as data: filled in by the command line and Python.
 
 use std::path::PathBuf;
 
@@ -45,9 +45,9 @@ pub struct ReplaySpec {
     pub scale: f64,
     /// Most requests under way; `None` is what the timing implies.
     pub depth: Option<u32>,
-    /// How a real drive is asked.
+    /// I/O engine for real drives.
     pub engine: Engine,
-    /// Whether the page cache stays in the way.
+    /// True if requests go through the page cache.
     pub buffered: bool,
     /// Only these operations, such as `read,write`.
     pub only: Option<String>,
@@ -61,13 +61,13 @@ pub struct ReplaySpec {
     pub erase: Option<String>,
     /// Size of a file to be made: bytes, or text such as `1GiB`.
     pub size: Option<Value>,
-    /// What is written to the target before.
+    /// Preconditioning of the target before the replay.
     pub precondition: Method,
-    /// Whether preconditioning goes on until it is steady.
+    /// True if preconditioning goes on until it is steady.
     pub until_steady: bool,
     /// Where the log of requests goes.
     pub log: Option<PathBuf>,
-    /// How to read the trace.
+    /// Format of the trace.
     pub format: Option<String>,
     /// Description of a table that no format fits.
     pub columns: Option<String>,
@@ -191,7 +191,7 @@ impl ReplaySpec {
         TraceOptions { format, columns, skip_bad: self.skip_bad, to: None }
     }
 
-    /// How the target is opened; `write`: whether anything is going to be written.
+    /// Options for opening the target; `write`: true if anything is going to be written.
     pub(super) fn open_options(&self, write: bool, stop: &Stop, began: &Began) -> Result<OpenOptions, Error> {
         let default = OpenOptions::default();
         let under_way = if self.is_simulated() { u32::MAX } else { default.most_under_way };

@@ -1,4 +1,4 @@
-//! What is told of a replay when it ends: counts, latencies and lateness.
+//! Figures at the end of a replay: counts, latencies and lateness.
 
 use flashweir_trace::{LogRecord, Op};
 use hdrhistogram::Histogram;
@@ -88,7 +88,7 @@ impl Tally {
         self.latency.iter().map(|times| times.count).sum()
     }
 
-    /// How long it took, from the beginning of the replay to the last completion, s.
+    /// Time from the beginning of the replay to the last completion, s.
     pub(super) fn elapsed_s(&self) -> f64 {
         self.end_ns as f64 / 1e9
     }

@@ -206,7 +206,7 @@ fn a_journal_that_was_left_is_recovered_and_never_replaced() {
     let spec = rig.spec("sim:slc-2006,capacity=4MiB,op_ratio=0.3");
     go(&spec).expect("replayed");
     let expected = read_log(&rig.path("log.parquet"));
-    // What a killed replay leaves: the journal only.
+    // A killed replay leaves the journal only.
     let mut journal = log::create(spec.log.as_deref()).expect("created").expect("wanted");
     let mut by_end = expected.clone();
     by_end.sort_by_key(|record| record.completion_ns);

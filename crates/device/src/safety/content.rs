@@ -185,7 +185,7 @@ impl Aligned {
     }
 }
 
-/// Whether a file has a data extent, and not only a size. A file system that can't tell has one.
+/// True if a file has a data extent, and not only a size, or if its file system can't tell.
 pub(super) fn has_data(file: &File) -> bool {
     !matches!(rustix::fs::seek(file.as_fd(), SeekFrom::Data(0)), Err(Errno::NXIO))
 }

@@ -39,15 +39,15 @@ pub(crate) const NO_DIRECT: &str =
 /// Access to a target.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Access<'a> {
-    /// Whether it is going to be written.
+    /// True if it is going to be written.
     pub(crate) write: bool,
     /// Its own name, typed once more by its owner.
     pub(crate) erase: Option<&'a str>,
     /// The target that its name has to lead to.
     pub(crate) seen: Option<Identity>,
-    /// Whether the caller has written what it holds.
+    /// True if the caller wrote the data that it holds.
     pub(crate) ours: bool,
-    /// Whether the page cache is passed by.
+    /// True if requests bypass the page cache.
     pub(crate) direct: bool,
 }
 
@@ -313,7 +313,7 @@ fn free(path: &Path) -> Result<Survey, Error> {
 /// Removes a file that was made for nothing, if its name still leads to it.
 pub(crate) fn unmake(path: &Path, made: Option<Identity>) {
     if made.is_some() && identity_of_name(path) == made {
-        // What can't be removed is empty.
+        // A file that can't be removed is empty.
         let _ = std::fs::remove_file(path);
     }
 }

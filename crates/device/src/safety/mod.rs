@@ -96,7 +96,7 @@ pub struct Survey {
     pub size_bytes: u64,
     /// Its identity; `None` if it does not exist yet.
     pub identity: Option<Identity>,
-    /// Whether it takes TRIMs, as far as the system knows.
+    /// True if it takes TRIMs, as far as the system knows.
     pub discards: bool,
     /// Reasons not to write it.
     pub findings: Vec<Finding>,

@@ -36,7 +36,7 @@ pub struct SimTarget {
     stop: Stop,
     began: Began,
     most_under_way: u32,
-    /// Requests handed over to the drive so far.
+    /// Requests submitted to the drive so far.
     taken: u64,
     under_way: BTreeMap<u64, Pending>,
     activity: Activity,
@@ -54,7 +54,7 @@ impl SimTarget {
         Self::with_config(name, config::parse(name)?, options)
     }
 
-    /// As [`SimTarget::open`], of a configuration. What it says of its host is not used: the host is whoever calls.
+    /// As [`SimTarget::open`], of a configuration. Its settings of the host are not used: the caller is the host.
     pub fn with_config(name: &str, config: Config, options: &OpenOptions) -> Result<Self, Error> {
         let own = DriveOptions {
             seed: Some(options.seed),
@@ -121,7 +121,7 @@ impl SimTarget {
         Ok(())
     }
 
-    /// What ended by now, in order, to the sink.
+    /// Passes records of completed requests to the sink, in order of completion.
     fn hand_over(&mut self, sink: &mut Sink<'_>) -> Result<(), Error> {
         while let Some(Completion { number, issue_ns, end_ns, .. }) = self.drive.next_completion() {
             let Some(Pending { request, due_ns }) = self.under_way.remove(&number) else { continue };
@@ -141,7 +141,7 @@ impl SimTarget {
         Ok(())
     }
 
-    /// Hands a request over, at `time_ns`.
+    /// Submits a request at `time_ns`.
     fn issue(&mut self, request: &Request, time_ns: u64, due_ns: Option<u64>) -> Result<(), Error> {
         let at = Request { time_ns, stream: 0, ..*request };
         let number = self.drive.submit(&[at]).map_err(|error| error.of_request(self.taken + 1))?.start;
@@ -173,7 +173,7 @@ impl SimTarget {
                     self.make_room(self.most_under_way, sink)?;
                     let time_ns = self.drive.now_ns().max(due_ns);
                     self.issue(&request, time_ns, Some(due_ns))?;
-                    // What ends at this instant or before it is known once the request has entered.
+                    // Completions at this instant or before it are known once the request has entered.
                     self.drive.advance_to(time_ns)?;
                     self.hand_over(sink)?;
                 }
@@ -183,7 +183,7 @@ impl SimTarget {
     }
 }
 
-/// Who takes the records.
+/// Receiver of the records.
 type Sink<'a> = dyn FnMut(LogRecord) -> Result<(), Error> + 'a;
 
 impl Target for SimTarget {

@@ -73,7 +73,7 @@ fn execute(target: &mut SimTarget, requests: &[Request], timing: Timing) -> Seen
     seen
 }
 
-/// What a run of the simulator has of the same requests, by number.
+/// Results of a run of the simulator with the same requests, by number.
 fn simulated(drive: &str, host: &str, requests: &[Request]) -> Seen {
     let text = format!("{},{host}", settings(drive));
     let pairs = text.split(',').filter_map(|part| part.split_once('='));

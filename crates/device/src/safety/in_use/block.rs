@@ -58,7 +58,7 @@ impl Block {
         Self { name: name.to_owned(), ..self }
     }
 
-    /// Whether sysfs knows it.
+    /// True if sysfs knows it.
     pub(super) fn is_known(&self) -> bool {
         self.folder.is_some()
     }
@@ -114,8 +114,8 @@ impl Block {
         of_disk.or_else(|| self.read("queue/discard_max_bytes")).is_none_or(|most| most.trim() != "0")
     }
 
-    /// Whether two volumes share a device by design, each on its own part of it: volumes of one LVM group, partitions that device
-    /// mapper makes.
+    /// True if two volumes share a device by design, each on its own part of it: volumes of one LVM group, partitions
+    /// that device mapper makes.
     pub(super) fn is_beside(&self, other: &Block) -> bool {
         /// `LVM-` and the identity of the group.
         const GROUP: usize = 4 + 32;

@@ -1,5 +1,5 @@
-//! Loop devices, and the file or device behind each. The kernel is asked for device and inode, which hold for files that were renamed or
-//! deleted; where it can't be asked, the path in sysfs has to do.
+//! Loop devices, and the file or device behind each. Device and inode come from the kernel, and hold for files that
+//! were renamed or deleted; where the kernel can't give them, the path in sysfs has to do.
 
 use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -17,11 +17,11 @@ const STATUS_BYTES: usize = 232;
 #[derive(Clone, Debug)]
 pub(super) struct Loop {
     pub(super) block: Block,
-    /// What is behind it, if that is known.
+    /// File or device behind it, if that is known.
     pub(super) backing: Option<Node>,
     /// Device number of the file system in which its file is, if that is known.
     pub(super) file_system: Option<u64>,
-    /// Whether device and inode come from the kernel: a path may mean another file in this mount namespace.
+    /// True if device and inode come from the kernel: a path may mean another file in this mount namespace.
     pub(super) certain: bool,
     /// Path of what is behind it, to be read by people.
     pub(super) path: String,

@@ -1,6 +1,6 @@
-//! Users of a target, as the kernel knows them. What stands on a target is followed up (partitions, volumes, arrays, loop devices, and
-//! what is mounted or swaps on them), and what a target stands on is followed down to its disk or file, and from there up to whoever
-//! shares its bytes.
+//! Users of a target, as the kernel knows them. What stands on a target is followed up (partitions, volumes, arrays,
+//! loop devices, and what is mounted or swaps on them). What a target stands on is followed down to its disk or file,
+//! and from there up to all that share its bytes.
 
 mod block;
 mod loops;
@@ -37,7 +37,7 @@ fn of_root(root: &Path, node: Node, open: Option<(&File, u64)>) -> Vec<Finding> 
     let mut findings: Vec<Finding> =
         walk::users(&system, node).into_iter().map(|what| Finding::new(Weight::Use, what)).collect();
     if let Some((file, size_bytes)) = open {
-        // What can't be read is told where the content is looked at.
+        // Read errors are reported where the content is examined.
         let members = Member::of(file, size_bytes).unwrap_or_default();
         let live = members.iter().filter_map(|member| member.live(root));
         findings.extend(live.map(|what| Finding::new(Weight::Use, what)));
@@ -56,7 +56,7 @@ pub(super) fn partitions(device: u64) -> Vec<String> {
     Block::of(Path::new("/"), device).partitions().into_iter().map(|block| block.name).collect()
 }
 
-/// Whether a block device takes TRIMs; where the kernel does not say, it may.
+/// True if a block device takes TRIMs, or if the kernel does not say.
 pub(super) fn discards(device: u64) -> bool {
     Block::of(Path::new("/"), device).discards()
 }

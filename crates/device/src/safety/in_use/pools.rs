@@ -43,7 +43,7 @@ impl Member {
         Ok(members)
     }
 
-    /// What to say of the target if that pool is live.
+    /// Finding on the target if that pool is live.
     pub(super) fn live(&self, root: &Path) -> Option<String> {
         match self {
             Self::Btrfs { id } => {

@@ -24,7 +24,7 @@ pub(super) struct Swap {
     pub(super) file_system: Option<u64>,
 }
 
-/// What the kernel says.
+/// Mounts, swap and loop devices, as the kernel lists them.
 #[derive(Debug)]
 pub(super) struct System {
     pub(super) root: PathBuf,
@@ -91,8 +91,9 @@ impl System {
         found.file_type().is_block_device().then(|| found.rdev())
     }
 
-    /// Whether somebody has exclusively opened the device below a loop device, which itself does not. Devices below partitions, volumes
-    /// and arrays are not asked: opening those exclusively has asked them already, or they are held for them.
+    /// True if somebody has exclusively opened the device below a loop device; the loop device itself does not open it
+    /// so. Devices below partitions, volumes and arrays are not checked: exclusive opening of the upper device has
+    /// checked them already, or they are held for it.
     pub(super) fn is_claimed(&self, upper: Node, lower: Node) -> bool {
         let (Node::Block(upper), Node::Block(device)) = (upper, lower) else { return false };
         if !self.loops().iter().any(|one| one.block.device == upper) {
@@ -105,7 +106,7 @@ impl System {
         is_it && rustix::fs::open(&node, flags, Mode::empty()).is_err_and(|error| error == Errno::BUSY)
     }
 
-    /// Whether two files may be one behind an overlay, which gives files its own device number and keeps their inode.
+    /// True if two files may be one behind an overlay, which gives files its own device number and keeps their inode.
     pub(super) fn may_be_one(&self, left: Node, right: Node) -> bool {
         let (Node::File { device, inode }, Node::File { device: other, inode: others }) = (left, right)
         else {
@@ -160,7 +161,7 @@ impl Swap {
     }
 }
 
-/// Whether `/proc/meminfo` says that there is no swap at all.
+/// True if `/proc/meminfo` says that there is no swap at all.
 fn has_no_swap(meminfo: &str) -> bool {
     let total = meminfo.lines().find_map(|line| line.strip_prefix("SwapTotal:"));
     total.is_some_and(|total| total.trim().trim_end_matches("kB").trim() == "0")

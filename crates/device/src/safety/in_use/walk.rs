@@ -140,7 +140,8 @@ impl Walk<'_> {
         }
     }
 
-    /// What a node stands on: where on it, and its name. `span` is the part of the node that the target covers.
+    /// Nodes that a node stands on, each with the span on it and its name. `span` is the part of the node that the
+    /// target covers.
     fn lower(&self, node: Node, span: Span) -> Vec<(Node, Span, String)> {
         let Node::Block(device) = node else { return Vec::new() };
         let block = Block::of(&self.system.root, device);

@@ -66,7 +66,7 @@ fn of_tables(file: &File, size_bytes: u64) -> io::Result<Vec<String>> {
         for name in table::names(bytes, base)? {
             add(&mut found, if base == 0 { name } else { format!("{name} at byte {base}") });
         }
-        // What lies at the beginning is that of the whole drive; behind it is looked only where nothing is.
+        // A signature at the beginning is that of the whole drive; places behind it are examined only if there is none.
         if !found.is_empty() {
             break;
         }

@@ -1,4 +1,4 @@
-//! What a target may hold: anything that is not zero.
+//! Content of a target: anything that is not zero.
 
 use super::*;
 use std::os::unix::fs::FileExt;
@@ -28,7 +28,7 @@ fn a_device_with_content_of_no_known_format_is_refused_unless_named() {
     }
     write_at(&device, 5 * MIB, &noise(100_000));
     needs_its_name(&device, "holds data of no known format");
-    // What was discarded is gone.
+    // Discarded data is gone.
     if run("blkdiscard", &[text(&device)]).is_some() {
         is_free(&device);
     }

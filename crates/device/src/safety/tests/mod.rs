@@ -1,4 +1,4 @@
-//! What may not be written. Everything here is a file of a temporary folder or a loop device on one.
+//! Tests of targets that may not be written. Everything here is a file of a temporary folder or a loop device on one.
 
 mod adversary;
 mod fuzz;

@@ -24,7 +24,7 @@ pub(super) struct On {
 pub(super) struct Built {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
-    /// What a device stands on.
+    /// Node that a device stands on, and its place there.
     pub(super) on: Option<On>,
     pub(super) is_partition: bool,
     /// In use by itself: mounted, swap, member of what is mounted, exclusively opened.
@@ -124,12 +124,12 @@ impl Stack {
         way
     }
 
-    /// Whether a node stands on another one, or is it.
+    /// True if a node stands on another one, or is it.
     fn stands_on(&self, upper: usize, lower: usize) -> bool {
         self.way(upper).iter().any(|on| on.lower == lower)
     }
 
-    /// Whether anybody uses a node, or what stands on it.
+    /// True if anybody uses a node, or a node that stands on it.
     fn is_busy_above(&self, node: usize) -> bool {
         (0..self.built.len()).any(|other| {
             let above = self.stands_on(other, node);
@@ -265,7 +265,7 @@ impl Stack {
         Some(())
     }
 
-    /// Whether two nodes have bytes in common.
+    /// True if two nodes have bytes in common.
     fn shares(&self, left: usize, right: usize) -> bool {
         let ways = (self.way(left), self.way(right));
         ways.0.iter().any(|one| {
@@ -323,7 +323,7 @@ impl Stack {
         Some(())
     }
 
-    /// Whether any byte of a node is not zero.
+    /// True if any byte of a node is not zero.
     pub(super) fn holds_data(&self, node: usize) -> bool {
         !blocks_of(&self.built[node].path).is_empty()
     }

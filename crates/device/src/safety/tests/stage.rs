@@ -31,7 +31,7 @@ pub(super) fn text(path: &Path) -> &str {
     path.to_str().expect("a name")
 }
 
-/// What a command prints; `None`, with a line that says so, if it can't be run here or fails.
+/// Output of a command; `None`, with a line that says so, if it can't be run here or fails.
 pub(super) fn run(program: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(program).args(arguments).output() {
         Ok(done) if done.status.success() => Some(String::from_utf8_lossy(&done.stdout).trim().to_owned()),

@@ -1,4 +1,4 @@
-//! Who may use a target. Use is final, whatever is typed.
+//! Users of a target. A target in use is refused, whatever is typed.
 
 use super::*;
 
@@ -171,7 +171,8 @@ fn partitions_are_followed_to_their_disk_and_back() {
     // A loop device on part of the disk covers the second partition.
     let Some(over) = stage.attach(&disk, &["--offset", "52428800"]) else { return };
     is_never_written(&second, &format!("with {}", over.display()));
-    // The first is mounted, and so holds the disk: whoever opened it is not known, and the loop device might be on those sectors.
+    // The first is mounted, and so holds the disk: its user is not known, and the loop device might be on those
+    // sectors.
     is_never_written(&over, "which somebody has opened exclusively");
 }
 
