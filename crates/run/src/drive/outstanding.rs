@@ -26,7 +26,7 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
-    /// How many there are.
+    /// Number of outstanding requests.
     pub(super) fn len(&self) -> usize {
         self.count
     }

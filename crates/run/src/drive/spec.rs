@@ -38,11 +38,11 @@ pub struct DriveSpec {
     pub device: Option<Place>,
     /// Settings over the device, by dotted key.
     pub overrides: BTreeMap<String, Value>,
-    /// How to run it.
+    /// Options to run it with.
     pub options: DriveOptions,
 }
 
-/// How a stepped drive is run, as opposed to which drive it is.
+/// Options to run a stepped drive with, as opposed to the drive's own configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DriveOptions {
