@@ -56,7 +56,7 @@ pub struct DriveOptions {
     pub latency_parts: bool,
     /// Names of the tenants: a request's stream is an index into them. Empty: there is one.
     pub tenants: Vec<String>,
-    /// Say what each window of requests had and which channels its tenants were given.
+    /// Report the features of each window of requests, and the channels that its tenants were given.
     pub windows: bool,
     /// The model of `tenants.channels=learned`; `None` is the one that is shipped.
     pub model: Option<Place>,
