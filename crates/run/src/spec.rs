@@ -48,8 +48,8 @@ pub struct RunSpec {
     pub explain: Option<String>,
     /// Report the activity of each channel over time: true or `all`, or a window of simulated time FROM..TO.
     pub activity: Option<Value>,
-    /// Power cuts to evaluate; the run itself is not interrupted. A time such as `1.5s`, a list of times, or a number of
-    /// random cuts.
+    /// Power cuts to evaluate; the run itself is not interrupted. A time such as `1.5s`, a list of times, or a number
+    /// of random cuts.
     pub power_cut: Option<Value>,
     /// Trace format, where detection is not to be trusted.
     pub format: Option<String>,

@@ -1,10 +1,10 @@
 //! Channels for tenants (ssdkeeper2024) on a drive of one die a channel, large enough never to collect. Written from the
 //! description of the paper's allocator and of its hybrid page allocator, naive and slow: a die is when it is free.
 //!
-//! Points that the description leaves open are as in docs/concepts/tenants.md. A window ends with its last request, or as
-//! the first one arrives that is too late. A group whose channels stay goes on with its turns. A page that is read before
-//! it is written was there before the tenants were told apart, placed by address over all channels. Of three tenants and
-//! more the heaviest pairs are groups.
+//! Points that the description leaves open are as in docs/concepts/tenants.md. A window ends with its last request, or
+//! as the first one arrives that is too late. A group whose channels stay goes on with its turns. A page that is read
+//! before it is written was there before the tenants were told apart, placed by address over all channels. Of three
+//! tenants and more the heaviest pairs are groups.
 
 /// A request of whole pages.
 #[derive(Clone, Copy, Debug)]

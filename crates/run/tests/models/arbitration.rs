@@ -1,8 +1,8 @@
 //! Arbitration at the host: tenants, each with requests that wait, and a drive that takes so many at once. Written from
 //! docs/concepts/arbitration.md, naive: every instant looks at everything.
 //!
-//! The drive has dies that work on their own, first come, first served. At an instant, requests end and arrive before any
-//! enters. They enter one after the other, and a request that takes no time has ended before the next one enters.
+//! The drive has dies that work on their own, first come, first served. At an instant, requests end and arrive before
+//! any enters. They enter one after the other, and a request that takes no time has ended before the next one enters.
 
 /// A request: pages to read or write, in order, of one tenant.
 #[derive(Clone, Debug)]

@@ -142,7 +142,8 @@ fn all_that_dies_do_is_charged_to_somebody() {
         let given = serve(&settings, &[WRITES, WRITES, READS], &[1, 2, 1], 4000);
         let dies: u64 = given.dies.iter().map(DieTime::total).sum();
         assert_eq!(given.flash_ns.iter().sum::<u64>(), dies, "{drive:?}");
-        // A tenant that only reads pays for no collection, unless its look-ups push changed entries of a map out of RAM.
+        // A tenant that only reads pays for no collection, unless its look-ups push changed entries of a map out of
+        // RAM.
         let collections: u64 = given.dies.iter().map(|die| die.gc).sum();
         assert!(collections > 0, "{drive:?}");
         let reads_alone = given.requests[2] * 2 * 200_000;
