@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the outcome of a run depends on, from this crate's folder.
+/// Sources that determine the outcome of a run, relative to this crate's folder.
 const SOURCES: [&str; 5] = ["../trace/src", "../ssd/src", "../ssd/presets", "../analyze/src", "src"];
 
 fn main() {

@@ -1,4 +1,4 @@
-//! What each channel did over time: the time of its dies by purpose, and its dirty pages, in bins of equal width.
+//! Activity of each channel over time: the time of its dies by purpose, and its dirty pages, in bins of equal width.
 //!
 //! A bin is a whole number of ns wide. There are at most [`MOST_BINS`]: when a run outgrows them, neighbours are added up
 //! and the width doubles, so memory depends neither on the length of the run nor on the slices in which it is recorded,
@@ -6,8 +6,8 @@
 //! it is written.
 //!
 //! *Waiting* is die time without a command while a write waits for room in the write buffer: all die time of that
-//! while, less the commands within it. What is counted of both must be complete, so commands and waits are kept until
-//! the drive has settled the time they lie in.
+//! wait, less the commands within it. Both must be recorded completely before they are counted. Commands and waits are
+//! therefore kept until the drive has settled the time they lie in.
 
 mod bins;
 
@@ -35,7 +35,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// What a run's `activity` asks for: nothing (null or false), all of the run (true or "all"), or FROM..TO.
+    /// Parses a run's `activity`: nothing (null or false), all of the run (true or "all"), or FROM..TO.
     pub(crate) fn parse(asked: Option<&Value>) -> Result<Option<Self>, Error> {
         match asked {
             None | Some(Value::Null | Value::Bool(false)) => Ok(None),

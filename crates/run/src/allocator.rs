@@ -1,4 +1,4 @@
-//! Allocators outside the engine: what they are asked and what they answer, as JSON, with tenants by their names.
+//! Allocators outside the engine: their input and their output as JSON, with tenants by their names.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,18 +11,18 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 
-/// An allocator that is asked once a window: from the features of the window, a JSON object, to an allocation, or to why
-/// there is none. docs/reference/allocators.md has both forms.
+/// An allocator that is called once a window. It maps the features of the window, a JSON object, to an allocation, or
+/// to the reason that there is none. docs/reference/allocators.md has both forms.
 pub type Decide = Box<dyn FnMut(&str) -> Result<String, String> + Send>;
 
-/// How long an allocator took.
+/// Wall-clock time that an allocator took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) total: Duration,
     pub(crate) longest: Duration,
 }
 
-/// What one tenant, or its reads or writes, may be given.
+/// Channels of one tenant, or of its reads or writes, in an allocator's answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Share {
@@ -85,7 +85,7 @@ pub(crate) fn attach(
     }
 }
 
-/// The engine's form of an allocator for these tenants, and where it notes how long it takes.
+/// The engine's form of an allocator for these tenants, and the record of the time that it takes.
 fn adapt(mut decide: Decide, names: Vec<String>) -> (Allocator, Arc<Mutex<Taken>>) {
     let taken = Arc::new(Mutex::new(Taken::default()));
     let notes = Arc::clone(&taken);
@@ -192,7 +192,7 @@ fn parse(answer: &str, names: &[String]) -> Result<Allocation, String> {
     Ok(allocation)
 }
 
-/// Channels are a set: in whichever order they were given, it is the same one.
+/// Channels are a set: their order in the answer does not matter.
 fn group(share: Share) -> Option<Group> {
     let (mut channels, placement) = match share {
         Share::Channels(channels) => (channels, None),
@@ -212,7 +212,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// What the allocator did, for the result; null where tenants are not told apart. `each`: with every window.
+/// The allocator's report in the result; null where tenants are not told apart. `each`: with every window.
 pub(crate) fn report(
     simulation: &Simulation,
     names: &[String],

@@ -1,5 +1,5 @@
-//! How each tenant fares alone: on the drive as preconditioning left it, with its own requests at their own times. What
-//! the others cost it is then a quotient of two means.
+//! Runs of each tenant alone: on the drive as preconditioning left it, with its own requests at their own times. The
+//! slowdown that the others cause is then a quotient of two means.
 
 use flashweir_ssd::{Simulation, Stats};
 use flashweir_trace::Op;
@@ -15,7 +15,7 @@ use crate::workload::Workloads;
 /// Requests served between two looks at the clock.
 const SLICE: usize = 4096;
 
-/// What the tenants' runs alone left behind, by stream; none of a tenant without requests.
+/// Statistics of the tenants' runs alone, by stream; `None` for a tenant without requests.
 pub(crate) type Alone = Vec<Option<Stats>>;
 
 /// The drive as the tenants find it, if they are to be run alone.
@@ -75,7 +75,7 @@ pub(crate) fn run(
                 None => simulation.serve(&batch)?,
                 Some(warmup) => warmup.serve(&mut simulation, &batch)?,
             }
-            // The drive records what it does if that of the run of all does; nobody asks for it here.
+            // The drive records if the drive of the run of all does. The records are not needed here.
             drop(simulation.take_recorded());
             done += batch.len() as u64;
             match gauge.as_ref().and_then(Gauge::fraction) {
@@ -93,8 +93,8 @@ pub(crate) fn run(
     Ok(Some(alone))
 }
 
-/// How much longer requests take than alone: the quotient of mean latencies. `None` where there is nothing to compare, or
-/// nothing took time alone.
+/// Slowdown of requests against the run alone: the quotient of mean latencies. `None` where there is nothing to
+/// compare, or nothing took time alone.
 pub(crate) fn slowdown(together: &Stats, alone: &Stats, stream: u16, ops: &[Op]) -> Option<f64> {
     let (together, alone) = (mean(together, stream, ops)?, mean(alone, stream, ops)?);
     #[expect(clippy::float_cmp, reason = "what is the same is not slower, even where both are 0")]

@@ -1,4 +1,4 @@
-//! What a workload is like: opens it, shows it to `flashweir_analyze::characterize`, and tells how far it is.
+//! Characterizes a workload: opens it, passes it to `flashweir_analyze::characterize`, and reports progress.
 
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ use crate::workload::{Length, Workloads};
 /// Requests looked at together.
 const BATCH: usize = 4096;
 
-/// What to look at, and how.
+/// The workload to characterize, and the settings for it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CharacterizeSpec {
@@ -34,21 +34,21 @@ pub struct CharacterizeSpec {
     pub skip_bad: u64,
     /// Replaces the seed of a generator.
     pub seed: Option<u64>,
-    /// How many other requests may come between two of a sequential run.
+    /// Most other requests that may come between two of a sequential run.
     pub gap: Option<usize>,
     /// Longest request that counts as small: bytes, or a text such as `4KiB`. The next two alike.
     pub small: Option<Value>,
-    /// What requests are aligned to.
+    /// Size to which requests are aligned.
     pub align: Option<Value>,
-    /// How far apart requests may be and still be near.
+    /// Largest distance at which requests still count as near.
     pub chunk: Option<Value>,
-    /// Into how many parts the workload is cut.
+    /// Number of parts into which the workload is cut.
     pub segments: Option<usize>,
     /// Unit of space in which hot and cold data mix.
     pub unit: Option<Value>,
-    /// How many blocks are followed for reuse distances, or above 0 and up to 1, which share of them.
+    /// Number of blocks that are followed for reuse distances, or, above 0 and up to 1, their share.
     pub sample: Option<f64>,
-    /// Whether only the macroscopic view is taken.
+    /// True if only the macroscopic view is taken.
     pub macroscopic: bool,
 }
 
@@ -96,8 +96,8 @@ fn bytes(what: &str, given: Option<&Value>, default: u64) -> Result<u64, Error> 
     })
 }
 
-/// What a workload is like (docs/reference/characterize.md). `progress` is called about ten times a second, and ends the
-/// reading when it returns false.
+/// Characterizes a workload (docs/reference/characterize.md). `progress` is called about ten times a second, and ends
+/// the reading when it returns false.
 pub fn characterize(
     spec: &CharacterizeSpec,
     progress: &mut dyn FnMut(&Progress) -> bool,

@@ -1,4 +1,4 @@
-//! What can end a run early, and of which kind it is for the caller.
+//! Errors that end a run early, and their kinds for the caller.
 
 use std::path::PathBuf;
 
@@ -27,9 +27,9 @@ pub enum Error {
     /// A setting of the run itself.
     #[error("{what}: {expected}")]
     Setting {
-        /// Which setting, and its value.
+        /// The setting and its value.
         what: String,
-        /// What would have been right.
+        /// Values that would have been accepted.
         expected: String,
     },
     /// A request that a stepped drive refuses; nothing of its call was submitted.
@@ -37,7 +37,7 @@ pub enum Error {
     Submitted {
         /// The request: its number in the call, from 1.
         which: String,
-        /// What is wrong, and what was expected.
+        /// The fault, and the expected value.
         detail: String,
     },
     /// The device file can't be read.
@@ -53,7 +53,7 @@ pub enum Error {
     DriveFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what was expected.
+        /// The fault, and the expected value.
         detail: String,
     },
     /// A result can't be written.
@@ -65,14 +65,14 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("stopped while {doing}: {progress} done; nothing was written")]
     Cancelled {
-        /// What was being done, in words.
+        /// The work that was stopped, in words.
         doing: String,
-        /// How much of it was done, in words.
+        /// The part of it that was done, in words.
         progress: String,
     },
 }
 
-/// What the caller should do about an error.
+/// Kind of an error: the caller's remedy for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// Change the configuration or a setting.
@@ -81,12 +81,12 @@ pub enum ErrorKind {
     Trace,
     /// The run failed: the message says in what state.
     Run,
-    /// It was asked to stop.
+    /// The caller stopped the run.
     Cancelled,
 }
 
 impl Error {
-    /// The same error, of a request that has this number, from 1, for whoever submitted it.
+    /// The same error with the number of the request in the caller's submission, from 1.
     #[must_use]
     pub fn of_request(self, number: u64) -> Self {
         match self {
@@ -97,7 +97,7 @@ impl Error {
         }
     }
 
-    /// What kind of error it is.
+    /// Kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Config(_) | Error::Setting { .. } | Error::DeviceFile { .. } | Error::DriveFile { .. } => {

@@ -1,4 +1,4 @@
-//! What a run would be, without running it: its complete configuration and workloads, and about how much memory it takes.
+//! Plan of a run, without running it: its complete configuration and workloads, and an estimate of its memory.
 
 use flashweir_ssd::config::Precondition;
 use flashweir_ssd::config::layers::to_value;
@@ -24,12 +24,12 @@ const BASE_BYTES: u64 = 4 << 20;
 const PAGE_BYTES: u64 = 9;
 /// The same for the versions of a sector, under `verify`.
 const VERIFY_SECTOR_BYTES: u64 = 8;
-/// With power cuts, lists of what is on each page of flash, and what each of its sectors holds.
+/// With power cuts, lists of the images on the pages of flash, and of the versions of their sectors.
 const JOURNAL_PAGE_BYTES: u64 = 120;
 const JOURNAL_SECTOR_BYTES: u64 = 8;
 /// An entry of the map.
 const ENTRY_BYTES: u64 = 4;
-/// What one page brings with it when it is the first in its part of a map.
+/// Memory that the first page used in a region of a map brings with it.
 const TOUCH_BYTES: u64 = 64 << 10;
 
 /// Says what `run` would be, as a JSON object; docs/reference/python.md has its keys. Checks what can be checked without

@@ -1,4 +1,4 @@
-//! How far work is, told about ten times a second, and whether it is to go on: the same for runs and for work on traces.
+//! Progress of work, reported about ten times a second, and its cancellation: for runs and for work on traces alike.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::error::Error;
 /// Between two calls of the progress function.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// What is being done.
+/// Phase of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
@@ -24,7 +24,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// What is being done, and what is counted.
+    /// Name of the phase and unit of its progress.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Phase::Precondition => ("preconditioning", "pages"),
@@ -35,32 +35,32 @@ impl Phase {
     }
 }
 
-/// How far the work is.
+/// Progress of the work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Progress {
-    /// What is being done.
+    /// Phase of the work.
     pub phase: Phase,
     /// The tenant that runs alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// Pages written in preconditioning, else requests.
     pub done: u64,
-    /// Of how many, if that is known.
+    /// Total of `done`, if it is known.
     pub total: Option<u64>,
-    /// How much of the phase is done, from 0 to 1: `done` of `total`, or what has been read of a trace's file. `None` where
-    /// neither is known, as with a pipe.
+    /// Share of the phase that is done, from 0 to 1: `done` of `total`, or the share of a trace's file that has been
+    /// read. `None` where neither is known, as with a pipe.
     pub fraction: Option<f64>,
     /// Seconds since the work was started.
     pub elapsed_s: f64,
 }
 
-/// Tells the caller how far the work is, and asks whether to go on.
+/// Reports progress to the caller, and stops the work if the caller says so.
 pub(crate) struct Reporter<'a> {
     call: &'a mut dyn FnMut(&Progress) -> bool,
     started: Instant,
     last: Instant,
     tenant: Option<String>,
-    /// Whether the next report is told at once.
+    /// True if the next report is made at once.
     news: bool,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Reporter<'a> {
         Self { call, started, last: started, tenant: None, news: false }
     }
 
-    /// What comes is about one tenant, which is told at once, or about all again.
+    /// Sets the tenant of the next reports, the first of which is made at once. `None`: reports are about all tenants.
     pub(crate) fn is_about(&mut self, tenant: Option<&str>) {
         self.tenant = tenant.map(str::to_owned);
         self.news = tenant.is_some();

@@ -23,11 +23,11 @@ pub(crate) struct Measured<'a> {
     pub(crate) seed: u64,
     pub(crate) workloads: Vec<Description>,
     pub(crate) simulation: &'a Simulation,
-    /// What was counted, without the warm-up.
+    /// Statistics without the warm-up.
     pub(crate) stats: Stats,
-    /// What the tenants' runs alone left behind, if there were any.
+    /// Statistics of the tenants' runs alone, if there were any.
     pub(crate) alone: Option<Alone>,
-    /// What is left of the run when its warm-up is removed.
+    /// The run without its warm-up.
     pub(crate) warmup: Option<Outcome>,
     pub(crate) capacities: u64,
     pub(crate) setup_wall: Duration,
@@ -153,7 +153,7 @@ fn shape(geometry: &Geometry, config: &Config) -> Value {
     })
 }
 
-/// How well the map was cached, where it lies on flash; zeros elsewhere.
+/// Counts and hit ratio of the map cache where the map lies on flash; zeros elsewhere.
 fn mapping(counts: &MapCounts) -> Value {
     let mut mapping = json!(counts);
     mapping["hit_ratio"] = ratio(counts.hits as f64, counts.lookups as f64);
@@ -240,7 +240,7 @@ fn host(stats: &Stats) -> Value {
     })
 }
 
-/// What the scheduler did; null if it keeps the order.
+/// Counts of the scheduler; null if it keeps the order.
 fn sched(stats: &Stats) -> Value {
     let Some(counts) = &stats.sched else { return Value::Null };
     json!({
@@ -275,7 +275,7 @@ fn histograms(stats: &Stats, stream: Option<u16>) -> Value {
     Value::Object(histograms)
 }
 
-/// What each stream asked for, how long it waited for it, and how long it would have alone.
+/// Requests of each stream, their latencies, and their latencies alone.
 fn streams(stats: &Stats, workloads: &[Description], alone: Option<&Alone>) -> Value {
     let one = |stream: u16| {
         let at = usize::from(stream);

@@ -201,7 +201,7 @@ fn serve(
     watch.take(simulation)
 }
 
-/// How much has been read of the trace that lags behind the others; `None` if that of any is not known.
+/// Share that has been read of the trace that is furthest behind; `None` if the share of any is not known.
 fn least(gauges: &[Gauge]) -> Option<f64> {
     gauges.iter().map(Gauge::fraction).reduce(|least, next| Some(least?.min(next?)))?
 }

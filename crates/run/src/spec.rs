@@ -1,4 +1,4 @@
-//! What to run, as data: the one argument of [`crate::simulate`], and what the command line and Python fill in.
+//! Specification of a run, as data: the argument of [`crate::simulate`], which the command line and Python fill in.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub struct RunSpec {
     pub verify: bool,
     /// Keep account of where latencies go.
     pub latency_parts: bool,
-    /// Say what each window of requests had and which channels its tenants were given.
+    /// Report the features of each window of requests, and the channels that its tenants were given.
     pub windows: bool,
     /// The model of `tenants.channels=learned`; `None` is the one that is shipped.
     pub model: Option<Place>,
@@ -46,9 +46,10 @@ pub struct RunSpec {
     pub timeline_to: Option<String>,
     /// The percentile from which on requests are explained, such as `p99.9`.
     pub explain: Option<String>,
-    /// Whether the result says what each channel did over time: true or `all`, or a window of simulated time FROM..TO.
+    /// Report the activity of each channel over time: true or `all`, or a window of simulated time FROM..TO.
     pub activity: Option<Value>,
-    /// When power is cut, in thought: a time such as `1.5s`, a list of times, or a number of random cuts.
+    /// Power cuts to evaluate; the run itself is not interrupted. A time such as `1.5s`, a list of times, or a number
+    /// of random cuts.
     pub power_cut: Option<Value>,
     /// Trace format, where detection is not to be trusted.
     pub format: Option<String>,
@@ -60,7 +61,7 @@ pub struct RunSpec {
     pub wrap: bool,
     /// Run each tenant alone, too, and say how much slower it is among the others.
     pub alone: bool,
-    /// How to find the warm-up that the result leaves out: `mser-5`, `steady` or `requests=N`.
+    /// Method that finds the warm-up to leave out of the result: `mser-5`, `steady` or `requests=N`.
     pub warmup: Option<String>,
 }
 
@@ -105,7 +106,7 @@ impl RunSpec {
         Ok(())
     }
 
-    /// How to read the traces among the workloads.
+    /// Options for reading the traces among the workloads.
     pub(crate) fn trace_options(&self) -> TraceOptions {
         TraceOptions {
             format: self.format.clone(),

@@ -13,7 +13,8 @@ use crate::error::Error;
 use crate::place::Place;
 use crate::trace_options::TraceOptions;
 
-/// One workload. What is said of its requests holds in this order: operations, limit, duration, scale, start, volume, offset.
+/// One workload. Its options apply to its requests in this order: operations, limit, duration, scale, start, volume,
+/// offset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WorkloadSpec {
@@ -21,12 +22,12 @@ pub struct WorkloadSpec {
     pub name: Option<String>,
     /// A trace file or a generator spec; `mix:FILE` stands for the tenants of a file.
     pub spec: Place,
-    /// Which content of the file is meant, in any words: runs that share traces share only what has the same.
+    /// Name of the file's content, in any words: runs that share traces share only those with the same name of content.
     pub content: Option<String>,
     /// Factor on its times: `0.01` or `1/100`.
     #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub time_scale: Option<String>,
-    /// How long it lasts up to its last request, before `time_scale`: its times are stretched or squeezed.
+    /// Duration up to its last request, before `time_scale`: its times are stretched or squeezed to it.
     #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub duration: Option<String>,
     /// Added to its times, after scaling.
@@ -81,7 +82,7 @@ impl WorkloadSpec {
         all
     }
 
-    /// How it is read if it is a trace.
+    /// Options for reading it if it is a trace.
     pub(crate) fn trace_options(&self, of_run: &TraceOptions) -> TraceOptions {
         TraceOptions {
             format: self.format.clone().or_else(|| of_run.format.clone()),
@@ -91,28 +92,28 @@ impl WorkloadSpec {
         }
     }
 
-    /// Whether it says something of how a trace is read.
+    /// True if it sets an option for reading a trace.
     pub(crate) fn reads_specially(&self) -> bool {
         self.format.is_some() || self.columns.is_some() || self.skip_bad.is_some_and(|bad| bad > 0)
     }
 }
 
-/// What the options of a workload make of its requests.
+/// Changes that the options of a workload make to its requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     pub(crate) ops: Option<OpSet>,
     pub(crate) limit: Option<u64>,
-    /// How long it is to last, ns.
+    /// Duration that it is stretched or squeezed to, ns.
     pub(crate) duration_ns: Option<u64>,
-    /// Whether its trace keeps its distance from others.
+    /// True if its trace keeps its recorded distance in time from others.
     pub(crate) clock: bool,
     pub(crate) volume_sectors: Option<u64>,
     pub(crate) offset_sectors: u64,
     scale: Option<Factor>,
     start_ns: u64,
-    /// What makes it last so long.
+    /// Factor on its times that gives it this duration.
     stretch: Option<Factor>,
-    /// How much later than the first its trace began, ns.
+    /// Time by which its trace began later than the first one, ns.
     pub(crate) later_ns: u64,
 }
 

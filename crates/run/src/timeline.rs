@@ -1,10 +1,11 @@
-//! A run as a picture: what each bus, die and request did when, as a Perfetto trace (<https://ui.perfetto.dev>).
+//! A run as a picture: the activity of each bus, die and request over time, as a Perfetto trace
+//! (<https://ui.perfetto.dev>).
 //!
-//! The file is streamed: memory is bounded by the tracks, the requests under way and the distinct names, not by the
-//! length of the run. A track shows one thing at a time, so what overlaps on a track (requests in a queue, planes of
-//! a die) is spread over lanes, tracks of the same name that the viewer draws as one.
+//! The file is streamed: memory is bounded by the tracks, the outstanding requests and the distinct names, not by the
+//! length of the run. A track shows one thing at a time, so slices that overlap on a track (requests in a queue, planes
+//! of a die) are spread over lanes, tracks of the same name that the viewer draws as one.
 //!
-//! What happened is decided elsewhere; nothing here knows of drives beyond [`DriveTracks`], the usual set of tracks.
+//! Events come from elsewhere; nothing here knows of drives beyond [`DriveTracks`], the usual set of tracks.
 
 pub mod proto;
 mod tracks;
@@ -68,7 +69,7 @@ struct Lane {
     free_ns: u64,
 }
 
-/// What the writer knows of a track.
+/// State of a track in the writer.
 #[derive(Debug)]
 struct TrackState {
     descriptor: TrackDescriptor,
@@ -93,7 +94,7 @@ pub struct TimelineWriter {
     event_names: BTreeMap<String, u64>,
     annotation_names: BTreeMap<&'static str, u64>,
     encoded: Vec<u8>,
-    /// What lies outside is left out, ns.
+    /// Events outside this window are left out, ns.
     window: Range<u64>,
     /// Counters that were set before the window: by track, the value that holds when it begins.
     before: BTreeMap<usize, i64>,

@@ -1,4 +1,4 @@
-//! What the command line offers besides simulating: presets, schema, and work on traces. All answers are JSON.
+//! Functions of the command line besides simulating: presets, schema, and work on traces. All answers are JSON.
 
 use std::path::Path;
 use std::time::Instant;
@@ -38,7 +38,8 @@ pub fn refusals() -> Value {
     refusals::all().map(|refusal| json!({"keys": refusal.keys, "reason": refusal.reason})).collect()
 }
 
-/// What a trace holds, or a mix: `mix:FILE`. `progress` is called about ten times a second, and ends the reading when it returns false.
+/// Contents of a trace, or of a mix: `mix:FILE`. `progress` is called about ten times a second, and ends the reading
+/// when it returns false.
 pub fn trace_info(
     path: &Path,
     options: &TraceOptions,

@@ -1,10 +1,10 @@
-//! How to read a trace, as data.
+//! Options for reading a trace, as data.
 
 use flashweir_trace::TraceError;
 use flashweir_trace::format::{Columns, Format, Options};
 use serde::{Deserialize, Serialize};
 
-/// How to read a trace, as text.
+/// Options for reading a trace, as text.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TraceOptions {

@@ -12,7 +12,7 @@ use crate::trace_options::TraceOptions;
 /// Requests read at a time.
 const BATCH: usize = 1 << 16;
 
-/// What tells one reading of a file from another: its name, which content is meant, and the reader's options as text.
+/// Identity of a reading of a file: the file's name, the name of its content, and the reader's options as text.
 type Key = (String, Option<String>, String);
 
 /// A trace that has been read, or not yet. The lock keeps others waiting while one reads.
@@ -58,17 +58,17 @@ impl Traces {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, ..), _| known != path);
     }
 
-    /// How many traces are kept.
+    /// Number of traces that are kept.
     pub fn len(&self) -> usize {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether none is kept.
+    /// True if none is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What the traces that are kept take. One that is being read counts when it has been.
+    /// Memory of the traces that are kept. A trace counts once it has been read.
     pub fn memory_bytes(&self) -> usize {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = |slot: &Slot| {
@@ -95,7 +95,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// How many requests there are.
+    /// Number of requests.
     pub(crate) fn len(&self) -> u64 {
         self.trace.requests.len() as u64
     }

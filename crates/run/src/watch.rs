@@ -1,4 +1,4 @@
-//! What is told of a run beside its figures: the log of requests, the timeline, the activity of channels, and power cuts.
+//! Records of a run beside its figures: the log of requests, the timeline, the activity of channels, and power cuts.
 
 mod arrows;
 mod levels;
@@ -65,7 +65,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Whether anything is recorded.
+    /// True if anything is recorded.
     pub(crate) fn is_on(&self) -> bool {
         self.requests.is_some()
             || self.picture.is_some()

@@ -35,25 +35,25 @@ struct Tenant {
     opened: Opened,
 }
 
-/// How long all workloads together are.
+/// Length of all workloads together.
 pub(crate) enum Length {
     /// So many requests.
     Requests(u64),
-    /// There are traces, whose lengths are known only at their ends; this tells how much of each was read.
+    /// There are traces, whose lengths are known only at their ends: gauges of the share of each that was read.
     Files(Vec<Gauge>),
 }
 
-/// What is said of a workload in the result.
+/// Description of a workload in the result.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Description {
     /// Name of its stream.
     pub(crate) name: String,
     /// The generator's complete spec, or the trace's file name.
     pub(crate) workload: String,
-    /// What was said of its requests.
+    /// Options that were set for its requests.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub(crate) options: Map<String, Value>,
-    /// What was read of a trace.
+    /// Report on the reading of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trace: Option<Report>,
 }
@@ -138,7 +138,7 @@ impl<'a> Workloads<'a> {
         Ok(())
     }
 
-    /// How many there are.
+    /// Number of workloads.
     pub(crate) fn count(&self) -> u16 {
         // More were refused when they were opened.
         u16::try_from(self.descriptions.len()).unwrap_or(u16::MAX)
@@ -228,7 +228,7 @@ impl<'a> Workloads<'a> {
         Ok(())
     }
 
-    /// How long they are together.
+    /// Length of the workloads together.
     pub(crate) fn length(&self) -> Length {
         let count = |tenant: &Tenant| {
             let all = match &tenant.opened {
@@ -329,7 +329,7 @@ impl<'a> Workloads<'a> {
         Ok(if wrap { Box::new(Wrap::new(stream, capacity)) } else { Box::new(stream) })
     }
 
-    /// What was read, once the stream has been.
+    /// Descriptions of the workloads; those of traces are complete once the stream has been read.
     pub(crate) fn describe(&self) -> Vec<Description> {
         let mut descriptions = self.descriptions.clone();
         for (description, tenant) in descriptions.iter_mut().zip(&self.tenants) {
@@ -339,7 +339,7 @@ impl<'a> Workloads<'a> {
     }
 }
 
-/// Whether a generator has these operations, as far as its first requests say.
+/// True if these operations occur among the first requests of a generator.
 fn occurs(spec: &Spec, ops: OpSet) -> bool {
     let mut first = Vec::new();
     spec.generator().read(&mut first, BATCH);
@@ -354,7 +354,7 @@ pub(crate) fn uniform(seed: u64, sectors: u64, geometry: &Geometry) -> Result<Ge
     Ok(spec.endless())
 }
 
-/// Whether a stream writes at all, as far as its first requests say.
+/// True if a stream has writes among these first requests.
 pub(crate) fn writes(requests: &[Request]) -> bool {
     requests.iter().any(|request| request.op == flashweir_trace::Op::Write)
 }

@@ -55,7 +55,7 @@ fn edges(activity: &Value) -> Vec<u64> {
     (0..=bins).map(|bin| (from + bin * width).min(to)).collect()
 }
 
-/// What a series of shares or means adds up to from `from` to `to`, which must be edges, ns.
+/// Sum of a series of shares or means, each times the width of its bin, from `from` to `to`, which must be edges, ns.
 fn sum(activity: &Value, series: &Value, from: u64, to: u64) -> f64 {
     let edges = edges(activity);
     let numbers = numbers(series);

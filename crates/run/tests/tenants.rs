@@ -1,4 +1,4 @@
-//! What a result says of each tenant, and of how it would fare alone.
+//! Results of each tenant, among the others and alone.
 
 use flashweir_run::{Phase, Progress, RunSpec, WorkloadSpec, plan, simulate};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// Whether two numbers are the same to the last digit, or nearly.
+/// True if two numbers are the same to the last digit, or nearly.
 fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
 }

@@ -218,7 +218,7 @@ mod tests {
             let bytes = sample(len);
             let file = written(&bytes);
             assert_eq!(read(&file), Ok(bytes), "{len}");
-            // What can't be compressed is stored as it is; zeros are nothing.
+            // Incompressible data is stored as it is; zeros take almost no space.
             assert!(file.len() < len + len / 500 + 300, "{len}: {}", file.len());
         }
     }

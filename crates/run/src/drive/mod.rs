@@ -232,7 +232,7 @@ impl Drive {
         &self.config
     }
 
-    /// How it is run.
+    /// Options that the drive is run with.
     pub fn options(&self) -> &DriveOptions {
         &self.options
     }

@@ -16,7 +16,7 @@ pub(super) struct Held {
     pub(super) lba: u64,
 }
 
-/// Requests that the simulation has not worked out, by the number that it gave them: the order in which they were served.
+/// Requests that the simulation has not worked out, by the number that it gave them: their order of service.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Outstanding {
     /// The simulation's number of the first entry.
@@ -26,7 +26,7 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
-    /// How many there are.
+    /// Number of outstanding requests.
     pub(super) fn len(&self) -> usize {
         self.count
     }

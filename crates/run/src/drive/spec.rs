@@ -38,11 +38,11 @@ pub struct DriveSpec {
     pub device: Option<Place>,
     /// Settings over the device, by dotted key.
     pub overrides: BTreeMap<String, Value>,
-    /// How to run it.
+    /// Options to run it with.
     pub options: DriveOptions,
 }
 
-/// How a stepped drive is run, as opposed to which drive it is.
+/// Options to run a stepped drive with, as opposed to the drive's own configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DriveOptions {
@@ -56,7 +56,7 @@ pub struct DriveOptions {
     pub latency_parts: bool,
     /// Names of the tenants: a request's stream is an index into them. Empty: there is one.
     pub tenants: Vec<String>,
-    /// Say what each window of requests had and which channels its tenants were given.
+    /// Report the features of each window of requests, and the channels that its tenants were given.
     pub windows: bool,
     /// The model of `tenants.channels=learned`; `None` is the one that is shipped.
     pub model: Option<Place>,

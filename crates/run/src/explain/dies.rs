@@ -1,4 +1,4 @@
-//! What each die did lately.
+//! Recent commands of each die.
 
 use std::collections::VecDeque;
 
@@ -32,11 +32,11 @@ pub(super) enum Owner {
     Drive,
 }
 
-/// Commands that are told of together: operation, purpose, owner.
+/// Key by which commands are reported together: operation, purpose, owner.
 pub(super) type Blocker = (&'static str, &'static str, Owner);
 
 impl Work {
-    /// What it is to a request that waits for it.
+    /// The command as seen by a request that waits for it.
     pub(super) fn blocker(&self, request: u64) -> Blocker {
         let owner = match (self.request, self.stream, self.purpose) {
             (Some(number), ..) if number == request => Owner::Same,
@@ -79,7 +79,8 @@ impl Dies {
         works.insert(at, work);
     }
 
-    /// What a die did from one time to another, and for how long of it, ns: the last thing first, and at most so many.
+    /// Works of a die between two times, and the part of each between them, ns. The last one is first; at most
+    /// `MAX_WITHIN`.
     pub(super) fn within(&self, die: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = (&Work, u64)> {
         let works = &self.dies[die as usize];
         let end = works.partition_point(|work| work.start_ns < to_ns);

@@ -204,7 +204,7 @@ impl Explain {
         Some(Wait { die, for_map: false, arrived_ns, start_ns, end_ns: start_ns })
     }
 
-    /// What is known at the end of the run, as JSON.
+    /// The explanation at the end of the run, as JSON.
     pub(crate) fn finish(self) -> Value {
         let mut told = Map::new();
         told.insert("percentile".into(), json!(self.percentile.name));

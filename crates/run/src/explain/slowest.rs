@@ -37,7 +37,7 @@ pub(super) fn decisive(commands: &[Wait]) -> Vec<Wait> {
 #[derive(Clone, Debug)]
 pub(super) struct Slow {
     pub(super) record: RequestRecord,
-    /// What it waited for, ns.
+    /// Commands that it waited for, and the time for each, ns.
     pub(super) blockers: Vec<(Blocker, u64)>,
 }
 
@@ -105,7 +105,7 @@ impl Slowest {
         }
     }
 
-    /// Whether a request of that latency may be an example of what is slow for this cause.
+    /// True if a request of that latency may be an example of the requests that this cause makes slow.
     pub(super) fn is_example(&self, cause: &str, latency_ns: u64) -> bool {
         let Some(pictures) = self.pictures.get(cause) else { return true };
         pictures.len() < EXAMPLES || pictures.keys().next().is_some_and(|(least, _)| latency_ns > *least)
@@ -131,7 +131,7 @@ impl Slowest {
         }
     }
 
-    /// What is said of the slowest `wanted` of them.
+    /// The explanation of the slowest `wanted` of them.
     pub(super) fn explain(&self, wanted: u64, names: &Names<'_>) -> Value {
         let wanted_here = usize::try_from(wanted).unwrap_or(usize::MAX);
         let slow: Vec<(u64, &Slow)> = self

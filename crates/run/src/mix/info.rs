@@ -1,4 +1,4 @@
-//! What a mix holds: its tenants as they would be served, before they get their parts of a drive.
+//! Contents of a mix: its tenants as they would be served, before they get their parts of a drive.
 
 use flashweir_trace::Op;
 use serde_json::{Map, Value, json};
@@ -46,7 +46,7 @@ impl Seen {
     }
 }
 
-/// Requests, reads and times of each tenant and of all, and which share of the requests is whose.
+/// Requests, reads and times of each tenant and of all, and each tenant's share of the requests.
 pub(crate) fn info(mix: &str, options: &TraceOptions, reporter: &mut Reporter<'_>) -> Result<Value, Error> {
     let run = RunSpec {
         workloads: vec![WorkloadSpec { spec: mix.into(), ..WorkloadSpec::default() }],

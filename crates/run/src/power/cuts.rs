@@ -57,7 +57,7 @@ impl Plan {
         }
     }
 
-    /// What the next cut does.
+    /// Takes the outcome of the next cut.
     pub(super) fn put(&mut self, outcome: Outcome) {
         match self {
             Plan::At { outcomes, .. } => outcomes.push(outcome),

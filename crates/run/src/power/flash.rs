@@ -1,7 +1,7 @@
-//! What is on flash at an instant, and what a rebuild of the mapping finds there.
+//! Contents of flash at an instant, and the mapping that a rebuild finds there.
 //!
-//! After a power cut the drive reads the spare areas of all pages: of each logical page the image with the highest
-//! sequence is the one, unless the journal of trims has a higher one for it. Here the images of each logical page are kept
+//! After a power cut the drive reads the spare areas of all pages. For each logical page the image with the highest
+//! sequence counts, unless the journal of trims has a higher one for it. Here the images of each logical page are kept
 //! in a list, so that this is known after every change; [`Flash::rebuild`] does it from nothing.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use flashweir_ssd::{Baseline, Image, Trim};
 
-/// What a rebuild finds of a logical page.
+/// Result of a rebuild for a logical page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,
@@ -107,7 +107,7 @@ impl Flash {
         self.trims.insert(lpn, trim);
     }
 
-    /// What a rebuild finds of a logical page.
+    /// Result of a rebuild for a logical page.
     pub(super) fn find(&self, lpn: u64) -> Found {
         let mut newest: Option<&Arc<Image>> = None;
         let mut at = self.first[lpn as usize];

@@ -1,9 +1,10 @@
-//! What the host was promised, held against what is found on flash.
+//! Promises to the host, checked against the contents of flash.
 //!
 //! A sector has a history of versions: writes and trims, in the order in which they took effect. Two of them count: the
 //! newest one that was *acknowledged*, and the newest one that a flush has *promised*, which is the newest that was
-//! acknowledged before the flush was issued. It is lost if what is found is older. A request is *open* until of each of its
-//! sectors its own version or a newer one is found; it *survives* while its own version is found of any.
+//! acknowledged before the flush was issued. A version is lost if an older one is found on flash. A request is *open*
+//! until each of its sectors is found in its own version or a newer one. It *survives* while at least one of its
+//! sectors is found in its own version.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -53,7 +54,7 @@ struct Logical {
 /// Why a version is not that of a write of this run.
 const NO_WRITE: u64 = u64::MAX;
 
-/// What the host did and was told.
+/// Requests of the host, and their acknowledgements.
 #[derive(Clone, Debug)]
 pub(super) struct Host {
     page_sectors: usize,
@@ -62,9 +63,9 @@ pub(super) struct Host {
     /// By version: the request that wrote it, or [`NO_WRITE`].
     writers: Vec<u64>,
     pages: BTreeMap<u64, Logical>,
-    /// What requests changed that are not acknowledged.
+    /// Changes of requests that are not acknowledged.
     under_way: BTreeMap<u64, Vec<Part>>,
-    /// What requests changed that are acknowledged but not promised, by time of acknowledgement, ns.
+    /// Changes of requests that are acknowledged but not promised, by time of acknowledgement, ns.
     unflushed: VecDeque<(u64, Part)>,
     open: BTreeMap<u64, Open>,
     /// Those open that are acknowledged.
@@ -76,7 +77,7 @@ pub(super) struct Host {
     totals: [u64; 2],
 }
 
-/// What a power cut does.
+/// Outcome of a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// When, ns.
@@ -91,7 +92,7 @@ pub struct Outcome {
     pub violations: u64,
     /// Writes that survive in part.
     pub torn_requests: u64,
-    /// Whether what survives is a prefix of the writes, of which the last one may be torn.
+    /// True if the surviving writes are a prefix of all writes; the last one may be torn.
     pub is_prefix: bool,
 }
 
@@ -171,7 +172,7 @@ impl Host {
 
     /// Flush `request`, issued at `issue_ns`, is done. Returns the trims that it journals.
     pub(super) fn flush(&mut self, issue_ns: u64, request: u64) -> BTreeMap<u64, Trim> {
-        // What is issued at the same instant is issued in the order of the numbers.
+        // Requests issued at the same instant are issued in the order of their numbers.
         let is_before = |(time_ns, part): &(u64, Part)| (*time_ns, part.request) < (issue_ns, request);
         while self.unflushed.front().is_some_and(is_before)
             && let Some((_, part)) = self.unflushed.pop_front()
@@ -254,7 +255,7 @@ impl Host {
         }
     }
 
-    /// What a power cut does now.
+    /// Outcome of a power cut now.
     pub(super) fn outcome(&self, time_ns: u64) -> Outcome {
         let first_open = self.open.first_key_value().map_or(u64::MAX, |(request, _)| *request);
         let first_lost = self.lost.first().copied().unwrap_or(u64::MAX);

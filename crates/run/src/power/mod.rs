@@ -6,9 +6,10 @@
 //! drives that can't be evaluated; `result.rs` reads the setting of a run and writes the JSON. [`PowerCuts`] takes what was
 //! recorded and brings it into the order of time.
 //!
-//! What holds at an instant: a page can be read once its program has ended, or the copy of its own that a command of many
-//! makes (its last one, if it made way for reads in between); a block is gone from the start of its erase. Trims are journalled when a flush is done, and before an erase takes
-//! an image that one of them made stale. All that happens at the instant of a cut has happened.
+//! Rules for an instant: a page can be read once its program has ended. A page that a command of many copies writes
+//! can be read once its own copy has ended (the command's last one, if the command made way for reads in between). A
+//! block is gone from the start of its erase. Trims are journalled when a flush is done, and before an erase takes an
+//! image that one of them made stale. All events at the instant of a cut take effect before it.
 
 mod cuts;
 mod flash;
@@ -31,7 +32,7 @@ use cuts::Plan;
 use flash::Flash;
 use host::Host;
 
-/// What happens at an instant. At the same one, in this order: trims, the flash, acknowledgements, flushes.
+/// Event at an instant. Events at the same one take effect in this order: trims, flash, acknowledgements, flushes.
 #[derive(Clone, Debug)]
 enum Event {
     Trim { request: u64 },
@@ -55,11 +56,11 @@ impl Event {
 #[derive(Debug)]
 pub struct PowerCuts {
     plan: Plan,
-    /// What has been recorded and not come to pass, by time, rank and number.
+    /// Recorded events that have not taken effect, by time, rank and number.
     events: BTreeMap<(u64, u8, u64), Event>,
     flash: Flash,
     host: Host,
-    /// Whether every cut is checked by a rebuild from nothing.
+    /// True if every cut is checked by a rebuild from nothing.
     verify: bool,
     /// Requests taken so far.
     requests: u64,
@@ -75,7 +76,7 @@ pub enum CutError {
         /// When power was to be cut, ns.
         time_ns: u64,
     },
-    /// What was found is not what is there.
+    /// The mapping that was kept differs from the one that a rebuild finds.
     #[error(transparent)]
     Verify(RunError),
 }

@@ -1,4 +1,4 @@
-//! Power cuts of a run: what was asked for, and what came of them as JSON.
+//! Power cuts of a run: parsing of the setting, and their outcomes as JSON.
 
 use flashweir_ssd::{Config, Geometry, Recorded, Simulation};
 use flashweir_trace::quantity::parse_nanos;
@@ -12,7 +12,7 @@ const MOST_CUTS: u64 = 1_000_000;
 /// Most cuts that a result tells of one by one.
 const MOST_DETAILS: u64 = 1000;
 
-/// What a run's `power_cut` asks for: nothing (null), a number of random cuts, a time with its unit, or a list of times.
+/// Parses a run's `power_cut`: nothing (null), a number of random cuts, a time with its unit, or a list of times.
 pub(crate) fn parse(asked: Option<&Value>) -> Result<Option<Cuts>, Error> {
     let list = match asked {
         None | Some(Value::Null) => return Ok(None),

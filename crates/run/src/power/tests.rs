@@ -204,7 +204,8 @@ fn a_trim_is_kept_from_the_next_flush_on() {
         bench.program(0, 1, None, 300);
         bench
     };
-    // What was there before may come back, or not: neither is lost. Then the write is there, and nothing beneath it.
+    // Data from before the trim may come back or not: neither counts as lost. Then the write is there, and nothing
+    // beneath it.
     for flush in [false, true] {
         assert_eq!(
             lost(&trimmed(flush).cut(&[50, 70, 80, 299, 300])),

@@ -65,7 +65,7 @@ pub struct TrackDescriptor {
 /// `child_ordering`: children stand by `sibling_order_rank`.
 pub const ORDER_EXPLICIT: i32 = 3;
 
-/// What a counter counts.
+/// Unit of a counter.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct CounterDescriptor {
     /// [`UNIT_COUNT`].

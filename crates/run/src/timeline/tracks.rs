@@ -1,10 +1,10 @@
-//! Which tracks a timeline has, and the usual set of a drive.
+//! Tracks of a timeline, and the usual set of a drive.
 
 /// A track of a [`super::TimelineWriter`]: its place in the list that the writer was created with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrackId(pub(super) usize);
 
-/// What a track shows.
+/// Contents of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrackKind {
     /// Things with a beginning and an end.
@@ -20,14 +20,14 @@ pub struct Track {
     pub name: String,
     /// The track under which it is shown, declared before it.
     pub parent: Option<TrackId>,
-    /// What it shows.
+    /// Its contents.
     pub kind: TrackKind,
-    /// Whether it is declared no earlier than something happens on it: no other track may stand under it.
+    /// True if it is declared only when something happens on it: no other track may stand under it.
     pub on_demand: bool,
 }
 
-/// The tracks of a drive: host, link, firmware, buffer, counters, and each channel's bus with its counters and dies under it. Those of a
-/// die that only some drives need are there when something happens on them.
+/// The tracks of a drive: host, link, firmware, buffer, counters, and each channel's bus with its counters and dies
+/// under it. Tracks of a die that only some drives need are declared when something happens on them.
 #[derive(Clone, Debug)]
 pub struct DriveTracks {
     /// Requests of the host.

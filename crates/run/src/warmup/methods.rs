@@ -1,4 +1,4 @@
-//! How much of a run is warm-up: pure functions from series of observations to how many of them to remove.
+//! Detection of warm-up: pure functions from a series of observations to the number of them to remove.
 
 /// Observations in a batch of MSER-5.
 pub(super) const BATCH: usize = 5;
@@ -13,8 +13,8 @@ const RANGE: f64 = 0.20;
 /// The most that the line fitted to them may rise or fall within the window, as a share of their mean.
 const SLOPE: f64 = 0.10;
 
-/// How many of the observations to remove by MSER-5 (White, Cobb and Spratt 2000), in whole batches; observations that fill
-/// no batch at the end are not looked at.
+/// Number of observations to remove by MSER-5 (White, Cobb and Spratt 2000), in whole batches. Observations at the end
+/// that do not fill a batch are ignored.
 ///
 /// With the means Y of n batches of 5, it removes the d batches that minimise the marginal standard error
 /// sum_{i>d} (Y_i - mean)^2 / (n - d)^2. `None` where there are fewer than 10 batches, or the minimum lies in the second
@@ -42,9 +42,9 @@ pub(super) fn mser5(observations: &[f64]) -> Option<usize> {
     (removed * 2 <= batches.len()).then_some(removed * BATCH)
 }
 
-/// How many rounds lie before the first window of 5 that is steady by the rule of the SNIA's Solid State Storage Performance
-/// Test Specification: rates within 20% of their mean from lowest to highest, and on a fitted line within 10%. `None` where
-/// there is none.
+/// Number of rounds before the first window of 5 that is steady by the rule of the SNIA's Solid State Storage
+/// Performance Test Specification: rates within 20% of their mean from lowest to highest, and on a fitted line within
+/// 10%. `None` where there is none.
 pub fn steady(rates: &[f64]) -> Option<usize> {
     rates.windows(WINDOW_ROUNDS).position(|window| {
         let rounds = WINDOW_ROUNDS as f64;

@@ -22,7 +22,7 @@ use windows::Windows;
 /// Requests served at a time: few enough for their completions to stay in the cache.
 const MOST_SERVED: usize = 512;
 
-/// How the cut is found.
+/// Method that finds the cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     /// The marginal standard error rule on batches of five windows.
@@ -68,7 +68,7 @@ impl Method {
     }
 }
 
-/// What was removed: `warmup` in the result.
+/// The part that was removed: `warmup` in the result.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Removed {
     method: &'static str,
@@ -78,7 +78,7 @@ pub(crate) struct Removed {
     simulated_s: f64,
 }
 
-/// What a run is without its warm-up.
+/// A run without its warm-up.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) rest: Stats,
@@ -130,7 +130,7 @@ impl Warmup {
         Ok(())
     }
 
-    /// Begins what begins with the request that comes next.
+    /// Begins the window and the part that begin with the next request.
     fn begin(&mut self, simulation: &mut Simulation, next: &Request) -> Result<(), RunError> {
         let window = self.served.is_multiple_of(self.windows.size());
         let part = self.parts.cuts.begins_at(self.served);
@@ -156,7 +156,7 @@ impl Warmup {
         Ok(())
     }
 
-    /// Books what has ended.
+    /// Books the requests that have ended.
     fn book(&mut self, simulation: &mut Simulation) {
         simulation.take_completions(&mut self.completions);
         for completion in &self.completions {

@@ -1,4 +1,4 @@
-//! A run in parts between the points at which it can be cut, with all that makes the statistics of what lies behind a cut.
+//! A run in parts between the points at which it can be cut, with the data for the statistics of the rest after a cut.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -31,7 +31,7 @@ impl Cuts {
         }
     }
 
-    /// Whether a part begins with this request.
+    /// True if a part begins with this request.
     pub(super) fn begins_at(self, number: u64) -> bool {
         match self {
             Cuts::Every(size) => number.is_multiple_of(size),
@@ -193,7 +193,7 @@ impl Parts {
         self.growing[series].record(completion.latency_ns);
     }
 
-    /// Sorts in what ended after its part.
+    /// Sorts in the requests that ended after their part.
     fn sort_in(&mut self) {
         let cuts = self.cuts;
         let place = |late: &Completion| (cuts.part_of(late.number), late.stream, late.op as u8);
@@ -206,7 +206,7 @@ impl Parts {
         self.late.clear();
     }
 
-    /// When the part that begins with a request does, ns.
+    /// Start of the part that begins with a request, ns.
     pub(super) fn start_ns(&self, number: u64) -> u64 {
         self.all[self.cuts.part_of(number)].start_ns
     }

@@ -1,8 +1,8 @@
-//! A run in windows of equal numbers of requests: what the methods look at, and the series of the result.
+//! A run in windows of equal numbers of requests: the input of the methods, and the series of the result.
 //!
-//! How long a run is need not be known: when the windows are full, each joins its neighbour and the next ones are twice as
-//! large. A request belongs to the window of its place in the workload, whenever it ends; a flash operation to the window in
-//! which it was made. A window begins when its first request enters.
+//! The length of a run need not be known: when the windows are full, each joins its neighbour and the next ones are
+//! twice as large. A request belongs to the window of its place in the workload, whenever it ends; a flash operation
+//! belongs to the window in which it was made. A window begins when its first request enters.
 
 use flashweir_ssd::{Completion, Stats};
 use flashweir_trace::{Op, SECTOR_BYTES};
@@ -111,14 +111,14 @@ impl Windows {
         &self.all[..self.all.len() - usize::from(short)]
     }
 
-    /// How many windows MSER-5 removes.
+    /// Number of windows that MSER-5 removes.
     pub(super) fn mser5(&self) -> Option<usize> {
         let means: Vec<f64> = self.complete().iter().map(Window::mean_latency_ns).collect();
         mser5(&means)
     }
 
-    /// How many windows lie before the steady state of a run that ended at `end_ns`. Rounds are of as many batches as
-    /// there can be 25 rounds or more of; batches left at the end are not looked at.
+    /// Number of windows before the steady state of a run that ended at `end_ns`. A round has the most batches that
+    /// still give 25 rounds or more. Batches left at the end are ignored.
     pub(super) fn steady(&self, end_ns: u64) -> Option<usize> {
         let complete = self.complete().len();
         let round = complete / BATCH / ROUNDS * BATCH;

@@ -1,4 +1,4 @@
-//! What the timeline shows of a drive: requests, commands, their waits and pauses, transfers, a full buffer, and counters.
+//! The timeline of a drive: requests, commands, their waits and pauses, transfers, a full buffer, and counters.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -16,7 +16,7 @@ use super::levels::Levels;
 use super::waits;
 use crate::timeline::{DriveTracks, OpenSlice, TimelineWriter, TrackId};
 
-/// The timeline, its tracks, and what can't be written yet.
+/// The timeline, its tracks, and the records that can't be written yet.
 pub(super) struct Picture {
     writer: TimelineWriter,
     tracks: DriveTracks,
@@ -35,14 +35,14 @@ pub(super) struct Picture {
     pauses: Vec<Vec<PauseRecord>>,
 }
 
-/// What a command did with its die: all of it or its last part, or a part before.
+/// Time for which a command held its die: all of it or the last part of it, or an earlier part.
 enum Held<'a> {
     Last(&'a CommandRecord),
     Before(&'a HoldRecord),
 }
 
 impl Held<'_> {
-    /// Records of a die are told of in this order.
+    /// Key that orders the records of a die in the timeline.
     fn key(&self) -> (u64, u32) {
         match self {
             Held::Last(command) => (command.resumed_ns, command.die),
@@ -74,7 +74,7 @@ impl Picture {
         })
     }
 
-    /// Writes what the counters start with.
+    /// Writes the first values of the counters.
     pub(super) fn start(&mut self, simulation: &Simulation) -> Result<(), OutputError> {
         let free = |channel| i64::try_from(simulation.free_blocks(channel)).unwrap_or(i64::MAX);
         let of_channel: Vec<_> = (0..simulation.geometry().channels).map(free).collect();
@@ -88,7 +88,7 @@ impl Picture {
         Ok(())
     }
 
-    /// Writes what was recorded.
+    /// Writes the records.
     pub(super) fn take(&mut self, recorded: &Recorded) -> Result<(), OutputError> {
         self.requests(&recorded.issues, &recorded.requests)?;
         for link in &recorded.links {
@@ -208,7 +208,7 @@ impl Picture {
         Ok(())
     }
 
-    /// What a command held its die for before it gave it up.
+    /// Writes the time for which a command held its die before giving it up.
     fn hold(&mut self, hold: &HoldRecord) -> Result<(), OutputError> {
         let name = name(hold.kind, hold.purpose, hold.pages);
         let args = [("pages", u64::from(hold.pages))];
@@ -233,7 +233,7 @@ impl Picture {
         self.writer.end(slice, command.end_ns)
     }
 
-    /// Writes what had to wait until everything before `end_ns`, or of queues before `queues_end_ns`, was known.
+    /// Writes the counters up to `end_ns`, and those of queues up to `queues_end_ns`: everything before is recorded.
     fn settle(&mut self, end_ns: u64, queues_end_ns: u64) -> Result<(), OutputError> {
         let Self { writer, tracks, .. } = self;
         self.queues

@@ -1,4 +1,4 @@
-//! What the timeline says of a command's wait for its die: for how long, for what, and whom it passed.
+//! Wait of a command for its die in the timeline: its length, its causes, and the commands that it passed.
 
 use flashweir_ssd::{CommandKind, CommandRecord, Parts, Purpose};
 
@@ -6,8 +6,8 @@ use flashweir_ssd::{CommandKind, CommandRecord, Parts, Purpose};
 pub(super) fn before_start(command: &CommandRecord) -> Parts {
     let Parts { wait_bus, bus, flash, .. } = command.parts;
     let mut parts = Parts { wait_bus: 0, bus: 0, flash: 0, ..command.parts };
-    // What a command waits for after it has got its die, the bus aside, is booked with reads if it was paused, and else
-    // with the program behind which its page stood in the register.
+    // The wait of a command after it has got its die, without that for the bus, is booked with reads if the command was
+    // paused. Otherwise it is booked with the program behind which its page stood in the register.
     let after = (command.end_ns - command.start_ns).saturating_sub(wait_bus + bus + flash);
     let booked = if command.pauses > 0 { &mut parts.wait_read } else { &mut parts.wait_write };
     *booked = booked.saturating_sub(after);

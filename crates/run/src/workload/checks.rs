@@ -1,4 +1,4 @@
-//! What a workload is meant to be, and what it can't be: said before anything is opened.
+//! Options of a workload, and checks that refuse wrong ones before anything is opened.
 
 use flashweir_ssd::Geometry;
 use flashweir_trace::generate::Spec;
@@ -27,7 +27,7 @@ pub(crate) fn name_of(workload: &WorkloadSpec, stream: u64, of: usize) -> String
     })
 }
 
-/// What the options of a workload mean.
+/// Parses the options of a workload.
 pub(crate) fn parse_shape(workload: &WorkloadSpec, name: &str) -> Result<Shape, Error> {
     Shape::parse(workload).map_err(|error| error.of(&format!("workload {name}")))
 }

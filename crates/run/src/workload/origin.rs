@@ -35,7 +35,7 @@ impl Opened {
         }
     }
 
-    /// What was read so far, if this is a trace.
+    /// Report on the part read so far, if this is a trace.
     pub(super) fn report(&self) -> Option<&Report> {
         match self {
             Opened::Generator(_) => None,

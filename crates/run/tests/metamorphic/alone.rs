@@ -5,7 +5,7 @@ use flashweir_ssd::config::keys::keys;
 use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
-/// What a key needs besides the small drive in order to act. Keys not named here need nothing.
+/// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
 const NEEDS: [(&str, &[Setting]); 60] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),

@@ -68,7 +68,7 @@ fn result(settings: &[Setting], workload: &str) -> Result<Value, Error> {
     Ok(result_and_engine(settings, workload)?.0)
 }
 
-/// Whether a setting is what the drive has anyway.
+/// True if a setting is the one that the drive has anyway.
 fn is_there(drive: &[Setting], setting: Setting) -> bool {
     match drive.iter().find(|(key, _)| *key == setting.0) {
         Some((_, value)) => *value == setting.1,

@@ -1,9 +1,10 @@
 //! Channels for tenants (ssdkeeper2024) on a drive of one die a channel, large enough never to collect. Written from the
 //! description of the paper's allocator and of its hybrid page allocator, naive and slow: a die is when it is free.
 //!
-//! What the description leaves open, as docs/concepts/tenants.md has it: a window ends with its last request, or as the first
-//! one arrives that is too late; a group whose channels stay goes on with its turns; what is read before it was written was
-//! there before anybody was told apart, by address over all channels; of three tenants and more the heaviest pairs are groups.
+//! Points that the description leaves open are as in docs/concepts/tenants.md. A window ends with its last request, or
+//! as the first one arrives that is too late. A group whose channels stay goes on with its turns. A page that is read
+//! before it is written was there before the tenants were told apart, placed by address over all channels. Of three
+//! tenants and more the heaviest pairs are groups.
 
 /// A request of whole pages.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,7 @@ struct Plan {
     of: [Vec<usize>; 2],
 }
 
-/// What a window had: the channels of each tenant's reads and of its writes, and whether by address.
+/// Allocation of a window: the channels of each tenant's reads and of its writes, and true if placed by address.
 pub(crate) type Given = Vec<[(Vec<usize>, bool); 2]>;
 
 #[derive(Debug)]
@@ -150,7 +151,7 @@ fn laid_out(counts: &[usize], of: [Vec<usize>; 2]) -> Plan {
     Plan { groups: counts.iter().map(&mut next).collect(), of }
 }
 
-/// What the allocator says of a window.
+/// The allocator's plan from the requests of a window.
 fn plan(setup: Setup, window: &[Access]) -> Plan {
     let Setup { channels, tenants, .. } = setup;
     let count = |tenant: usize, reads: bool| {

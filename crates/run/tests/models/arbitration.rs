@@ -1,8 +1,8 @@
-//! Who goes next at the host: tenants, each with requests that wait, and a drive that takes so many at once. Written from
+//! Arbitration at the host: tenants, each with requests that wait, and a drive that takes so many at once. Written from
 //! docs/concepts/arbitration.md, naive: every instant looks at everything.
 //!
-//! The drive has dies that work on their own, first come, first served. What ends at an instant ends and what comes comes
-//! before anyone enters; one enters after the other, and what takes no time has ended before the next one does.
+//! The drive has dies that work on their own, first come, first served. At an instant, requests end and arrive before
+//! any enters. They enter one after the other, and a request that takes no time has ended before the next one enters.
 
 /// A request: pages to read or write, in order, of one tenant.
 #[derive(Clone, Debug)]
@@ -44,10 +44,10 @@ pub(crate) struct Drive {
     pub(crate) weights: Vec<u64>,
 }
 
-/// What came of a request.
+/// Service of a request: its place, entry and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Served {
-    /// How many entered before it.
+    /// Number of requests that entered before it.
     pub(crate) place: usize,
     pub(crate) entry: u64,
     pub(crate) end: u64,
@@ -109,7 +109,7 @@ impl Host<'_> {
     }
 }
 
-/// What comes of every request. They are in the order of arrival.
+/// Service of every request, in the order of arrival.
 pub(crate) fn serve(drive: &Drive, requests: &[Request]) -> Vec<Served> {
     let count = 1 + requests.iter().map(|request| request.tenant).max().unwrap_or(0);
     let tenants = (0..count).map(|_| Tenant::default()).collect();

@@ -134,7 +134,7 @@ proptest! {
             requests.iter().zip(serve(&drive, &requests)).zip(completions)
         {
             prop_assert_eq!(completion.latency_ns, end - of_model.time, "{:?} of {:?}", of_model, requests);
-            // What it waited at the host is told, and so is what a flush waited for writes.
+            // The breakdown has the wait at the host, and that of a flush for writes.
             let waited = completion.parts.host_queue;
             let whole = if matches!(of_model.work, Work::Flush) { end } else { entry };
             prop_assert_eq!(waited, whole - of_model.time, "{:?} of {:?}", of_model, requests);

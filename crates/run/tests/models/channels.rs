@@ -7,7 +7,7 @@ use crate::models::ftl::Ftl;
 use crate::models::lockstep::Times;
 use crate::models::stream::{Piece, Stream, Striping};
 
-/// What a channel does while others collect.
+/// Work of a channel while others collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     /// Nothing: "fully independent", or synchronized if there is one unit.
@@ -28,11 +28,11 @@ pub(crate) struct Drive {
     pub(crate) buffer: usize,
     /// Most spare blocks of a channel that still collects ahead.
     pub(crate) spare_blocks: usize,
-    /// Whether writes of a page that waits join in its entry.
+    /// True if writes of a page that waits coalesce in its entry.
     pub(crate) coalesce: bool,
 }
 
-/// What a run came to; times in nanoseconds, those of channels summed over units.
+/// Outcome of a run; times in nanoseconds, those of channels summed over units.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) requests: u64,
@@ -62,7 +62,7 @@ impl Outcome {
     }
 }
 
-/// What a channel is busy with.
+/// Work that a channel is busy with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Busy {
     /// Nothing, or waiting for the others at a preemption point.
@@ -107,9 +107,9 @@ struct Run<F> {
     /// Pieces of the request that the host has at hand.
     pieces: VecDeque<Piece>,
     stream: Stream,
-    /// Whether the host waits for room.
+    /// True if the host waits for room.
     full: bool,
-    /// Cycle filling: who started the collection under way.
+    /// Cycle filling: the channel that started the collection under way.
     initiator: Option<usize>,
     outcome: Outcome,
 }
@@ -270,7 +270,7 @@ impl<F: Ftl> Run<F> {
         self.outcome.gc += time;
     }
 
-    /// What a channel was busy with is over.
+    /// Ends the work that a channel is busy with.
     fn end(&mut self, unit: usize) {
         let channel = &mut self.channels[unit];
         match std::mem::replace(&mut channel.busy, Busy::No) {
@@ -368,7 +368,7 @@ impl<F: Ftl> Run<F> {
 }
 
 impl<F> Channel<F> {
-    /// Whether it is in the middle of a step of a collection.
+    /// True if it is in the middle of a step of a collection.
     fn collects(&self) -> bool {
         matches!(self.busy, Busy::Step | Busy::Erase)
     }

@@ -7,7 +7,7 @@ use crate::models::lockstep::Times;
 
 const NONE: u32 = u32::MAX;
 
-/// Which frontier pages are written to.
+/// The frontiers that pages are written to.
 const DATA: usize = 0;
 const TRANSLATION: usize = 1;
 

@@ -8,7 +8,7 @@ use crate::models::lockstep::Times;
 
 const NONE: u32 = u32::MAX;
 
-/// What becomes of a sequential log block that can't be switched in.
+/// Treatment of a sequential log block that can't be switched in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SwFull {
     /// It is a random log block from then on, with the pages that it still has free.
@@ -94,7 +94,7 @@ impl Fast {
         self.free.push(block);
     }
 
-    /// Whether the RW log can have another block. Where SW log blocks are merged, one log block is for them alone.
+    /// True if the RW log can have another block. Where SW log blocks are merged, one log block is for them alone.
     fn can_grow(&self) -> bool {
         !self.free.is_empty()
             && (self.sw_full == SwFull::Reuse || self.sequential.is_some() || self.free.len() > 1)
@@ -116,7 +116,7 @@ impl Fast {
         u64::from(missing) * self.times.copy() + self.times.erase
     }
 
-    /// Whether a new SW log block can be opened: one is free, or merging the present one will free it. If not, a page 0
+    /// True if a new SW log block can be opened: one is free, or merging the present one will free it. If not, a page 0
     /// goes to the RW log like any other.
     fn can_open(&self) -> bool {
         !self.free.is_empty() || (self.sw_full == SwFull::PartialMerge && self.sequential.is_some())

@@ -1,4 +1,4 @@
-//! What the asynchronous model asks of a translation layer.
+//! Interface of a translation layer for the asynchronous model.
 
 /// Time that a page write takes beside the write itself, nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Spent {
 
 /// A translation layer of one unit, as channel management sees it.
 pub(crate) trait Ftl {
-    /// Whether the page can be written without a collection.
+    /// True if the page can be written without a collection.
     fn has_room(&self, page: u32) -> bool;
     /// Writes a page. There must be room.
     fn write(&mut self, page: u32) -> Spent;
@@ -23,9 +23,9 @@ pub(crate) trait Ftl {
     fn collect_step(&mut self) -> Option<u64>;
     /// The same, but goes on to the second-best victim if the best needs nothing more.
     fn fill_step(&mut self) -> Option<u64>;
-    /// Whether there is a block to collect.
+    /// True if there is a block to collect.
     fn has_victim(&self) -> bool;
-    /// Whether the victim can be erased.
+    /// True if the victim can be erased.
     fn can_erase(&self) -> bool;
     /// Erases the victim.
     fn erase(&mut self);

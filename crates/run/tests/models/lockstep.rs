@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use crate::models::log::Log;
 use crate::models::stream::{Piece, Stream, Striping};
 
-/// What the other channels do while one collects.
+/// Work of the other channels while one collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Planner {
     /// Nothing.
@@ -56,13 +56,13 @@ pub(crate) struct Drive {
     pub(crate) throttle: u32,
     /// Pages that the gating buffer holds.
     pub(crate) buffer: usize,
-    /// Whether pages of a request must not overtake older requests.
+    /// True if pages of a request must not overtake older requests.
     pub(crate) in_order: bool,
-    /// Whether a page that is already waiting takes up no entry of its own.
+    /// True if a write of a page that is already waiting takes up no entry of its own.
     pub(crate) coalesce: bool,
 }
 
-/// What a run came to. Times in nanoseconds.
+/// Outcome of a run. Times in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) requests: u64,

@@ -36,7 +36,7 @@ impl Log {
         }
     }
 
-    /// Whether a page can be appended without a collection.
+    /// True if a page can be appended without a collection.
     pub(crate) fn has_room(&self) -> bool {
         !self.free.is_empty() || self.open().is_some()
     }
@@ -99,7 +99,7 @@ impl Log {
         }
     }
 
-    /// Whether a page is in the log.
+    /// True if a page is in the log.
     pub(crate) fn holds(&self, page: u32) -> bool {
         self.home[page as usize].0 != NONE
     }

@@ -48,7 +48,7 @@ impl PageMap {
         self.open.is_some_and(|open| (self.blocks[open as usize].pages.len() as u32) < self.per_block)
     }
 
-    /// Whether a collection can still copy a page.
+    /// True if a collection can still copy a page.
     fn can_copy(&self) -> bool {
         self.open_has_room() || !self.free.is_empty()
     }

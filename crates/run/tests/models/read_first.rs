@@ -33,7 +33,7 @@ pub(crate) enum Order {
     ReadsFirst(Option<u64>),
 }
 
-/// What the command that a die runs is at.
+/// Step of the command that a die runs.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// Until then.
@@ -181,7 +181,7 @@ impl Run<'_> {
         }
     }
 
-    /// What remains of the command that a die runs, waits for the bus left out.
+    /// Remaining time of the command that a die runs, without waits for the bus.
     fn remains(&self, die: usize, now: u64) -> u64 {
         let Some(Running { access, step, .. }) = self.dies[die].running else { return 0 };
         match (self.accesses[access].reads, step) {

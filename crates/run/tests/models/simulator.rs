@@ -5,7 +5,7 @@ use std::fmt::Write;
 use flashweir_run::{RunSpec, WorkloadSpec, simulate};
 use serde_json::Value;
 
-/// Whether the tests run at full size: longer runs on the same drives, and what the papers print.
+/// True if the tests run at full size: longer runs on the same drives, and the papers' printed values.
 pub(crate) fn full() -> bool {
     std::env::var_os("FLASHWEIR_FULL").is_some_and(|value| value == "1")
 }
@@ -39,7 +39,7 @@ pub(crate) fn number(result: &Value, path: &str) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{path}: {value}"))
 }
 
-/// How far a value may be off, and from what it may be that far.
+/// Largest deviation allowed of a value, relative or absolute.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Allowed {
     /// A share of the model's value.

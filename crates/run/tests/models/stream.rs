@@ -11,20 +11,20 @@ const BATCH: usize = 1 << 14;
 /// The part of a request that lies in one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Which request it is of, from 0 on.
+    /// Number of its request, from 0 on.
     pub(crate) request: u64,
     /// The parallel unit that the page lives on.
     pub(crate) unit: usize,
     /// The unit's own number of the page (of the super page, if the unit binds several channels).
     pub(crate) page: u32,
-    /// Which of the pages of a super page it lies in; 0 without super pages.
+    /// The page of a super page that it lies in; 0 without super pages.
     pub(crate) lane: u32,
     /// The sectors covered, a bit each, as they lie in the (super) page.
     pub(crate) sectors: u128,
 }
 
-/// How logical pages lie on parallel units: super page s, which is as many consecutive pages as a unit binds, on unit s
-/// mod n.
+/// Layout of logical pages on parallel units: super page s, which is as many consecutive pages as a unit binds, on unit
+/// s mod n.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Striping {
     /// Parallel units.
@@ -51,7 +51,7 @@ impl Striping {
         u128::MAX >> (128 - self.bound * self.page_sectors)
     }
 
-    /// What request number `number` writes, in the order of its pages.
+    /// Pieces that request number `number` writes, in the order of its pages.
     fn pieces(self, number: u64, request: &Request, out: &mut VecDeque<Piece>) {
         let sectors = u64::from(self.page_sectors);
         let mut start = request.lba;

@@ -150,7 +150,7 @@ impl Run<'_> {
         }
     }
 
-    /// What has begun still takes, if nothing more comes in between.
+    /// Remaining time of the commands that have begun, if nothing more comes in between.
     fn remains(&self, now: u64) -> u64 {
         let suspended = self.suspended.map_or(0, |begun| begun.left);
         let running = match self.die {

@@ -29,7 +29,7 @@ fn two_channels(planner: Planner, throttle: u32) -> Run {
     run
 }
 
-/// Which of the drive's pages are in the log.
+/// Those of these pages that are in the log.
 fn logged(run: &mut Run, pages: &[u32]) -> Vec<u32> {
     pages.iter().copied().filter(|page| run.log(*page as usize % 2).holds(page / 2)).collect()
 }

@@ -245,7 +245,7 @@ fn no_drive_of_the_matrix_breaks_a_promise() {
     let long: Option<u64> = std::env::var("FLASHWEIR_POWER_CUTS").ok().and_then(|text| text.parse().ok());
     let (cuts, requests, every) = long.map_or((50, 300, 11), |cuts| (cuts, 2000, 1));
     let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
-    // How many drives have each FTL and each planner.
+    // Number of drives with each FTL and each planner.
     let mut kinds = BTreeMap::new();
     let legal = drives()
         .into_iter()

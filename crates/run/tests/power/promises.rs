@@ -36,7 +36,7 @@ fn cut(
     Ok((stats, outcomes))
 }
 
-/// Whether a setting has this value.
+/// True if a setting has this value.
 fn has(settings: &[(&'static str, String)], key: &str, value: &str) -> bool {
     settings.iter().any(|(of_setting, of_value)| *of_setting == key && of_value == value)
 }

@@ -1,5 +1,5 @@
-//! What public simulators get wrong: requests lost with exit code 0, runs that never end, keys that are ignored, shapes
-//! that were never tried. Each has a test here.
+//! Faults of public simulators: requests lost with exit code 0, runs that never end, keys that are ignored, shapes that
+//! were never tried. Each has a test here.
 
 mod complete;
 mod explain;

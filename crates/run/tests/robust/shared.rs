@@ -50,7 +50,7 @@ fn a_shared_trace_gives_the_same_result_and_is_kept_until_forgotten() {
     traces.forget(&path.to_string_lossy());
     assert!(traces.is_empty());
     assert_eq!(quiet(&run, Some(&traces)), quiet(&run, None));
-    // What could not be read is tried again.
+    // A trace that could not be read is tried again.
     std::fs::write(&path, TRACE).expect("written");
     assert_eq!(quiet(&run, Some(&traces)).expect("a result"), alone);
 }

@@ -25,7 +25,7 @@ fn tenants(specs: &[&str]) -> Vec<Generator> {
     specs.iter().map(tenant).collect()
 }
 
-/// What each tenant was given, and the most that one request was charged.
+/// Service given to each tenant, and the most flash time that one request was charged.
 #[derive(Debug)]
 struct Given {
     requests: Vec<u64>,
@@ -142,7 +142,8 @@ fn all_that_dies_do_is_charged_to_somebody() {
         let given = serve(&settings, &[WRITES, WRITES, READS], &[1, 2, 1], 4000);
         let dies: u64 = given.dies.iter().map(DieTime::total).sum();
         assert_eq!(given.flash_ns.iter().sum::<u64>(), dies, "{drive:?}");
-        // Who only reads pays for no collection, unless its look-ups push changed entries of a map out of RAM.
+        // A tenant that only reads pays for no collection, unless its look-ups push changed entries of a map out of
+        // RAM.
         let collections: u64 = given.dies.iter().map(|die| die.gc).sum();
         assert!(collections > 0, "{drive:?}");
         let reads_alone = given.requests[2] * 2 * 200_000;

@@ -11,7 +11,7 @@ use crate::theory::closed_forms::write_amplification::effective_space_ratio;
 /// Requests handed over at once.
 const SLICE: usize = 1 << 14;
 
-/// Whether the tests run at full size.
+/// True if the tests run at full size.
 pub(crate) fn full() -> bool {
     std::env::var_os("FLASHWEIR_FULL").is_some_and(|value| value == "1")
 }
@@ -127,7 +127,7 @@ impl Run {
     }
 }
 
-/// What a run came to.
+/// Outcome of a run.
 pub(crate) struct Outcome {
     pub(crate) stats: Stats,
     pub(crate) geometry: Geometry,
