@@ -1,5 +1,5 @@
-//! How much tenants lose to those whose pages overtook theirs, for [`Turns::ShortestFair`](crate::tenants::Turns): who has lost
-//! too much goes first until that is made good.
+//! Loss of tenants to those whose pages overtook theirs, for [`Turns::ShortestFair`](crate::tenants::Turns): a tenant
+//! that has lost too much goes first until that is made good.
 //!
 //! Time is counted in pages placed. A run that comes in behind n pages would be placed after those and its own in the order of
 //! arrival, all pages in one queue: that is its *wait*, and the place at which it ends its *turn*. Later than that is *late*, sooner the
