@@ -1,11 +1,11 @@
 //! Arbitration: the tenant whose request enters the drive next, of those that have one waiting at the host.
 //!
 //! *Round robin* goes around, one request each. *Weighted* and *fair* keep a virtual time for each tenant: what it was
-//! given, divided by its weight. The tenant that is furthest behind goes next; of several, the one whose turn comes first
-//! going around. What counts is requests (weighted: a smooth weighted round robin, not the rounds of credits of NVMe) or
-//! flash time as it is charged (fair). A tenant that comes back after it had nothing to ask for starts at the virtual
-//! time of the one that went last, if it was behind that: nobody saves up for later. (Start-time fair queueing, Goyal et al. 1996,
-//! with the cost of a request known when its commands are made.)
+//! given, divided by its weight. The tenant that is furthest behind goes next; of several, the one whose turn comes
+//! first going around. Service is counted in requests (weighted: a smooth weighted round robin, not the rounds of
+//! credits of NVMe) or flash time as it is charged (fair). A tenant that comes back after it had no requests starts at
+//! the virtual time of the one that went last, if it was behind that: nobody saves up for later. (Start-time fair
+//! queueing, Goyal et al. 1996, with the cost of a request known when its commands are made.)
 //!
 //! A tenant of weight `urgent` goes before all that are not, as the urgent class of NVMe does; several urgent ones are fair among
 //! themselves. Virtual times are compared within a class.

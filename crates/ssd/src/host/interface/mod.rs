@@ -17,9 +17,9 @@
 //! Events of one instant are processed when all of them are known, in the order of submission. So the order in which
 //! the time path reports them does not matter.
 //!
-//! The caller says what happens ([`Interface::submit`], [`Interface::due`], [`Interface::leave`]), calls [`Interface::settle`] when all
-//! of an instant has happened, hands what is ready ([`Interface::next_ready`]) to the drive, and does what is asked for
-//! ([`Interface::take_acts`]).
+//! The caller reports events ([`Interface::submit`], [`Interface::due`], [`Interface::leave`]) and calls
+//! [`Interface::settle`] when all of an instant has happened. It dispatches ready commands ([`Interface::next_ready`])
+//! to the drive, and takes the actions that are due ([`Interface::take_acts`]).
 
 mod command;
 mod stages;
