@@ -3,8 +3,8 @@
 //!
 //! Time is counted in pages placed. A run that comes in behind n pages would be placed after those and its own in the order of
 //! arrival, all pages in one queue: that is its *wait*, and the place at which it ends its *turn*. Later than that is *late*, sooner the
-//! opposite. The total lateness of a tenant, including runs that should be placed already and are not, is to stay below a
-//! share of its total wait.
+//! opposite. The total lateness of a tenant, including runs that should be placed already and are not, is to stay below
+//! a share of its total wait.
 
 use std::collections::BTreeMap;
 
