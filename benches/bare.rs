@@ -28,7 +28,7 @@ impl Counts {
         (self.writes + self.copies) as f64 / self.writes as f64
     }
 
-    /// What was added since `earlier`.
+    /// Difference from `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             writes: self.writes - earlier.writes,

@@ -1,4 +1,4 @@
-//! How fast workloads are characterized: requests a second on one core, beside reading the same trace alone in the same
+//! Speed of characterizing workloads: requests a second on one core, beside reading the same trace alone in the same
 //! run, so that machines compare.
 //!
 //! `cargo bench -p flashweir-analyze --bench characterize [-- FILE...]`. Each generated workload is written as an `ssdsim` file

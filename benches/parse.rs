@@ -1,4 +1,4 @@
-//! How fast text formats parse: requests a second on one core, and the time they take against counting the newlines
+//! Speed of parsing text formats: requests a second on one core, and the time they take against counting the newlines
 //! of the same bytes with `memchr` in the same run, so that machines compare.
 //!
 //! `cargo bench -p flashweir-trace --bench parse [-- FORMAT-OR-FILE...]`. Lines are made here, in the shape of real ones; the
@@ -18,7 +18,7 @@ const REQUESTS: u64 = 1_000_000;
 /// Runs of each measurement, of which the fastest counts.
 const RUNS: usize = 5;
 
-/// What the drawn numbers of a line are made of.
+/// Numbers drawn for one line.
 struct Draw {
     n: u64,
     lba: u64,

@@ -71,7 +71,7 @@ fn saved(capacity: &str, path: &std::path::Path) {
     std::fs::remove_file(path).expect("removed");
 }
 
-/// What stepping costs: the same requests as one run, in one slice, and one by one.
+/// Cost of stepping: the same requests as one run, in one slice, and one by one.
 fn stepped() {
     let settings = [("capacity", "1GiB"), ("precondition", "full"), ("host.mode", "open")];
     let workload = format!("random:span=1GiB,size=4KiB,count={REQUESTS},write=0.5,rate=5000");

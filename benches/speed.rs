@@ -22,7 +22,7 @@ use simulated::Simulated;
 /// Pages of a block, as in the default device.
 const PAGES_PER_BLOCK: u32 = 128;
 
-/// What one run of the benchmark measures.
+/// Size of the drive and of the workload in one run of the benchmark.
 #[derive(Clone, Copy, Debug)]
 struct Size {
     /// Pages of the drive.
@@ -224,7 +224,7 @@ fn overloads(size: Size) {
     report("window 1024, 16384 deep", &many, &few);
 }
 
-/// What the schedulers cost.
+/// Cost of the schedulers.
 fn schedulers(fifo: &mut Simulated, size: Size) {
     for kind in ["read-first", "read-priority", "suspend", "out-of-order"] {
         let mut other = half_reads(&[("sched.kind", kind)], false, size);

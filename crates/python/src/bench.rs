@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{parse, text, watched};
 
-/// What is run on which drive.
+/// Settings of a benchmark.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -64,7 +64,7 @@ impl Settings {
     }
 }
 
-/// What a benchmark would run (see `flashweir.bench`), as JSON.
+/// Plan of a benchmark (see `flashweir.bench`), as JSON.
 #[pyfunction]
 fn bench_plan(settings_json: &str) -> PyResult<String> {
     let settings: Settings = parse(settings_json)?;

@@ -163,7 +163,7 @@ impl Drive {
         detached(py, || drop(drive))
     }
 
-    /// Whether the drive was closed.
+    /// True if the drive was closed.
     #[getter]
     fn closed(&self) -> PyResult<bool> {
         Ok(self.lock()?.is_none())
@@ -193,7 +193,7 @@ impl Drive {
         self.look(|drive| PyTuple::new(py, drive.tenants()))?
     }
 
-    /// Whether account is kept of where latencies go.
+    /// True if the drive keeps the breakdown of latencies.
     #[getter]
     fn latency_parts(&self) -> PyResult<bool> {
         self.look(|drive| drive.options().latency_parts)

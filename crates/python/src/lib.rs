@@ -49,7 +49,7 @@ create_exception!(
 create_exception!(flashweir._native, DeviceError, FlashweirError, "A real drive that can't be used.");
 
 thread_local! {
-    /// What the panic hook saw last on this thread: message and place.
+    /// Last panic of this thread, as the panic hook saw it: message and place.
     static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -94,7 +94,7 @@ fn asking(allocator: Py<PyAny>, raised: Arc<Mutex<Option<PyErr>>>) -> Decide {
     })
 }
 
-/// What a run would be (see `flashweir_run::plan`), as JSON.
+/// Plan of a run (see `flashweir_run::plan`), as JSON.
 #[pyfunction]
 fn plan(spec_json: &str) -> PyResult<String> {
     text(flashweir_run::plan(&parse(spec_json)?))
@@ -116,7 +116,7 @@ impl Traces {
         self.0.forget(path);
     }
 
-    /// What the traces that are kept take.
+    /// Memory of the traces that are kept.
     fn memory_bytes(&self) -> usize {
         self.0.memory_bytes()
     }

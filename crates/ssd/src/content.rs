@@ -22,11 +22,11 @@ pub(crate) use observers::Observers;
 
 /// Follows every sector: checks, and the journal of power cuts.
 pub(crate) trait Content: Clone {
-    /// Whether anyone listens.
+    /// True if the content is followed.
     const ON: bool;
     /// The host writes sectors of a page in request `request`: a new version, staged.
     fn stage(&mut self, stage: Stage, request: u64, lpn: u64, sectors: Range<u32>);
-    /// What is staged at `from` is staged at `to` as well, under what comes there.
+    /// Copies the data staged at `from` to `to`, beneath data that is staged there later.
     fn inherit(&mut self, from: Stage, to: Stage);
     /// An operation is made; `moves` are the pages that it moves, from and to. Returns the number under which its effect is
     /// kept until [`Content::handed`], or [`NO_EFFECT`].
@@ -42,9 +42,9 @@ pub(crate) trait Content: Clone {
     fn trim(&mut self, request: u64, lpn: u64);
     /// The host reads sectors of a page, from flash (if it is mapped) under what is staged (if anything is).
     fn read(&mut self, lpn: u64, sectors: Range<u32>, flash: Option<(u32, u32)>, staged: Option<Stage>);
-    /// What went wrong first, if anything did.
+    /// First error, if there was one.
     fn failure(&self) -> Option<&str>;
-    /// What is told from now on happens in time. Returns what is there at this point, for power cuts.
+    /// Starts time: later calls happen in the run. Returns the content at this point, for power cuts.
     fn begin(&mut self) -> Option<Baseline> {
         None
     }

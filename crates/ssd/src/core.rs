@@ -47,11 +47,11 @@ pub(crate) struct Core<C> {
     planes: u32,
     pages_per_block: u32,
     pending: Pending,
-    /// What the translation layer did in its last call; empty between two.
+    /// Operations of the translation layer's last call; empty between two calls.
     ops: Ops,
-    /// Whether a page that is read before it was written was there before the run.
+    /// True if a page that is read before it was written was there before the run.
     on_read: bool,
-    /// Those that were not, whatever is read.
+    /// Pages that were not there, whatever is read.
     trimmed: Trimmed,
 }
 
@@ -86,7 +86,7 @@ impl<C: Content> Core<C> {
         })
     }
 
-    /// Whether pages of several planes go as one command.
+    /// True if pages of several planes go as one command.
     pub(crate) fn groups(&self) -> bool {
         self.pending.grouping()
     }
@@ -171,7 +171,7 @@ impl<C: Content> Core<C> {
         })
     }
 
-    /// What a write buffer has to know of the pages.
+    /// Shape of the pages, as far as a write buffer needs it.
     pub(crate) fn page_shape(&self) -> PageShape {
         PageShape {
             flash_page_sectors: self.flash_page_sectors(),

@@ -1,4 +1,4 @@
-//! What can go wrong with a drive: in its configuration before the run, and in the run itself.
+//! Errors of a drive: in its configuration before the run, and in the run itself.
 
 /// A configuration that can't be simulated. Every message names the key, the value and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum ConfigError {
         origin: String,
         /// The key.
         key: String,
-        /// Which choice would make it act.
+        /// The choice that would make it act.
         reason: String,
     },
     /// A value of the wrong form or out of range.
@@ -32,7 +32,7 @@ pub enum ConfigError {
         key: String,
         /// The value, as given.
         value: String,
-        /// What would have been right.
+        /// Values that would have been right.
         expected: String,
     },
     /// Keys that are fine alone but not together (see the table of refusals), or a geometry that can't exist.
@@ -90,7 +90,7 @@ pub enum RunError {
         "{waiting} page writes wait and no unit that they may go to has room for another page: raise op_ratio"
     )]
     NoRoom {
-        /// How many pages wait.
+        /// Number of pages that wait.
         waiting: u64,
     },
     /// A request beyond the drive's capacity.
@@ -125,7 +125,7 @@ pub enum RunError {
     Allocator {
         /// Number of the window that it was asked about, from 0.
         window: u64,
-        /// What is wrong, and what was expected.
+        /// The fault, and the expected value.
         detail: String,
     },
     /// A policy outside the engine gave no answer, or one that can't be carried out.
@@ -156,7 +156,7 @@ pub enum RunError {
     Verify {
         /// Number of the request, from 1.
         number: u64,
-        /// What was found and what was expected.
+        /// Values found and expected.
         detail: String,
     },
     /// Preconditioning to steady state did not settle.
@@ -165,7 +165,7 @@ pub enum RunError {
          capacities after {capacities} of them (last {last:.4}, before {before:.4}); use precondition=full"
     )]
     Unsteady {
-        /// How many capacities were written.
+        /// Number of capacities written.
         capacities: u64,
         /// Write amplification over the last one, times 10^4 rounded away in the message.
         last: Amplification,

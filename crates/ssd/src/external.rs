@@ -66,15 +66,15 @@ pub struct Units {
     /// The unit that must collect before it can write, if the question is which units collect with it, step by step; `None`
     /// if it is which units make a step ahead when they have nothing to write.
     pub must: Option<u32>,
-    /// Whether the write buffer is full.
+    /// True if the write buffer is full.
     pub buffer_full: bool,
-    /// Whether a unit is in mandatory collection.
+    /// True if a unit is in mandatory collection.
     pub others_must: bool,
     /// Pages of the unit that wait in the write buffer.
     pub dirty_pages: Vec<u32>,
     /// Erased blocks that the unit may fill before it must collect.
     pub spare_blocks: Vec<u64>,
-    /// Whether the unit is in the middle of a victim that was begun ahead.
+    /// True for each unit that is in the middle of a victim that was begun ahead.
     pub under_way: Vec<bool>,
 }
 
@@ -89,7 +89,7 @@ pub struct Idle {
     pub dirty_pages: Vec<u32>,
     /// Erased blocks that the unit may fill before it must collect.
     pub spare_blocks: Vec<u64>,
-    /// Whether the unit is in the middle of a victim.
+    /// True for each unit that is in the middle of a victim.
     pub under_way: Vec<bool>,
 }
 
@@ -141,7 +141,7 @@ pub enum Destage {
 pub(crate) trait Viewed: Clone + Default {
     /// Views of which the answer is remembered.
     const REMEMBERED: usize = 1;
-    /// Whether an answer to `before` is one to this view, too.
+    /// True if an answer to `before` also holds for this view.
     fn is_as(&self, before: &Self) -> bool;
     /// The present, ns, where a view has one.
     fn now_ns(&self) -> u64 {
@@ -158,7 +158,7 @@ impl Viewed for Victims {
     }
 }
 
-/// Whether the same units have pages that wait.
+/// True if the same units have pages that wait.
 fn same_dirty(pages: &[u32], before: &[u32]) -> bool {
     let is_dirty = |pages: &u32| *pages > 0;
     pages.iter().map(is_dirty).eq(before.iter().map(is_dirty))

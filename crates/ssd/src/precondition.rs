@@ -17,7 +17,7 @@ const STEADY: f64 = 0.005;
 /// Requests without a page written after which there will never be one.
 const MOST_IDLE: u64 = 1 << 18;
 
-/// What the caller has to do next.
+/// Next step for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Call again.

@@ -20,7 +20,7 @@ pub(crate) use striped::Striped;
 use crate::geometry::Geometry;
 use crate::tenants::Allocation;
 
-/// Which parallel unit a logical page goes to.
+/// Parallel unit of a logical page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum AllocConfig {
@@ -50,7 +50,8 @@ impl AllocConfig {
         }
     }
 
-    /// Whether another order or mode than the default one is the same thing on this geometry; says why.
+    /// Key that has no effect on this geometry, with the reason: another order or mode than the default gives the same
+    /// placement.
     pub(crate) fn inert_on(&self, geometry: &Geometry) -> Option<(&'static str, String)> {
         match self {
             AllocConfig::Striped(config) => striped::inert_on(config, geometry),
@@ -59,7 +60,7 @@ impl AllocConfig {
         }
     }
 
-    /// Whether pages are bound to a unit when they are dispatched.
+    /// True if pages are bound to a unit when they are dispatched.
     pub fn binds_late(&self) -> bool {
         !matches!(self, AllocConfig::Striped(_))
     }
@@ -74,11 +75,11 @@ pub(crate) struct Home {
     pub(crate) key: u32,
 }
 
-/// What an allocator may know about the drive when it decides.
+/// View of the drive that an allocator decides by.
 pub(crate) trait AllocView {
-    /// Whether the die has neither a command nor one waiting.
+    /// True if the die neither runs a command nor has one waiting.
     fn die_is_idle(&self, die: u32) -> bool;
-    /// Whether the unit can take one more page for good.
+    /// True if the unit can take one more page for good.
     fn has_room(&self, unit: u32) -> bool;
 }
 
@@ -173,7 +174,7 @@ impl Alloc {
         }
     }
 
-    /// Whether one map, indexed by LPN, serves all units.
+    /// True if one map, indexed by LPN, serves all units.
     pub(crate) fn shares_map(&self) -> bool {
         matches!(self, Alloc::Dynamic(_) | Alloc::InSets(_))
     }

@@ -12,7 +12,7 @@ use crate::geometry::Geometry;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
-    /// Which digit of the logical page number varies fastest, next, ...: C channel, W chip, D die, P plane.
+    /// Digits of the logical page number, the one that varies fastest first: C channel, W chip, D die, P plane.
     pub order: Order,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Turns {
     order: Vec<u32>,
 }
 
-/// What a channel answers when asked for a unit.
+/// Answer of a channel to a request for a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// This one: its die is idle, and it has room.

@@ -48,9 +48,9 @@ pub struct BufferConfig {
     pub ack: Ack,
     /// In what order pages may leave it.
     pub order: Order,
-    /// Which of the pages that wait for a unit leaves next.
+    /// Next page to leave among those that wait for a unit.
     pub replacement: Replacement,
-    /// Whether a write to a page that waits in the buffer joins it, or takes an entry of its own.
+    /// True: a write to a page that waits in the buffer joins its entry. False: it takes an entry of its own.
     pub coalesce: bool,
 }
 

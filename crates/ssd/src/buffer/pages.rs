@@ -18,7 +18,7 @@ use crate::op::PageSlice;
 
 const WORDS: usize = MAX_PAGE_SECTORS as usize / 64;
 
-/// Which sectors of a page are present.
+/// Sectors of a page that are present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SectorMask([u64; WORDS]);
 
@@ -42,12 +42,12 @@ impl SectorMask {
         self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word |= other);
     }
 
-    /// Whether any sector of the range is present.
+    /// True if any sector of the range is present.
     fn touches(&self, first: u32, end: u32) -> bool {
         (first..end).any(|sector| self.0[sector as usize / 64] >> (sector % 64) & 1 == 1)
     }
 
-    /// Whether all sectors of the range are present.
+    /// True if all sectors of the range are present.
     pub(crate) fn covers(&self, first: u32, end: u32) -> bool {
         (first..end).all(|sector| self.0[sector as usize / 64] >> (sector % 64) & 1 == 1)
     }
@@ -82,7 +82,7 @@ pub(crate) struct Entry {
     pub(crate) companions: Vec<u32>,
 }
 
-/// What enters the buffer: sectors of a page of flash.
+/// Sectors of a page of flash that enter the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incoming {
     /// The page of the unit that they belong to.
@@ -109,7 +109,7 @@ impl Incoming {
     }
 }
 
-/// What the buffer has to know of the drive's pages.
+/// Shape of the drive's pages, as far as the buffer needs it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct PageShape {
     /// Sectors of a page of flash.
@@ -134,7 +134,7 @@ pub(crate) struct WriteBuffer {
     queues: Vec<Waiting>,
     /// Entries before this number leave in the order in which they came, because a flush waits for them.
     barrier: u64,
-    /// Whether a queue's unit has an entry under way.
+    /// True for each queue whose unit has an entry under way.
     under_way: Vec<bool>,
     /// All entries by order of entry.
     live: BTreeMap<u64, u32>,
@@ -276,7 +276,7 @@ impl WriteBuffer {
         self.entries[slot as usize].sequence
     }
 
-    /// Whether pages leave in the order in which they came.
+    /// True if pages leave in order of arrival.
     pub(crate) fn is_in_order(&self) -> bool {
         self.in_order
     }
@@ -364,7 +364,7 @@ impl WriteBuffer {
         Some((slot, entry))
     }
 
-    /// Whether an entry older than `sequence` is still in the buffer.
+    /// True if an entry older than `sequence` is still in the buffer.
     pub(crate) fn holds_older_than(&self, sequence: u64) -> bool {
         self.live.first_key_value().is_some_and(|(oldest, _)| *oldest < sequence)
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::replacement::{Gathers, Group, Rank, Replacement};
 
-/// What waits.
+/// An entry that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Waiter {
     /// The entry.
@@ -50,7 +50,7 @@ impl Waiting {
         }
     }
 
-    /// Which leaves next; before `barrier`, if there is one, the oldest.
+    /// Next entry to leave; before `barrier`, if there is one, the oldest.
     #[inline]
     pub(super) fn next(&self, barrier: u64) -> Option<u32> {
         match self {

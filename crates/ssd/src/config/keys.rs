@@ -13,9 +13,9 @@ use super::Config;
 pub struct Key {
     /// Its dotted name, such as `gc.choices`.
     pub name: String,
-    /// What it means.
+    /// Meaning of the key.
     pub description: String,
-    /// What its values are: `integer`, `number`, `boolean`, or `text` (names, sizes and times).
+    /// Type of its values: `integer`, `number`, `boolean`, or `text` (names, sizes and times).
     #[serde(rename = "type")]
     pub value_type: &'static str,
     /// Its unit, where it has one.
@@ -32,7 +32,7 @@ pub struct Key {
     /// Valid numbers; none if every value of the type is valid.
     #[serde(skip)]
     pub range: Option<Range>,
-    /// Whether other keys exist only with some of its choices.
+    /// True if other keys exist only with some of its choices.
     #[serde(skip)]
     pub is_policy: bool,
 }
@@ -100,7 +100,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// What a node refers to, or the node itself.
+    /// Target of a node's reference, or the node itself.
     fn resolve(&self, node: &'a Value) -> &'a Value {
         let name = node["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/"));
         name.map_or(node, |name| &self.root["$defs"][name])

@@ -189,7 +189,7 @@ fn shown(value: &Value) -> String {
     if text.len() <= 60 { text } else { format!("{}...", text.chars().take(60).collect::<String>()) }
 }
 
-/// What would have been right: by the key's type, or in serde's words without the position, which means nothing here.
+/// Expected value: by the key's type, or in serde's words without the position, which means nothing here.
 fn expectation(key: &str, error: &str) -> String {
     match keys::find(key).map(|key| key.value_type) {
         Some("integer") => "expected a whole number, zero or more, of at most 32 bits".into(),

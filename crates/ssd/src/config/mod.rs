@@ -47,7 +47,7 @@ pub enum Precondition {
     Steady,
 }
 
-/// How times are worked out. Both ways give the same times where both apply.
+/// Computation of times. Both engines give the same times where both apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
@@ -60,7 +60,7 @@ pub enum Engine {
     Event,
 }
 
-/// Which channels make a parallel unit.
+/// Channels that make a parallel unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Units {
@@ -71,7 +71,7 @@ pub enum Units {
     Synchronized,
 }
 
-/// How the channels keep time.
+/// Clock of the channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
@@ -98,11 +98,11 @@ pub struct Config {
     /// Planes in each die: each is a parallel unit with an FTL instance of its own, unless they are bound.
     #[schemars(range(min = 1, max = 64))]
     pub planes: u32,
-    /// Whether channels work on their own or all together.
+    /// Parallel units: each channel on its own, or all channels together.
     pub units: Units,
-    /// Whether the planes of a die are one unit, with pages and blocks as many times as large.
+    /// True: the planes of a die are one unit, with pages and blocks as many times as large.
     pub planes_bound: bool,
-    /// How the channels keep time.
+    /// Clock of the channels.
     pub clock: Clock,
     /// Page size, a multiple of 512 bytes up to 256 KiB.
     pub page: Bytes,
@@ -124,13 +124,13 @@ pub struct Config {
     /// Below 1 it implies `precondition=full`, unless `steady` is set.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub fill: f64,
-    /// How times are worked out.
+    /// Computation of times: busy-until times or events.
     pub engine: Engine,
     /// Times of the flash and of its bus.
     pub timing: TimingConfig,
-    /// How logical pages are translated.
+    /// Translation of logical pages.
     pub ftl: FtlConfig,
-    /// Which parallel unit a logical page goes to.
+    /// Parallel unit of a logical page.
     pub alloc: AllocConfig,
     /// Garbage collection.
     pub gc: GcConfig,
@@ -140,13 +140,13 @@ pub struct Config {
     pub sched: SchedConfig,
     /// When requests reach the drive, and over which link.
     pub host: HostConfig,
-    /// What the drive's processor takes for commands.
+    /// Times of the drive's processor for commands.
     pub firmware: FirmwareConfig,
-    /// Which channels the tenants' pages go to.
+    /// Channels of the tenants' pages.
     pub tenants: TenantsConfig,
     /// Wear levelling.
     pub wear: WearConfig,
-    /// What the drive does before it must.
+    /// Work that the drive does before it must.
     pub background: BackgroundConfig,
 }
 
@@ -211,7 +211,7 @@ impl Config {
         if self.planes_bound { self.planes } else { 1 }
     }
 
-    /// How the translation layers collect and level blocks.
+    /// Settings by which the translation layers collect and level blocks.
     pub(crate) fn upkeep(&self) -> Upkeep<'_> {
         Upkeep {
             victim: &self.gc.victim,
@@ -222,7 +222,7 @@ impl Config {
         }
     }
 
-    /// Whether the channels are managed: by a planner, or by a common clock.
+    /// True if the channels are managed: by a planner, or by a common clock.
     pub fn is_managed(&self) -> bool {
         self.clock == Clock::LockStep || self.gc.planner != PlannerConfig::default()
     }
@@ -238,17 +238,17 @@ impl Config {
         }
     }
 
-    /// Whether there is never more than one request under way.
+    /// True if there is never more than one request outstanding.
     pub(crate) fn is_one_at_a_time(&self) -> bool {
         self.host.most_under_way() == 1
     }
 
-    /// Whether there is anything between the host and what the drive does for its requests.
+    /// True if a request takes time, or waits, between the host and the drive's work for it.
     pub fn has_interface(&self) -> bool {
         self.host.has_interface(&self.firmware)
     }
 
-    /// Whether commands may reach the drive in another order than that in which their requests were issued.
+    /// True if commands may reach the drive in another order than that in which their requests were issued.
     pub fn interface_reorders(&self) -> bool {
         let by_turns = self.host.arbitration != Arbitration::Arrival;
         let on_the_way = self.host.doorbell > 1
@@ -257,12 +257,12 @@ impl Config {
         self.has_interface() && (by_turns || on_the_way)
     }
 
-    /// Whether transfers take no time.
+    /// True if transfers take no time.
     pub(crate) fn bus_is_free(&self) -> bool {
         self.timing.bus == 0.0 && self.timing.command.0 == 0
     }
 
-    /// Whether the drive draws from a seed, so that two seeds may give two results for the same requests.
+    /// True if the drive draws from a seed, so that two seeds may give two results for the same requests.
     pub fn draws(&self) -> bool {
         self.precondition == Precondition::Steady || self.gc.victim.draws()
     }
@@ -288,7 +288,7 @@ impl Config {
         })
     }
 
-    /// Whether the run uses events.
+    /// True if the run uses events.
     pub fn uses_events(&self) -> bool {
         match self.engine {
             Engine::Auto => self.needs_events().is_some(),

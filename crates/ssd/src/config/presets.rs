@@ -41,7 +41,7 @@ impl Preset {
         PRESETS.iter().find(|preset| preset.name == name)
     }
 
-    /// What it is and where its numbers are from: the comment at the head of its file.
+    /// Description of the preset and sources of its numbers: the comment at the head of its file.
     pub fn source(&self) -> String {
         let comments = self.text.lines().map_while(|line| line.strip_prefix('#'));
         comments.map(str::trim).collect::<Vec<_>>().join(" ")

@@ -27,7 +27,7 @@ pub struct Trim {
     pub version: u64,
 }
 
-/// What is there when the run starts.
+/// Content of the drive when the run starts.
 #[derive(Clone, Debug, Default)]
 pub struct Baseline {
     /// Sectors of a page.
@@ -52,7 +52,7 @@ pub(crate) struct Journal {
     logical_pages: u64,
     unit_pages: u64,
     pages_per_block: u32,
-    /// Whether time runs.
+    /// True once time runs.
     begun: bool,
     /// The last number given to a version or a sequence.
     last: u64,
@@ -115,7 +115,7 @@ impl Journal {
         staged
     }
 
-    /// What the sectors of a page hold that are not written now.
+    /// Content of the sectors of a page that are not written now.
     fn beneath(&self, lpn: u64, old: Option<(u32, u32)>) -> Option<Arc<Image>> {
         match old {
             Some((unit, ppn)) => self.images[self.physical(unit, ppn) as usize].clone(),

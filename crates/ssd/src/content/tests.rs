@@ -55,7 +55,7 @@ fn write(versions: &mut Versions, lpn: u64, sectors: Range<u32>, place: Place) {
     program(versions, Stage::Direct, place);
 }
 
-/// What the checker says after `broken` was done to a drive on which logical page 5 is on physical page 0.
+/// Report of the checker after `broken` was done to a drive on which logical page 5 is on physical page 0.
 #[track_caller]
 fn found(broken: impl FnOnce(&mut Versions)) -> String {
     let mut versions = versions();

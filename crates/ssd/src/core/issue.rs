@@ -6,7 +6,7 @@ use crate::nand::Executor;
 use crate::op::{Command, CommandKind, Effect, FlashOp, MapWork, NO_EFFECT, NOBODY, Purpose};
 use crate::sched::Pages;
 
-/// Who the operations of a translation layer are made for.
+/// Cause of a translation layer's operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Made {
     /// The tag that waits for an entry of the map to be read.
@@ -40,7 +40,7 @@ impl<C: Content> Core<C> {
             self.count(op);
             let effect = self.content.apply(op, moves);
             let plane = op.unit % self.planes;
-            // What a page needs of its map goes with what pages of other planes need of theirs, and does not part these pages.
+            // A page's operations on its map join those of pages in other planes, and do not part these pages.
             let of_map = made.page && op.purpose == Purpose::Mapping;
             if (made.step || of_map) && self.pending.grouping() {
                 self.pending.join_step(command, plane, pages, effect, executor.serving());

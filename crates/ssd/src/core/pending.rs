@@ -11,7 +11,7 @@ use crate::stats::FlashTime;
 /// Page operations of the request being turned into commands, waiting to be grouped.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pending {
-    /// Whether pages of several planes go as one command.
+    /// True if pages of several planes go as one command.
     grouping: bool,
     commands: Vec<Grouped>,
     /// Tags that go with the tag of another one's command: that tag, then its companion.

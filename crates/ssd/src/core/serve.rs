@@ -12,7 +12,7 @@ use crate::nand::Executor;
 use crate::op::{Command, CommandKind, Effect, FlashOp, PageSlice, Purpose, Stage};
 use crate::sched::Pages;
 
-/// What allocation may see.
+/// View of the drive for allocation.
 struct View<'a, X> {
     executor: &'a X,
     ftl: &'a Ftl,

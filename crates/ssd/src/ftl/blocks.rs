@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Wear;
 
-/// Which index of full blocks is kept.
+/// Index of full blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Index {
     /// Buckets by number of valid pages.
@@ -19,9 +19,10 @@ pub(crate) enum Index {
 /// Stands for "no block" in the links, which count from 1.
 const NONE: u32 = 0;
 
-/// What an invalidation touches, in one cache line. The lists are rings, so that a block enters and leaves without a
-/// branch: a branch that waits for memory keeps the next invalidation from starting. An array, because a vector of
-/// arrays of zeros is zeroed memory, which costs nothing until it is touched; one of a struct is written in full.
+/// Fields that an invalidation touches, in one cache line. The lists are rings, so that a block enters and leaves
+/// without a branch: a branch that waits for memory keeps the next invalidation from starting. An array, because a
+/// vector of arrays of zeros is zeroed memory, which costs nothing until it is touched; one of a struct is written in
+/// full.
 type Node = [u32; 3];
 /// Place of the number of valid pages in a [`Node`].
 const VALID: usize = 0;
@@ -107,12 +108,12 @@ impl Blocks {
         self.nodes[block as usize + 1][VALID]
     }
 
-    /// Whether the unit has such a block.
+    /// True if the unit has such a block.
     pub(crate) fn has(&self, block: u32) -> bool {
         block < self.count
     }
 
-    /// Whether a collection may take the block.
+    /// True if a collection may take the block.
     pub(crate) fn is_full(&self, block: u32) -> bool {
         self.full[block as usize]
     }

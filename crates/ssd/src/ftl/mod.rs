@@ -32,7 +32,7 @@ use crate::geometry::Geometry;
 use crate::op::{MapWork, MergeKind, Ops, Step, Work, Written};
 use crate::wear::WearConfig;
 
-/// How logical pages are translated.
+/// Translation of logical pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum FtlConfig {
@@ -68,12 +68,12 @@ impl FtlConfig {
         }
     }
 
-    /// Whether the map lies on flash.
+    /// True if the map lies on flash.
     pub(crate) fn has_map_on_flash(&self) -> bool {
         matches!(self, FtlConfig::Dftl(_))
     }
 
-    /// Whether blocks are mapped, with a log beside them.
+    /// True if blocks are mapped, with a log beside them.
     pub(crate) fn maps_blocks(&self) -> bool {
         self.blocks_besides_log().is_some()
     }
@@ -165,7 +165,7 @@ impl Ftl {
         }
     }
 
-    /// Whether a page can only be looked up after [`Ftl::translate`].
+    /// True if a page can only be looked up after [`Ftl::translate`].
     #[inline]
     pub(crate) fn has_map_on_flash(&self) -> bool {
         matches!(self, Ftl::Dftl(_))
@@ -229,7 +229,7 @@ impl Ftl {
         }
     }
 
-    /// Whether the unit has to collect before it can take the next version of the page.
+    /// True if the unit has to collect before it can take the next version of the page.
     #[inline]
     pub(crate) fn must_collect(&self, home: Home) -> bool {
         match self {
@@ -251,7 +251,8 @@ impl Ftl {
         }
     }
 
-    /// Whether a step can be made though the unit need not collect: without the blocks that a collection keeps for itself.
+    /// True if a step can be made though the unit need not collect: without the blocks that a collection keeps for
+    /// itself.
     pub(crate) fn can_step_ahead(&self, unit: u32) -> bool {
         match self {
             Ftl::Page(page) => page.can_step_ahead(unit),
@@ -261,7 +262,7 @@ impl Ftl {
         }
     }
 
-    /// Whether a collection of the unit was begun and not ended.
+    /// True if a collection of the unit was begun and not ended.
     pub(crate) fn is_collecting(&self, unit: u32) -> bool {
         match self {
             Ftl::Page(page) => page.is_collecting(unit),
@@ -271,8 +272,8 @@ impl Ftl {
         }
     }
 
-    /// What a unit does while another one merges a data block or copies a page: it does the same, with what it would collect
-    /// next, going on to the next victim when one has nothing left. Returns whether there was anything to do.
+    /// Follows another unit that merges a data block or copies a page: the unit does the same with its own next victim.
+    /// When a victim has nothing left, it goes on to the next one. Returns true if there was anything to do.
     pub(crate) fn follow_copy(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
             Ftl::Page(page) => Ok(page.follow_copy(unit, ops)),
@@ -282,7 +283,7 @@ impl Ftl {
         }
     }
 
-    /// What a unit does while another one moves what is left of its victim: the same, if that is what it would do next.
+    /// Follows another unit that moves the rest of its victim: the unit does the same, if that is its own next step.
     pub(crate) fn follow_move(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
             Ftl::Log(log) => log.follow_move(unit, ops),
@@ -290,8 +291,8 @@ impl Ftl {
         }
     }
 
-    /// What a unit does while another one erases its victim: it erases one of its own that has nothing left. Returns
-    /// whether there was one.
+    /// Follows another unit that erases its victim: the unit erases one of its own that has nothing left. Returns true
+    /// if there was one.
     pub(crate) fn follow_erase(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
             Ftl::Page(page) => page.follow_erase(unit, ops),
@@ -338,7 +339,7 @@ impl Ftl {
         }
     }
 
-    /// Whether TRIM does anything: with direct translation every page keeps its data.
+    /// True if TRIM has an effect: with direct translation every page keeps its data.
     pub(crate) fn forgets(&self) -> bool {
         !matches!(self, Ftl::Direct)
     }
@@ -353,7 +354,7 @@ impl Ftl {
         }
     }
 
-    /// Whether the unit can take one more page for good.
+    /// True if the unit can take one more page for good.
     pub(crate) fn has_room(&self, unit: u32) -> bool {
         match self {
             Ftl::Page(page) => page.has_room(unit),

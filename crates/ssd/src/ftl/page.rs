@@ -71,7 +71,7 @@ pub(crate) struct PageFtl {
     pub(super) rng: Xoshiro256PlusPlus,
 }
 
-/// What does not change during a run.
+/// Rules that are constant during a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Rules {
     shared_map: bool,

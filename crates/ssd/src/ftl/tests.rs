@@ -39,7 +39,7 @@ impl Drive {
         drive
     }
 
-    /// What the layer lists for the next version of a page.
+    /// Operations that the layer lists for the next version of a page.
     fn write(&mut self, key: u32) -> (Vec<Listed>, Written) {
         self.ops.clear();
         let written = self.ftl.write(Home { unit: 0, key }, None, &mut self.ops).expect("there is room");

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 pub(crate) use planner::PlannerConfig;
 pub(crate) use victim::VictimConfig;
 
-/// Which block a collection takes, into what its pages go, and how many blocks stay erased.
+/// Choice of the block to collect, destination of its pages, and number of blocks that stay erased.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GcConfig {
-    /// Which block to collect.
+    /// Block to collect.
     #[serde(flatten)]
     pub victim: VictimConfig,
-    /// Which units collect when, and how much.
+    /// Units that collect, when they do, and how much.
     #[serde(flatten)]
     pub planner: PlannerConfig,
     /// Most data blocks that one collection merges; the pages left over are moved to the newest log block. 0: no limit.

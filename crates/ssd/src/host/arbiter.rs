@@ -1,11 +1,11 @@
-//! Who goes next: which of the tenants that have a request waiting at the host hands one to the drive.
+//! Arbitration: the tenant whose request enters the drive next, of those that have one waiting at the host.
 //!
 //! *Round robin* goes around, one request each. *Weighted* and *fair* keep a virtual time for each tenant: what it was
-//! given, divided by its weight. The tenant that is furthest behind goes next; of several, the one whose turn comes first
-//! going around. What counts is requests (weighted: a smooth weighted round robin, not the rounds of credits of NVMe) or
-//! flash time as it is charged (fair). A tenant that comes back after it had nothing to ask for starts at the virtual
-//! time of the one that went last, if it was behind that: nobody saves up for later. (Start-time fair queueing, Goyal et al. 1996,
-//! with the cost of a request known when its commands are made.)
+//! given, divided by its weight. The tenant that is furthest behind goes next; of several, the one whose turn comes
+//! first going around. Service is counted in requests (weighted: a smooth weighted round robin, not the rounds of
+//! credits of NVMe) or flash time as it is charged (fair). A tenant that comes back after it had no requests starts at
+//! the virtual time of the one that went last, if it was behind that: nobody saves up for later. (Start-time fair
+//! queueing, Goyal et al. 1996, with the cost of a request known when its commands are made.)
 //!
 //! A tenant of weight `urgent` goes before all that are not, as the urgent class of NVMe does; several urgent ones are fair among
 //! themselves. Virtual times are compared within a class.
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use super::weights::Weights;
 use crate::stats::FlashTime;
 
-/// Which tenant goes next.
+/// Tenant that goes next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arbitration {
-    /// Nobody is asked: requests enter in the order of the workload, which is that of their times where it has any.
+    /// No arbitration: requests enter in the order of the workload, which is that of their times where it has any.
     #[default]
     Arrival,
     /// One request of each tenant in turn.
@@ -31,7 +31,7 @@ pub enum Arbitration {
     Fair,
 }
 
-/// What one request counts with weighted arbitration: the start of a tenant that comes back is rounded to one part of this.
+/// Cost of one request with weighted arbitration: the start of a tenant that comes back is rounded to one part of this.
 const REQUEST: u64 = 1 << 20;
 
 /// A tenant as the arbiter knows it.
@@ -40,19 +40,19 @@ struct Tenant {
     waits: bool,
     urgent: bool,
     weight: u64,
-    /// What it was given, or is taken to have been given: its virtual time x its weight.
+    /// Service that it was given, or is taken to have been given: its virtual time x its weight.
     given: u64,
     /// Its flash time when that was last added, ns.
     seen_ns: u64,
 }
 
 impl Tenant {
-    /// Whether it goes before another one.
+    /// True if it goes before another one.
     fn goes_before(&self, other: &Self) -> bool {
         if self.urgent == other.urgent { self.is_behind(other) } else { self.urgent }
     }
 
-    /// Whether its virtual time is earlier than that of another one. Exact: no division.
+    /// True if its virtual time is earlier than that of another one. Exact: no division.
     fn is_behind(&self, other: &Self) -> bool {
         u128::from(self.given) * u128::from(other.weight) < u128::from(other.given) * u128::from(self.weight)
     }
@@ -75,7 +75,7 @@ impl Arbiter {
         Self { arbitration, weights: weights.clone(), tenants: Vec::new(), next: 0, latest: [None; 2] }
     }
 
-    /// Whether it needs to know what the drive did for the requests before.
+    /// True if it depends on the drive's work for the requests before.
     pub(crate) fn heeds_flash_time(&self) -> bool {
         self.arbitration == Arbitration::Fair
     }

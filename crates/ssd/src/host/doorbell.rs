@@ -38,12 +38,12 @@ impl Doorbells {
         waiting.due_ns
     }
 
-    /// Whether the doorbell is to be rung at once.
+    /// True if the doorbell is to be rung at once.
     pub(super) fn is_full(&self, queue: usize) -> bool {
         self.queues[queue].commands.len() as u64 >= u64::from(self.batch)
     }
 
-    /// Whether the doorbell is to be rung because the first command has waited long enough.
+    /// True if the doorbell is to be rung because the first command has waited long enough.
     pub(super) fn is_due(&self, queue: usize, now_ns: u64) -> bool {
         self.queues[queue].due_ns == Some(now_ns)
     }

@@ -56,7 +56,7 @@ impl Default for FirmwareConfig {
 }
 
 impl FirmwareConfig {
-    /// Whether commands take the cores for any time.
+    /// True if commands take the cores for any time.
     pub(crate) fn takes_time(&self) -> bool {
         let Self { read_time, write_time, trim_time, flush_time, complete_time, lookup_time, .. } = self;
         [read_time, write_time, trim_time, flush_time, complete_time, lookup_time]
@@ -64,7 +64,7 @@ impl FirmwareConfig {
             .any(|time| time.0 > 0)
     }
 
-    /// Whether the map lies in the host's memory.
+    /// True if the map lies in the host's memory.
     pub(crate) fn has_hmb(&self) -> bool {
         self.hmb_bytes.0 >= hmb::SEGMENT_BYTES
     }

@@ -77,7 +77,7 @@ impl Link {
         }
     }
 
-    /// Whether only one direction goes at a time.
+    /// True if only one direction goes at a time.
     fn is_half_duplex(self) -> bool {
         self == Self::Sata3
     }

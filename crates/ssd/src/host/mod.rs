@@ -62,7 +62,7 @@ pub struct HostConfig {
     /// When.
     #[serde(flatten)]
     pub mode: HostMode,
-    /// Which tenant goes next, where requests of several wait.
+    /// Tenant that goes next, where requests of several wait.
     pub arbitration: Arbitration,
     /// Weights of the tenants (with `host.queues`: of the queues) by number, such as "4,2,1" or "urgent,2,1"; 1 for those not named.
     /// Who is urgent goes before all others. For `weighted` and `fair`.
@@ -131,7 +131,7 @@ impl HostConfig {
         })
     }
 
-    /// Whether requests take time, or wait, between the host and what the drive does for them.
+    /// True if requests take time, or wait, between the host and what the drive does for them.
     pub(crate) fn has_interface(&self, firmware: &FirmwareConfig) -> bool {
         self.link != Link::None
             || self.max_transfer.0 > 0
@@ -147,7 +147,7 @@ impl HostConfig {
         self.queues.0.map_or(usize::from(u16::MAX) + 1, |queues| queues.max(1) as usize)
     }
 
-    /// Who says which queue is next, if anyone does.
+    /// Arbiter of the queues, if there is one.
     pub(crate) fn arbiter(&self) -> Option<Arbiter> {
         (self.arbitration != Arbitration::Arrival).then(|| Arbiter::new(self.arbitration, &self.weights))
     }

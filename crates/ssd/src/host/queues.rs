@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Arbiter, HostConfig};
 use crate::stats::FlashTime;
 
-/// What waits.
+/// Entries that wait.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Queues<T> {
     /// `None`: all wait in one queue, in the order of arrival.

@@ -1,4 +1,4 @@
-//! Who goes next, as a pure function of who waits and what was charged.
+//! Arbitration as a pure function of the waiting tenants and of the charges.
 
 use proptest::prelude::*;
 

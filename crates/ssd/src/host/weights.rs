@@ -37,12 +37,12 @@ impl Weights {
         self.0.get(tenant).copied().unwrap_or(1).max(1)
     }
 
-    /// Whether a tenant goes before all others.
+    /// True if a tenant goes before all others.
     pub(crate) fn is_urgent(&self, tenant: usize) -> bool {
         self.0.get(tenant) == Some(&URGENT)
     }
 
-    /// Whether all tenants weigh the same.
+    /// True if all tenants weigh the same.
     pub(crate) fn are_equal(&self) -> bool {
         self.0.iter().all(|weight| *weight == 1)
     }

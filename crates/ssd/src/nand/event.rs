@@ -46,10 +46,10 @@ pub(crate) struct Events<P> {
     buses: Vec<Bus>,
     dies_per_channel: u32,
     cache_program: bool,
-    /// Whether a command can be one event.
+    /// True if a command can be one event.
     solo: bool,
     scheduler: Scheduler,
-    /// Whether a command that has begun may be paused.
+    /// True if a command that has begun may be paused.
     pauses: bool,
     agenda: Agenda,
     /// Chains so far.
@@ -67,7 +67,7 @@ pub(crate) struct Events<P> {
     pub(crate) completed: Vec<u32>,
     /// Where the time of these went, if account is kept.
     pub(crate) parts: Vec<Parts>,
-    /// Whether account is kept of where the time of commands goes.
+    /// True if the latency breakdown of commands is kept.
     pub(crate) follows: bool,
     /// Host commands handed in since the caller last cleared it.
     pub(crate) submitted: u32,

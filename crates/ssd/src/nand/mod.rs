@@ -28,12 +28,12 @@ use crate::stats::DieTime;
 
 /// Runs commands. The implementations differ in how they work out times, never in what the times are.
 pub(crate) trait Executor {
-    /// Whether commands take time.
+    /// True if commands take time.
     fn takes_time(&self) -> bool {
         true
     }
 
-    /// Whether commands come with the pages that they touch: only schedulers that reorder want them.
+    /// True if commands come with the pages that they touch: only schedulers that reorder need them.
     fn wants_pages(&self) -> bool {
         false
     }
@@ -53,7 +53,7 @@ pub(crate) trait Executor {
     /// the first is done.
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages));
 
-    /// Whether the die has neither a command nor one waiting at `now_ns`.
+    /// True if the die neither runs a command at `now_ns` nor has one waiting.
     fn die_is_idle(&self, die: u32, now_ns: u64) -> bool;
 }
 

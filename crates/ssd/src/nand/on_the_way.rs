@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct LinkRecord {
     /// Number of the request, from 0.
     pub request: u64,
-    /// Whether the host receives them.
+    /// True if the host receives them.
     pub to_host: bool,
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
     /// When they get the link, ns.
     pub start_ns: u64,
@@ -27,7 +27,7 @@ pub struct CoreRecord {
     pub request: u64,
     /// Its operation.
     pub op: Op,
-    /// Whether the drive is done with the command, and the core ends it.
+    /// True if the drive is done with the command, and the core ends it.
     pub ends: bool,
     /// When the core takes it, ns.
     pub start_ns: u64,

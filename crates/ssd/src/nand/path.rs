@@ -8,7 +8,8 @@ use crate::stats::{Parts, SchedCounts, Times};
 pub(crate) trait TimePath: Executor {
     /// Records what happens.
     type Probe: Probe;
-    /// Whether the end of a command is known as soon as it is made, so that a request can be worked out to its end at once.
+    /// True if the end of a command is known as soon as it is made, so that a request can be worked out to its end at
+    /// once.
     const AT_ONCE: bool;
 
     /// The present, ns.
@@ -25,7 +26,7 @@ pub(crate) trait TimePath: Executor {
     fn dispatch(&mut self) -> bool;
     /// Lets the next event happen. Returns whether there was one.
     fn step(&mut self) -> bool;
-    /// Whether [`TimePath::take_done`] has something to hand out.
+    /// True if [`TimePath::take_done`] has a tag to return.
     fn has_done(&self) -> bool;
     /// A tag whose command is done, and where the time of that went, if account is kept.
     fn take_done(&mut self) -> Option<(u32, Option<Parts>)>;
@@ -35,13 +36,13 @@ pub(crate) trait TimePath: Executor {
     fn submitted(&self) -> u32;
     /// End of the latest awaited command since [`TimePath::begin`], ns, and where its time went; where ends are known at once.
     fn latest(&self) -> (u64, Parts);
-    /// Whether some die has neither a command nor one waiting.
+    /// True if some die neither runs a command nor has one waiting.
     fn has_idle_die(&self) -> bool;
     /// Hands `tag` out by [`TimePath::take_done`] once all commands are done that `dies` have now.
     fn fence(&mut self, dies: std::ops::Range<u32>, tag: u32);
     /// Commands that a die was handed so far, where fences are used.
     fn handed(&self, die: u32) -> u64;
-    /// Whether dies have commands that are not done.
+    /// True if dies have commands that are not done.
     fn is_busy(&self, dies: std::ops::Range<u32>) -> bool;
     /// Hands a command to its die at `time_ns`.
     fn submit_at(&mut self, time_ns: u64, later: Later);

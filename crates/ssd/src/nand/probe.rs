@@ -12,7 +12,7 @@ use crate::stats::Parts;
 pub struct CommandRecord {
     /// The die.
     pub die: u32,
-    /// What it did.
+    /// Kind of command.
     pub kind: CommandKind,
     /// On whose account.
     pub purpose: Purpose,
@@ -48,11 +48,11 @@ pub struct CommandRecord {
 pub struct PauseRecord {
     /// The die.
     pub die: u32,
-    /// What the command does.
+    /// Kind of command.
     pub kind: CommandKind,
     /// On whose account.
     pub purpose: Purpose,
-    /// Whether it was suspended with its array busy; if not, it stood back between two copies.
+    /// True if it was suspended with its array busy; if not, it stood back between two copies.
     pub suspended: bool,
     /// When the die was free for reads, ns.
     pub start_ns: u64,
@@ -68,7 +68,7 @@ pub struct PauseRecord {
 pub struct HoldRecord {
     /// The die.
     pub die: u32,
-    /// What the command does.
+    /// Kind of command.
     pub kind: CommandKind,
     /// On whose account.
     pub purpose: Purpose,
@@ -91,7 +91,7 @@ pub struct QueueRecord {
     pub change: i32,
 }
 
-/// How a command came through its die.
+/// Course of a command through its die.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
     /// When it was handed over, got the die, and was done, ns.
@@ -112,7 +112,7 @@ pub(crate) struct Course {
 pub struct TransferRecord {
     /// The die.
     pub die: u32,
-    /// What the command does.
+    /// Kind of command.
     pub kind: CommandKind,
     /// On whose account.
     pub purpose: Purpose,
@@ -185,7 +185,7 @@ impl RequestRecord {
 
 /// Is told of commands and requests.
 pub(crate) trait Probe {
-    /// Whether anyone listens.
+    /// True if the probe records.
     const ON: bool;
     /// A command is done, or has been worked out.
     fn command(&mut self, command: &Command, course: &Course);
@@ -224,18 +224,18 @@ pub(crate) fn transfers(command: &Command, start_ns: u64, probe: &mut impl Probe
     }
 }
 
-/// What a probe has recorded.
+/// Records of a probe.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
     /// Commands, in the order in which they were worked out.
     pub commands: Vec<CommandRecord>,
     /// Commands that were paused, in the order in which they went on.
     pub pauses: Vec<PauseRecord>,
-    /// What commands held their dies for before they were paused or went back, in the order in which they did.
+    /// Occupation of dies by commands before these were paused or went back, in that order.
     pub holds: Vec<HoldRecord>,
     /// Changes of the queues of dies, in the order in which they were worked out.
     pub queues: Vec<QueueRecord>,
-    /// What went over the buses.
+    /// Transfers on the buses.
     pub transfers: Vec<TransferRecord>,
     /// Requests, in the order in which they were taken.
     pub issues: Vec<IssueRecord>,
@@ -249,9 +249,9 @@ pub struct Recorded {
     pub links: Vec<LinkRecord>,
     /// Commands on cores of the firmware, in the order of their starts.
     pub cores: Vec<CoreRecord>,
-    /// What the commands did to pages (see [`crate::Options::journal`]), in no particular order.
+    /// Effects of the commands on pages (see [`crate::Options::journal`]), in no particular order.
     pub pages: Vec<PageEntry>,
-    /// What the host changed, in the order in which it takes effect; likewise.
+    /// Changes by the host, in the order in which they take effect; likewise.
     pub host: Vec<HostEntry>,
     /// Nothing that is still to be recorded starts before this, ns.
     pub settled_ns: u64,

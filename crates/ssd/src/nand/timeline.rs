@@ -33,7 +33,7 @@ pub(crate) struct Timeline<P> {
     cache_program: bool,
     usage: Usage,
     probe: P,
-    /// What each die still has to do, if that is kept account of.
+    /// Work that each die still has to do, if that is kept account of.
     backlogs: Vec<Backlog>,
     /// The latest end of the host's commands since [`TimePath::begin`], ns.
     latest_ns: u64,

@@ -21,9 +21,9 @@ pub struct TimingConfig {
     pub bus: f64,
     /// Overhead of each page transfer on the bus, added to the time of its bytes.
     pub command: Nanos,
-    /// Whether a die takes in the next page while it programs the last one.
+    /// True: a die takes in the next page while it programs the last one.
     pub cache_program: bool,
-    /// Whether pages of one request in several planes of a die go as one command: one array operation, all transfers.
+    /// True: pages of one request in several planes of a die go as one command: one array operation, all transfers.
     pub multi_plane: bool,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Timing {
     pub(crate) transfer_ns: u64,
     /// One block erase, ns.
     pub(crate) erase_ns: u64,
-    /// Whether every page reads and programs alike.
+    /// True if every page reads and programs alike.
     pub(crate) uniform: bool,
     /// Array times by page type, ns.
     read: Box<[u64]>,

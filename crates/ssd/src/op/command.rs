@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a command does.
+/// Kind of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CommandKind {
     /// Reads a page in each of its planes: array, then bus.
@@ -42,7 +42,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// How many purposes there are.
+    /// Number of purposes.
     pub const COUNT: usize = 3;
 
     /// The name in results and timelines.
@@ -69,13 +69,14 @@ pub(crate) struct Command {
     pub(crate) purpose: Purpose,
     /// Erased blocks that it is the first to write to, for the probe.
     pub(crate) opens: u8,
-    /// Whether its request is done no earlier: not of what the drive does on its own account.
+    /// True if its request completes no earlier than this command; false for work that the drive does on its own
+    /// account.
     pub(crate) awaited: bool,
     /// Pages: planes taking part, or pages moved.
     pub(crate) pages: u32,
-    /// Who waits for it: the caller's tag, or [`NOBODY`].
+    /// Tag of the caller that waits for it, or [`NOBODY`].
     pub(crate) tag: u32,
-    /// What it does to pages: the number under which the journal keeps it, or [`NO_EFFECT`].
+    /// Its effect on pages: the number under which the journal keeps it, or [`NO_EFFECT`].
     pub(crate) effect: u32,
     /// Array time of its reads, ns (all of them for `Copies`).
     pub(crate) read_ns: u64,

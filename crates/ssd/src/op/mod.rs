@@ -88,7 +88,7 @@ pub(crate) enum Effect {
     Laid {
         /// The physical page.
         ppn: u32,
-        /// Whether it is a translation page.
+        /// True for a translation page.
         map: bool,
     },
     /// All pages of the block are erased.
@@ -109,7 +109,7 @@ pub(crate) enum MapWork {
     Update,
 }
 
-/// How a log block and a data block became one.
+/// Kind of merge of a log block and a data block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum MergeKind {
     /// The newest versions of all pages were copied to an erased block.
@@ -192,7 +192,7 @@ pub(crate) struct Ops {
     /// Blocks opened that no operation has taken.
     opened: u8,
     follows: bool,
-    /// Whether anything was listed or counted.
+    /// True if anything was listed or counted.
     changed: bool,
     pub(crate) tally: Tally,
 }
@@ -212,7 +212,7 @@ impl Ops {
         self.tally.clear();
     }
 
-    /// Whether nothing was listed or counted.
+    /// True if nothing was listed or counted.
     #[inline]
     pub(crate) fn is_blank(&self) -> bool {
         !self.changed
@@ -230,7 +230,7 @@ impl Ops {
         &self.moves[range.clone()]
     }
 
-    /// Whether every page moved is listed.
+    /// True if every page moved is listed.
     #[inline]
     pub(crate) fn follows_pages(&self) -> bool {
         self.follows

@@ -62,12 +62,12 @@ pub enum Dispatch {
 /// Order of the commands of a die.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SchedConfig {
-    /// Which policy.
+    /// Scheduling policy.
     #[serde(flatten)]
     pub policy: SchedPolicy,
     /// Estimated latency over which no read pushes a write, or "none": soft, because other writes may. For `read-first` and `suspend`.
     pub write_bound: Bound,
-    /// Whether reads pass the copies and erases of a collection that wait, and get in between the page copies of one that
+    /// True: reads pass the copies and erases of a collection that wait, and get in between the page copies of one that
     /// runs; `suspend` always does.
     pub preempt_gc: bool,
     /// When an idle die starts one of the commands of one instant: `batch` once all of them have arrived, `immediate` the first as it
@@ -92,22 +92,22 @@ impl SchedConfig {
         self.reorders().then_some("the scheduler changes the order of commands")
     }
 
-    /// Whether commands may run in another order than they came.
+    /// True if commands may run in another order than that of their arrival.
     pub(crate) fn reorders(&self) -> bool {
         !matches!(self.policy, SchedPolicy::Fifo(_))
     }
 
-    /// Whether reads go ahead of writes.
+    /// True if reads go ahead of writes.
     pub(crate) fn prefers_reads(&self) -> bool {
         self.reorders() && !matches!(self.policy, SchedPolicy::OutOfOrder(_))
     }
 
-    /// Whether commands of one instant are put in order before any of them starts.
+    /// True if commands of one instant are put in order before any of them starts.
     pub(crate) fn batches(&self) -> bool {
         self.dispatch == Dispatch::Batch
     }
 
-    /// Whether `sched.write_bound` means anything.
+    /// True if `sched.write_bound` has an effect.
     pub(crate) fn bounds_writes(&self) -> bool {
         matches!(self.policy, SchedPolicy::ReadFirst(_) | SchedPolicy::Suspend(_))
     }
@@ -116,15 +116,15 @@ impl SchedConfig {
 /// A command that runs, as a scheduler sees it that may pause it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Running {
-    /// Whether a request or the map waits for what it writes: a program, as opposed to collection.
+    /// True if a request or the map waits for what it writes: a program, as opposed to collection.
     pub(crate) is_write: bool,
-    /// Whether it is between two copies: nothing is lost if it pauses now.
+    /// True if it is between two copies: nothing is lost if it pauses now.
     pub(crate) between_copies: bool,
     /// Since when it has been in the queue or running, ns.
     pub(crate) age_ns: u64,
-    /// What it still takes without a pause, ns.
+    /// Time that it still takes without a pause, ns.
     pub(crate) left_ns: u64,
-    /// How often it was suspended.
+    /// Number of its suspensions.
     pub(crate) suspensions: u32,
     /// Commands that a read delays that goes before it: itself, and those that wait and are no reads.
     pub(crate) writes: u32,
@@ -151,13 +151,13 @@ impl Scheduler {
         }
     }
 
-    /// Whether commands may run in another order than they came.
+    /// True if commands may run in another order than that of their arrival.
     #[inline]
     pub(crate) fn reorders(&self) -> bool {
         !matches!(self, Scheduler::Fifo)
     }
 
-    /// How reads move ahead when they arrive, if they do.
+    /// Rule by which reads move ahead when they arrive, if they do.
     #[inline]
     fn passing(&self) -> Option<&Passing> {
         match self {
@@ -166,7 +166,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether a command that has begun may be paused.
+    /// True if a command that has begun may be paused.
     #[inline]
     pub(crate) fn pauses(&self) -> bool {
         match self {
@@ -175,7 +175,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether it wants to know what the command that runs still takes.
+    /// True if the scheduler needs the remaining time of the command that runs.
     #[inline]
     pub(crate) fn estimates(&self) -> bool {
         self.passing().is_some_and(|passing| passing.write_bound_ns < u64::MAX)
@@ -208,7 +208,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether a command that runs is paused for the read at the head of the queue, which does not depend on it.
+    /// True if a command that runs is paused for the read at the head of the queue, which does not depend on it.
     pub(crate) fn gives_way(&self, running: &Running, read: &Queued) -> bool {
         match self {
             Scheduler::Suspend(suspend) => suspend.gives_way(running, read),
@@ -216,7 +216,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether reads go on while a command is paused.
+    /// True if reads go on while a command is paused.
     pub(crate) fn goes_on_with(&self, paused: &Running, read: &Queued) -> bool {
         match self {
             Scheduler::Suspend(suspend) => suspend.goes_on_with(paused, read),
@@ -234,7 +234,7 @@ impl Scheduler {
         if let Scheduler::Suspend(suspend) = self { suspend.resume_ns } else { 0 }
     }
 
-    /// Whether reads get the bus before programs that wait for it.
+    /// True if reads get the bus before programs that wait for it.
     pub(crate) fn bus_prefers_reads(&self) -> bool {
         matches!(self, Scheduler::Suspend(suspend) if suspend.bus_reads_first)
     }

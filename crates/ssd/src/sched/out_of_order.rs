@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Queue, Queued};
 use crate::op::CommandKind;
 
-/// How far it looks.
+/// Depth of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
@@ -70,7 +70,7 @@ impl OutOfOrder {
     }
 }
 
-/// Whether the command at a place touches pages of one before it, which is then remembered: looked for once, as a rule.
+/// True if the command at a place touches pages of one before it, which is then remembered: looked for once, as a rule.
 fn depends(queue: &Queue, place: usize, queued: &Queued) -> bool {
     let behind = &queued.behind;
     if behind.get() == 0 || !queue.has(behind.get()) {
@@ -80,7 +80,7 @@ fn depends(queue: &Queue, place: usize, queued: &Queued) -> bool {
     behind.get() != 0
 }
 
-/// Whether one of the two reads what the other writes or erases.
+/// True if one of the two reads what the other writes or erases.
 fn touches(queued: &Queued, before: &Queued) -> bool {
     let is_read = |queued: &Queued| queued.command.kind == CommandKind::Read;
     is_read(queued) != is_read(before) && queued.pages.overlaps(&before.pages)

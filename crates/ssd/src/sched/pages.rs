@@ -24,7 +24,7 @@ pub(crate) struct Pages {
     more: Option<Box<More>>,
 }
 
-/// What few commands have.
+/// Fields that few commands have.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct More {
     runs: Vec<Run>,
@@ -77,7 +77,7 @@ impl Pages {
         }
     }
 
-    /// Whether there is none.
+    /// True if there is no page.
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
@@ -87,7 +87,7 @@ impl Pages {
         self.first.iter().chain(self.more.iter().flat_map(|more| &more.runs))
     }
 
-    /// Whether the two have a page in common.
+    /// True if the two have a page in common.
     #[inline]
     pub(crate) fn overlaps(&self, other: &Pages) -> bool {
         self.runs().any(|run| other.runs().any(|other| run.overlaps(other)))

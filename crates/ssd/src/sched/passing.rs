@@ -1,4 +1,5 @@
-//! How far a read moves ahead of what waits before it: what the schedulers that prefer reads have in common.
+//! Passing: the part that the schedulers that prefer reads have in common, by which a read moves ahead of waiting
+//! commands.
 
 use std::borrow::Cow;
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Queue, Queued};
 use crate::op::CommandKind;
 
-/// What a read passes, besides writes to other pages.
+/// Commands that a read passes, besides writes to other pages.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Passing {
     /// Estimated latency over which it does not push a write, ns.
@@ -67,7 +68,7 @@ impl Passing {
     /// The commands at the front that no read passes, after the queue has changed.
     #[inline]
     pub(super) fn settle(&self, queue: &mut Queue, inserted: Option<usize>) {
-        // What is not passed settles all before it.
+        // A command that is not passed settles all before it.
         if let Some(place) = inserted
             && place >= queue.settled()
             && queue.get(place).is_some_and(|queued| self.stops(queued))
@@ -81,7 +82,7 @@ impl Passing {
         }
     }
 
-    /// Whether no read passes this command.
+    /// True if no read passes this command.
     fn stops(&self, queued: &Queued) -> bool {
         match queued.command.kind {
             CommandKind::Read => !self.hindered_reads,

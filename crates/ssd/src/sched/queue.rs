@@ -33,7 +33,8 @@ pub(crate) struct Queued {
     pub(crate) request: u64,
     /// When it was handed over, ns.
     pub(crate) arrived_ns: u64,
-    /// What its die had done by then; once it has the die, what that has done meanwhile. Kept if account is kept.
+    /// Work that its die had done by then; once it has the die, the work that the die has done meanwhile. Kept if the
+    /// latency breakdown is kept.
     pub(crate) spent: Spent,
     /// Commands that it has passed.
     pub(crate) passed: u32,
@@ -69,13 +70,13 @@ impl Queued {
         }
     }
 
-    /// Whether it reads a page that the host waits for, or that says where such a page is.
+    /// True if it reads a page that the host waits for, or a translation page that locates one.
     #[inline]
     pub(crate) fn is_awaited_read(&self) -> bool {
         self.command.kind == CommandKind::Read && self.command.awaited
     }
 
-    /// Whether it writes its pages.
+    /// True if it writes its pages.
     pub(super) fn writes(&self) -> bool {
         !matches!(self.command.kind, CommandKind::Read | CommandKind::Erase)
     }
@@ -149,7 +150,7 @@ impl Queue {
         }
     }
 
-    /// Whether any command that waits moves pages.
+    /// True if any command that waits moves pages.
     #[inline]
     pub(super) fn has_copies(&self) -> bool {
         self.copies > 0
@@ -165,7 +166,7 @@ impl Queue {
         self.units
     }
 
-    /// Whether the command of that number waits. Only where all are put at the end.
+    /// True if the command of that number waits. Only where all are put at the end.
     pub(super) fn has(&self, number: u64) -> bool {
         self.settled.binary_search_by_key(&number, |queued| queued.number).is_ok() || self.rest.has(number)
     }
@@ -246,7 +247,7 @@ impl Queue {
         matches!(queued.chain, Chain::Second { number } if self.chains.contains(&number))
     }
 
-    /// Whether a command that waits may write one of the pages: if not, none does.
+    /// True if a command that waits may write one of the pages: if not, none does.
     #[inline]
     pub(super) fn may_write(&self, pages: &Pages) -> bool {
         self.writing.may_hold(pages)

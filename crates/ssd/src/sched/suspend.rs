@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{Passing, Queued, Running, SchedConfig};
 use crate::quantity::Nanos;
 
-/// What a suspension costs, and how often it may be.
+/// Cost and limits of suspensions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
@@ -23,13 +23,13 @@ pub struct Config {
     pub suspend_time: Nanos,
     /// Time that a suspended command takes more each time that it goes on.
     pub resume_time: Nanos,
-    /// What the wait of a write counts when that of a read counts 1: a command is suspended if the read would wait longer
-    /// for it than it, and all that wait behind it, for the read. 0: always.
+    /// Weight of a write's wait against that of a read, which counts 1: a command is suspended if the read would wait
+    /// longer for it than it, and all that wait behind it, for the read. 0: always.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub write_weight: f64,
-    /// How often a command is suspended at most.
+    /// Most suspensions of one command.
     pub max_suspensions: u32,
-    /// Whether reads get the bus of their channel before programs that wait for it.
+    /// True: reads get the bus of their channel before programs that wait for it.
     pub bus_reads_first: bool,
 }
 
@@ -82,18 +82,18 @@ impl Suspend {
                 && self.keeps_bound(running, read, self.stop_ns + self.resume_ns)
     }
 
-    /// What the writes would wait for the read, weighted, ns.
+    /// Weighted time for which the writes would wait for the read, ns.
     fn cost_ns(&self, running: &Running, read: &Queued) -> f64 {
         let delay_ns = self.stop_ns + read.command.total_ns() + self.resume_ns;
         self.write_weight * f64::from(running.writes) * delay_ns as f64
     }
 
-    /// Whether the command that is paused still keeps to its bound after the read.
+    /// True if the command that is paused still keeps to its bound after the read.
     pub(super) fn goes_on_with(&self, paused: &Running, read: &Queued) -> bool {
         self.keeps_bound(paused, read, 0)
     }
 
-    /// Whether a write keeps to its bound if the read, and `more_ns`, come before the rest of it.
+    /// True if a write keeps to its bound if the read, and `more_ns`, come before the rest of it.
     fn keeps_bound(&self, write: &Running, read: &Queued, more_ns: u64) -> bool {
         let done_ns = write.age_ns + more_ns + read.command.total_ns() + write.left_ns;
         !write.is_write || done_ns <= self.passing.write_bound_ns

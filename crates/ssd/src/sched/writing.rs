@@ -70,7 +70,7 @@ impl Writing {
         }
     }
 
-    /// Whether one of the pages may be among them.
+    /// True if one of the pages may be among them.
     #[inline]
     pub(super) fn may_hold(&self, pages: &Pages) -> bool {
         !self.places.is_empty()

@@ -1,4 +1,4 @@
-//! What both time paths book alike: requests, their latencies, and the end of the run.
+//! Ledger of both time paths: requests, their latencies, and the end of the run.
 
 use flashweir_trace::{Op, Request};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub(super) struct Ledger {
     pub(super) completions: Option<Vec<Completion>>,
     /// Where latencies went, if that is asked for.
     pub(super) parts: Option<LatencyParts>,
-    /// Whether writes wait in a buffer before they go to flash.
+    /// True if writes wait in a buffer before they go to flash.
     buffered: bool,
     capacity_sectors: u64,
     /// Factor on the times of the workload; `None` in a closed loop.
@@ -184,7 +184,7 @@ pub(super) fn check_address(request: &Request, number: u64, capacity_sectors: u6
     Err(RunError::BeyondDrive { number, lba: request.lba, end, capacity_sectors })
 }
 
-/// Whether a request moves no data.
+/// True if a request moves no data.
 #[inline]
 pub(super) fn is_empty(request: &Request) -> bool {
     request.sectors == 0 || request.op == Op::Flush

@@ -32,7 +32,7 @@ pub use windows::{Allocations, Allocator, Level, Tried, Window};
 /// In a closed loop a request enters when there is a place, whichever it is.
 const WHICHEVER: Request = Request { time_ns: 0, lba: 0, sectors: 0, stream: 0, op: Op::Flush };
 
-/// How to run, as opposed to what.
+/// Options of a run, apart from the drive and the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that a run may do or not")]
 pub struct Options {
@@ -46,7 +46,7 @@ pub struct Options {
     pub latency_parts: bool,
     /// Keep a journal of what is on flash at any time (see [`Simulation::begin_journal`]). Implies `record`.
     pub journal: bool,
-    /// How many tenants there are: requests have streams below that, where tenants are told apart.
+    /// Number of tenants: requests have streams below that, where tenants are told apart.
     pub tenants: u16,
     /// Keep what was in each window of requests and what it was given (see [`Simulation::allocations`]).
     pub windows: bool,
@@ -171,14 +171,14 @@ impl Simulation {
         self.drive.attach(&self.external);
     }
 
-    /// Whether the host of a closed loop says whose request comes next: the caller then asks [`Simulation::next_stream`] before
-    /// each request, and serves that one.
+    /// True if the host of a closed loop decides whose request comes next: the caller then calls
+    /// [`Simulation::next_stream`] before each request, and serves that one.
     pub fn arbitrates(&self) -> bool {
         self.arbiter.is_some()
     }
 
-    /// Whether [`Simulation::next_stream`] depends on what the drive did for the requests before: each is then to be served
-    /// before it is asked again. Otherwise it may be asked ahead.
+    /// True if [`Simulation::next_stream`] depends on the drive's work for the requests before: each must then be
+    /// served before the next call. Otherwise it may be called ahead.
     pub fn arbitrates_by_flash_time(&self) -> bool {
         self.arbiter.as_ref().is_some_and(Arbiter::heeds_flash_time)
     }
@@ -300,7 +300,7 @@ impl Simulation {
         self.drive.state_mut().begin_journal()
     }
 
-    /// What was recorded since the last call (see [`Options::record`]).
+    /// Records since the last call (see [`Options::record`]).
     pub fn take_recorded(&mut self) -> Recorded {
         self.drive.take_recorded()
     }
@@ -319,7 +319,7 @@ impl Simulation {
         }
     }
 
-    /// What the allocator did so far; `None` where tenants are not told apart.
+    /// Decisions of the allocator so far; `None` where tenants are not told apart.
     pub fn allocations(&self) -> Option<&Allocations> {
         self.windows.as_ref().map(|windows| &windows.told)
     }

@@ -19,14 +19,14 @@ use crate::tenants::{Allocation, ChannelsConfig, Collector, Features, Model, Ten
 /// has none.
 pub type Allocator = Box<dyn FnMut(&Features, u32) -> Result<Allocation, String> + Send>;
 
-/// What one window had, and what it was given.
+/// Features of one window, and its allocation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Window {
-    /// What was in it.
+    /// Features of its requests.
     pub features: Features,
     /// The allocation under which its requests were served.
     pub allocation: Allocation,
-    /// What was tried for it (`look-ahead`).
+    /// Candidates that were tried for it (`look-ahead`).
     pub candidates: Vec<Tried>,
 }
 
@@ -35,16 +35,16 @@ pub struct Window {
 pub struct Tried {
     /// Its name.
     pub name: String,
-    /// What it costs: the sum of latencies, ns.
+    /// Its cost: the sum of latencies, ns.
     pub cost_ns: u64,
-    /// What a model would be told of it, after the window before ([`crate::tenants::INPUTS`]).
+    /// Inputs of a model for it, after the window before ([`crate::tenants::INPUTS`]).
     pub inputs: Vec<f64>,
 }
 
 /// The windows of one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// How many.
+    /// Number of windows.
     pub windows: u64,
     /// Sum over them of the channels that take writes.
     pub write_channels: u64,
@@ -54,12 +54,12 @@ pub struct Level {
     pub writes: u64,
 }
 
-/// What the allocator did in a run.
+/// Decisions of the allocator in a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Allocations {
     /// Windows that were closed.
     pub windows: u64,
-    /// How often the allocation changed.
+    /// Number of changes of the allocation.
     pub changes: u64,
     /// Windows by their level.
     pub levels: BTreeMap<u64, Level>,
@@ -279,7 +279,7 @@ impl Windows {
         drive.serve(&requests)
     }
 
-    /// What the allocator says after a window.
+    /// Answer of the allocator after a window.
     fn ask(&mut self, features: &Features) -> Result<Allocation, RunError> {
         let Some(external) = &mut self.external else {
             if let Some(model) = &self.model {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the host interface did.
+/// Counts and times of the host interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceUse {
     /// Commands submitted: requests cut at the largest transfer.
@@ -27,7 +27,7 @@ impl InterfaceUse {
         Self { core_ns: vec![0; cores], ..Self::default() }
     }
 
-    /// What was added to it since `earlier`.
+    /// Difference from `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let each = |now: [u64; 2], then: [u64; 2]| std::array::from_fn(|way| now[way] - then[way]);

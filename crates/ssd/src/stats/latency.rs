@@ -63,7 +63,7 @@ pub struct Latencies {
 /// Latencies of a set of requests, microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// How many requests.
+    /// Number of requests.
     pub count: u64,
     /// Exact mean.
     pub mean: f64,

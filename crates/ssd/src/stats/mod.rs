@@ -1,4 +1,4 @@
-//! What a run counts: requests and their latencies, flash operations, die and bus time by purpose.
+//! Counts of a run: requests and their latencies, flash operations, die and bus time by purpose.
 //!
 //! Everything is an integer until it is reported, so that the order of summation can't change a result.
 
@@ -43,7 +43,7 @@ impl DieTime {
         }
     }
 
-    /// What was added to it since `earlier`.
+    /// Difference from `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -71,7 +71,7 @@ pub struct FlashCounts {
 }
 
 impl FlashCounts {
-    /// What was added to them since `earlier`.
+    /// Difference from `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -96,7 +96,7 @@ pub struct MergeCounts {
 }
 
 impl MergeCounts {
-    /// What was added to them since `earlier`.
+    /// Difference from `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl MergeCounts {
     }
 }
 
-/// What a map of which only a part is in RAM was asked, and why its translation pages were written.
+/// Look-ups of a map of which only a part is in RAM, and causes of writes of its translation pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapCounts {
     /// Pages of the host looked up.
@@ -126,7 +126,7 @@ pub struct MapCounts {
 }
 
 impl MapCounts {
-    /// What was added to them since `earlier`.
+    /// Difference from `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -153,7 +153,7 @@ pub struct Counters {
     pub gc: FlashCounts,
     /// Flash operations for the map, where it lies on flash: translation pages read and written. Moving them is `gc`.
     pub mapping: FlashCounts,
-    /// How well that map was cached.
+    /// Counts of that map and of its cache.
     pub map: MapCounts,
     /// Collections.
     pub collections: u64,
@@ -176,7 +176,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// What was added to them since `earlier`.
+    /// Difference from `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let each = |now: [u64; 4], then: [u64; 4]| std::array::from_fn(|op| now[op] - then[op]);
@@ -250,7 +250,7 @@ impl Completion {
     }
 }
 
-/// How a drive whose units go on together spent its time.
+/// Times of a drive whose units go on together, by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockStepTimes {
     /// Cycles in which pages of the host were written, one a unit at most.
@@ -262,7 +262,7 @@ pub struct LockStepTimes {
 }
 
 impl LockStepTimes {
-    /// What was added to them since `earlier`.
+    /// Difference from `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -280,11 +280,11 @@ pub struct Stats {
     pub counters: Counters,
     /// Latencies, by stream and operation.
     pub latencies: Latencies,
-    /// What each stream asked for, and when.
+    /// Requests of each stream, and their times.
     pub streams: Streams,
     /// Where latencies went, if that was asked for.
     pub parts: Option<LatencyParts>,
-    /// What the scheduler did, if it changes the order of commands.
+    /// Counts of the scheduler, if it changes the order of commands.
     pub sched: Option<SchedCounts>,
     /// Time of each die by purpose.
     pub dies: Vec<DieTime>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::op::{Command, CommandKind, Purpose};
 
-/// What a command that waits for a die is told that the die does.
+/// Work of a die, as a command that waits for it sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Cause {
     Read,
@@ -31,7 +31,7 @@ impl Cause {
     }
 }
 
-/// What a die was busy with, ns, by cause.
+/// Busy time of a die, ns, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spent([u64; 5]);
 
@@ -42,7 +42,7 @@ impl Spent {
         self.0[cause as usize] += ns;
     }
 
-    /// What was added since `earlier`.
+    /// Difference from `earlier`.
     #[inline]
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self(std::array::from_fn(|cause| self.0[cause] - earlier.0[cause]))
@@ -79,8 +79,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// What a command went through until it got its die: `spent` on others, and the rest of `waited_ns` on a command of
-    /// its own on another die.
+    /// Waits of a command until it got its die: `spent` on others, and the rest of `waited_ns` on a command of its own
+    /// on another die.
     #[inline]
     pub(crate) fn waited(spent: &Spent, waited_ns: u64) -> Self {
         let [read, wait_write, wait_erase, wait_gc, mapping] = spent.0;
@@ -194,7 +194,7 @@ impl LatencyParts {
     }
 }
 
-/// What a scheduler did, over all dies.
+/// Counts of a scheduler, over all dies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedCounts {
     /// Commands that passed others.

@@ -1,4 +1,4 @@
-//! What each stream asked for, and when it was there.
+//! Requests of each stream, and the period in which it was active.
 
 use flashweir_trace::Op;
 use serde::{Deserialize, Serialize};

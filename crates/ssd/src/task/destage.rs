@@ -11,7 +11,7 @@ use crate::quantity::Bound;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
-    /// Who says when.
+    /// Source of the decisions on when pages leave.
     pub kind: Kind,
     /// For kind=external: the function, as `FILE.py:FUNCTION` (docs/guide/python-policies.md). Empty: given to `simulate`.
     pub file: String,

@@ -24,7 +24,7 @@ use crate::quantity::Bound;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BackgroundConfig {
-    /// Who says which unit makes a step of its background work.
+    /// Source of the decisions on which unit makes a step of its background work.
     pub kind: Kind,
     /// For kind=external: the function, as `FILE.py:FUNCTION` (docs/guide/python-policies.md). Empty: given to `simulate`.
     pub file: String,
@@ -38,7 +38,7 @@ pub struct BackgroundConfig {
     pub destage: destage::Config,
 }
 
-/// Who decides about work in the background.
+/// Source of the decisions about work in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -80,13 +80,13 @@ pub(crate) struct View {
     pub(crate) idle_since_ns: Option<u64>,
     /// Pages of the unit that wait in the write buffer (where a page has its unit; otherwise all that wait).
     pub(crate) dirty_pages: u32,
-    /// Whether the write buffer is full.
+    /// True if the write buffer is full.
     pub(crate) buffer_full: bool,
-    /// Whether another unit is in mandatory collection.
+    /// True if another unit is in mandatory collection.
     pub(crate) others_must: bool,
     /// Erased blocks that the unit may fill before it must collect.
     pub(crate) spare_blocks: u64,
-    /// Whether the unit is in the middle of a victim that was begun ahead.
+    /// True if the unit is in the middle of a victim that was begun ahead.
     pub(crate) under_way: bool,
 }
 
@@ -159,7 +159,7 @@ impl Background {
         }
     }
 
-    /// Whether a function outside the engine says which units make steps.
+    /// True if a function outside the engine decides which units make steps.
     pub(crate) fn is_external(&self) -> bool {
         self.config.kind == Kind::External
     }
@@ -181,7 +181,7 @@ impl Background {
         ]
     }
 
-    /// Whether pages of the buffer are to leave it; of all dies together.
+    /// Decides if pages of the buffer are to leave it; of all dies together.
     pub(crate) fn destages(&self, view: &View, pages: u64) -> Wish {
         if self.config.destage.kind != Kind::External {
             return self.config.destage.wish(view);

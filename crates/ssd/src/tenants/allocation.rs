@@ -1,4 +1,4 @@
-//! What an allocator decides: groups of tenants' reads and writes, each with its channels.
+//! Decision of an allocator: groups of tenants' reads and writes, each with its channels.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Features;
 
-/// How a page finds its place on the channels of its group.
+/// Placement of a page on the channels of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
@@ -17,7 +17,7 @@ pub enum Placement {
     Static,
 }
 
-/// Which of the pages that wait for a channel goes first when one becomes idle.
+/// Page that goes first among those that wait for a channel, when one becomes idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turns {
@@ -35,12 +35,12 @@ pub enum Turns {
 pub struct Group {
     /// The channels, each once.
     pub channels: Vec<u32>,
-    /// How pages are placed; `None`: as `alloc.kind` does.
+    /// Placement of pages; `None`: as `alloc.kind` does.
     pub placement: Option<Placement>,
 }
 
-/// Which channels whose reads and writes have. Pages are read where they lie, so the groups of reads place nothing; with
-/// `alloc.kind=hybrid` they count in whether a group mostly reads.
+/// Channels of each tenant's reads and writes. Pages are read where they lie, so the groups of reads place nothing;
+/// with `alloc.kind=hybrid` they count in the test for a group that mostly reads.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Allocation {
     /// The groups.
@@ -49,7 +49,7 @@ pub struct Allocation {
     pub reads: Vec<u16>,
     /// The group of each tenant's writes.
     pub writes: Vec<u16>,
-    /// Which of the pages that wait for a channel goes first; `None`: as `tenants.turns` says.
+    /// Page that goes first among those that wait for a channel; `None`: as `tenants.turns` says.
     pub turns: Option<Turns>,
 }
 
@@ -74,7 +74,8 @@ impl Allocation {
         Self { groups, reads, writes, turns: None }
     }
 
-    /// What is wrong with it for a run of so many tenants on so many channels, if anything is.
+    /// Refuses an allocation that does not fit a run of so many tenants on so many channels. The error says what is
+    /// wrong.
     pub fn check(&self, tenants: usize, channels: u32) -> Result<(), String> {
         if self.reads.len() != tenants || self.writes.len() != tenants {
             let (reads, writes) = (self.reads.len(), self.writes.len());
@@ -105,7 +106,7 @@ impl Allocation {
         Ok(())
     }
 
-    /// How many different channels these groups have.
+    /// Number of different channels of these groups.
     fn distinct(&self, groups: &[u16]) -> u32 {
         let of = |group: &u16| self.groups[usize::from(*group)].channels.iter();
         groups.iter().flat_map(of).collect::<BTreeSet<_>>().len() as u32

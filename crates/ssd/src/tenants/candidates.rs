@@ -3,7 +3,7 @@
 use super::allocation::apportion;
 use super::{Allocation, Features, Placement, TenantFeatures, Turns, isolated, shared, ssdkeeper};
 
-/// How a candidate divides the channels. The numbers are inputs of learned models: they never change.
+/// Division of the channels by a candidate. The numbers are inputs of learned models: they never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// All channels for everybody.

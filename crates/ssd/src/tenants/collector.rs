@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TenantsConfig;
 
-/// What one tenant asked for in a window.
+/// Requests of one tenant in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TenantFeatures {
     /// Its reads.
@@ -30,7 +30,7 @@ impl TenantFeatures {
     }
 }
 
-/// What was in a window. TRIMs and flushes are counted as requests only.
+/// Content of a window. TRIMs and flushes are counted as requests only.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Features {
     /// Number of the window, from 0.
@@ -47,7 +47,7 @@ pub struct Features {
     pub writes: u64,
     /// Its requests in steps of `tenants.level_requests`, rounded up.
     pub level: u64,
-    /// What each tenant asked for, by stream.
+    /// Requests of each tenant, by stream.
     pub tenants: Vec<TenantFeatures>,
 }
 
@@ -83,19 +83,19 @@ impl Collector {
         }
     }
 
-    /// Whether a window that has requests ends before one that arrives at `time_ns`.
+    /// True if a window that has requests ends before one that arrives at `time_ns`.
     #[inline]
     pub(crate) fn ends_before(&self, time_ns: u64) -> bool {
         self.features.requests > 0 && time_ns.saturating_sub(self.features.start_ns) >= self.window_ns
     }
 
-    /// Whether the window has all the requests that it may have.
+    /// True if the window has all the requests that it may have.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.features.requests >= self.window_requests
     }
 
-    /// Whether the window has no request yet.
+    /// True if the window has no request yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.features.requests == 0
     }

@@ -15,7 +15,7 @@ use super::{Allocation, Features, Placement, Turns};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Config {}
 
-/// What a model is told of a window and a candidate, in this order.
+/// Inputs of a model for a window and a candidate, in this order.
 pub const INPUTS: [&str; 16] = [
     "tenants",
     "channels",
@@ -73,7 +73,7 @@ pub(crate) fn inputs(features: &Features, channels: u32, candidate: &Candidate) 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// What it was learned from, in words.
+    /// Source of its training data, in words.
     about: String,
     /// Its inputs: those of this version.
     inputs: Vec<String>,
@@ -108,7 +108,7 @@ impl Model {
         Arc::clone(model)
     }
 
-    /// What it predicts.
+    /// Prediction of the model.
     fn predict(&self, inputs: &[f64]) -> f64 {
         self.trees.iter().map(|tree| tree.value(inputs)).sum()
     }
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(allocation.groups.len(), 2);
         assert_eq!(allocation.groups[0].channels, [0, 1, 2, 3]);
         assert_eq!(allocation.turns, Some(Turns::Shortest));
-        // What is promised is not worth more than the margin: nothing is divided, and the turns may change all the same.
+        // A promised gain is not worth more than the margin: nothing is divided, and the turns may change all the same.
         let wary = Model { margin: 0.9, ..model };
         let allocation = wary.allocate(&features, 8, false, Turns::ShortestFair);
         assert_eq!(allocation.groups.len(), 1);

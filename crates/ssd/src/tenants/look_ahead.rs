@@ -1,10 +1,10 @@
-//! What knowing the future is worth: every candidate is tried on a copy of the drive with the requests of the next windows,
+//! Value of knowing the future: every candidate is tried on a copy of the drive with the requests of the next windows,
 //! and the one with the least sum of latencies is taken. No bound on what is possible: where data was put stays.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far it looks.
+/// Depth of the look-ahead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {

@@ -32,11 +32,11 @@ pub use learned::{INPUTS, Model};
 
 use crate::quantity::Nanos;
 
-/// Which channels the tenants' pages go to.
+/// Channels of the tenants' pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "channels", rename_all = "kebab-case")]
 pub enum ChannelsConfig {
-    /// All channels, whosever pages they are: no windows, no tenants.
+    /// All channels for the pages of all tenants: no windows, no tenants.
     All(All),
     /// Half of the channels to reads, half to writes.
     Shared(shared::Config),
@@ -49,9 +49,9 @@ pub enum ChannelsConfig {
     Ssdkeeper(ssdkeeper::Config),
     /// The best of all candidates, found by trying each on a copy of the drive with the requests that come next.
     LookAhead(look_ahead::Config),
-    /// What a model predicts to be the best of these candidates; it learned from what `look-ahead` found.
+    /// Best of these candidates as a model predicts it; the model learned from the results of `look-ahead`.
     Learned(learned::Config),
-    /// What an allocator outside says that the run was given.
+    /// Allocation by an external allocator that the run was given.
     External(external::Config),
 }
 
@@ -76,10 +76,10 @@ pub enum Applies {
     Same,
 }
 
-/// Which channels the tenants' pages go to, and from how many requests that is worked out.
+/// Channels of the tenants' pages, and the number of requests from which they are worked out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TenantsConfig {
-    /// Which channels.
+    /// Channels of the tenants' pages.
     #[serde(flatten)]
     pub channels: ChannelsConfig,
     /// Requests after which a window ends.
@@ -95,7 +95,7 @@ pub struct TenantsConfig {
     pub min_channels: u32,
     /// To which window an allocation applies.
     pub applies: Applies,
-    /// Which of the pages that wait gets a channel that becomes idle (`look-ahead`, `learned` and allocators
+    /// Page that goes first among those that wait, when a channel becomes idle (`look-ahead`, `learned` and allocators
     /// outside choose themselves, the first two between `arrival` and `shortest`, or `shortest-fair` if that is set).
     pub turns: Turns,
     /// For `turns=shortest-fair`: by how much of what its pages would have waited in the order of arrival a tenant's may wait longer.
@@ -120,7 +120,7 @@ impl Default for TenantsConfig {
 }
 
 impl TenantsConfig {
-    /// Whether tenants are told apart at all.
+    /// True if tenants are told apart at all.
     pub fn are_on(&self) -> bool {
         !matches!(self.channels, ChannelsConfig::All(_))
     }
@@ -136,17 +136,17 @@ impl TenantsConfig {
         (self.most_slowed * 1e6).round() as u32
     }
 
-    /// Whether `min_channels` means anything.
+    /// True if `min_channels` has an effect.
     pub(crate) fn keeps_channels(&self) -> bool {
         matches!(self.channels, ChannelsConfig::PartiallyIsolated(_) | ChannelsConfig::Ssdkeeper(_))
     }
 
-    /// Whether an allocator outside is asked.
+    /// True if an outside allocator decides.
     pub(crate) fn is_external(&self) -> bool {
         matches!(self.channels, ChannelsConfig::External(_))
     }
 
-    /// How many windows ahead candidates are tried, if they are.
+    /// Number of windows for which candidates are tried ahead, if they are.
     pub(crate) fn looks_ahead(&self) -> Option<usize> {
         match &self.channels {
             ChannelsConfig::LookAhead(own) => Some(own.depth as usize),
@@ -154,7 +154,7 @@ impl TenantsConfig {
         }
     }
 
-    /// Whether requests are held back until their window is complete.
+    /// True if requests are held back until their window is complete.
     pub fn holds_back(&self) -> bool {
         self.applies == Applies::Same || self.looks_ahead().is_some()
     }

@@ -229,7 +229,7 @@ fn groups_that_mostly_read_are_static_under_hybrid_allocation_only() {
     };
     assert_eq!(settled(true), [Some(Placement::Static), Some(Placement::Dynamic)]);
     assert_eq!(settled(false), [Some(Placement::Dynamic), Some(Placement::Dynamic)]);
-    // What an allocator says itself stays.
+    // The allocator's own choice stays.
     let group = Group { channels: vec![0], placement: Some(Placement::Dynamic) };
     let own = Allocation {
         groups: vec![group],

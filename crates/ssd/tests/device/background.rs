@@ -1,4 +1,4 @@
-//! What the drive does when nobody waits for it: when it begins, how long a request waits for it, and what it saves.
+//! Work of the drive in idle time: its start, the wait of a request for it, and its gain.
 
 use flashweir_ssd::CommandKind::{Copies, Erase, Program};
 use flashweir_trace::Request;

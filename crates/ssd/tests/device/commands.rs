@@ -1,4 +1,4 @@
-//! How long commands take, and that a die runs one at a time, without gaps.
+//! Durations of commands, and that a die runs one at a time, without gaps.
 
 use flashweir_ssd::CommandKind::{Copies, Erase, Program, Read};
 

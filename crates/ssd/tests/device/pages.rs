@@ -41,7 +41,7 @@ fn a_page_that_was_there_lies_under_what_waits_in_the_buffer() {
     let requests = [write(0, 9), sectors(0, Op::Write, 0, 3), pages(1_000, Op::Read, 0, 1), flush(2_000)];
     let outcome = run(&settings, &requests);
     assert_eq!((outcome.counters.preexisting_pages, outcome.counters.unmapped_page_reads), (1, 0));
-    // What was there completes the page when it leaves the buffer.
+    // The content before completes the page when it leaves the buffer.
     assert_eq!(outcome.counters.rewrite_reads, 1);
 }
 

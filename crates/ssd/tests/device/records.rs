@@ -1,4 +1,4 @@
-//! What is recorded of the write buffer and of blocks: when it is full, what is dirty for which channel, what is opened.
+//! Records of the write buffer and of blocks: times when it is full, dirty pages by channel, blocks opened.
 
 use std::collections::BTreeMap;
 

@@ -36,7 +36,7 @@ const BASE: [Setting; 13] = [
     ("precondition", "empty"),
 ];
 
-/// What came of a run.
+/// Results of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// Kind, die, pages, start and end of every command, by start, then die.
@@ -57,7 +57,7 @@ impl Outcome {
         self.requests.iter().map(|(_, completion)| *completion).collect()
     }
 
-    /// How long every request took, ns.
+    /// Latency of every request, ns.
     pub(crate) fn latencies(&self) -> Vec<u64> {
         self.requests.iter().map(|(issue, completion)| completion - issue).collect()
     }

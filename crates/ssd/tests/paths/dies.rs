@@ -1,4 +1,4 @@
-//! What must hold of all that is recorded of dies: who held them when, who was paused, and how many waited.
+//! Invariants of the records of dies: holders and their times, pauses, and numbers of waiting commands.
 
 use std::collections::BTreeMap;
 

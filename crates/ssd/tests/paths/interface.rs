@@ -67,7 +67,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     })
 }
 
-/// What must hold of link and cores: one thing at a time, never more than the rate, and all of it booked.
+/// Invariants of link and cores: one thing at a time, never more than the rate, and all of it booked.
 fn check(config: &Config, stats: &Stats, recorded: &Recorded, requests: &[Request]) {
     let Some(own) = &stats.interface else { return };
     let mut pipes: [u64; 2] = [0; 2];

@@ -77,7 +77,7 @@ fn pages_that_are_read_were_always_there() {
         let Some(config) = config(&[&drive, &own, &on_read]) else { return Ok(()) };
         let mut requests = on(&config, &raw);
         let buffered = config.buffer.bytes.0 > 0;
-        // What was there goes with a TRIM.
+        // A TRIM removes the content that was there.
         requests.retain(|request| request.op != Op::Trim);
         let served = finish(start(&config, restless), &requests, 4096);
         if matches!(served, Err(RunError::Stuck { .. } | RunError::NoRoom { .. })) {

@@ -1,4 +1,4 @@
-//! What holds for every allocator.
+//! Properties of every allocator.
 
 use flashweir_ssd::RunError;
 use proptest::prelude::*;

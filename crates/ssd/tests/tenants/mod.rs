@@ -77,7 +77,7 @@ fn drive() -> impl Strategy<Value = Settings> {
     })
 }
 
-/// What an allocator is set up with.
+/// Settings of an allocator.
 fn allocator() -> impl Strategy<Value = Settings> {
     let kinds = ["shared", "partially-isolated", "isolated", "ssdkeeper", "look-ahead", "external"];
     (prop::sample::select(kinds.to_vec()), any::<bool>(), any::<bool>(), 1..60u32).prop_map(

@@ -1,4 +1,4 @@
-//! What joins what, which pages one flush takes, and what takes room.
+//! Writes that coalesce, pages that one flush takes, and use of the buffer's capacity.
 
 use super::*;
 

@@ -13,7 +13,7 @@ mod lru;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which of the pages that wait for a unit leaves the buffer next.
+/// Next page to leave the buffer among those that wait for a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {

@@ -39,7 +39,7 @@ pub(super) const TENANTS: [Refusal; 5] = [
     },
 ];
 
-/// What only the geometry, or a choice of windows, can tell.
+/// Checks that depend on the geometry or on the choice of windows.
 pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
     let refuse = |keys: String, reason: &str| Err(ConfigError::Refused { keys, reason: reason.into() });
     let own = &config.tenants;

@@ -18,7 +18,7 @@ use super::{Dftl, Frontier, MapWork, RunError};
 use crate::gc::victim::VictimView;
 use crate::op::{Ops, Step};
 
-/// What a collection does next.
+/// Next step of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Next {
     /// There is a victim.
@@ -30,7 +30,7 @@ enum Next {
 }
 
 impl Dftl {
-    /// Whether the unit can't take a page before a block was erased.
+    /// True if the unit can't take a page before a block is erased.
     #[inline]
     pub(in crate::ftl) fn must_collect(&self, unit: u32) -> bool {
         let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
@@ -42,7 +42,7 @@ impl Dftl {
         free < reserve + u64::from(data) + u64::from(map)
     }
 
-    /// Whether a collection was begun and not ended, or has left updates.
+    /// True if a collection was begun and not ended, or has left updates.
     pub(in crate::ftl) fn is_collecting(&self, unit: u32) -> bool {
         self.page.is_collecting(unit) || !self.units[unit as usize].pending.is_empty()
     }
@@ -195,7 +195,7 @@ impl Dftl {
         state.pending.len() as u64
     }
 
-    /// Whether a victim has nothing left and waits for translation pages to be updated.
+    /// True if a victim has nothing left and waits for translation pages to be updated.
     fn has_updates(&mut self, unit: u32) -> bool {
         let pending = self.pending(unit);
         let steps = &self.page.units[unit as usize].steps;
@@ -220,7 +220,7 @@ impl Dftl {
         self.page.erase_emptied(unit, ops)
     }
 
-    /// Whether a block that was written to is one of translation pages.
+    /// True if a block that was written to holds translation pages.
     fn holds_map(&self, unit: u32, block: u32) -> bool {
         let first = u64::from(block) * u64::from(self.rules.pages_per_block);
         self.page.units[unit as usize].owner.get(first) >= self.rules.logical
@@ -263,7 +263,8 @@ impl Dftl {
         Next::Victim
     }
 
-    /// Whether there are enough erased blocks to collect this one and to make so many updates besides, in the worst case.
+    /// True if the erased blocks suffice, in the worst case, to collect this block and to make `pending` updates
+    /// besides.
     fn fits(&self, unit: u32, block: u32, pending: u64) -> bool {
         let state = &self.page.units[unit as usize];
         let valid = u64::from(state.blocks.valid(block));
@@ -289,7 +290,7 @@ impl Dftl {
         (blocks.valid(block) < self.rules.pages_per_block && self.fits(unit, block, pending)).then_some(block)
     }
 
-    /// Whether some full block has an invalid page.
+    /// True if some full block has an invalid page.
     fn can_gain(&self, unit: u32) -> bool {
         let state = &self.page.units[unit as usize];
         let frontiers = [state.host, state.laid, self.units[unit as usize].frontier];

@@ -41,13 +41,13 @@ pub(crate) const CACHED_ENTRY_BYTES: u64 = 8;
 /// Entries used longest ago that are written back ahead.
 const SOON: usize = 16;
 
-/// How much of the map is in RAM.
+/// Cache of the map in RAM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
     /// RAM for cached entries of 8 bytes, of the whole drive, in even shares for the units.
     pub cache_bytes: Bytes,
-    /// Whether a translation page that is written back takes all its cached changes with it, and not only the entry that goes.
+    /// True: writing back a translation page writes all its cached changes. False: only the evicted entry.
     pub batch_update: bool,
 }
 
@@ -75,7 +75,7 @@ struct Unit {
     blocks: u64,
     /// Translation pages that do not know yet where some of their pages were moved; each once.
     pending: VecDeque<u32>,
-    /// Whether a translation page is in `pending` and was not written since.
+    /// True for each translation page that is in `pending` and was not written since.
     #[serde(with = "crate::raw")]
     is_pending: Vec<bool>,
 }
@@ -88,7 +88,7 @@ pub(crate) struct Dftl {
     rules: Rules,
 }
 
-/// What does not change during a run.
+/// Rules that are constant during a run.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Rules {
     /// Entries of a translation page.

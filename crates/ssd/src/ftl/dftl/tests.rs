@@ -269,7 +269,7 @@ proptest! {
                 0 => bench.trim(page % pages),
                 1..=2 => bench.read(page % pages),
                 3..=7 => {
-                    // What an engine does before it writes a page: nothing else is left to do then.
+                    // The steps of an engine before it writes a page: nothing else is left to do then.
                     let lpn = page % if kind < 6 { pages.div_ceil(5) } else { pages };
                     while bench.must_collect(lpn) {
                         assert!(bench.step(lpn % bench.units).is_some(), "there is something to collect");

@@ -23,7 +23,7 @@ use super::unit::{IN_DATA, IN_LOG, Sequential, Unit};
 use super::{Ops, Page, Rules, RunError};
 use crate::ftl::MergeKind;
 
-/// What becomes of a sequential log block that can't be switched in.
+/// Fate of a sequential log block that can't be switched in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwFull {
@@ -38,7 +38,7 @@ pub enum SwFull {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
-    /// What becomes of a sequential log block that can't be switched in.
+    /// Fate of a sequential log block that can't be switched in.
     pub sw_full: SwFull,
 }
 
@@ -50,7 +50,7 @@ impl Unit {
         (owner == page.block && self.log.next(slot) == page.offset).then_some(slot)
     }
 
-    /// Whether opening a sequential log block would make the one before it a block of the queue.
+    /// True if opening a sequential log block would make the one before it a block of the queue.
     pub(super) fn sequential_joins_log(&self, rules: &Rules) -> bool {
         !rules.completes_sequential()
             && self.sequential.is_some_and(|sequential| !self.log.is_closed(sequential.slot))
@@ -79,7 +79,7 @@ impl Unit {
         Ok(slot)
     }
 
-    /// What has to be done before a page goes to the random log, if its data block owns the sequential one.
+    /// Does the work that must come before a page goes to the random log, if its data block owns the sequential one.
     #[inline]
     pub(super) fn leave_sequential(
         &mut self,

@@ -10,7 +10,7 @@ const PAGES: usize = 1;
 /// Stands for the place of a slot that is full of members.
 const FULL: u32 = u32::MAX;
 
-/// Which data blocks have valid pages in which slot. No slot ever has more than `most` of them.
+/// Data blocks with valid pages in each slot. No slot ever has more than `most` of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Members {
     most: usize,
@@ -45,7 +45,7 @@ impl Members {
         all.iter().position(|member| member[BLOCK] == block + 1).map(|place| first + place)
     }
 
-    /// Whether a slot takes pages, and has valid ones of a data block.
+    /// True if a slot takes pages and has valid ones of a data block.
     pub(super) fn continues(&self, slot: u32, block: u32) -> bool {
         self.places[slot as usize] != 0 && self.find(slot, block).is_some()
     }

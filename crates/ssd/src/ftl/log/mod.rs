@@ -36,7 +36,7 @@ use crate::geometry::Geometry;
 use selective::Selection;
 use unit::Unit;
 
-/// Which log it is.
+/// Kind of log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     LogBlock,
@@ -46,18 +46,18 @@ enum Kind {
 }
 
 impl Kind {
-    /// Whether one log block takes sequential writes.
+    /// True if one log block takes sequential writes.
     fn has_sequential(self) -> bool {
         matches!(self, Kind::Fast(_) | Kind::Kast { .. })
     }
 
-    /// Whether data blocks have, or prefer, log blocks of their own.
+    /// True if data blocks have, or prefer, log blocks of their own.
     fn has_own_log_blocks(self) -> bool {
         matches!(self, Kind::Bast | Kind::Kast { .. })
     }
 }
 
-/// What does not change during a run.
+/// Rules that are constant during a run.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Rules {
     kind: Kind,
@@ -126,7 +126,7 @@ impl LogFtl {
         self.units[unit as usize].collect_step(&self.rules, ops)
     }
 
-    /// Whether a step gains something though the unit need not collect: there is a log block that takes no more pages.
+    /// True if a step gains something though the unit need not collect: there is a log block that takes no more pages.
     pub(super) fn can_step_ahead(&self, unit: u32) -> bool {
         let unit = &self.units[unit as usize];
         if self.rules.kind == Kind::Bast {
@@ -135,7 +135,7 @@ impl LogFtl {
         unit.log.oldest().is_some_and(|oldest| unit.log.is_closed(oldest))
     }
 
-    /// Whether a collection was begun and not ended.
+    /// True if a collection was begun and not ended.
     pub(super) fn is_collecting(&self, unit: u32) -> bool {
         self.units[unit as usize].merges > 0
     }
@@ -218,7 +218,7 @@ impl Rules {
         if let Kind::Kast { associativity } = self.kind { associativity } else { 0 }
     }
 
-    /// Whether a sequential log block that can't be switched in is completed with copies.
+    /// True if a sequential log block that can't be switched in is completed with copies.
     fn completes_sequential(&self) -> bool {
         self.kind == Kind::Fast(fast::SwFull::PartialMerge)
     }

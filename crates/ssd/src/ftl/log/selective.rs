@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::unit::{IN_LOG, Plan, Unit};
 use super::{Ops, Rules, RunError, Step};
 
-/// What is merged and what is moved.
+/// Limits between merging and moving.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Selection {
     /// Pages in the log with which a data block is merged.
@@ -80,8 +80,8 @@ impl Unit {
         Ok(Step::Move)
     }
 
-    /// What a follower does while another unit merges, or moves pages: the next step of its oldest block that has valid pages.
-    /// While others move pages it only does so too.
+    /// Step of a follower while another unit merges or moves pages: the next step of its oldest block that has valid
+    /// pages. While others move pages it only moves pages too.
     pub(super) fn follow_selectively(
         &mut self,
         rules: &Rules,

@@ -51,7 +51,7 @@ pub(super) struct Slots {
     open: u32,
     /// No block of the queue older than this one has a valid page.
     walked: u32,
-    /// Which data blocks have pages where, if it matters.
+    /// Data blocks with pages in each slot, if it matters.
     pub(super) members: Option<Members>,
 }
 
@@ -105,7 +105,7 @@ impl Slots {
         self.all[slot as usize].next
     }
 
-    /// Whether a block takes no more pages.
+    /// True if a block takes no more pages.
     #[inline]
     pub(super) fn is_closed(&self, slot: u32) -> bool {
         u64::from(self.next(slot)) == self.pages_per_block.get()

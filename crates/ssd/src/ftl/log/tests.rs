@@ -12,7 +12,7 @@ use crate::config::layers::{Layer, resolve};
 use crate::ftl::blocks::pages_of;
 use crate::op::{Effect, MergeKind};
 
-/// What the layer did, in order: operations, and what a call that merged or collected has counted, after its operations.
+/// Events of the layer, in order: operations, and the counts of a call that merged or collected, after its operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Event {
     Copies(u32, u32),
@@ -30,7 +30,7 @@ fn merged(kind: MergeKind) -> Event {
 /// The end of a collection was counted.
 const COLLECTED: Event = Event::Counted { merges: [0; 3], collections: 1 };
 
-/// What is in a page of flash: a logical page, and which version of it.
+/// Content of a page of flash: a logical page, and its version.
 type Stored = (u32, u64);
 
 /// The array: what each page holds, and up to where each block is programmed.
@@ -307,7 +307,7 @@ impl Bench {
     }
 }
 
-/// How many data blocks some pages are of.
+/// Number of data blocks that some pages belong to.
 fn data_blocks(keys: &[u32], pages_per_block: u32) -> usize {
     keys.iter().map(|key| key / pages_per_block).collect::<std::collections::BTreeSet<_>>().len()
 }

@@ -57,7 +57,7 @@ pub(super) struct Sequential {
     pub(super) owner: u32,
 }
 
-/// What is to become of a victim.
+/// Plan for a victim.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// When the victim entered the log: its name.
@@ -193,7 +193,7 @@ impl Unit {
         self.log_blocks.saturating_sub(self.log.len())
     }
 
-    /// Whether a collection must come before the next version of the page.
+    /// True if a collection must come before the next version of the page.
     #[inline]
     pub(super) fn must_collect(&self, rules: &Rules, page: Page) -> bool {
         if self.own.full().is_some() {

@@ -94,7 +94,7 @@ impl PageFtl {
         Some(moved)
     }
 
-    /// Whether some full block has an invalid page.
+    /// True if some full block has an invalid page.
     pub(super) fn can_gain(&self, unit: u32) -> bool {
         let unit = &self.units[unit as usize];
         let pages_per_block = self.rules.pages_per_block.get();
@@ -157,7 +157,7 @@ impl PageFtl {
         Some(moved)
     }
 
-    /// Whether a full block has `wear.static_gap` erases less than the block erased last would have.
+    /// True if a full block has `wear.static_gap` erases less than the block erased last would have.
     pub(super) fn wear_gap_exceeded(&mut self, unit: u32) -> bool {
         let gap = self.rules.static_gap;
         if gap == 0 {

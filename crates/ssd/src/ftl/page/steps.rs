@@ -25,7 +25,7 @@ pub(in crate::ftl) struct Steps {
 }
 
 impl PageFtl {
-    /// Whether the unit can't take a page before a block was erased.
+    /// True if the unit can't take a page before a block is erased.
     #[inline]
     pub(in crate::ftl) fn must_collect(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
@@ -126,7 +126,7 @@ impl PageFtl {
         true
     }
 
-    /// Whether a step can be made ahead: without the block that a collection keeps for itself.
+    /// True if a step can be made ahead: without the block that a collection keeps for itself.
     pub(in crate::ftl) fn can_step_ahead(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
         let frontier = if self.rules.two_frontiers { state.collected } else { state.host };
@@ -134,7 +134,7 @@ impl PageFtl {
             || state.blocks.free() > self.rules.held_back
     }
 
-    /// Whether a collection was begun and not ended.
+    /// True if a collection was begun and not ended.
     pub(in crate::ftl) fn is_collecting(&self, unit: u32) -> bool {
         let steps = &self.units[unit as usize].steps;
         steps.victim.is_some() || !steps.emptied.is_empty()

@@ -11,7 +11,7 @@ use crate::config::layers::{Layer, resolve};
 use crate::ftl::blocks::Index;
 use crate::op::Effect;
 
-/// What the array must be, from the operations of the layer alone: pages programmed of each block, by unit.
+/// Expected array, from the operations of the layer alone: pages programmed of each block, by unit.
 struct Array {
     programmed: Vec<Vec<u32>>,
     pages_per_block: u32,

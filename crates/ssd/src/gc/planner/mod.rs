@@ -21,7 +21,7 @@ use crate::external::{Outside, Units};
 use crate::op::Step;
 use crate::task::{Urgency, View, Wish};
 
-/// Which units collect when.
+/// Units that collect, and when they do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "planner", rename_all = "kebab-case")]
 pub enum PlannerConfig {
@@ -53,7 +53,7 @@ impl PlannerConfig {
         if let PlannerConfig::External(own) = self { Some(&own.planner_file) } else { None }
     }
 
-    /// Whether it heeds `gc.spare_blocks`.
+    /// True if the planner uses `gc.spare_blocks`.
     pub(crate) fn heeds_spare_blocks(&self) -> bool {
         matches!(
             self,
@@ -72,7 +72,8 @@ impl PlannerConfig {
         Some((merged_from as u32, (pages * u64::from(config.moved_percent) / 100) as u32))
     }
 
-    /// Whether it is about a drive whose units go on together; `None` if it works with both clocks.
+    /// True if the planner needs units that go on together, false if it needs independent ones; `None` if it works with
+    /// both clocks.
     pub(crate) fn needs_lock_step(&self) -> Option<bool> {
         match self {
             PlannerConfig::None(_) | PlannerConfig::External(_) => None,
@@ -84,12 +85,12 @@ impl PlannerConfig {
     }
 }
 
-/// What a follower does during one step of the initiator.
+/// Action of a follower during one step of the initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Action {
     /// Nothing.
     Idle,
-    /// What it would have to copy, or merge, next.
+    /// Its own next copy or merge.
     Copy,
     /// Merges this data block of its own.
     Merge {
@@ -140,7 +141,7 @@ impl Planner {
         }
     }
 
-    /// Whether units take part in the steps of an initiator.
+    /// True if units take part in the steps of an initiator.
     pub(crate) fn is_aligned(&self) -> bool {
         matches!(
             self,
@@ -151,13 +152,13 @@ impl Planner {
         ) || matches!(self, Planner::External(asked) if asked.together)
     }
 
-    /// Whether units that have nothing to write are asked.
+    /// True if units that have nothing to write may collect ahead.
     pub(crate) fn collects_ahead(&self) -> bool {
         matches!(self, Planner::Forwarding { .. })
             || matches!(self, Planner::External(asked) if !asked.together)
     }
 
-    /// Whether the unit takes part in the collection of another one.
+    /// True if the unit takes part in the collection of another one.
     pub(crate) fn joins(&self, view: &View) -> bool {
         match self {
             Planner::SuperDataBlock | Planner::CycleStealing => true,
@@ -168,7 +169,7 @@ impl Planner {
         }
     }
 
-    /// What a unit that takes part does during `step` of the initiator.
+    /// Action of a unit that takes part, during `step` of the initiator.
     pub(crate) fn follow(&self, step: Step) -> Action {
         match self {
             Planner::SuperDataBlock => super_data_block::follow(step),
@@ -180,7 +181,7 @@ impl Planner {
         }
     }
 
-    /// What a unit that has nothing to write does ahead.
+    /// Work ahead of a unit that has nothing to write.
     pub(crate) fn wish(&self, view: &View) -> Wish {
         let wishes = match self {
             Planner::Forwarding { spare_blocks } => forwarding::forward(view, *spare_blocks),

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::Action;
 use crate::op::Step;
 
-/// What is merged and what is moved. The defaults were chosen on four generated workloads; see docs/concepts/channels.md.
+/// Limits between merging and moving. The defaults were chosen on four generated workloads; see
+/// docs/concepts/channels.md.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {

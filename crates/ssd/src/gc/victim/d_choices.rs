@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::VictimView;
 use crate::random::below;
 
-/// How many blocks are looked at.
+/// Number of blocks compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {

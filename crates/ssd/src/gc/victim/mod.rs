@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::external::{Outside, Victims};
 use crate::ftl::blocks::{Blocks, Index};
 
-/// Which block to collect.
+/// Block to collect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "victim", rename_all = "kebab-case")]
 pub enum VictimConfig {
@@ -49,13 +49,13 @@ impl VictimConfig {
         if let VictimConfig::External(own) = self { Some(&own.victim_file) } else { None }
     }
 
-    /// Whether the choice depends on a seed.
+    /// True if the choice depends on a seed.
     pub(crate) fn draws(&self) -> bool {
         matches!(self, VictimConfig::Random(_) | VictimConfig::DChoices(_))
     }
 }
 
-/// What a victim policy may know about its unit.
+/// View of a unit for a victim policy.
 pub(crate) struct VictimView<'a> {
     pub(crate) unit: u32,
     /// The unit's blocks, with the index that the policy asked for.

@@ -108,7 +108,7 @@ pub(super) struct Submitted {
 pub(crate) struct Ready {
     /// To be named in [`super::Interface::expect`] and [`super::Interface::leave`].
     pub(crate) command: u32,
-    /// What is to be done.
+    /// The operation.
     pub(crate) part: Request,
     /// Number of the request that it is a part of.
     pub(crate) number: u64,

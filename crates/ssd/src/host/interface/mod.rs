@@ -14,12 +14,12 @@
 //! pieces, and NVMeVirt (Kim et al., FAST 2023) found that drives do. A request ends with the last of its commands. A flush is not
 //! handed to the drive before all writes that were submitted earlier are.
 //!
-//! What happens at one instant is taken up when all of it is known, in the order of submission: so it does not matter in which order
-//! the time path tells of it.
+//! Events of one instant are processed when all of them are known, in the order of submission. So the order in which
+//! the time path reports them does not matter.
 //!
-//! The caller says what happens ([`Interface::submit`], [`Interface::due`], [`Interface::leave`]), calls [`Interface::settle`] when all
-//! of an instant has happened, hands what is ready ([`Interface::next_ready`]) to the drive, and does what is asked for
-//! ([`Interface::take_acts`]).
+//! The caller reports events ([`Interface::submit`], [`Interface::due`], [`Interface::leave`]) and calls
+//! [`Interface::settle`] when all of an instant has happened. It dispatches ready commands ([`Interface::next_ready`])
+//! to the drive, and takes the actions that are due ([`Interface::take_acts`]).
 
 mod command;
 mod stages;
@@ -44,7 +44,7 @@ pub(crate) use command::Ready;
 /// Numbers from here on are doorbells, in [`Act::At`].
 const BELL: u32 = 1 << 26;
 
-/// What the caller is to do.
+/// Action that the caller has to take.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Act {
     /// To call [`Interface::due`] with `number` at that time.
@@ -148,7 +148,7 @@ impl Interface {
         &self.usage
     }
 
-    /// Whether queues take a limited number of commands.
+    /// True if queues take a limited number of commands.
     pub(crate) fn has_entries(&self) -> bool {
         self.entries.is_some()
     }
@@ -165,7 +165,7 @@ impl Interface {
         }
     }
 
-    /// Whether the queue of a request has room for its commands; one without any takes all that a request needs.
+    /// True if the queue of a request has room for its commands; an empty queue takes all commands of a request.
     pub(crate) fn fits(&self, request: &Request) -> bool {
         let Some(entries) = self.entries else { return true };
         let used = self.used.get(self.queue_of(request.stream)).copied().unwrap_or(0);

@@ -191,12 +191,12 @@ impl Interface {
         }
     }
 
-    /// What the caller is to do.
+    /// Actions that the caller has to take.
     pub(crate) fn take_acts(&mut self) -> Vec<Act> {
         std::mem::take(&mut self.acts)
     }
 
-    /// What crossed the link and ran on cores since the last call.
+    /// Transfers on the link and runs on cores since the last call.
     pub(crate) fn take_records(&mut self) -> (Vec<LinkRecord>, Vec<CoreRecord>) {
         (std::mem::take(&mut self.links), std::mem::take(&mut self.runs))
     }

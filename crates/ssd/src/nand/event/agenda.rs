@@ -25,7 +25,7 @@ pub(super) struct Agenda {
     rest: BTreeMap<u64, Other>,
     actors: u32,
     sequence: u64,
-    /// Whether the event at the top happens now: the next one that is set takes its place.
+    /// True if the event at the top happens now: the next one that is set takes its place.
     fired: bool,
 }
 
@@ -57,7 +57,7 @@ impl Agenda {
         self.rest.insert(number, other);
     }
 
-    /// What else comes with that number.
+    /// Other data of the event with that number.
     pub(super) fn take(&mut self, number: u64) -> Option<Other> {
         self.rest.remove(&number)
     }

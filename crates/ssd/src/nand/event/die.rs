@@ -34,14 +34,15 @@ pub(super) struct Active {
     pub(super) phase: Phase,
     /// Copies still to make, this one included; 1 for all other commands.
     pub(super) left: u32,
-    /// What each copy but the first takes of the command's read, bus and program times, ns; the first one has the remainders.
+    /// Share of each copy but the first in the command's read, bus and program times, ns; the first one has the
+    /// remainders.
     each_ns: [u64; 3],
     pub(super) start_ns: u64,
     /// When it took the die for the last time, ns.
     pub(super) resumed_ns: u64,
     /// When the phase under way ends, unless it waits for the bus, ns.
     pub(super) until_ns: u64,
-    /// What is left of the phase that is being suspended, ns.
+    /// Rest of the phase that is being suspended, ns.
     pub(super) stopped_ns: u64,
     /// Since when it has waited for the bus, ns.
     pub(super) wanted_ns: u64,
@@ -49,7 +50,7 @@ pub(super) struct Active {
     pub(super) suspensions: u32,
     /// Times that it stood back, suspended or not.
     pub(super) pauses: u32,
-    /// How long it has stood back, ns.
+    /// Time for which it has stood back, ns.
     pub(super) stood_ns: u64,
 }
 
@@ -106,7 +107,7 @@ impl Active {
         }
     }
 
-    /// What it still takes if nothing delays it, with `phase_ns` of a phase to go, ns.
+    /// Time that it still takes if nothing delays it, with `phase_ns` of a phase to go, ns.
     fn rest_ns(&self, phase: Phase, phase_ns: u64) -> u64 {
         let then = match phase {
             Phase::Reading => self.share(BUS) + self.share(PROGRAM),
@@ -121,7 +122,7 @@ impl Active {
         self.start_ns - self.queued.arrived_ns + self.stood_ns
     }
 
-    /// What it held its die for since it took it last.
+    /// Record of the die's occupation since the command last took it.
     pub(super) fn hold(&self, end_ns: u64) -> HoldRecord {
         let Command { die, kind, purpose, pages, .. } = self.queued.command;
         HoldRecord { die, kind, purpose, pages, start_ns: self.resumed_ns, end_ns }
@@ -144,7 +145,7 @@ impl Active {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Paused {
     pub(super) active: Active,
-    /// What it goes on with, and what that takes, ns.
+    /// Phase with which it goes on, and the time left of that, ns.
     pub(super) phase: Phase,
     pub(super) left_ns: u64,
     pub(super) since_ns: u64,
@@ -160,13 +161,13 @@ pub(super) struct Die {
     pub(super) paused: Option<Paused>,
     /// Number of the event that ends the phase of the array: others are out of date.
     pub(super) awaits: u64,
-    /// What it did, up to `booked_ns`.
+    /// Work that it did, up to `booked_ns`.
     pub(super) spent: Spent,
     pub(super) booked_ns: u64,
 }
 
 impl Die {
-    /// Whether it has neither a command nor one waiting.
+    /// True if it neither runs a command nor has one waiting.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.current.is_none() && self.loading.is_none() && self.paused.is_none() && self.queue.is_empty()
@@ -182,7 +183,7 @@ impl Die {
         Some((current.queued.command, since))
     }
 
-    /// What the commands that have begun still take if nothing delays them, ns.
+    /// Time that the commands that have begun still take if nothing delays them, ns.
     pub(super) fn ahead_ns(&self, now_ns: u64) -> u64 {
         let of = |active: &Active| {
             let left_ns = active.until_ns.saturating_sub(now_ns);
@@ -207,7 +208,7 @@ impl Die {
         loading.or(self.current.as_mut())
     }
 
-    /// Whether it waits for the bus with a page that it has read for the host.
+    /// True if it waits for the bus with a page that it has read for the host.
     pub(super) fn reads_out(&self) -> bool {
         self.loading.is_none()
             && self.current.as_ref().is_some_and(|current| current.queued.is_awaited_read())

@@ -49,7 +49,7 @@ struct Counts {
     fences: Vec<Fence>,
 }
 
-/// What a die has yet to do for a tag to be handed out.
+/// Commands that a die has yet to finish before a tag is released.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Fence {
     /// Number of the last command before it.
@@ -128,7 +128,7 @@ impl<P: Probe> Events<P> {
         }
     }
 
-    /// Whether dies have commands that are not done.
+    /// True if dies have commands that are not done.
     pub(super) fn have_commands(&self, dies: Range<u32>) -> bool {
         self.fences.dies[dies.start as usize..dies.end as usize]
             .iter()

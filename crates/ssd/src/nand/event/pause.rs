@@ -62,7 +62,7 @@ impl<P: Probe> Events<P> {
         let resume_ns = self.scheduler.resume_ns();
         if let Some(current) = &mut self.dies[number as usize].current {
             current.suspensions += 1;
-            // What it goes on with.
+            // Time that it still takes when it goes on.
             current.stopped_ns = left_ns + resume_ns;
             current.until_ns = self.now_ns + suspend_ns;
             current.phase = Phase::Stopping;
@@ -121,7 +121,7 @@ impl<P: Probe> Events<P> {
         self.start(number);
     }
 
-    /// Whether the read at the head of the queue goes before the command that is paused.
+    /// True if the read at the head of the queue goes before the command that is paused.
     pub(super) fn goes_on_without_paused(&self, number: u32) -> bool {
         let die = &self.dies[number as usize];
         let (Some(read), Some(paused)) = (die.queue.get(0), &die.paused) else { return false };

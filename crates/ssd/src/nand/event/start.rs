@@ -62,7 +62,7 @@ impl<P: Probe> Events<P> {
         for number in ready.drain(..) {
             self.start_now(number);
         }
-        // What has become ready meanwhile is rare; the memory is kept.
+        // Commands that have become ready meanwhile are rare; the memory is kept.
         ready.append(&mut self.ready);
         self.ready = ready;
     }

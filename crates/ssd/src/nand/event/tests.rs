@@ -30,7 +30,7 @@ struct Flash {
 }
 
 impl Flash {
-    /// Whether what a write wrote could be read all the time.
+    /// True if the data of a write could be read all the time.
     fn holds(&self, token: u64, start_ns: u64, end_ns: u64) -> bool {
         let images = self.images.get(&token);
         images.is_some_and(|images| images.iter().any(|(_, from, to)| *from <= start_ns && end_ns <= *to))
@@ -51,7 +51,7 @@ fn ran(maker: &Maker, records: &[CommandRecord]) -> Vec<(CommandRecord, Made)> {
     ran
 }
 
-/// What is where and when. `first`: what was there from the start.
+/// Content of the flash over time. `first`: content from the start.
 fn flash(first: &[(Place, u64)], ran: &[(CommandRecord, Made)]) -> Flash {
     let mut flash = Flash::default();
     for (place, token) in first {

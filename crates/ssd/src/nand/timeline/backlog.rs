@@ -1,5 +1,5 @@
-//! What a die still has to do, by cause, where commands run in the order in which they come: for the account of what a
-//! command waits for.
+//! Work that a die still has to do, by cause, where commands run in order of arrival: for the breakdown of a command's
+//! wait.
 
 use std::collections::VecDeque;
 
@@ -13,12 +13,12 @@ struct Held {
     from_ns: u64,
     end_ns: u64,
     cause: Cause,
-    /// What the die had done before it.
+    /// Work that the die had done before it.
     before: Spent,
 }
 
 impl Held {
-    /// What the die has done by then.
+    /// Work that the die has done by then.
     fn spent(&self, time_ns: u64) -> Spent {
         let mut spent = self.before;
         spent.add(self.cause, time_ns.clamp(self.from_ns, self.end_ns) - self.from_ns);
@@ -31,7 +31,7 @@ impl Held {
 pub(super) struct Backlog(VecDeque<Held>);
 
 impl Backlog {
-    /// What the die does from `now_ns` to `until_ns`, at which the last command has begun. Forgets what was done before.
+    /// Work of the die from `now_ns` to `until_ns`, at which the last command has begun. Forgets the work before.
     pub(super) fn between(&mut self, now_ns: u64, until_ns: u64) -> Spent {
         while self.0.len() > 1 && self.0[0].end_ns <= now_ns {
             self.0.pop_front();

@@ -38,7 +38,7 @@ pub(super) struct Background {
     dies: Vec<Watch>,
     /// When to ask again though nothing happens, ns.
     due_ns: Option<u64>,
-    /// Whether pages of the buffer are to leave it now, where stations write them.
+    /// True if pages of the buffer are to leave it now, where stations write them.
     destages: bool,
     /// Steps that a function outside the engine wishes of all units.
     plan: Vec<(u32, Work, Urgency)>,
@@ -64,7 +64,7 @@ impl Background {
         }
     }
 
-    /// Whether there are policies to ask.
+    /// True if there are policies for background work.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.policies.is_some()
@@ -84,7 +84,7 @@ impl Background {
         }
     }
 
-    /// Whether pages of the buffer are to leave it now.
+    /// True if pages of the buffer are to leave it now.
     #[inline]
     pub(super) fn destages(&self) -> bool {
         self.destages
@@ -135,15 +135,15 @@ impl Background {
 }
 
 impl<A: TimePath, C: Content> Intake<A, C> {
-    /// Whether something happens by then: in the array, or because the background is to be asked, which is when all of an
-    /// instant has happened.
+    /// True if something happens by then: in the array, or because the background policies decide, which they do when
+    /// all of an instant has happened.
     #[inline]
     pub(super) fn is_due_by(&self, time_ns: u64) -> bool {
         self.array.next_ns().is_some_and(|next| next <= time_ns)
             || self.background.due_ns().is_some_and(|due| due < time_ns)
     }
 
-    /// Whether the background is asked next, before anything happens in the array.
+    /// True if the background policies decide next, before anything happens in the array.
     pub(super) fn background_is_next(&self) -> bool {
         let array_ns = self.array.next_ns();
         self.background.due_ns().is_some_and(|due| array_ns.is_none_or(|next| next > due))

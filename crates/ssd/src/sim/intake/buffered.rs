@@ -62,7 +62,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.buffer.as_ref().map_or(0, WriteBuffer::all_waiting)
     }
 
-    /// Whether pages have to leave the buffer. One that is full has sent on what it could when it was found to be.
+    /// True if pages have to leave the buffer. One that is full has sent on what it could when it was found to be.
     pub(in crate::sim) fn is_flushing(&self) -> bool {
         self.ack == Ack::Flash || !self.barriers.is_empty() || self.ledger.drain.is_some()
     }

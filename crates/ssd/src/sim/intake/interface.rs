@@ -18,7 +18,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.interface.as_ref().map_or_else(|| self.slots.under_way(), |interface| interface.under_way())
     }
 
-    /// Whether the queue of a request has an entry for it.
+    /// True if the queue of a request has an entry for it.
     #[inline]
     pub(super) fn has_entry(&self, request: &Request) -> bool {
         self.interface.as_ref().is_none_or(|interface| interface.fits(request))
@@ -84,8 +84,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         tag
     }
 
-    /// Whether all pages of a read leave together: with a common clock they are read so, and where planes read pages together after
-    /// their translation pages it is not known which command brings which.
+    /// True if all pages of a read leave together: with a common clock they are read so, and where planes read pages
+    /// together after their translation pages it is not known which command brings which.
     fn reads_as_one(&self) -> bool {
         self.stations.has_clock() || self.core.groups() && self.core.ftl.has_map_on_flash()
     }

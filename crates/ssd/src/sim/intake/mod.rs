@@ -70,14 +70,14 @@ pub(super) struct Intake<A, C> {
     companions: Vec<(u32, u32)>,
     unbound: Unbound,
     pub(super) buffer: Option<WriteBuffer>,
-    /// Whether that is a buffer of the drive. If not, its entries only hold pages of requests that wait for flash.
+    /// True if that is a buffer of the drive. If not, its entries only hold pages of requests that wait for flash.
     pub(super) is_buffered: bool,
     pub(super) ack: Ack,
     pub(super) stalled: VecDeque<u32>,
     /// Since when the first stalled request finds no room, ns.
     pub(super) full_since_ns: Option<u64>,
     barriers: Vec<Barrier>,
-    /// Whether something ended at this instant, so that whoever waits may go on.
+    /// True if something ended at this instant, so that waiting requests may go on.
     resume: bool,
     stations: Stations,
     background: Background,
@@ -123,7 +123,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
-    /// Whether requests are worked out to their end when they enter.
+    /// True if requests are worked out to their end when they enter.
     #[inline]
     fn at_once(&self) -> bool {
         A::AT_ONCE && self.buffer.is_none() && self.interface.is_none()
@@ -386,7 +386,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let now = self.array.now_ns();
         let bound = self.core.write(now, tag, part, whole, Stage::Direct, &mut self.array)?;
         if self.core.alloc.shares_map() {
-            // Whether the next page finds a die idle depends on this one being there.
+            // This page must be there when the next one looks for an idle die.
             self.core.flush(now, &mut self.array);
         }
         Ok(bound)

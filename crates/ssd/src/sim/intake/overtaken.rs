@@ -1,10 +1,10 @@
-//! How much tenants lose to those whose pages overtook theirs, for [`Turns::ShortestFair`](crate::tenants::Turns): who has lost
-//! too much goes first until that is made good.
+//! Loss of tenants to those whose pages overtook theirs, for [`Turns::ShortestFair`](crate::tenants::Turns): a tenant
+//! that has lost too much goes first until that is made good.
 //!
 //! Time is counted in pages placed. A run that comes in behind n pages would be placed after those and its own in the order of
 //! arrival, all pages in one queue: that is its *wait*, and the place at which it ends its *turn*. Later than that is *late*, sooner the
-//! opposite. What a tenant is late in all, runs included that should be placed already and are not, is to stay below a
-//! share of what it would have waited in all.
+//! opposite. The total lateness of a tenant, including runs that should be placed already and are not, is to stay below
+//! a share of its total wait.
 
 use std::collections::BTreeMap;
 

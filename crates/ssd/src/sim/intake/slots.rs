@@ -11,11 +11,11 @@ pub(in crate::sim) struct Slot {
     pub(in crate::sim) request: Request,
     pub(in crate::sim) number: u64,
     pub(in crate::sim) issue_ns: u64,
-    /// How many entered before it.
+    /// Number of requests that entered before it.
     pub(in crate::sim) order: u64,
-    /// How long it had waited at the host, ns.
+    /// Time for which it had waited at the host, ns.
     pub(in crate::sim) waited_ns: u64,
-    /// What it still waits for: commands, unbound pages, entries of the buffer, or a stall.
+    /// Number of things that it still waits for: commands, unbound pages, entries of the buffer, or a stall.
     outstanding: u32,
     /// Pages of it that are in the buffer already.
     pub(in crate::sim) admitted: u64,

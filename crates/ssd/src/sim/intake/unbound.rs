@@ -170,7 +170,7 @@ impl Unbound {
             for part in run.parts {
                 self.push(class_of(&part), run.tag, part);
             }
-            // What it has lost so far is not forgotten.
+            // Its loss so far is not forgotten.
             if let (Turns::ShortestFair, Some(turn)) = (turns, waited.get(&number)) {
                 (first..=self.next_sequence).for_each(|again| self.overtaken.put_back(stream, again, *turn));
             }
@@ -255,7 +255,7 @@ mod tests {
     fn the_request_with_fewest_pages_left_goes_first() {
         let mut unbound = unbound(Turns::Shortest, 1, &[&[0, 1, 2], &[3, 4], &[5], &[6, 7]]);
         assert_eq!(order(&unbound, &[]), [5, 3, 4, 6, 7, 0, 1, 2]);
-        // What has begun goes on before what is longer than what is left of it.
+        // A run that has begun goes before one that is longer than the rest of it.
         let (rank, ..) = unbound.front((0, 0)).expect("five waits");
         unbound.pop(rank);
         let (rank, ..) = unbound.front((0, 0)).expect("three waits");

@@ -16,7 +16,7 @@ const PLANNERS: [&str; 8] = [
     "selective-filling",
 ];
 
-/// Whether a planner needs a common clock; `None` if it works with both.
+/// True if a planner needs a common clock; `None` if it works with both.
 fn has_clock(planner: &str) -> Option<bool> {
     match planner {
         "super-data-block" | "cycle-stealing" => Some(true),

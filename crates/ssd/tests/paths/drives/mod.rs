@@ -42,7 +42,7 @@ pub(crate) const OPEN: [&[(&str, &str)]; 8] = [
     &[("host.slots", "2"), ("host.arbitration", "fair")],
 ];
 
-/// Which page leaves the buffer next.
+/// Policies for the next page to leave the buffer.
 pub(crate) const REPLACEMENTS: [&str; 5] = ["fifo", "fifo", "lru", "block-lru", "fab"];
 
 /// A setting, as on the command line.

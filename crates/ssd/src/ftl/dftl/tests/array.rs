@@ -1,4 +1,4 @@
-//! What is on flash, as the operations of the layer say.
+//! Content of the flash by the operations of the layer.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,24 @@ use crate::cow::CowVec;
 use crate::geometry::Geometry;
 use crate::op::{Effect, MapWork, Ops};
 
-/// What the flash of the units holds, from the operations of the layer alone.
+/// Content of the units' flash, from the operations of the layer alone.
 #[derive(Default)]
 pub(super) struct Array {
     /// Pages programmed of each block, by unit.
     pub(super) programmed: Vec<Vec<u32>>,
     pages_per_block: u32,
-    /// What each page holds: a translation page, or one of data.
+    /// Kind of each page: true for a translation page, false for one of data.
     maps: Vec<Vec<bool>>,
     /// Key of each valid page of data, by unit and physical page, and the other way round.
     keys: BTreeMap<(u32, u32), u32>,
     places: BTreeMap<(u32, u32), u32>,
-    /// What was written to translation pages since the model looked: unit, key and entry.
+    /// Writes to translation pages since the model last looked: unit, key and entry.
     pub(super) written: Vec<(u32, u32, u32)>,
     entries: u32,
     pub(super) reads: [u64; 3],
     pub(super) programs: [u64; 3],
     pub(super) moved: u64,
-    /// Whether the command before was a translation page read that has to be followed by its program.
+    /// True if the command before was a translation page read that has to be followed by its program.
     pub(super) rewriting: bool,
 }
 
@@ -65,7 +65,7 @@ impl Array {
         }
     }
 
-    /// What it holds, if it was programmed since its block was erased.
+    /// Content of the page, if it was programmed since its block was erased.
     pub(super) fn holds(&self, unit: u32, ppn: u32) -> Option<bool> {
         let programmed = self.programmed[unit as usize][(ppn / self.pages_per_block) as usize];
         (ppn % self.pages_per_block < programmed).then(|| self.maps[unit as usize][ppn as usize])

@@ -121,7 +121,7 @@ fn stealing_goes_on_to_the_second_oldest_log_block() {
     });
     assert_eq!(stolen, [102, 100, 108]);
     assert_eq!(bench.ftl.spare_blocks(0), 1);
-    // What is left is walked to its end, the open block included.
+    // The remaining pages are walked to their end, the open block included.
     let mut left = 0;
     while bench.follow_copy(0) {
         left += 1;

@@ -4,7 +4,7 @@ use super::*;
 use crate::nand::probe::Recorder;
 use crate::op::NO_EFFECT;
 
-/// What a command counts on. A token is what one write wrote.
+/// Data that a command relies on. A token is the data of one write.
 #[derive(Clone, Debug)]
 pub(super) enum Made {
     Read { token: u64 },
@@ -26,7 +26,7 @@ impl Draw {
 
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// What each page that was written holds, and of which logical page; `None` if it is stale.
+    /// Content of each page that was written, with its logical page; `None` if it is stale.
     pages: Vec<Option<(u32, u64)>>,
 }
 

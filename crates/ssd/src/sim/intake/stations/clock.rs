@@ -98,7 +98,7 @@ fn before_program_ns(command: &Command) -> u64 {
 }
 
 impl Stations {
-    /// Whether a group runs or waits.
+    /// True if a group runs or waits.
     #[inline]
     pub(in crate::sim) fn waits_for_clock(&self) -> bool {
         self.groups.running.is_some() || !self.groups.waiting.is_empty()

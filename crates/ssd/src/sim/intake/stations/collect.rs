@@ -136,7 +136,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.stations.ahead = named.unwrap_or_default();
     }
 
-    /// Whether each unit takes part in the collection of an initiator.
+    /// True for each unit that takes part in the collection of an initiator.
     fn joined(&self, initiator: u32) -> Vec<bool> {
         let units = 0..self.core.geometry.units();
         let Some(function) = self.stations.planner.function() else {
@@ -175,7 +175,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
-    /// Whether a station is held by the collection that units make together.
+    /// True if a station is held by the collection that units make together.
     pub(super) fn takes_part(&self, station: u32) -> bool {
         self.stations.together.as_ref().is_some_and(|together| {
             self.stations.station_of(together.task.unit) == station

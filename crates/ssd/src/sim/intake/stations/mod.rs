@@ -59,7 +59,7 @@ const GROUP_TAG: u32 = TASK_TAG - 1;
 /// Tags from here on, below those, are times that the host interface asked for.
 pub(super) const INTERFACE_TAG: u32 = 1 << 27;
 
-/// Who a command, or a fence, was for.
+/// Owner of a command or of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
     /// A request, by its slot.
@@ -111,11 +111,11 @@ struct Station {
 struct Together {
     /// That of the initiator.
     task: Task,
-    /// Whether a unit takes part.
+    /// True for each unit that takes part.
     joined: Vec<bool>,
-    /// What followers do in the step under way, or did in the last one; none before the first.
+    /// Action of followers in the step under way, or in the last one; none before the first.
     action: Option<Action>,
-    /// Whether a station has begun the step.
+    /// True for each station that has begun the step.
     begun: Vec<bool>,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct Stations {
     lock_step: Option<LockStepTimes>,
     /// Groups of commands, where a clock is common.
     groups: Groups,
-    /// Whether all collections are made with an initiator.
+    /// True if all collections are made with an initiator.
     aligned: bool,
     together: Option<Together>,
     /// Units that collect ahead at this instant, of a planner outside the engine.
@@ -175,13 +175,13 @@ impl Stations {
         self.planner.attach(&external.planner);
     }
 
-    /// Whether there are any.
+    /// True if there are any stations.
     #[inline]
     pub(super) fn are_managed(&self) -> bool {
         !self.all.is_empty()
     }
 
-    /// Whether they have a common clock.
+    /// True if they have a common clock.
     #[inline]
     pub(super) fn has_clock(&self) -> bool {
         self.lock_step.is_some()
@@ -230,7 +230,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         if self.stations.planner.collects_ahead() {
             self.plan_ahead();
-            // Who has nothing to write is asked when all mandatory collections of this instant have begun.
+            // Units that have nothing to write decide when all mandatory collections of this instant have begun.
             for station in self.stations.numbers() {
                 if !self.stations.is_busy(station) {
                     self.forward(station)?;
@@ -283,7 +283,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
-    /// Whether pages have to leave the buffer.
+    /// True if pages have to leave the buffer.
     fn has_to_write(&self) -> bool {
         self.full_since_ns.is_some() || self.is_flushing() || self.background.destages()
     }
