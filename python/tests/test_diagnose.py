@@ -17,7 +17,7 @@ from flashweir.diagnosis import report
 WORKLOAD = "random:span=96MiB,size=4KiB,count=48000,seed=5"
 HEALTHY = {"capacity": "128MiB", "op_ratio": 0.25, "buffer.bytes": "2MiB", "gc.frontiers": 2}
 FAULTS: dict[str, dict[str, Any]] = {
-    "mapping": {"ftl.kind": "bast", "op_ratio": 0.05, "gc.frontiers": None},
+    "mapping": {"ftl.kind": "bast", "op_ratio": 0.1, "gc.frontiers": None},
     "buffer": {"buffer.bytes": 0},
 }
 

@@ -178,7 +178,7 @@ def test_statistics_begin_again() -> None:
     parts = [
         name for name in done.dtype.names or () if name.endswith("_ns") and name[:-3] in aged.latency_parts_us.read
     ]
-    assert len(parts) == 10
+    assert len(parts) == 12
     assert sum(int(done[name][0]) for name in parts) == done["latency_ns"][0]
     again = stepped.finish()
     assert (again["requests"], again.flash.host.reads) == (1, 1)

@@ -107,7 +107,8 @@ def test_the_command_prints_where_latency_went() -> None:
 
 
 def test_the_table_as_it_is() -> None:
-    drive = ["--set=channels=1", "--set=capacity=16MiB", "--set=precondition=full", "--set=host.queue_depth=4"]
+    drive = ["--set=channels=1", "--set=capacity=16MiB", "--set=op_ratio=0.2", "--set=precondition=full"]
+    drive.append("--set=host.queue_depth=4")
     out = flashweir("simulate", "random:span=16MiB,size=4KiB,count=1000,write=0.5,seed=2", *drive).out
     start = out.index("latency breakdown")
     table = [line.rstrip() for line in out[start:].splitlines()]

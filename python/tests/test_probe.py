@@ -15,7 +15,7 @@ import flashweir as api
 
 __all__ = ["loop"]
 
-SIM = "sim:slc-2006,capacity=24MiB,channels=2,dies=2,op_ratio=0.3,buffer.bytes=128KiB"
+SIM = "sim:slc-2006,capacity=24MiB,channels=2,dies=2,op_ratio=0.3125,buffer.bytes=128KiB"
 
 
 def test_a_probed_drive_is_a_device_file(tmp_path: Path) -> None:

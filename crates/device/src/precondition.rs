@@ -20,7 +20,7 @@ const RANDOM_BYTES: u64 = 4 << 10;
 /// The most that a round takes on the target's clock, ns: a minute, as in the specification.
 const ROUND_NS: u64 = 60_000_000_000;
 /// Rounds after which steady state is given up, as in the specification.
-const MOST_ROUNDS: usize = 25;
+const MAX_ROUNDS: usize = 25;
 
 /// Method of preconditioning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,7 +100,7 @@ impl Preconditioning {
         let mut rounds = Vec::new();
         let mut is_steady = None;
         if self.until_steady && self.method != Method::None {
-            while is_steady != Some(true) && rounds.len() < MOST_ROUNDS {
+            while is_steady != Some(true) && rounds.len() < MAX_ROUNDS {
                 let pass = self.pass(target, rounds.len() as u64 + 2);
                 let (written, time_ns) = self.write(target, pass, ROUND_NS, meter)?;
                 bytes += written;

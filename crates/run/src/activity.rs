@@ -1,6 +1,6 @@
 //! Activity of each channel over time: the time of its dies by purpose, and its dirty pages, in bins of equal width.
 //!
-//! A bin is a whole number of ns wide. There are at most [`MOST_BINS`]: when a run outgrows them, neighbours are added up
+//! A bin is a whole number of ns wide. There are at most [`MAX_BINS`]: when a run outgrows them, neighbours are added up
 //! and the width doubles, so memory depends neither on the length of the run nor on the slices in which it is recorded,
 //! and a bin holds what it would have held had it been as wide from the start. Everything is counted in integers until
 //! it is written.
@@ -19,7 +19,7 @@ use crate::error::Error;
 use bins::Bins;
 
 /// Most bins of a result.
-const MOST_BINS: u64 = 1000;
+const MAX_BINS: u64 = 1000;
 
 /// Series of a channel: die time by purpose, die time of commands while the buffer is full, and pages x ns.
 const SERIES: usize = Purpose::COUNT + 2;
@@ -118,7 +118,7 @@ impl Activity {
             window,
             channels,
             dies_per_channel: geometry.dies_per_channel(),
-            bins: Bins::new(channels * SERIES + 2, MOST_BINS),
+            bins: Bins::new(channels * SERIES + 2, MAX_BINS),
             counted_ns: vec![0; geometry.total_dies() as usize],
             dirty: vec![Level::default(); channels + 1],
             has_buffer,

@@ -48,7 +48,6 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
     let programmed = stats.programs() * u64::from(geometry.page_sectors) * SECTOR_BYTES;
     // Dies and buses are busy until the buffer is drained.
     let elapsed = stats.elapsed_ns();
-    let drain = stats.drain.unwrap_or_default();
     let mut result = json!({
         "version": VERSION,
         "requests": requests,
@@ -69,12 +68,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
             "reads": flash.reads, "programs": flash.programs, "erases": flash.erases,
             "host": counters.host, "gc": counters.gc, "mapping": counters.mapping,
         },
-        "drain": {
-            "pages": drain.pages,
-            "carried_pages": stats.carried_pages,
-            "time_s": drain.time_ns as f64 / 1e9,
-            "flash": drain.flash,
-        },
+        "drain": drain(stats),
         "mapping": mapping(&counters.map),
         "time_share": shares(&stats.dies, elapsed),
         "bus_share": total_share(&stats.buses, elapsed),
@@ -121,6 +115,17 @@ fn counts(counters: &Counters) -> Value {
         "buffer_hits": counters.buffer_hits,
         "coalesced_pages": counters.coalesced,
         "trimmed_pages": counters.trimmed_pages,
+    })
+}
+
+/// Work that the write buffer left behind at the end of the run.
+fn drain(stats: &Stats) -> Value {
+    let drain = stats.drain.unwrap_or_default();
+    json!({
+        "pages": drain.pages,
+        "carried_pages": stats.carried_pages,
+        "time_s": drain.time_ns as f64 / 1e9,
+        "flash": drain.flash,
     })
 }
 

@@ -10,12 +10,12 @@ use crate::stats::Counters;
 /// Pages that one step of filling writes.
 const STEP_PAGES: u64 = 1 << 18;
 /// Windows of one capacity after which steady state is given up.
-const MOST_CAPACITIES: u64 = 200;
+const MAX_CAPACITIES: u64 = 200;
 /// Relative difference between successive windows that counts as steady.
 const STEADY: f64 = 0.005;
 
 /// Requests without a page written after which there will never be one.
-const MOST_IDLE: u64 = 1 << 18;
+const MAX_IDLE: u64 = 1 << 18;
 
 /// Next step for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Preconditioner {
         simulation.overwrite(requests, everything)?;
         let now = simulation.counters();
         self.idle = if now.host_pages_written > before { 0 } else { self.idle + requests.len() as u64 };
-        if self.idle >= MOST_IDLE || requests.is_empty() {
+        if self.idle >= MAX_IDLE || requests.is_empty() {
             return Err(RunError::NothingWritten { requests: self.idle });
         }
         let written = now.host_pages_written - self.window.host_pages_written;
@@ -99,7 +99,7 @@ impl Preconditioner {
         let settled = (amplification - self.last).abs() < STEADY * self.last;
         if self.windows >= 2 && settled {
             self.done = true;
-        } else if self.windows >= MOST_CAPACITIES {
+        } else if self.windows >= MAX_CAPACITIES {
             return Err(RunError::Unsteady {
                 capacities: self.windows,
                 last: Amplification(amplification),

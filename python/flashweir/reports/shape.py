@@ -45,7 +45,6 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
             "series",
             "activity",
             "explain",
-            "no_effect",
             "collections",
             "power_cuts",
             "latency_parts_us",

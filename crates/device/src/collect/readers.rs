@@ -17,7 +17,7 @@ use super::tracefs::{Tracefs, failed};
 use crate::Error;
 
 /// Threads at most; with more CPUs each empties several pipes.
-const MOST_THREADS: usize = 64;
+const MAX_THREADS: usize = 64;
 
 /// Waits after everything was read: short while events come, longer while none do.
 const WAITS: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(50)];
@@ -82,7 +82,7 @@ impl Readers {
         let counts = Arc::new(Counts::default());
         let cpus = tracefs.cpus();
         let mut shares: Vec<Vec<Pipe>> = Vec::new();
-        shares.resize_with(cpus.len().min(MOST_THREADS), Vec::new);
+        shares.resize_with(cpus.len().min(MAX_THREADS), Vec::new);
         for (index, cpu) in cpus.iter().enumerate() {
             let path = tracefs.path(&format!("per_cpu/cpu{cpu}/trace_pipe"));
             let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();

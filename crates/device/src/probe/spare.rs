@@ -35,8 +35,8 @@ const COLLECTIONS: usize = 6;
 const BLOCKS: u64 = 6;
 const OVER: u64 = 4;
 /// Most writes, and most time on a real drive, of each of the two parts.
-const MOST_WRITES: u64 = 600_000;
-const MOST_TIME: Duration = Duration::from_secs(60);
+const MAX_WRITES: u64 = 600_000;
+const MAX_TIME: Duration = Duration::from_secs(60);
 /// Planes whose blocks are looked at.
 const UNITS: usize = 32;
 /// Planes of a die that are thought of.
@@ -142,7 +142,7 @@ impl Halves {
 
 /// True if no time is left.
 fn is_late(asked: &Asked<'_>, started: Duration) -> bool {
-    asked.real && asked.elapsed().saturating_sub(started) > MOST_TIME
+    asked.real && asked.elapsed().saturating_sub(started) > MAX_TIME
 }
 
 fn halves(
@@ -159,7 +159,7 @@ fn halves(
     // The first times, what is usual of them and what it is at most; later writes only if they waited.
     let (mut times, mut usual, mut most, mut late) = (Vec::new(), 0.0, 0.0, Vec::new());
     let (mut first, mut seen) = (0, None);
-    while first < half.min(MOST_WRITES) && !is_late(asked, started) {
+    while first < half.min(MAX_WRITES) && !is_late(asked, started) {
         let writes: Vec<_> =
             (first..half.min(first + BATCH)).map(|step| write(pages.at(number(step)), pages.page)).collect();
         let took = asked.through(&writes)?;
@@ -251,13 +251,13 @@ fn in_order(
     let units = pages.dies * halves.planes;
     // Half a block, or all of one if moved pages have blocks of their own.
     let block = round_to_u64(2.2 * halves.distance) * units;
-    let counted = (block * BLOCKS).min(pages.count / units * units).min(MOST_WRITES);
+    let counted = (block * BLOCKS).min(pages.count / units * units).min(MAX_WRITES);
     // Overwriting the same pages again and again gathers invalid pages, until there is nothing else to collect.
     let over = (block * OVER).min(pages.count / 4 / units * units).max(units);
     let spare = round_to_u64(halves.before(units)) * units;
     let before = if empty { 0 } else { (3 * spare).div_ceil(over) * over + 2 * over };
     let number = |step: u64| if empty { step } else { step % over };
-    let (first, end) = (before, (before + counted).min(MOST_WRITES));
+    let (first, end) = (before, (before + counted).min(MAX_WRITES));
     let started = asked.elapsed();
     let (mut times, mut at) = (Vec::new(), 0);
     while at < end && !is_late(asked, started) {

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use flashweir_trace::SECTOR_BYTES;
 
 /// The most that one transfer moves, bytes; larger requests take several, one after the other.
-pub(super) const MOST_BYTES: usize = 16 << 20;
+pub(super) const MAX_BYTES: usize = 16 << 20;
 /// Alignment that every drive takes.
 const PAGE_BYTES: usize = 4096;
 
@@ -68,7 +68,7 @@ pub(super) struct Content {
 
 impl Content {
     pub(super) fn new(seed: u64, align_bytes: usize) -> Self {
-        Self { state: seed, align_bytes, reads: Buffer::new(MOST_BYTES, align_bytes) }
+        Self { state: seed, align_bytes, reads: Buffer::new(MAX_BYTES, align_bytes) }
     }
 
     /// SplitMix64 (Steele, Lea and Flood 2014).

@@ -29,7 +29,7 @@ use device::Device;
 use uring::Ring;
 
 /// Most requests under way on a real drive.
-pub const MOST_DEPTH: u32 = 4096;
+pub const MAX_DEPTH: u32 = 4096;
 
 /// I/O engine for real drives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,10 +124,10 @@ impl RealTarget {
 
 /// Refuses depths that no ring has.
 fn check_depth(what: &str, depth: u32) -> Result<(), Error> {
-    if (1..=MOST_DEPTH).contains(&depth) {
+    if (1..=MAX_DEPTH).contains(&depth) {
         return Ok(());
     }
-    let expected = format!("expected 1 to {MOST_DEPTH} requests under way on a real drive");
+    let expected = format!("expected 1 to {MAX_DEPTH} requests under way on a real drive");
     Err(Error::Setting { what: format!("{what} {depth}"), expected })
 }
 

@@ -3,7 +3,7 @@
 use flashweir_trace::{LogRecord, Op, Request};
 use rustix::io::Errno;
 
-use super::buffers::{Buffer, MOST_BYTES};
+use super::buffers::{Buffer, MAX_BYTES};
 use super::device::discard;
 use super::{RealTarget, record};
 use crate::target::scaled;
@@ -28,7 +28,7 @@ pub(super) fn execute(
             Timing::Times { scale } => Some(scaled(start_ns, request.time_ns, scale)),
         };
         if request.op == Op::Write {
-            target.content.prepare(&mut buffer, (length as usize).min(MOST_BYTES));
+            target.content.prepare(&mut buffer, (length as usize).min(MAX_BYTES));
         }
         while let Some(due_ns) = due_ns
             && clock.now_ns() < due_ns
@@ -66,7 +66,7 @@ fn perform(
     }
     let mut done = 0;
     while done < length {
-        let bytes = (length - done).min(MOST_BYTES as u64) as usize;
+        let bytes = (length - done).min(MAX_BYTES as u64) as usize;
         let moved = if request.op == Op::Write {
             let Some(buffer) = buffer else { return Err(Errno::INVAL) };
             rustix::io::pwrite(file, &buffer.bytes_mut()[..bytes], offset + done)

@@ -9,7 +9,7 @@ use io_uring::{IoUring, opcode, squeue};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
-use super::buffers::{Buffer, MOST_BYTES};
+use super::buffers::{Buffer, MAX_BYTES};
 use super::clock::NAP_NS;
 use super::trimmer::Trimmer;
 use super::{RealTarget, check_depth, record};
@@ -165,7 +165,7 @@ impl Call<'_> {
             };
             let tag = self.wait_for_turn(due_ns)?;
             if request.op == Op::Write {
-                let bytes = (length as usize).min(MOST_BYTES);
+                let bytes = (length as usize).min(MAX_BYTES);
                 self.target.content.prepare(&mut self.ring.buffers[tag as usize], bytes);
             }
             if let Err(error) = self.wait_until(due_ns) {
@@ -237,7 +237,7 @@ impl Call<'_> {
     fn start(&mut self, tag: u32, flight: &Flight) -> Result<(), Errno> {
         let fd = Fd(self.target.device.fd());
         let offset = flight.offset + flight.done;
-        let bytes = (flight.length - flight.done).min(MOST_BYTES as u64) as u32;
+        let bytes = (flight.length - flight.done).min(MAX_BYTES as u64) as u32;
         let entry = match flight.request.op {
             Op::Flush => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
             Op::Trim if flight.length == 0 => opcode::Nop::new().build(),

@@ -3,7 +3,7 @@
 use flashweir_ssd::{Arbitration, Config, ConfigError, FtlConfig, Geometry};
 
 /// Physical pages that lists of images can number.
-const MOST_PAGES: u64 = u32::MAX as u64 - 1;
+const MAX_PAGES: u64 = u32::MAX as u64 - 1;
 
 /// Refuses power cuts where what is on flash says nothing.
 pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
@@ -31,7 +31,7 @@ pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
                       use host.arbitration=arrival";
         return refuse("host.slots, host.arbitration", reason);
     }
-    if geometry.physical_pages() > MOST_PAGES {
+    if geometry.physical_pages() > MAX_PAGES {
         return refuse(
             "capacity",
             "at most 2^32 - 2 pages of flash can be kept track of: use a smaller drive, or larger pages",

@@ -8,9 +8,9 @@ use super::{CutError, Cuts, Outcome, PowerCuts};
 use crate::error::Error;
 
 /// Most cuts of a run.
-const MOST_CUTS: u64 = 1_000_000;
+const MAX_CUTS: u64 = 1_000_000;
 /// Most cuts that a result tells of one by one.
-const MOST_DETAILS: u64 = 1000;
+const MAX_DETAILS: u64 = 1000;
 
 /// Parses a run's `power_cut`: nothing (null), a number of random cuts, a time with its unit, or a list of times.
 pub(crate) fn parse(asked: Option<&Value>) -> Result<Option<Cuts>, Error> {
@@ -40,12 +40,12 @@ fn one(asked: &Value) -> Result<Cuts, Error> {
         other => other.to_string(),
     };
     if let Ok(count) = text.parse::<u64>() {
-        if (1..=MOST_CUTS).contains(&count) {
+        if (1..=MAX_CUTS).contains(&count) {
             return Ok(Cuts::Random(count));
         }
         return Err(refused(
             &text,
-            &format!("1 to {MOST_CUTS} random cuts, or a time with its unit, such as 1.5s"),
+            &format!("1 to {MAX_CUTS} random cuts, or a time with its unit, such as 1.5s"),
         ));
     }
     // A bare number of nanoseconds would be mistaken for a number of cuts.
@@ -123,7 +123,7 @@ fn summary(outcomes: &[Outcome]) -> Value {
     });
     // Of too many, some that are spread evenly over their order.
     let count = outcomes.len() as u64;
-    let told = count.min(MOST_DETAILS);
+    let told = count.min(MAX_DETAILS);
     let details = (0..told).map(|place| detail(&outcomes[(place * count / told) as usize]));
     json!({
         "cuts": count,

@@ -20,7 +20,7 @@ use parts::{Cuts, Parts};
 use windows::Windows;
 
 /// Requests served at a time: few enough for their completions to stay in the cache.
-const MOST_SERVED: usize = 512;
+const MAX_SERVED: usize = 512;
 
 /// Method that finds the cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl Warmup {
             let size = self.windows.size();
             let end = ((self.served / size + 1) * size).min(self.parts.cuts.next_after(self.served));
             let count =
-                left.len().min(MOST_SERVED).min(usize::try_from(end - self.served).unwrap_or(usize::MAX));
+                left.len().min(MAX_SERVED).min(usize::try_from(end - self.served).unwrap_or(usize::MAX));
             simulation.serve(&left[..count])?;
             self.served += count as u64;
             left = &left[count..];

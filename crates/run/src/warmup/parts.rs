@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::histogram::{Dense, Sparse, bucket};
 
 /// Completions of earlier parts that wait to be sorted in together; few in tests, so that some are.
-const MOST_LATE: usize = if cfg!(test) { 16 } else { 4096 };
+const MAX_LATE: usize = if cfg!(test) { 16 } else { 4096 };
 
 /// Where parts begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Parts {
         part.streams.record(stream, op, completion.bytes(), issue_ns, issue_ns + latency_ns);
         if late {
             self.late.push(*completion);
-            if self.late.len() == MOST_LATE {
+            if self.late.len() == MAX_LATE {
                 self.sort_in();
             }
             return;

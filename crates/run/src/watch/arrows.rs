@@ -10,7 +10,7 @@ use std::ops::Range;
 use flashweir_trace::{Op, Request};
 
 /// Requests for which flows are kept: of older ones, commands that come that late have no arrow.
-const MOST_REQUESTS: usize = 1 << 16;
+const MAX_REQUESTS: usize = 1 << 16;
 
 /// Flows that requests have named and that no command has taken yet.
 pub(super) struct Arrows {
@@ -39,7 +39,7 @@ impl Arrows {
         self.next += count;
         if count > 0 {
             self.left.insert(number, flows.clone());
-            if self.left.len() > MOST_REQUESTS {
+            if self.left.len() > MAX_REQUESTS {
                 self.left.pop_first();
             }
         }
@@ -80,10 +80,10 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let mut arrows = Arrows::new(8);
-        for number in 0..2 * MOST_REQUESTS as u64 {
+        for number in 0..2 * MAX_REQUESTS as u64 {
             arrows.reserve(number, &WRITE);
         }
-        assert_eq!(arrows.left.len(), MOST_REQUESTS);
+        assert_eq!(arrows.left.len(), MAX_REQUESTS);
         assert_eq!(arrows.take(0), None);
     }
 }

@@ -89,7 +89,7 @@ fn an_urgent_tenant_has_priority_without_preemption() {
         [("firmware.read_time", "4096ns"), ("host.arbitration", "weighted"), ("host.weights", "1,urgent")];
     let (completions, _) = run(&settings, &requests);
     // Cobham: what is left of the command at work, then of the classes before and of its own.
-    let residual = (urgent + normal) / 2.0;
+    let residual = f64::midpoint(urgent, normal);
     let waits = [residual / ((1.0 - urgent) * (1.0 - urgent - normal)), residual / (1.0 - urgent)];
     assert_close(mean_wait(&completions, 1), waits[1], 0.05, "urgent");
     assert_close(mean_wait(&completions, 0), waits[0], 0.05, "not urgent");

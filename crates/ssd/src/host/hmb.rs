@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::firmware::FirmwareConfig;
-
 /// Bytes of a segment: what one miss brings.
 pub(super) const SEGMENT_BYTES: u64 = 4096;
 /// Bytes of an entry, one a page.
@@ -25,10 +23,11 @@ pub(super) struct MapCache {
 }
 
 impl MapCache {
-    pub(super) fn new(config: &FirmwareConfig) -> Option<Self> {
+    /// A cache of so many bytes; `None` if no segment fits.
+    pub(super) fn new(bytes: u64) -> Option<Self> {
         let (used, order) = (BTreeMap::new(), BTreeMap::new());
-        let capacity = config.hmb_bytes.0 / SEGMENT_BYTES;
-        config.has_hmb().then_some(Self { capacity, used, order, lookups: 0 })
+        let capacity = bytes / SEGMENT_BYTES;
+        (capacity > 0).then_some(Self { capacity, used, order, lookups: 0 })
     }
 
     /// Looks up so many pages from `first` on. Returns the segments looked up, and those that were not there, which are from now on.
@@ -61,12 +60,10 @@ impl MapCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quantity::Bytes;
 
     #[test]
     fn the_segment_used_least_recently_makes_room() {
-        let config = FirmwareConfig { hmb_bytes: Bytes(2 * SEGMENT_BYTES), ..FirmwareConfig::default() };
-        let mut map = MapCache::new(&config).expect("there");
+        let mut map = MapCache::new(2 * SEGMENT_BYTES).expect("there");
         assert_eq!(map.look_up(0, 1), (1, 1));
         assert_eq!(map.look_up(1023, 2), (2, 1), "pages 1023 and 1024 lie in two segments");
         assert_eq!(map.look_up(5, 3), (1, 0));

@@ -9,7 +9,7 @@ use super::stage::{MIB, Stage, noise, run, text, write_at};
 
 const GROUND_BYTES: u64 = 48 * MIB;
 /// Loop devices of a stack at most.
-const MOST_LOOPS: usize = 5;
+const MAX_LOOPS: usize = 5;
 
 /// A part of another node.
 #[derive(Clone, Copy, Debug)]
@@ -206,7 +206,7 @@ impl Stack {
 
     fn attach(&mut self) -> Option<()> {
         let loops = self.built.iter().filter(|built| built.is_loop()).count();
-        let lower = self.any().filter(|_| loops < MOST_LOOPS)?;
+        let lower = self.any().filter(|_| loops < MAX_LOOPS)?;
         let bytes = self.built[lower].bytes;
         // Swap is never under another device: the kernel refuses to write it.
         let start = [0, 0, 8 * MIB][self.random.below(3) as usize].min(bytes / 4 / 4096 * 4096);

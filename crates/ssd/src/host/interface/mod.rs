@@ -116,7 +116,7 @@ impl Interface {
                 queue_count: host.queue_count(),
                 pipes: Pipes::new(host.link),
                 cores,
-                map: MapCache::new(firmware),
+                map: MapCache::new(firmware.hmb_bytes.0),
                 bells: Doorbells::new(host.doorbell, host.doorbell_wait.0),
                 due: Vec::new(),
                 left: Vec::new(),

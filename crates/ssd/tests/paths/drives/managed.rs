@@ -48,6 +48,9 @@ fn of_blocks(victim: &str, free_blocks: u32, frontiers: u32, gap: u32) -> [Setti
     ]
 }
 
+/// Chips of a channel and dies of a chip.
+const DIES: [(u32, u32); 5] = [(1, 1), (1, 1), (2, 1), (1, 2), (2, 2)];
+
 /// Translation layers, that with most of its own twice.
 const FTLS: [&str; 7] = ["page", "page", "log-block", "fast", "bast", "kast", "dftl"];
 
@@ -93,9 +96,8 @@ fn of_buffer(ack: &str, in_order: bool, coalesce: bool, replacement: &str) -> Ve
 /// Settings of a small drive whose channels are managed; many of them are refused.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..5u32, 1..3u32, any::<bool>(), any::<bool>(), 1..4u64, 1..9u32, 16..120u64, 0..70u32);
-    // Dies that share a bus, whether that takes no time, and cache program; frontiers and gap of wear.
-    let dies =
-        (prop::sample::select(vec![(1, 1), (1, 1), (2, 1), (1, 2), (2, 2)]), any::<bool>(), any::<bool>());
+    // Dies that share a bus, a bus without time, cache program; frontiers and gap of wear.
+    let dies = (prop::sample::select(DIES.to_vec()), any::<bool>(), any::<bool>());
     let shape = (shape, dies, prop::sample::select(SCHEDULERS.to_vec()));
     let blocks = (1..3u32, prop::sample::select(vec![0, 0, 3]));
     let gc = (
