@@ -26,7 +26,7 @@ pub(crate) trait LineDecoder: Send {
         Ok(())
     }
 
-    /// Order of the records in time.
+    /// Degree to which records are in time order.
     fn order(&self) -> Order {
         Order::AsIs
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::{LogRecord, Request};
 
-/// Order of a format's records in time.
+/// Degree to which records of a format are in time order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// In order; what goes back is clamped.

@@ -16,7 +16,7 @@ const MOST_LOOKED_AT: usize = 1 << 10;
 /// Key of an outstanding request: its device, and its sector or sequence number.
 pub(crate) type Key = (usize, u64);
 
-/// Contents of an event on an outstanding request beyond its key.
+/// Details in an event on an outstanding request, beyond its key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     /// Operation of the request.

@@ -18,7 +18,7 @@ pub(crate) trait RecordDecoder: Send {
         input.bytes_read()
     }
 
-    /// Order of the records in time.
+    /// Degree to which records are in time order.
     fn order(&self) -> Order {
         Order::AsIs
     }
