@@ -1,5 +1,5 @@
 //! The vocabulary of specs: kinds, keys with default and unit, and taking a text apart into pairs that are all known.
-//! What the values mean is `spec.rs`'s.
+//! `spec.rs` interprets the values.
 
 use super::app::App;
 use crate::TraceError;

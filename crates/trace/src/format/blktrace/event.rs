@@ -97,7 +97,7 @@ impl Event {
     /// The event at the start of `head`, which has [`HEAD_BYTES`], in the byte order of this machine's files.
     ///
     /// # Errors
-    /// What stands there is no event of version 7.
+    /// The bytes are no event of version 7.
     pub fn from_bytes(head: &[u8]) -> Result<Self, FieldError> {
         Self::parse(head, Endian::detect(head).unwrap_or(Endian::Little))
     }
