@@ -1,4 +1,4 @@
-//! What can go wrong with a workload: one enum, each message with the place and what was expected there.
+//! Errors of a workload: one enum, each message with the place and the value expected there.
 
 use std::path::PathBuf;
 
@@ -23,15 +23,15 @@ impl std::fmt::Display for Position {
     }
 }
 
-/// What is wrong with one field of one record; the reader adds file and position.
+/// Error in one field of one record; the reader adds file and position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: found {found}, expected {expected}")]
 pub struct FieldError {
     /// Name of the field, in the format's own terms.
     pub field: &'static str,
-    /// What stands there, quoted and cut to a readable length.
+    /// Text found there, quoted and cut to a readable length.
     pub found: String,
-    /// What would have been right.
+    /// Description of a valid value.
     pub expected: &'static str,
 }
 
@@ -68,7 +68,7 @@ pub enum TraceError {
         path: PathBuf,
         /// Where.
         position: Position,
-        /// Which field, and why.
+        /// The field, and why it can't be read.
         field: FieldError,
     },
     /// The file ends in the middle of a record or of a compressed stream.
@@ -78,7 +78,7 @@ pub enum TraceError {
         path: PathBuf,
         /// Where.
         position: Position,
-        /// What is missing.
+        /// Missing part.
         detail: String,
     },
     /// The compressed stream is damaged.
@@ -86,7 +86,7 @@ pub enum TraceError {
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What the decompressor said.
+        /// Message of the decompressor.
         detail: String,
     },
     /// No format fits the file.
@@ -96,17 +96,17 @@ pub enum TraceError {
     UnknownFormat {
         /// The file.
         path: PathBuf,
-        /// What was looked at.
+        /// Contents that detection examined.
         detail: String,
     },
     /// A generator spec, a `--columns` spec or a format name that can't be understood.
     #[error("{what} {found:?}: {expected}")]
     Spec {
-        /// Which setting, such as `workload`, `format` or a generator's key.
+        /// Name of the setting, such as `workload`, `format` or a generator's key.
         what: String,
-        /// What was given.
+        /// Value given.
         found: String,
-        /// What would have been right.
+        /// Description of a valid value.
         expected: String,
     },
     /// The workload is fine but can't be written in the format asked for.

@@ -23,7 +23,7 @@ pub struct OutputError {
 /// The name that stands for standard input where a file is read, and for standard output where one is written.
 pub const STANDARD: &str = "-";
 
-/// Whether `path` stands for standard input or output.
+/// True if `path` stands for standard input or output.
 pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == STANDARD
 }
@@ -108,9 +108,9 @@ impl PartFile {
     }
 }
 
-/// Whether two paths lead to the same file, be it there or not; two names of one file (hard links) do.
+/// True if two paths lead to the same file, existing or not; two names of one file (hard links) do.
 pub fn same_file(left: &Path, right: &Path) -> bool {
-    // What is read from standard input is not what is written to standard output.
+    // Standard input and standard output are different files.
     if is_standard(left) || is_standard(right) {
         return false;
     }

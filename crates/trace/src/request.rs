@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Bytes in a sector, the unit of every address and length.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// What a request asks for.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -47,9 +47,9 @@ pub struct Request {
     pub lba: u64,
     /// Length in sectors.
     pub sectors: u32,
-    /// Which workload (tenant) it belongs to.
+    /// Workload (tenant) to which it belongs.
     pub stream: u16,
-    /// What it asks for.
+    /// Operation.
     pub op: Op,
 }
 

@@ -15,8 +15,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Whether it asks only for one of so many inputs, and its nodes are all there; or what is wrong. Children come after their parents, so
-    /// following them ends.
+    /// Checks that the tree reads only inputs below `inputs` and has all its nodes; the error says what is wrong.
+    /// Children come after their parents, so following them ends.
     pub fn check(&self, inputs: usize) -> Result<(), String> {
         let nodes = self.feature.len();
         if nodes == 0 || [self.threshold.len(), self.left.len(), self.right.len()] != [nodes; 3] {

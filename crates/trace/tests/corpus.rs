@@ -137,7 +137,7 @@ fn blktrace_and_blkparse_agree_on_every_event() {
         .map(|end| log(&folder.join(format!("hadoop-eternity8_39of40cpus.{end}.zst"))));
     assert_eq!(binary.len(), text.len());
     for (a, mut b) in binary.into_iter().zip(text) {
-        // How blkparse prints a process whose name was not traced.
+        // Name that blkparse prints for a process whose name was not traced.
         if b.process == "(null)" {
             b.process.clear();
         }

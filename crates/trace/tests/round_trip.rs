@@ -1,4 +1,4 @@
-//! What is written is read back: every writer, over random requests, up to what its format can hold.
+//! Records are read back as they were written: every writer, over random requests, up to the limits of its format.
 
 use flashweir_trace::format::{Format, Options, Trace, Writer, convert};
 use flashweir_trace::{LogRecord, Op, Request};

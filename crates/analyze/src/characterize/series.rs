@@ -1,6 +1,6 @@
 //! Something over time, when nobody knows how long it will last: windows that double and join pair by pair as it grows.
 
-/// Joins two neighbouring windows into one.
+/// Values of a window that can be joined with those of the next.
 pub(super) trait Join: Default + Clone {
     /// Adds the window that follows.
     fn join(&mut self, later: &Self);

@@ -101,7 +101,7 @@ impl Features {
         );
     }
 
-    /// Amount of rewriting, its distance, and its cost.
+    /// Amount of rewriting, bytes written since the previous write of the same data, and the cost.
     fn rewriting(&mut self, log: &Log, middle: f64) {
         let count = log.writes.len() as f64;
         let mean_of = |keep: &dyn Fn(&Write) -> bool| {

@@ -54,7 +54,7 @@ pub(crate) fn decoder(format: Format, path: &Path) -> Result<Option<Box<dyn Reco
     }))
 }
 
-/// Whether the decoder of `format` opens its file, or files, itself.
+/// True if the decoder of `format` opens its file, or files, itself.
 pub(crate) const fn opens_itself(format: Format) -> bool {
     matches!(format, Format::Blktrace | Format::BlktraceTar | Format::Parquet | Format::Journal)
 }
@@ -68,7 +68,7 @@ pub(crate) fn encoder(format: Format) -> Option<Box<dyn Encoder>> {
     })
 }
 
-/// Whether `start`, the first bytes of a file, can be the binary `format`.
+/// True if `start`, the first bytes of a file, can be the binary `format`.
 pub(crate) fn fits(format: Format, start: &[u8]) -> bool {
     match format {
         Format::Parquet => start.starts_with(b"PAR1"),
@@ -82,7 +82,7 @@ pub(crate) fn fits(format: Format, start: &[u8]) -> bool {
     }
 }
 
-/// Whether all whole records of `start` look right, and there is one.
+/// True if all whole records of `start` look right, and there is at least one.
 fn records_fit<D: FixedRecord>(start: &[u8]) -> bool {
     start.len() >= D::BYTES && start.chunks_exact(D::BYTES).all(D::fits)
 }

@@ -25,7 +25,7 @@ const PAGE_SECTORS: u64 = 8;
 pub(crate) struct Biotracer {
     /// The latest time at which a row left the queue, on the clock as set then, ns.
     latest_dequeue: Option<u64>,
-    /// What is taken off the clock to undo the times it was set, now and before the last setting.
+    /// Time subtracted from the clock to undo the times it was set, now and before the last setting.
     shift_ns: u64,
     earlier_shift_ns: u64,
 }

@@ -29,7 +29,7 @@ pub(crate) const BELOW_ZERO_NS: u64 = 3_600 * 1_000_000_000;
 /// A step back by more than this may be a clock that started again.
 const RESTART_NS: u64 = 1_000_000_000;
 
-/// How lines start that are no events.
+/// Beginnings of lines that are no events.
 const NO_EVENTS: [&[u8]; 20] = [
     b"#",
     b"CPU",
@@ -61,11 +61,11 @@ const WINDOW: usize = 4096;
 pub(crate) struct Blkparse {
     /// The action that is a request.
     action: u8,
-    /// Whether the whole file was looked at to choose it.
+    /// True if the whole file was read to choose it.
     chosen: bool,
     /// The latest time, moved by [`BELOW_ZERO_NS`] and `shift_ns`.
     latest_ns: u64,
-    /// What the clocks of runs that were joined add up to.
+    /// Sum of the clocks of runs that were joined.
     shift_ns: u64,
 }
 
@@ -266,7 +266,7 @@ fn address(rest: &[u8]) -> Result<Option<Address<'_>>, FieldError> {
 /// Bit of a flush before the request.
 const PREFLUSH: u32 = 1 << 4;
 
-/// What RWBS asks for, and its flags as in [`crate::LogRecord::flags`].
+/// Operation of RWBS, and its flags as in [`crate::LogRecord::flags`].
 fn operation(rwbs: &[u8]) -> (Option<Op>, u32) {
     let (mut flags, modifiers) = match rwbs {
         [b'F', rest @ ..] if !rest.is_empty() => (PREFLUSH, rest),

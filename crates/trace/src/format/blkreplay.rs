@@ -25,7 +25,7 @@ const MAX_PROLOGUE: usize = 1000;
 const OF_ONE_FILE: [&[u8]; 3] = [b"This file was ", b"converted by ", b"Copyright "];
 
 impl Blkreplay {
-    /// Whether a line in the table is one of the prologue, which comes again.
+    /// True if a line in the table belongs to a repeated prologue.
     fn is_prologue(&self, text: &[u8]) -> bool {
         text.starts_with(b"start ")
             || OF_ONE_FILE.iter().any(|start| text.starts_with(start))

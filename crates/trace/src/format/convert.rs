@@ -12,10 +12,10 @@ use crate::{LogRecord, TraceError};
 /// Records converted at once.
 const BATCH: usize = 1 << 12;
 
-/// What a conversion read and wrote.
+/// Report of a conversion: requests read and written.
 #[derive(Clone, Debug, Serialize)]
 pub struct Converted {
-    /// What was read.
+    /// Report of the reading.
     #[serde(flatten)]
     pub report: Report,
     /// The format that was written.

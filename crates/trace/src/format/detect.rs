@@ -1,4 +1,4 @@
-//! Which format a file has: its name says it first, else its content.
+//! Detection of a file's format: by its name first, else by its content.
 
 use std::path::Path;
 
@@ -60,7 +60,7 @@ pub(crate) fn by_content(path: &Path) -> Result<Format, TraceError> {
         .ok_or_else(|| unknown(&format!("its first lines fit none, such as {}", quote_first_line(sample))))
 }
 
-/// Whether the lines of `sample` decode as `format` but for `most_bad`, and hold more requests than bad lines.
+/// True if all lines of `sample` but at most `most_bad` decode as `format`, and hold more requests than bad lines.
 fn fits_lines(format: Format, sample: &[u8], most_bad: usize) -> bool {
     let Some(mut decoder) = format.line_decoder(None) else { return false };
     let mut sink = Sink::new(Want::Requests, Report::new(format, "content"), 0, None);

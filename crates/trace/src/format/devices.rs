@@ -98,7 +98,7 @@ impl Devices {
         Ok((index, range.base_lba))
     }
 
-    /// How far the addresses of each device go, in sectors.
+    /// Extent of the addresses of each device, in sectors.
     pub(crate) fn extents(&self, ranges: &[DeviceRange]) -> Extents {
         self.names.iter().cloned().zip(ranges.iter().map(|range| range.sectors)).collect()
     }

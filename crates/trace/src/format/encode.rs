@@ -7,12 +7,12 @@ use crate::{LogRecord, Op};
 
 /// Encodes records as a format. What it appends to `out` is written by the [`Writer`](super::Writer).
 pub(crate) trait Encoder: Send {
-    /// What stands before the first record.
+    /// Writes the text before the first record.
     fn start(&mut self, _out: &mut Vec<u8>) -> Result<(), String> {
         Ok(())
     }
 
-    /// Whether the format has an operation like `op`.
+    /// True if the format has an operation like `op`.
     fn holds(&self, _op: Op) -> bool {
         true
     }
@@ -20,7 +20,7 @@ pub(crate) trait Encoder: Send {
     /// One record of an operation that the format has; an error says what else of it the format can't hold.
     fn encode(&mut self, record: &LogRecord, out: &mut Vec<u8>) -> Result<(), String>;
 
-    /// What stands behind the last record.
+    /// Writes the text behind the last record.
     fn finish(&mut self, _out: &mut Vec<u8>) -> Result<(), String> {
         Ok(())
     }
@@ -38,7 +38,7 @@ pub(crate) fn line_encoder(format: Format) -> Option<Box<dyn Encoder>> {
     })
 }
 
-/// What is written as the FILETIME of time zero: the Unix epoch, in ticks of 100 ns.
+/// FILETIME that is written for time zero: the Unix epoch, in ticks of 100 ns.
 const EPOCH_TICKS: u64 = 116_444_736_000_000_000;
 
 /// Nanoseconds in a tick.
@@ -50,7 +50,7 @@ const FIO_FILE: &str = "device";
 /// The shortest wait that fio heeds, ns.
 const SHORTEST_WAIT_NS: u64 = 100_000;
 
-/// Whether `op` moves data: the operations of formats that know only reads and writes.
+/// True if `op` moves data: the operations of formats that know only reads and writes.
 const fn moves_data(op: Op) -> bool {
     matches!(op, Op::Read | Op::Write)
 }

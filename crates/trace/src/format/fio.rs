@@ -22,7 +22,7 @@ pub(crate) struct Fio {
     started: bool,
     /// The last time: where version 2 stands, and from where joined logs go on.
     now_ns: u64,
-    /// What version 3's times are counted from.
+    /// Origin of version 3's times.
     run_ns: u64,
 }
 

@@ -13,7 +13,7 @@ use crate::{FieldError, Op};
 const NAMES: [&str; 7] =
     ["CMD.S", "ELAPSED_USECS.D", "LBA.I", "NBLKS.I", "LATENCY_USECS.D", "SEQID.I", "LUN_SSID.I"];
 
-/// How many of them must be there.
+/// Number of them, from the first on, that must be present.
 const NEEDED: usize = 4;
 
 /// Decoder of the table.

@@ -1,4 +1,4 @@
-//! What a whole trace is like: one pass, its counts, addresses, sizes and footprint.
+//! Summary of a whole trace in one pass: its counts, addresses, sizes and footprint.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ const PAGE_SECTORS: u64 = 8;
 /// Bytes in a page of the footprint.
 const PAGE_BYTES: u64 = 4096;
 
-/// What a whole trace is like.
+/// Summary of a whole trace.
 #[derive(Clone, Debug, Serialize)]
 pub struct Info {
     /// Format, counts, repairs and assumptions.

@@ -126,7 +126,7 @@ impl Input {
         self
     }
 
-    /// Whether the file is compressed.
+    /// True if the file is compressed.
     pub(crate) const fn is_compressed(&self) -> bool {
         self.compressed
     }
@@ -136,7 +136,7 @@ impl Input {
         Some((self.stored.load(Ordering::Relaxed), self.length?))
     }
 
-    /// Whether nothing has been taken yet.
+    /// True if nothing has been taken yet.
     pub(crate) const fn is_at_start(&self) -> bool {
         self.consumed == 0
     }

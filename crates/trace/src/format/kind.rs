@@ -123,7 +123,7 @@ impl Format {
         self.facts().1
     }
 
-    /// Whether [`Writer`](super::Writer) writes it.
+    /// True if [`Writer`](super::Writer) writes it.
     pub const fn is_writable(self) -> bool {
         matches!(
             self,
@@ -166,7 +166,7 @@ impl Format {
         })
     }
 
-    /// What the format's own clock shows at the start of 1970, ns; `None` if it does not count from a known date.
+    /// Reading of the format's own clock at the start of 1970, ns; `None` if it does not count from a known date.
     pub const fn epoch_ns(self) -> Option<u64> {
         match self {
             // FILETIME counts from the start of 1601.
@@ -212,7 +212,7 @@ impl Format {
         }
     }
 
-    /// Whether records stand in lines of text.
+    /// True if records are lines of text.
     pub(crate) const fn is_text(self) -> bool {
         !matches!(
             self,
@@ -263,7 +263,7 @@ impl Format {
         })
     }
 
-    /// Whether `start`, the first bytes of a file, can be this binary format.
+    /// True if `start`, the first bytes of a file, can be this binary format.
     pub(crate) fn fits_bytes(self, start: &[u8]) -> bool {
         binary::fits(self, start)
     }

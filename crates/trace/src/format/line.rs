@@ -16,7 +16,7 @@ pub(crate) trait LineDecoder: Send {
         Ok(())
     }
 
-    /// Whether [`look_ahead`](Self::look_ahead) must see the file before the first line is decoded.
+    /// True if [`look_ahead`](Self::look_ahead) must see the file before the first line is decoded.
     fn looks_ahead(&self) -> bool {
         false
     }
@@ -26,7 +26,7 @@ pub(crate) trait LineDecoder: Send {
         Ok(())
     }
 
-    /// How far records may stand from their place in time.
+    /// Degree to which records are in time order.
     fn order(&self) -> Order {
         Order::AsIs
     }
@@ -36,7 +36,7 @@ pub(crate) trait LineDecoder: Send {
         0
     }
 
-    /// What was assumed about the file, in sentences for people.
+    /// Assumptions about the file, in sentences for people.
     fn assumptions(&self) -> Vec<String> {
         Vec::new()
     }

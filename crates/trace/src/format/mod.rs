@@ -58,13 +58,13 @@ pub use table::Columns;
 pub use trace::{Gauge, Trace};
 pub use writer::Writer;
 
-/// How to read a trace.
+/// Options for reading a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The format; found by name and content where it is not given.
     pub format: Option<Format>,
     /// Columns of a table of no known format.
     pub columns: Option<Columns>,
-    /// How many bad lines or records may be skipped; they are counted and the first ones reported.
+    /// Maximum number of bad lines or records to skip; they are counted and the first ones reported.
     pub skip_bad: u64,
 }

@@ -1,4 +1,4 @@
-//! How formats spell operations.
+//! Spellings of operations in formats.
 
 use crate::{FieldError, Op};
 
@@ -36,7 +36,7 @@ pub(crate) fn digit(field: &'static str, text: &[u8], read: u8) -> Result<Op, Fi
     }
 }
 
-/// What a SCSI command does, by its operation code; `None` for all that move no data to or from a known address.
+/// Operation of a SCSI command, by its operation code; `None` for all that move no data to or from a known address.
 pub(crate) const fn scsi(code: u64) -> Option<Op> {
     match code {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),

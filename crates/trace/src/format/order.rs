@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::{LogRecord, Request};
 
-/// How far records of a format may stand from their place in time.
+/// Degree to which records of a format are in time order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// In order; what goes back is clamped.

@@ -13,15 +13,15 @@ const LONGEST_NS: u64 = 30_000_000_000;
 /// Requests of one key that are looked through for the one that completed: more are under way only where completions are missing.
 const MOST_LOOKED_AT: usize = 1 << 10;
 
-/// What tells one outstanding request from another: its device, and its sector or sequence number.
+/// Key of an outstanding request: its device, and its sector or sequence number.
 pub(crate) type Key = (usize, u64);
 
-/// What an event says of a request that is under way, where it says more than its key.
+/// Details in an event on an outstanding request, beyond its key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// What the request asks for.
+    /// Operation of the request.
     pub(crate) op: Op,
-    /// How many sectors the event is about.
+    /// Sectors of the request that the event covers.
     pub(crate) sectors: u32,
 }
 

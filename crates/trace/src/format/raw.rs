@@ -7,7 +7,7 @@ use crate::{FieldError, Op, SECTOR_BYTES};
 pub(crate) struct Raw<'a> {
     /// Arrival, ns from any origin.
     pub(crate) time_ns: u64,
-    /// What is asked for.
+    /// Operation.
     pub(crate) op: Op,
     /// First sector on its device.
     pub(crate) lba: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Raw<'a> {
     pub(crate) sectors: u64,
     /// Name of its device as it stands in the trace; empty if there are none.
     pub(crate) device: &'a [u8],
-    /// Which stream it belongs to.
+    /// Stream to which it belongs.
     pub(crate) stream: u16,
     /// When it should have gone to the device, on the clock of `time_ns`.
     pub(crate) due_ns: Option<u64>,
@@ -29,7 +29,7 @@ pub(crate) struct Raw<'a> {
     pub(crate) process: &'a [u8],
     /// If a later line completes it: what that line names it by, on the same device.
     pub(crate) pair: Option<u64>,
-    /// Whether that line also says what was asked for and how much of it, so that requests may share a `pair`.
+    /// True if that line also gives operation and length, so that requests may share a `pair`.
     pub(crate) told_apart: bool,
 }
 

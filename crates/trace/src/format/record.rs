@@ -1,4 +1,4 @@
-//! What decoders of binary records promise, and numbers within a record.
+//! Traits of decoders of binary records, and numbers within a record.
 
 use super::input::Input;
 use super::sink::{Order, Sink};
@@ -13,22 +13,22 @@ pub(crate) trait RecordDecoder: Send {
     /// Decodes about `budget` records; false once the end was reached.
     fn fill(&mut self, input: &mut Input, sink: &mut Sink, budget: usize) -> Result<bool, TraceError>;
 
-    /// How much has been read of how much, in bytes or records; `None` where the whole is not known.
+    /// Amount read and total amount, in bytes or records; `None` where the total is not known.
     fn position(&self, input: &Input) -> Option<(u64, u64)> {
         input.bytes_read()
     }
 
-    /// How far records may stand from their place in time.
+    /// Degree to which records are in time order.
     fn order(&self) -> Order {
         Order::AsIs
     }
 
-    /// Whether times count from the start of the workload already, so that the first need not be zero.
+    /// True if times count from the start of the workload already, so that the first need not be zero.
     fn starts_at_zero(&self) -> bool {
         false
     }
 
-    /// What was assumed about the file, in sentences for people.
+    /// Assumptions about the file, in sentences for people.
     fn assumptions(&self) -> Vec<String> {
         Vec::new()
     }
@@ -39,13 +39,13 @@ pub(crate) trait FixedRecord: Send {
     /// The size.
     const BYTES: usize;
 
-    /// Whether these bytes, as many as the size, look like such a record.
+    /// True if these bytes, as many as the size, look like such a record.
     fn fits(record: &[u8]) -> bool;
 
     /// Decodes a record, which has the size.
     fn decode(&mut self, record: &[u8], sink: &mut Sink) -> Result<(), FieldError>;
 
-    /// What was assumed about the file, in sentences for people.
+    /// Assumptions about the file, in sentences for people.
     fn assumptions(&self) -> Vec<String> {
         Vec::new()
     }

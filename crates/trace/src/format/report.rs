@@ -1,4 +1,4 @@
-//! What a trace turned out to be: counts, repairs, devices, and what had to be assumed.
+//! Report on a trace that was read: counts, repairs, devices, and assumptions.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::Format;
 /// Something that happened to lines or records, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// What happened, in words.
+    /// Event or repair, in words.
     pub reason: String,
     /// To how many lines or records.
     pub count: u64,
@@ -24,14 +24,14 @@ pub struct DeviceRange {
     pub sectors: u64,
 }
 
-/// What was read, and what was done to it on the way. Counts are of what has been read so far.
+/// Report on the part of a trace read so far: its contents, and the repairs made while reading.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The format.
     pub format: Format,
-    /// How the format was found: `option`, `name` or `content`.
+    /// Source of the format: `option`, `name` or `content`.
     pub detected_by: &'static str,
-    /// What the file does not say and had to be assumed, in sentences.
+    /// Assumptions about facts that the file does not give, in sentences.
     pub assumptions: Vec<String>,
     /// Reads, writes and trims.
     pub requests: u64,
@@ -90,7 +90,7 @@ impl Report {
         }
     }
 
-    /// How many lines or records were repaired, for whatever reason.
+    /// Number of lines or records that were repaired, for any reason.
     pub fn repaired_count(&self) -> u64 {
         self.repaired.iter().map(|tally| tally.count).sum()
     }

@@ -15,10 +15,10 @@ use crate::{FieldError, LogRecord, Op, Position, Request, TraceError};
 /// Messages kept of the bad lines that were skipped.
 const KEPT_MESSAGES: usize = 10;
 
-/// What a completion without its request is called in a report.
+/// Name in a report of a completion without its request.
 pub(crate) const UNMATCHED: &str = "completion of a request that was not seen before";
 
-/// What is wanted of the trace.
+/// Parts of the trace that are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     /// Requests only.
@@ -36,9 +36,9 @@ pub(crate) struct Sink {
     pub(crate) requests: Vec<Request>,
     /// Where records go; lent by the caller of `read_log`.
     pub(crate) records: Vec<LogRecord>,
-    /// What has been read so far.
+    /// Report on the part read so far.
     pub(crate) report: Report,
-    /// What no single line is to blame for; ends or interrupts the reading.
+    /// Error that belongs to no single line; ends or interrupts the reading.
     pub(crate) failed: Option<Unplaced>,
     /// Requests or records that the caller has already, from before the trace was read from its start again.
     handed_out: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Sink {
     request_sorter: Option<Sorter<Request>>,
     record_sorter: Option<Sorter<LogRecord>>,
     pairing: Pairing,
-    /// Whether a request that is issued again stays one, of the process that asked for it.
+    /// True if a request that is issued again stays one request, of the process that queued it.
     follows_requests: bool,
     /// Requests that will be issued again, and how often.
     requeued: BTreeMap<(Key, Op), u32>,
@@ -103,7 +103,7 @@ impl Sink {
         self.follows_requests = true;
     }
 
-    /// Whether they are followed.
+    /// True if requests are followed.
     pub(crate) const fn follows_requests(&self) -> bool {
         self.follows_requests
     }
@@ -122,7 +122,7 @@ impl Sink {
         self.devices.source()
     }
 
-    /// What is wanted.
+    /// Parts of the trace that are wanted.
     pub(crate) const fn want(&self) -> Want {
         self.want
     }
@@ -237,7 +237,7 @@ impl Sink {
         }
     }
 
-    /// Whether this is a request that has been pushed and requeued before; if so, it was issued again.
+    /// True if this request was pushed and requeued before, and so is issued again.
     fn is_known(&mut self, raw: &Raw<'_>, sectors: u32) -> bool {
         let Some(key) = raw.pair.and_then(|pair| self.key(raw.device, pair, raw.op)) else { return false };
         let Some(times) = self.requeued.get_mut(&(key, raw.op)) else { return false };
@@ -253,7 +253,8 @@ impl Sink {
         true
     }
 
-    /// What a request of `device` waits for; `None` if the device has had no requests. A flush has no place among the devices.
+    /// Key for which a request of `device` waits; `None` if the device has had no requests. A flush has no place among
+    /// the devices.
     fn key(&self, device: &[u8], pair: u64, op: Op) -> Option<Key> {
         let index = self.devices.find(device);
         if op == Op::Flush { Some((index.unwrap_or(usize::MAX), pair)) } else { Some((index?, pair)) }
@@ -324,7 +325,7 @@ impl Sink {
         }
     }
 
-    /// How far the addresses of each device go.
+    /// Extent of the addresses of each device.
     pub(crate) fn extents(&self) -> Extents {
         self.devices.extents(&self.report.devices)
     }

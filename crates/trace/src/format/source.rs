@@ -17,7 +17,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Whether the file can be read more than once.
+    /// True if the file can be read more than once.
     pub(crate) fn is_rereadable(&self) -> bool {
         // A path without a file is the base name of a set of files.
         !is_standard(&self.path) && std::fs::metadata(&self.path).map_or(true, |meta| meta.is_file())

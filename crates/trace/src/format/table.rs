@@ -14,7 +14,7 @@ pub(crate) use parquet::{ParquetTable, is_parquet};
 /// Columns a table may have.
 const MAX_COLUMNS: usize = 64;
 
-/// Which columns of a table hold what, and in which units.
+/// Columns of a table: their meaning and units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     separator: Separator,
@@ -60,7 +60,7 @@ enum Separator {
     White,
 }
 
-/// What the digits 0 and 1 mean as an operation.
+/// Meaning of the digits 0 and 1 as an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Digits {
     Unsaid,

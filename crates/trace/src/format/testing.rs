@@ -1,4 +1,4 @@
-//! What the tests of decoders share: text in, requests or a message out.
+//! Helpers that the tests of decoders share: text in, requests or a message out.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -51,7 +51,7 @@ pub(crate) fn decode_err(decoder: Box<dyn LineDecoder>, text: &str) -> String {
     }
 }
 
-/// How far the addresses of each device of `text` go.
+/// Extent of the addresses of each device of `text`.
 pub(crate) fn extents(decoder: Box<dyn LineDecoder>, text: &str) -> Extents {
     let mut trace = trace(decoder, text.as_bytes(), Want::Extents);
     while trace.step(usize::MAX).expect("good lines") {}

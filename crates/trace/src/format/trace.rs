@@ -34,7 +34,7 @@ pub struct Trace {
     gauge: Gauge,
 }
 
-/// How much of a trace has been read: stays readable while the trace is lent to somebody else.
+/// Progress of reading a trace: stays readable while the trace is lent to another owner.
 #[derive(Clone, Debug, Default)]
 pub struct Gauge(Arc<AtomicU64>);
 
@@ -171,18 +171,18 @@ impl Trace {
         self.sink.follow_requests();
     }
 
-    /// What has been read so far, and how.
+    /// Report on the part read so far.
     pub const fn report(&self) -> &Report {
         &self.sink.report
     }
 
-    /// How much has been read, for whoever lends the trace away.
+    /// Progress of the reading, for a caller that lends the trace away.
     pub fn gauge(&self) -> Gauge {
         self.gauge.clone()
     }
 
-    /// How much has been read, of the file as it is stored, from 0 to 1; `None` where its length is not known. The first
-    /// half is the reading for devices, where there are several.
+    /// Share of the stored file that has been read, from 0 to 1; `None` where its length is not known. The first half
+    /// is the reading for devices, where there are several.
     pub fn fraction(&self) -> Option<f64> {
         let (read, all) = match &self.body {
             Body::Lines(_) => self.input.bytes_read()?,
@@ -196,7 +196,7 @@ impl Trace {
         })
     }
 
-    /// How far the addresses of each device go.
+    /// Extent of the addresses of each device.
     pub(crate) fn extents(&self) -> Extents {
         self.sink.extents()
     }

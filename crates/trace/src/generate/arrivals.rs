@@ -73,7 +73,8 @@ impl Clock {
         match self {
             Clock::Closed => 0,
             Clock::Poisson { draw, mean_ns, now_ns, carry_ns } => {
-                // What rounding to whole nanoseconds cuts off a gap is added to the next: the rate stays exact.
+                // The fraction that rounding to whole nanoseconds cuts off a gap is added to the next: the rate stays
+                // exact.
                 let gap_ns = *mean_ns * -libm::log(draw.fraction()) + *carry_ns;
                 let whole = gap_ns as u64;
                 *carry_ns = gap_ns - whole as f64;

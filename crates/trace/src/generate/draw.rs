@@ -6,7 +6,7 @@ use rand_xoshiro::{
     rand_core::{Rng, SeedableRng},
 };
 
-/// What a sub-stream is for. Each purpose draws from its own, so that a change of the mix, the sizes or the arrivals
+/// Purpose of a sub-stream. Each purpose draws from its own, so that a change of the mix, the sizes or the arrivals
 /// leaves the addresses where they are. Adding one at the end keeps all existing streams.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {

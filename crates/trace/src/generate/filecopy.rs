@@ -11,7 +11,7 @@ use super::{
 };
 use crate::SECTOR_BYTES;
 
-/// What a copy reads and writes at once, sectors.
+/// Sectors that a copy reads and writes at once.
 const PIECE_SECTORS: u64 = 128;
 const MB: u64 = 1_000_000;
 /// Music: three to eight minutes at 128 kbit/s, bytes.

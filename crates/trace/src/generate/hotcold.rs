@@ -19,7 +19,7 @@ pub(super) struct HotCold {
     scatter: Option<Scatter>,
 }
 
-/// How many of `starts` are hot: the share, to the nearest whole one.
+/// Number of hot ones among `starts`: the share, to the nearest whole one.
 pub(super) fn hot_starts(starts: u64, hot_share: Share) -> u64 {
     hot_share.of(starts)
 }

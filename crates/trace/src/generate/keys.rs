@@ -1,10 +1,10 @@
 //! The vocabulary of specs: kinds, keys with default and unit, and taking a text apart into pairs that are all known.
-//! What the values mean is `spec.rs`'s.
+//! `spec.rs` interprets the values.
 
 use super::app::App;
 use crate::TraceError;
 
-/// Which addresses a workload takes.
+/// Choice of addresses in a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Every start equally likely.
@@ -92,7 +92,7 @@ pub struct Key {
     pub name: &'static str,
     /// The kinds that have it.
     pub kinds: &'static [Kind],
-    /// What the value is: `size`, `time`, `share`, `number`, ...
+    /// Type or unit of the value: `size`, `time`, `share`, `number`, ...
     pub unit: &'static str,
     /// The value if the key is not given, in words where it depends on others.
     pub default: &'static str,
@@ -316,7 +316,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// Whether a text is meant as a spec: a kind alone or with keys, or at least of the form `word:key=...`.
+/// True if a text is meant as a spec: a kind alone or with keys, or at least of the form `word:key=...`.
 pub(super) fn is_spec(text: &str) -> bool {
     let word =
         |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');

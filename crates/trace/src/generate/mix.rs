@@ -1,4 +1,4 @@
-//! What requests ask for and how long they are: shares of operations, flushes in between, and a list of sizes.
+//! Operations and sizes of requests: shares of operations, flushes in between, and a list of sizes.
 
 use super::{
     draw::{Draw, Purpose},

@@ -3,7 +3,7 @@
 //! A spec is `kind:key=value,...`, such as `random:span=16GiB,size=4KiB,align=512,count=1000000,seed=1`. [`Kind`]
 //! lists the kinds, [`KEYS`] every key with its unit and default; `docs/reference/workloads.md` explains them.
 //!
-//! What is fixed for good, since results depend on it:
+//! Fixed for good, since results depend on it:
 //! - Requests lie inside `[offset, offset + span)` and start at the offset plus a multiple of `align`. Except in
 //!   `sequential`, starts are the same for all sizes of a list: those at which the largest fits.
 //! - Addresses, operations, sizes and arrivals draw from sub-streams of their own (xoshiro256++, 2^128 numbers

@@ -14,7 +14,7 @@ pub(super) struct Volume {
     script: Scripts,
     queue: Queue,
     clock: Clock,
-    /// What may still be written, sectors; `None` without end.
+    /// Sectors that may still be written; `None` without end.
     left_sectors: Option<u64>,
 }
 

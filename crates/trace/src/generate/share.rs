@@ -19,7 +19,7 @@ impl Share {
         Some(Share((value * WHOLE as f64 + 0.5) as u64))
     }
 
-    /// What is left of the whole after both, or nothing if they are more than the whole.
+    /// Remainder of the whole after these shares; `None` if they are more than the whole.
     pub(super) fn rest(shares: &[Share]) -> Option<Self> {
         let sum: u64 = shares.iter().map(|share| share.0).sum();
         WHOLE.checked_sub(sum).map(Share)
@@ -40,7 +40,7 @@ impl Share {
         ((u128::from(count) * u128::from(self.0) + u128::from(WHOLE / 2)) / u128::from(WHOLE)) as u64
     }
 
-    /// Whether 64 random bits fall within this share: with the share's probability, to within 2^-64.
+    /// True if 64 random bits fall within this share: with the share's probability, to within 2^-64.
     #[inline]
     pub(super) fn hit(self, bits: u64) -> bool {
         (((u128::from(bits) * u128::from(WHOLE)) >> 64) as u64) < self.0

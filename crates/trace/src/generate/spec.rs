@@ -1,4 +1,4 @@
-//! What a spec means: values read and checked against each other, and printed back completely.
+//! Specs of workloads: values read and checked against each other, and printed back completely.
 
 mod read;
 
@@ -104,7 +104,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Whether a text is meant as a spec rather than as the name of a file: a kind alone, or `word:key=...`.
+    /// True if a text is meant as a spec rather than as the name of a file: a kind alone, or `word:key=...`.
     pub fn is_spec(text: &str) -> bool {
         keys::is_spec(text)
     }
@@ -203,7 +203,7 @@ impl Spec {
         (self.offset_sectors + self.span_sectors) * SECTOR_BYTES
     }
 
-    /// Whether requests carry times; if not, all are 0 and the pace is the reader's.
+    /// True if requests carry times; if not, all are 0 and the pace is the reader's.
     pub fn is_timed(&self) -> bool {
         self.arrivals != Arrivals::Closed
     }

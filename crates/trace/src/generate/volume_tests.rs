@@ -4,7 +4,7 @@ use super::*;
 use crate::{SECTOR_BYTES, TraceError};
 use std::collections::VecDeque;
 
-/// What is known of traces (sequential: starts where one of the last eleven writes ended; rewritten: covers a sector
+/// Known properties of traces (sequential: starts where one of the last eleven writes ended; rewritten: covers a sector
 /// that was written before; aligned: starts and ends on 4 KiB), as shares of the bytes, and some more.
 #[derive(Debug, Default)]
 struct Shape {

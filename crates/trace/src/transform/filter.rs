@@ -12,7 +12,7 @@ impl OpSet {
         Self(ops.iter().fold(0, |bits, op| bits | 1 << *op as u8))
     }
 
-    /// Whether the operation is in the set.
+    /// True if the operation is in the set.
     pub const fn contains(self, op: Op) -> bool {
         self.0 >> op as u8 & 1 == 1
     }

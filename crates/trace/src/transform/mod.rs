@@ -1,5 +1,5 @@
-//! What can be done to a stream of requests on its way to a drive: each transform takes a [`Source`] and is one, so
-//! they chain. None looks ahead further than a batch, and none sorts.
+//! Transforms of a stream of requests on its way to a drive. Each transform takes a [`Source`] and is one, so they
+//! chain. None looks ahead further than a batch, and none sorts.
 
 mod filter;
 mod interleave;

@@ -1,4 +1,4 @@
-//! What the tests of binary formats share: scratch folders, reading, and blktrace's events by hand.
+//! Helpers that the tests of binary formats share: scratch folders, reading, and blktrace's events by hand.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test takes what it needs")]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Who asked for what is issued later: a scheduler, or a worker of the kernel, may hand a request to the driver.
+//! Processes that queued sectors which are issued later: a scheduler, or a worker of the kernel, may submit a request
+//! to the driver.
 
 use std::collections::BTreeMap;
 

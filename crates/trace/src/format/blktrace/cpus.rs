@@ -155,7 +155,8 @@ impl Cpu {
         Ok(true)
     }
 
-    /// What is no event can't be skipped, since its length is unknown: no permission to skip bad records helps.
+    /// Bytes that are no event can't be skipped, since their length is unknown: no permission to skip bad records
+    /// helps.
     fn bad(&self, field: FieldError) -> TraceError {
         let path: &Path = self.input.path();
         TraceError::Record { path: path.to_owned(), position: Position::Record(self.records), field }

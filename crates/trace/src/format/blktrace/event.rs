@@ -12,17 +12,17 @@ const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 
 // The low half of the action.
-/// What happened: the host made a request.
+/// Action: the host made a request.
 pub const QUEUE: u32 = 1;
-/// What happened: the kernel had room for the request.
+/// Action: the kernel had room for the request.
 pub(super) const ALLOCATE: u32 = 4;
-/// What happened: the request entered the queue of its device.
+/// Action: the request entered the queue of its device.
 pub(super) const INSERT: u32 = 12;
-/// What happened: a request that had been issued waits again.
+/// Action: a request that had been issued waits again.
 pub const REQUEUE: u32 = 6;
-/// What happened: a request went to the driver.
+/// Action: a request went to the driver.
 pub const ISSUE: u32 = 7;
-/// What happened: a request, or a part of it, completed.
+/// Action: a request, or a part of it, completed.
 pub const COMPLETE: u32 = 8;
 /// Of notifications, which count from zero: the name of a process.
 pub(super) const NAME: u32 = 0;
@@ -31,7 +31,7 @@ const MESSAGE: u32 = 2;
 /// Bytes of a process name in its event, the last of which is zero.
 const NAME_BYTES: usize = 16;
 
-// What it happened to: bits of the high half.
+// Kind of request to which it happened: bits of the high half.
 const WRITE: u32 = 1 << 17;
 const READ: u32 = 1 << 16;
 const FLUSH: u32 = 1 << 18;
@@ -62,7 +62,7 @@ pub struct Event {
     pub sector: u64,
     /// Length.
     pub bytes: u32,
-    /// What happened in the low half, to which kind of request in the high half.
+    /// The action in the low half, the kind of request in the high half.
     pub action: u32,
     /// The process, or thread, that ran when it happened.
     pub pid: u32,
@@ -97,7 +97,7 @@ impl Event {
     /// The event at the start of `head`, which has [`HEAD_BYTES`], in the byte order of this machine's files.
     ///
     /// # Errors
-    /// What stands there is no event of version 7.
+    /// The bytes are no event of version 7.
     pub fn from_bytes(head: &[u8]) -> Result<Self, FieldError> {
         Self::parse(head, Endian::detect(head).unwrap_or(Endian::Little))
     }
@@ -170,22 +170,22 @@ impl Event {
         out.resize(end, 0);
     }
 
-    /// What happened, if it happened to a request.
+    /// The action, if it happened to a request.
     pub const fn what(&self) -> Option<u32> {
         if self.action & NOTIFY == 0 { Some(self.action & 0xffff) } else { None }
     }
 
-    /// Whether data goes to the device; the kernel says it of flushes too.
+    /// True if data goes to the device; the kernel says so of flushes too.
     pub(super) const fn writes(&self) -> bool {
         self.action & WRITE != 0
     }
 
-    /// Whether the payload is the name of process `pid`.
+    /// True if the payload is the name of process `pid`.
     pub(super) const fn is_name(&self) -> bool {
         self.action & NOTIFY != 0 && self.action & 0xffff == NAME
     }
 
-    /// What the request asks for; `None` for commands that are no reads, writes, discards or flushes.
+    /// Operation of the request; `None` for commands that are no reads, writes, discards or flushes.
     pub const fn op(&self) -> Option<Op> {
         let category = self.action;
         if category & PACKET != 0 {

@@ -1,4 +1,4 @@
-//! Which files, or pieces of an archive, make up a trace.
+//! Files, or members of an archive, that make up a trace.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

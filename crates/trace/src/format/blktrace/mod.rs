@@ -30,7 +30,7 @@ pub(crate) use encode::BlktraceEncoder;
 use event::Endian;
 pub use event::{COMPLETE, Event, HEAD_BYTES, ISSUE, QUEUE, REQUEUE};
 
-/// How far a CPU's events may stand from their place in time: interrupts write theirs into the middle of others.
+/// Number of events by which one of a CPU may be out of time order: interrupts write theirs into the middle of others.
 const WINDOW: usize = 4096;
 
 /// Decoder of one or more CPUs' events.
@@ -42,16 +42,16 @@ pub(crate) struct Blktrace {
     records: u64,
     device: (u32, String),
     askers: Askers,
-    /// Who asked for a flush last: the kernel makes one of several.
+    /// Process that requested a flush last: the kernel makes one flush of several.
     flusher: Option<u32>,
 }
 
-/// Whether a file that starts so holds events.
+/// True if a file that starts so holds events.
 pub(crate) fn fits(start: &[u8]) -> bool {
     Endian::detect(start).is_some()
 }
 
-/// Whether `path` is no file but the base name of per-CPU files.
+/// True if `path` is no file but the base name of per-CPU files.
 pub(crate) fn is_set(path: &Path) -> bool {
     !members::siblings(path).is_empty()
 }
@@ -87,7 +87,8 @@ impl Blktrace {
 
     fn take(&mut self, event: &Event, sink: &mut Sink) -> Result<(), crate::FieldError> {
         let what = event.what();
-        // What has no queue has no D either; followed are then those that ask.
+        // A device without a request queue has no issue events (D): requests are then followed from their queue event
+        // (Q).
         if self.requests == COMPLETE && sink.follows_requests() {
             self.requests = QUEUE;
         }

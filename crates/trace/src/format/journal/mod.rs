@@ -16,13 +16,13 @@ pub use write::JournalWriter;
 
 use crate::{LogRecord, Op, Request};
 
-/// What a file of this version starts with; the rest of the header is zero.
+/// First bytes of a file of this version; the rest of the header is zero.
 const MAGIC: &[u8; 24] = b"flashweir journal 1\n\0\0\0\0";
 
 /// Size of a record, and of the header.
 const BYTES: usize = 64;
 
-/// Which of the optional times are there.
+/// Bits of the optional times that are present.
 const HAS_DUE: u8 = 1;
 const HAS_ISSUE: u8 = 2;
 const HAS_COMPLETION: u8 = 4;

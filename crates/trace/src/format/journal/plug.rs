@@ -20,7 +20,7 @@ impl JournalDecoder {
         Ok(Self { reader: JournalReader::open(path)?, batch: Vec::new(), records: 0 })
     }
 
-    /// Whether a file that starts so is a journal.
+    /// True if a file that starts so is a journal.
     pub(crate) fn fits(start: &[u8]) -> bool {
         start.starts_with(MAGIC)
     }

@@ -61,7 +61,7 @@ impl JournalReader {
         Ok(reader)
     }
 
-    /// How many records there are.
+    /// Number of records.
     pub fn records(&self) -> u64 {
         self.records
     }

@@ -92,7 +92,7 @@ impl Encoder for LogEncoder {
     }
 }
 
-/// What is wrong, without the file: the caller adds that.
+/// Reason of an error without the file, which the caller adds.
 fn reason(error: &TraceError) -> String {
     match error {
         TraceError::Unwritable { detail, .. } => detail.clone(),

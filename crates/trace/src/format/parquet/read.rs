@@ -27,7 +27,7 @@ pub struct LogReader<R: ChunkReader + 'static> {
     next_group: usize,
     group: Option<Group>,
     rows_read: u64,
-    /// Whether only the requests themselves are wanted: half of the columns, and the slower half, stay unread.
+    /// True if only the requests themselves are wanted: half of the columns, and the slower half, stay unread.
     requests_only: bool,
     batch: Batch,
 }
@@ -101,7 +101,7 @@ impl<R: ChunkReader + 'static> LogReader<R> {
         })
     }
 
-    /// How many records the file says it has.
+    /// Number of records according to the file.
     pub(crate) fn rows(&self) -> u64 {
         self.file.metadata().file_metadata().num_rows().unsigned_abs()
     }
@@ -269,7 +269,7 @@ fn op(name: &[u8]) -> Result<Op, FieldError> {
         .ok_or_else(|| FieldError::new("op", name, "read, write, trim or flush"))
 }
 
-/// Whether the file says that it is a request log of this version, and has the columns of one.
+/// Checks that the file declares itself a request log of this version, and has the columns of one.
 fn check(metadata: &ParquetMetaData) -> Result<(), FieldError> {
     let file = metadata.file_metadata();
     let entries: BTreeMap<&str, &str> = file

@@ -16,7 +16,7 @@ use crate::format::sink::Sink;
 use crate::format::spool;
 use crate::{FieldError, Position, TraceError};
 
-/// Whether a file is Parquet; not asked of pipes, which can be read once.
+/// True if a file is Parquet. Pipes are never tested, since they can be read only once.
 pub(crate) fn is_parquet(path: &Path) -> bool {
     let mut start = [0; 4];
     let regular = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());

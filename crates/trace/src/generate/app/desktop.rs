@@ -47,7 +47,7 @@ pub(super) const PCMARK05: Plan = plan(
         &[
             // Test files, written once.
             strand(files(65536, 1, 64, 16), (300, 400), [1, 3, 0, 0], 24),
-            // What the tests write again and again: 24 MB, closely clustered.
+            // Data that the tests rewrite: 24 MB, closely clustered.
             strand(
                 pages(&[(128, 8), (8, 7), (16, 3)], Order::Apart, Spread::Even),
                 (290, 292),

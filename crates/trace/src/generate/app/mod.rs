@@ -1,4 +1,4 @@
-//! What single applications write: the kinds named after them.
+//! Writes of single applications: the kinds named after them.
 //!
 //! A plan (`plan.rs`; the tables are in `desktop.rs` and `server.rs`) says how much an application writes, in which
 //! phases, and which share of a phase's bytes is written first or again, in runs or not. Strands say where. The engine
@@ -28,7 +28,7 @@ use pattern::{Pattern, Proposal};
 use plan::Phase;
 use tracker::{Class, Tracker};
 
-/// How often a strand is asked for a write of the class that is due.
+/// Maximum number of proposals by a strand for one write of the class that is due.
 const TRIES: usize = 6;
 
 /// An application at work.

@@ -1,4 +1,4 @@
-//! What the specs of applications say, read and checked.
+//! Options of application specs, read and checked.
 
 use super::{
     desktop,
@@ -139,7 +139,7 @@ pub(in crate::generate) struct Options {
     pub(in crate::generate) app: App,
     /// Sectors before the partition.
     partition_sectors: u64,
-    /// How much of the full size.
+    /// Share of the full size.
     scale: Share,
     /// One phase alone, by number.
     pub(super) phase: Option<u8>,
@@ -216,7 +216,7 @@ impl Options {
         &self.app.plan().phases[index]
     }
 
-    /// What a phase writes, sectors.
+    /// Sectors that a phase writes.
     pub(super) fn phase_sectors(&self, index: usize) -> u64 {
         let plan = self.app.plan();
         self.scale.of(plan.written_mb * MB / SECTOR_BYTES * plan.phases[index].share / 1000)

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::generate::{draw::Draw, scatter::Scatter};
 
-/// What file systems of all these applications write in, sectors.
+/// Unit in which the file systems of all these applications write, sectors.
 const PAGE: u64 = 8;
 /// Pages that lie together before alignment changes, where a strand has both alignments.
 const EXTENT_PAGES: u64 = 64;
@@ -24,7 +24,7 @@ const GROUPS: u64 = 119;
 pub(super) struct Proposal {
     pub(super) lba: u64,
     pub(super) sectors: u64,
-    /// What the pattern needs to know if it is made.
+    /// Data that the pattern needs if the write is made.
     token: Token,
 }
 
@@ -61,7 +61,7 @@ enum State {
         left: u64,
         at: usize,
     },
-    /// How many pages of each parity were touched, and in which order.
+    /// Pages touched of each parity, and their order.
     Pages {
         touched: [u64; 2],
         counts: [u64; 2],
@@ -88,7 +88,7 @@ struct Open {
     given: u64,
 }
 
-/// What one source is writing.
+/// Data that one source is writing.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     at: u64,

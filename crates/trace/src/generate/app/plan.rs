@@ -1,10 +1,10 @@
-//! What an application's writes are made of: phases, and in each of them strands with their shares of the bytes. The
-//! tables are in `desktop.rs` and `server.rs`.
+//! Plans of the writes of applications: phases, and in each of them strands with their shares of the bytes. The tables
+//! are in `desktop.rs` and `server.rs`.
 
 /// A named application.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// What is written in all, millions of bytes.
+    /// Total written, millions of bytes.
     pub(super) written_mb: u64,
     /// The mean request, KiB, about: for estimates of their number.
     pub(super) mean_kib: u64,
@@ -34,11 +34,11 @@ pub(super) struct Strand {
     pub(super) area: (u64, u64),
     /// Its weight among the strands of the phase, in each class.
     pub(super) weights: [u64; 4],
-    /// How many requests it makes one after the other, at most.
+    /// Maximum number of consecutive requests.
     pub(super) burst: u64,
 }
 
-/// How a strand chooses places. Lengths are sectors; sizes come with weights.
+/// Placement of a strand's writes. Lengths are sectors; sizes come with weights.
 #[derive(Debug)]
 pub(super) enum Shape {
     /// Files of `low` to `low << octaves` sectors in requests of `unit`, with up to `gap` pages between; at `heads`
@@ -68,7 +68,7 @@ pub(super) enum Order {
     Mixed,
 }
 
-/// Which pages are written again.
+/// Choice of pages to rewrite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spread {
     /// All alike.

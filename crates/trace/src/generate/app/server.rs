@@ -1,4 +1,4 @@
-//! What Linux systems of today write, on a volume of 16 GB that starts at 1 MiB.
+//! Writes of Linux systems of today, on a volume of 16 GB that starts at 1 MiB.
 //!
 //! No recordings are published with the shares of these, so the shares follow from what each program does by its
 //! documentation; docs/reference/workloads.md says which numbers are from there and which are assumptions.

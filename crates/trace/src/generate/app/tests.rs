@@ -4,7 +4,7 @@ use super::{App, Tracker};
 use crate::generate::{Spec, tests::hash};
 use std::collections::HashMap;
 
-/// What was published: megabytes, shares of sequential, rewritten and aligned bytes, and the frequent lengths in sectors.
+/// Published values: megabytes, shares of sequential, rewritten and aligned bytes, and the frequent lengths in sectors.
 const PUBLISHED: [(App, f64, [f64; 3], &[u32]); 8] = [
     (App::CopyMp3, 816.0, [0.96, 0.001, 0.0], &[128]),
     (App::Pcmark05, 2130.0, [0.82, 0.81, 0.0], &[128, 8]),
@@ -68,7 +68,7 @@ fn recorded_applications_are_met_at_every_scale_and_seed() {
             let found = measure(&text);
             let written = found.sectors as f64 * 512e-6 / scale;
             assert!((written / megabytes - 1.0).abs() < 0.02, "{text}: {written}");
-            // What is small is rounded to whole requests.
+            // Small amounts are rounded to whole requests.
             let slack = 0.02f64.max(2.0 * 65536.0 / (megabytes * 1e6 * scale));
             for (share, published) in found.shares.iter().zip(shares) {
                 assert!((share - published).abs() < slack, "{text}: {:?}", found.shares);
@@ -80,7 +80,7 @@ fn recorded_applications_are_met_at_every_scale_and_seed() {
     }
 }
 
-/// What is not recorded is as designed: aligned, and mostly what it is known for.
+/// Applications without a recording are as designed: aligned, and with their characteristic shares.
 #[test]
 fn servers_are_aligned_and_as_designed() {
     let designed = [

@@ -1,10 +1,10 @@
-//! What was written, and how: every request is first or again, sequential or not. The definitions are those of
-//! docs/concepts/scores.md; `flashweir_analyze::characterize` measures the same from outside.
+//! Account of the writes: every request is a first write or an overwrite, sequential or not. The definitions are those
+//! of docs/concepts/scores.md; `flashweir_analyze::characterize` measures the same from outside.
 
 /// Writes that may come between two of one sequential run, and the end of the run itself.
 const ENDS: usize = 11;
 
-/// What a write is.
+/// Class of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// To sectors never written before, where one of the last writes ended.
@@ -46,12 +46,12 @@ impl Tracker {
         Self { first_lba, words, ends: [u64::MAX; ENDS], at: 0, sectors: 0, aligned_sectors: 0 }
     }
 
-    /// Whether one of the last writes ended at `lba`.
+    /// True if one of the last writes ended at `lba`.
     pub(super) fn is_recent(&self, lba: u64) -> bool {
         self.ends.contains(&lba)
     }
 
-    /// Whether any of these sectors was written before.
+    /// True if any of these sectors was written before.
     pub(super) fn is_written(&self, lba: u64, sectors: u64) -> bool {
         let mut found = false;
         masks(lba - self.first_lba, sectors, |word, mask| found |= self.words[word] & mask != 0);

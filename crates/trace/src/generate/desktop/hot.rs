@@ -31,18 +31,18 @@ pub(super) enum When {
     On(Activity),
 }
 
-/// How a file is rewritten.
+/// Rewriting of a file.
 #[derive(Debug)]
 pub(super) struct Hot {
     /// Its size, bytes; never more than 1/32 of the volume.
     pub(super) bytes: u64,
-    /// What is written at once, bytes.
+    /// Bytes written at once.
     pub(super) unit_bytes: u64,
-    /// How many units, least and most.
+    /// Number of units, minimum and maximum.
     pub(super) units: (u64, u64),
     pub(super) spot: Spot,
     pub(super) when: When,
-    /// Whether the program waits until it is on the disk.
+    /// True if the program waits until it is on the disk.
     pub(super) sync: bool,
 }
 

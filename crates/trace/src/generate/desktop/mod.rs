@@ -21,7 +21,7 @@ use crate::SECTOR_BYTES;
 use hot::{Hot, HotFile, When};
 use transfers::Transfers;
 
-/// What the user does.
+/// Activity of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activity {
     /// Pages with many small objects, kept in a cache of bounded size.
@@ -34,7 +34,7 @@ enum Activity {
     Play,
 }
 
-/// What one desktop writes.
+/// Writes of one desktop.
 #[derive(Debug)]
 struct Habits {
     /// The activities and their shares of the time, in sixteenths.
@@ -90,14 +90,14 @@ const CACHE_DIRECTORIES: u64 = 4;
 /// half minute.
 const SURF_SECONDS: u64 = 8;
 const OTHER_SECONDS: u64 = 30;
-/// How long the user stays with an activity, seconds.
+/// Time that the user stays with an activity, seconds.
 const SESSION_SECONDS: (u64, u64) = (60, 1200);
 /// Objects of a page, and their sizes: 512 bytes to 64 KiB, 13 KiB on average.
 const PAGE_OBJECTS: (u64, u64) = (4, 20);
 const OBJECT_OCTAVES: (u64, u64) = (512, 7);
 /// Documents: 16 to 512 KiB.
 const DOCUMENT_OCTAVES: (u64, u64) = (16 << 10, 5);
-/// What a build makes: 1 to 6 objects of 4 to 128 KiB, and every other time a program of 256 KiB to 1 MiB.
+/// Output of a build: 1 to 6 objects of 4 to 128 KiB, and every other time a program of 256 KiB to 1 MiB.
 const BUILD_OBJECTS: (u64, u64) = (1, 6);
 const BUILD_OCTAVES: (u64, u64) = (4 << 10, 5);
 const PROGRAM_BYTES: (u64, u64) = (256 << 10, 1 << 20);

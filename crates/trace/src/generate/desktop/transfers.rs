@@ -1,5 +1,5 @@
-//! What is large: downloads and installations. Their files lie one behind the other through the free space of the
-//! volume, and files of earlier ones are deleted at random when it is fuller than it is kept.
+//! Large transfers: downloads and installations. Their files lie one behind the other through the free space of the
+//! volume, and files of earlier ones are deleted at random when the volume is fuller than its fill target.
 
 use crate::{
     SECTOR_BYTES,

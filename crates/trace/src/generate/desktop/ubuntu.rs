@@ -1,4 +1,4 @@
-//! What Ubuntu of 2009 and its programs write again and again.
+//! Files that Ubuntu of 2009 and its programs rewrite.
 //!
 //! Sources: Firefox 3 commits its database of places with every page, a journal file first, and waits for both (bug
 //! 421482 of bugzilla.mozilla.org); its cache has 50 MB, objects up to 16 KiB of it in block files (the disk cache of

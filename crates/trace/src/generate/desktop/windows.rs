@@ -1,4 +1,4 @@
-//! What Windows XP and its programs write again and again.
+//! Files that Windows XP and its programs rewrite.
 //!
 //! Sources: the registry is flushed lazily every 5 s, its log first, in sectors (Russinovich and Solomon, Windows
 //! Internals, 4th edition, chapter 4); the modified page writer writes up to 64 KiB at once (chapter 7); the page file

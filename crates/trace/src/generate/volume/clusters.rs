@@ -1,4 +1,4 @@
-//! Which clusters of a volume are taken: a bitmap, searched from any place on, as file systems do.
+//! Allocated clusters of a volume: a bitmap, searched from any place on, as file systems do.
 
 /// Clusters that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Clusters {
         None
     }
 
-    /// How many clusters from `start` on are free, counted up to `wanted`.
+    /// Number of consecutive free clusters from `start` on, counted up to `wanted`.
     fn length(&self, start: u64, wanted: u64) -> u64 {
         let mut at = start;
         while at < self.count && at - start < wanted {

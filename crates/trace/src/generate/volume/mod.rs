@@ -39,7 +39,7 @@ pub(super) trait FileSystem {
 
     fn store_mut(&mut self) -> &mut Store;
 
-    /// What data is written in, sectors: pages of the cache.
+    /// Unit in which data is written, sectors: pages of the cache.
     fn page_sectors(&self) -> u64 {
         8
     }
@@ -132,7 +132,7 @@ impl Queue {
         self.pending.pop_front()
     }
 
-    /// Whether the requests so far are longer on average than asked for, bytes.
+    /// True if the mean size of the requests so far is above `mean_bytes`.
     pub(super) fn is_above(&self, mean_bytes: u64) -> bool {
         u128::from(self.sectors) * u128::from(SECTOR_BYTES)
             > u128::from(self.requests) * u128::from(mean_bytes)

@@ -17,7 +17,7 @@ const PAGE_SECTORS: u64 = 8;
 const RECORDS_A_PAGE: u64 = 4;
 /// Entries of about 100 bytes in index buffers of 4 KiB, mostly full.
 const ENTRIES_A_PAGE: u64 = 32;
-/// What a change of a file's record, index or bitmap takes in the log: redo and undo with their headers, bytes.
+/// Log bytes for a change of a file's record, index or bitmap: redo and undo with their headers.
 const LOG_RECORD_BYTES: u64 = 256;
 const LOG_PAGE_BYTES: u64 = 4096;
 /// Two restart pages, and two for pages that are not full.

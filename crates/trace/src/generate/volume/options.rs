@@ -1,4 +1,4 @@
-//! What the specs of file-system workloads say, read and checked.
+//! Options of file-system workload specs, read and checked.
 
 use super::Place;
 use crate::{
@@ -15,7 +15,7 @@ const MIN_SPAN_BYTES: u64 = 1 << 30;
 /// The largest span, bytes: what the partition table of the time can describe, 2^32 sectors.
 const MAX_SPAN_BYTES: u64 = 1 << 41;
 
-/// Who uses the drive, and with which file system.
+/// User of the drive, and its file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::generate) enum System {
     /// Large files on FAT32.
@@ -80,9 +80,9 @@ pub(in crate::generate) struct Options {
     pub(in crate::generate) partition_sectors: u64,
     /// The mean size of the requests, bytes.
     pub(in crate::generate) mean_bytes: u64,
-    /// How full the volume is kept.
+    /// Fill level at which the volume is kept.
     pub(in crate::generate) fill: Share,
-    /// What is written in all, sectors; if not given, requests are counted.
+    /// Total written, sectors; if not given, requests are counted.
     pub(in crate::generate) written_sectors: Option<u64>,
 }
 
