@@ -9,7 +9,7 @@ const PAGE_SECTORS: u64 = 8;
 /// Pages of one entry of the map of what was written.
 const CHUNK: u64 = 16;
 /// Most pages of one request that are followed, 64 MiB: what is longer is no request of a file system.
-const MOST_PAGES: u64 = 16_384;
+const MAX_PAGES: u64 = 16_384;
 
 /// One write of the log.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +109,7 @@ impl Log {
         let first = lba / PAGE_SECTORS;
         let last = (lba.saturating_add(sectors) - 1) / PAGE_SECTORS;
         let mut since = None;
-        for page in first..=last.min(first.saturating_add(MOST_PAGES - 1)) {
+        for page in first..=last.min(first.saturating_add(MAX_PAGES - 1)) {
             let chunk = self.pages.entry(page / CHUNK).or_insert([0; CHUNK as usize]);
             let slot = &mut chunk[(page % CHUNK) as usize];
             if *slot == 0 {

@@ -35,7 +35,7 @@ use numbers::Features;
 use usual::Usual;
 
 /// Writes below which nothing is said: the shortest logs that the detectors have learned from have twice as many.
-pub const LEAST_WRITES: usize = 1000;
+pub const MIN_WRITES: usize = 1000;
 /// Probability from which on a symptom is said to be shown.
 const SHOWN: f64 = 0.5;
 
@@ -97,7 +97,7 @@ pub fn diagnose(log: &Log) -> Diagnosis {
     let features = if log.writes.is_empty() { Features::default() } else { Features::of(log, &usual) };
     let model = Model::shipped();
     let everything = Evidence::of_all(log, &usual);
-    let symptoms = if log.writes.len() < LEAST_WRITES {
+    let symptoms = if log.writes.len() < MIN_WRITES {
         Vec::new()
     } else {
         let probabilities = model.probabilities(&features.names, &features.values);

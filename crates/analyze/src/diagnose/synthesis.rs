@@ -26,7 +26,7 @@ const BUFFER_BYTES: [u64; 3] = [0, 1 << 20, 4 << 20];
 /// Entries of a map that is kept on flash.
 const ENTRIES: [u32; 3] = [1024, 2048, 4096];
 /// Ratio of later to earlier cost of a byte above which there is a step: more than rounding makes of equal costs.
-const LEAST_STEP: f64 = 1.000_001;
+const MIN_STEP: f64 = 1.000_001;
 /// Space of a good drive, in multiples of what its owner can write.
 const GOOD: f64 = 1.2;
 
@@ -311,7 +311,7 @@ fn onset(features: &mut Features, parts: &Parts, log: &Log, range: f64, capacity
         }
         let (low, high) = (sum / left, (all - sum) / (count - left));
         let explained = (high - low).powi(2) * left * (count - left);
-        if high > low * LEAST_STEP && explained > best.0 {
+        if high > low * MIN_STEP && explained > best.0 {
             best = (explained, at + 1);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::model::Symptom;
-use super::{Finding, LEAST_WRITES};
+use super::{Finding, MIN_WRITES};
 
 /// Waiting times that differ by less do not swing.
 const SWINGS: f64 = 1.5;
@@ -41,7 +41,7 @@ pub(super) fn of(symptom: Symptom, shown: bool, evidence: &Evidence) -> String {
 pub(super) fn overall(symptoms: &[Finding], writes: usize, everything: &Evidence) -> String {
     if symptoms.is_empty() {
         return format!(
-            "There are {writes} writes with a response time in the log; fewer than {LEAST_WRITES} do not show how a drive works."
+            "There are {writes} writes with a response time in the log; fewer than {MIN_WRITES} do not show how a drive works."
         );
     }
     let shown: Vec<&Finding> = symptoms.iter().filter(|finding| finding.shown).collect();

@@ -15,7 +15,7 @@ use crate::TraceError;
 const ALIGNMENT: u64 = 2048;
 
 /// Most devices a trace may have: more names than this are a column mistaken for a device.
-const MOST_DEVICES: usize = 1 << 20;
+const MAX_DEVICES: usize = 1 << 20;
 
 /// End of each device's addresses in sectors, by its name in the trace.
 pub(crate) type Extents = HashMap<Box<[u8]>, u64>;
@@ -111,8 +111,8 @@ impl Devices {
         extents_only: bool,
     ) -> Result<usize, Unplaced> {
         let index = self.names.len();
-        if index >= MOST_DEVICES {
-            let detail = format!("more than {MOST_DEVICES} devices: is that the right column?");
+        if index >= MAX_DEVICES {
+            let detail = format!("more than {MAX_DEVICES} devices: is that the right column?");
             return Err(self.unreadable(detail).into());
         }
         if index > 0 && !extents_only && self.extents.is_none() && self.source.is_some() {

@@ -5,13 +5,13 @@ use std::collections::{HashMap, VecDeque};
 use crate::{LogRecord, Op};
 
 /// Records that may wait at once. Beyond it the oldest is given up as never completed, so that memory stays bounded.
-const MOST_WAITING: usize = 1 << 16;
+const MAX_WAITING: usize = 1 << 16;
 
 /// Where the like of it is issued again after this time, a record's completion was lost: Linux gives a request up after 30 s.
 const LONGEST_NS: u64 = 30_000_000_000;
 
 /// Requests of one key that are looked through for the one that completed: more are under way only where completions are missing.
-const MOST_LOOKED_AT: usize = 1 << 10;
+const MAX_LOOKED_AT: usize = 1 << 10;
 
 /// Key of an outstanding request: its device, and its sector or sequence number.
 pub(crate) type Key = (usize, u64);
@@ -118,7 +118,7 @@ impl Pairing {
     /// The next record that waits no longer; any record if `all` are wanted or too many wait.
     pub(crate) fn pop(&mut self, all: bool) -> Option<LogRecord> {
         if let State::Waiting { key, .. } = self.queue.front()?.state {
-            if !all && self.queue.len() <= MOST_WAITING {
+            if !all && self.queue.len() <= MAX_WAITING {
                 return None;
             }
             self.take(key, self.left, State::Done);
@@ -139,7 +139,7 @@ impl Pairing {
     fn find(&self, key: Key, part: Part) -> Option<(u64, u32)> {
         let mut next = self.waiting.get(&key).map(|(oldest, _)| *oldest);
         let mut best: Option<(bool, u64, u32)> = None;
-        for _ in 0..MOST_LOOKED_AT {
+        for _ in 0..MAX_LOOKED_AT {
             let Some(place) = next else { break };
             let held = self.at(place)?;
             let State::Waiting { sectors, newer, .. } = held.state else { return None };
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn memory_is_bounded_where_completions_are_missing() {
         let mut pairing = Pairing::default();
-        for time in 0..=MOST_WAITING as u64 {
+        for time in 0..=MAX_WAITING as u64 {
             pairing.push_beside(record(time, Op::Read, 8), Some((0, 8)));
         }
         assert_eq!(pairing.pop(false).map(|record| record.request.time_ns), Some(0));

@@ -15,7 +15,7 @@ use crate::{FieldError, Position, TraceError};
 const BLOCK: usize = 64 << 10;
 
 /// Processes whose names are kept; of more than that, the first ones.
-const MOST_NAMES: usize = 1 << 16;
+const MAX_NAMES: usize = 1 << 16;
 
 /// One CPU's events: a file, or a piece of an archive. Can be read more than once.
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ impl Cpu {
                     .input
                     .truncated(format!("{} bytes of payload are missing", self.head.payload)));
             };
-            if self.head.is_name() && names.len() < MOST_NAMES {
+            if self.head.is_name() && names.len() < MAX_NAMES {
                 let name = payload.split(|byte| *byte == 0).next().unwrap_or_default();
                 names.insert(self.head.pid, name.to_owned());
             }

@@ -12,7 +12,7 @@ use crate::{LogRecord, SECTOR_BYTES};
 const DEVICE: u32 = 8 << 20;
 
 /// Processes that get a number of their own.
-const MOST_PROCESSES: usize = 1 << 16;
+const MAX_PROCESSES: usize = 1 << 16;
 
 /// Encoder of blktrace.
 #[derive(Default)]
@@ -52,7 +52,7 @@ impl BlktraceEncoder {
         if let Some(pid) = self.pids.get(name) {
             return *pid;
         }
-        if self.pids.len() == MOST_PROCESSES {
+        if self.pids.len() == MAX_PROCESSES {
             return 0;
         }
         let pid = self.pids.len() as u32 + 1;

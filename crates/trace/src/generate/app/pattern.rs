@@ -15,7 +15,7 @@ const PAGE: u64 = 8;
 /// Pages that lie together before alignment changes, where a strand has both alignments.
 const EXTENT_PAGES: u64 = 64;
 /// The least room of a strand, in pages.
-const LEAST_PAGES: u64 = 8 * (EXTENT_PAGES + 1);
+const MIN_PAGES: u64 = 8 * (EXTENT_PAGES + 1);
 /// Groups of an ext file system of 16 GB: 128 MiB each.
 const GROUPS: u64 = 119;
 
@@ -101,7 +101,7 @@ impl Pattern {
         let at = |permille: u64| nominal / PAGE * permille / 1000 * PAGE;
         let (start, len) = (volume + at(strand.area.0), at(strand.area.1 - strand.area.0));
         // Small volumes keep room for a few extents of both alignments.
-        let len = len.max(LEAST_PAGES * PAGE).min((volume + all).saturating_sub(start));
+        let len = len.max(MIN_PAGES * PAGE).min((volume + all).saturating_sub(start));
         let group_stride = all / GROUPS / PAGE * PAGE;
         // Half a thousand blocks of inodes in a group of 128 MiB.
         let per_group = (520 * nominal / (16_000_000_000 / 512)).max(8).min(group_stride / PAGE / 2);
