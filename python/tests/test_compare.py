@@ -55,7 +55,8 @@ def test_a_workload_that_takes_no_time_is_said_to(tmp_path: Path) -> None:
     trace = tmp_path / "reads.msr.csv"
     flashweir("trace", "generate", "random:span=8MiB,count=200,write=0,rate=1000", str(trace))
     outputs = ("--html", str(tmp_path / "r.html"), "--markdown", str(tmp_path / "r.md"))
-    out = flashweir("compare", str(trace), "--policies", "page+none,page:gc.victim=fifo", "--set", "precondition=empty", *outputs).out
+    policies = ("--policies", "page+none,page:gc.victim=fifo", "--set", "precondition=empty")
+    out = flashweir("compare", str(trace), *policies, *outputs).out
     assert "nothing to compare, as it takes no time: all that it reads was never written" in out
 
 

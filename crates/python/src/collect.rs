@@ -14,14 +14,14 @@ fn collect(py: Python<'_>, spec_json: &str, progress: Option<Py<PyAny>>) -> PyRe
     let mut raised = None;
     let outcome = detached(py, || {
         device::collect(&spec, &mut |state| {
-            let told = Python::attach(|py| {
+            let go_on = Python::attach(|py| {
                 py.check_signals()?;
                 let Some(progress) = &progress else { return Ok(true) };
                 let answer = progress.call1(py, (serde_json::to_string(state).unwrap_or_default(),))?;
                 // A callback that returns nothing does not mean to stop.
                 Ok(answer.is_none(py) || answer.is_truthy(py)?)
             });
-            told.unwrap_or_else(|error| {
+            go_on.unwrap_or_else(|error| {
                 raised.get_or_insert(error);
                 false
             })

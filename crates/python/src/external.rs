@@ -23,11 +23,11 @@ fn function(slot: &str, file: &str) -> Result<Py<PyAny>, String> {
         let load = py.import("flashweir.external")?.getattr("load")?;
         load.call1((slot, file)).map(Bound::unbind)
     })
-    .map_err(|error| told(&error))
+    .map_err(|error| one_line(&error))
 }
 
-/// An exception in one line.
-fn told(error: &PyErr) -> String {
+/// Type and message of an exception in one line; of a `ConfigError` the message alone.
+fn one_line(error: &PyErr) -> String {
     let message = Python::attach(|py| {
         let value = error.value(py).to_string();
         let name = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
@@ -66,7 +66,7 @@ impl Loader for FromPython {
                 ask.call1(py, (unit, now, pages_per_block, arrays.0, arrays.1, arrays.2, arrays.3))?
                     .extract(py)
             })
-            .map_err(|error: PyErr| told(&error))
+            .map_err(|error: PyErr| one_line(&error))
         }))
     }
 
@@ -79,7 +79,7 @@ impl Loader for FromPython {
                 let view = (must, buffer_full, others_must, arrays.0, arrays.1, arrays.2);
                 ask.call1(py, view)?.extract(py)
             })
-            .map_err(|error: PyErr| told(&error))
+            .map_err(|error: PyErr| one_line(&error))
         }))
     }
 
@@ -95,7 +95,7 @@ impl Loader for FromPython {
                 let step = |(unit, work, should)| Wished { unit, work: work_of(work), should };
                 Ok(Steps { steps: steps.into_iter().map(step).collect(), ask_again_ns })
             })
-            .map_err(|error: PyErr| told(&error))
+            .map_err(|error: PyErr| one_line(&error))
         }))
     }
 
@@ -112,7 +112,7 @@ impl Loader for FromPython {
                     Err(_) => Destage::NotBefore(answer.extract()?),
                 })
             })
-            .map_err(|error: PyErr| told(&error))
+            .map_err(|error: PyErr| one_line(&error))
         }))
     }
 }

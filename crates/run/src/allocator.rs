@@ -212,16 +212,16 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The allocator's report in the result; null where tenants are not told apart. `each`: with every window.
+/// The allocator's report in the result; null without `tenants.channels`. `each`: with every window.
 pub(crate) fn report(
     simulation: &Simulation,
     names: &[String],
     each: bool,
     taken: Option<&Mutex<Taken>>,
 ) -> Value {
-    let Some(told) = simulation.allocations() else { return Value::Null };
+    let Some(allocations) = simulation.allocations() else { return Value::Null };
     let channels = simulation.geometry().channels;
-    let levels: Vec<Value> = told
+    let levels: Vec<Value> = allocations
         .levels
         .iter()
         .map(|(level, sums)| {
@@ -232,8 +232,8 @@ pub(crate) fn report(
         })
         .collect();
     let mut report = json!({
-        "windows": told.windows,
-        "changes": told.changes,
+        "windows": allocations.windows,
+        "changes": allocations.changes,
         "spilled_pages": simulation.spilled_pages(),
         "levels": levels,
     });
@@ -251,7 +251,7 @@ pub(crate) fn report(
             }
             shown
         };
-        report["each"] = told.kept.iter().map(window).collect();
+        report["each"] = allocations.kept.iter().map(window).collect();
     }
     if let Some(taken) = taken {
         let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,9 +1,10 @@
 //! Policies outside the engine: functions that its caller gives, asked where the call rate allows (once a collection, for
 //! the units that have nothing to do; never for a flash operation).
 //!
-//! The contract. A function is pure: its answer depends only on its view. It is asked again when that view has changed, or at
-//! the time for which it asked; a change of the time alone, or of how many pages of a unit wait as long as some do, is none. An answer that can't be carried out, or
-//! none at all, stops the run with [`RunError::Policy`]. Forks of a simulation ask the same functions.
+//! The contract. A function is pure: its answer depends only on its view. It is asked again when that view has changed,
+//! or at the time for which it asked; a change of the time alone, or of how many pages of a unit wait as long as some do,
+//! is none. An answer that can't be carried out, or none at all, stops the run with [`RunError::Policy`]. Forks of a
+//! simulation ask the same functions.
 
 use std::collections::VecDeque;
 use std::fmt;

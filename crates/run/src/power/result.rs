@@ -123,8 +123,8 @@ fn summary(outcomes: &[Outcome]) -> Value {
     });
     // Of too many, some that are spread evenly over their order.
     let count = outcomes.len() as u64;
-    let told = count.min(MAX_DETAILS);
-    let details = (0..told).map(|place| detail(&outcomes[(place * count / told) as usize]));
+    let shown = count.min(MAX_DETAILS);
+    let details = (0..shown).map(|place| detail(&outcomes[(place * count / shown) as usize]));
     json!({
         "cuts": count,
         "acknowledged_sectors_lost": figures(|outcome| outcome.acknowledged_sectors_lost),
@@ -182,11 +182,11 @@ mod tests {
         let outcome =
             |time_ns| Outcome { time_ns, acknowledged_sectors_lost: time_ns % 7, ..Outcome::default() };
         let outcomes: Vec<_> = (0..2500).map(outcome).collect();
-        let told = summary(&outcomes);
-        let details = told["details"].as_array().expect("a list");
-        assert_eq!((told["cuts"].as_u64(), details.len()), (Some(2500), 1000));
+        let summary = summary(&outcomes);
+        let details = summary["details"].as_array().expect("a list");
+        assert_eq!((summary["cuts"].as_u64(), details.len()), (Some(2500), 1000));
         assert_eq!(details[2]["time_s"], json!(5e-9));
-        assert_eq!(told["worst"]["time_s"], json!(6e-9));
-        assert_eq!(told["acknowledged_sectors_lost"]["max"], json!(6));
+        assert_eq!(summary["worst"]["time_s"], json!(6e-9));
+        assert_eq!(summary["acknowledged_sectors_lost"]["max"], json!(6));
     }
 }

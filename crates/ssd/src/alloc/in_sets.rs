@@ -79,7 +79,7 @@ impl InSets {
         self.writes.get(usize::from(stream)).copied()
     }
 
-    /// Where a page that nobody wrote in this run lies: it was there before anybody was told apart.
+    /// Place of a page that no tenant wrote in this run: by address over all channels, as it was there before.
     pub(super) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
         let unit = self.turns.by_address(lpn, 1, has_room)?;
         self.unit_of.set(lpn, unit);

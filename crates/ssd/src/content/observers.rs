@@ -10,7 +10,7 @@ use crate::geometry::Geometry;
 use crate::nand::probe::Recorded;
 use crate::op::{CommandKind, FlashOp, NO_EFFECT, Stage};
 
-/// Those who are told where every sector goes.
+/// Observers of the place of every sector.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Observers {
     versions: Option<Versions>,

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Commands of a queue that the drive was not told of.
+/// Commands of a queue for which the doorbell has not rung.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Batch {
     commands: Vec<u32>,
-    /// When it is told of them at the latest, ns.
+    /// Latest time of the doorbell, ns.
     due_ns: Option<u64>,
 }
 

@@ -4,7 +4,7 @@
 //! workload are ignored. *Open loop*: every request enters at its own time, however many are under way; or, with
 //! `slots`, as soon as it has arrived and fewer than that are, and waits at the host until then.
 //!
-//! Where requests wait, an [`Arbiter`] says whose goes next. The contract: it is told which tenants have a request waiting
+//! Where requests wait, an [`Arbiter`] chooses the next. The contract: the host marks the tenants that have a request waiting
 //! ([`Arbiter::set_waiting`]), and asked when a place in the drive is free and everything else of that instant has
 //! happened, arrivals included ([`Arbiter::pick`]). Each tenant's own requests keep their order. Queues of an open loop are
 //! [`Waiting`]; in a closed loop every tenant has a request waiting until its workload ends, so the caller asks whose is next
@@ -82,7 +82,7 @@ pub struct HostConfig {
     /// Commands of a queue that the host tells the drive of together.
     #[schemars(range(min = 1, max = 65_536))]
     pub doorbell: u32,
-    /// The longest that a command waits for others to be told of together with it.
+    /// Longest time that a command waits for others to share its doorbell.
     pub doorbell_wait: Nanos,
 }
 

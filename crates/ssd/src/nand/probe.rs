@@ -62,8 +62,8 @@ pub struct PauseRecord {
     pub request: Option<u64>,
 }
 
-/// A command that had its die and gave it up before it was done: it is paused from then on, or back in the queue. What it
-/// does later is told of by further records, or by that of the command.
+/// A command that had its die and gave it up before it was done: it is paused from then on, or back in the queue. Further
+/// records, or that of the command, have its later activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HoldRecord {
     /// The die.
@@ -183,7 +183,7 @@ impl RequestRecord {
     }
 }
 
-/// Is told of commands and requests.
+/// Observer of commands and requests.
 pub(crate) trait Probe {
     /// True if the probe records.
     const ON: bool;
@@ -292,7 +292,7 @@ impl Probe for Off {
     }
 }
 
-/// Keeps what it is told until it is taken. It belongs to a run, and is not part of a saved drive: saving refuses it.
+/// Keeps records until they are taken. It belongs to a run, and is not part of a saved drive: saving refuses it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder(Recorded);
 

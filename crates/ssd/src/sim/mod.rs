@@ -46,7 +46,7 @@ pub struct Options {
     pub latency_parts: bool,
     /// Keep a journal of what is on flash at any time (see [`Simulation::begin_journal`]). Implies `record`.
     pub journal: bool,
-    /// Number of tenants: requests have streams below that, where tenants are told apart.
+    /// Number of tenants: with `tenants.channels`, requests have streams below that.
     pub tenants: u16,
     /// Keep what was in each window of requests and what it was given (see [`Simulation::allocations`]).
     pub windows: bool,
@@ -106,7 +106,7 @@ pub struct Simulation {
     drive: Box<dyn Drive>,
     /// Says whose request comes next in a closed loop, if anyone does.
     arbiter: Option<Arbiter>,
-    /// Where tenants are told apart.
+    /// Windows of requests, with `tenants.channels`.
     windows: Option<Box<Windows>>,
     external: External,
 }
@@ -217,7 +217,7 @@ impl Simulation {
 
     /// Lets the next event happen if it is due by `limit_ns`, ns; with open arrivals only. Returns false if none is, as always where
     /// times are worked out at once. Requests that arrive at the present instant must have been served: those that wait for a slot
-    /// enter before time moves on. A completion of the present is told of before the present is another one (see
+    /// enter before time moves on. A completion of the present is reported before time moves on (see
     /// [`Simulation::keep_completions`]).
     pub fn proceed_by(&mut self, limit_ns: u64) -> Result<bool, RunError> {
         let outcome = self.drive.proceed_by(limit_ns);
@@ -319,9 +319,9 @@ impl Simulation {
         }
     }
 
-    /// Decisions of the allocator so far; `None` where tenants are not told apart.
+    /// Decisions of the allocator so far; `None` without `tenants.channels`.
     pub fn allocations(&self) -> Option<&Allocations> {
-        self.windows.as_ref().map(|windows| &windows.told)
+        self.windows.as_ref().map(|windows| &windows.allocations)
     }
 
     /// From now on everybody has all channels, and no allocator is asked: how a tenant fares alone is measured so.

@@ -100,7 +100,7 @@ pub(super) struct Windows {
     #[serde(skip)]
     pub(super) external: Option<Allocator>,
     keep: bool,
-    pub(super) told: Allocations,
+    pub(super) allocations: Allocations,
 }
 
 #[expect(clippy::ref_option, reason = "serde hands fields over so")]
@@ -140,7 +140,7 @@ impl Windows {
             model: matches!(config.tenants.channels, ChannelsConfig::Learned(_)).then(Model::shipped),
             external: None,
             keep,
-            told: Allocations::default(),
+            allocations: Allocations::default(),
         }
     }
 
@@ -155,7 +155,7 @@ impl Windows {
             last: self.last.clone(),
             model: self.model.clone(),
             external: None,
-            told: self.told.clone(),
+            allocations: self.allocations.clone(),
             ..*self
         }
     }
@@ -202,7 +202,7 @@ impl Windows {
         self.pass(drive, &requests[first..])
     }
 
-    /// Serves what is still held back. The window that the end of the run cuts short is told of; nothing comes after it, so
+    /// Serves what is still held back. The window that the end of the run cuts short is counted; nothing comes after it, so
     /// nobody is asked who gets which channels then.
     pub(super) fn finish(&mut self, drive: &mut dyn Drive) -> Result<(), RunError> {
         if !self.collector.is_empty() {
@@ -210,7 +210,7 @@ impl Windows {
                 self.close(drive)?;
             } else {
                 let features = self.collector.close();
-                self.tell(&features, Vec::new());
+                self.count_window(&features, Vec::new());
             }
         }
         while !self.held.is_empty() {
@@ -248,7 +248,7 @@ impl Windows {
             }
             return Ok(());
         }
-        self.tell(&features, Vec::new());
+        self.count_window(&features, Vec::new());
         let allocation = self.ask(&features)?;
         if self.apply(drive, allocation, &features) { drive.resume() } else { Ok(()) }
     }
@@ -274,7 +274,7 @@ impl Windows {
         if self.apply(drive, allocation, &features) {
             drive.resume()?;
         }
-        self.tell(&features, costs);
+        self.count_window(&features, costs);
         self.last.clone_from(&features);
         drive.serve(&requests)
     }
@@ -300,24 +300,24 @@ impl Windows {
         if self.current.as_ref() == Some(&allocation) {
             return false;
         }
-        self.told.changes += u64::from(self.current.is_some());
+        self.allocations.changes += u64::from(self.current.is_some());
         drive.allocate(&allocation);
         self.current = Some(allocation);
         true
     }
 
     /// Books a window under the allocation that its requests have.
-    fn tell(&mut self, features: &Features, candidates: Vec<Tried>) {
+    fn count_window(&mut self, features: &Features, candidates: Vec<Tried>) {
         let Some(allocation) = &self.current else { return };
-        self.told.windows += 1;
-        let level = self.told.levels.entry(features.level).or_default();
+        self.allocations.windows += 1;
+        let level = self.allocations.levels.entry(features.level).or_default();
         level.windows += 1;
         level.write_channels += u64::from(allocation.write_channels());
         level.reads += features.reads;
         level.writes += features.writes;
         if self.keep {
             let (features, allocation) = (features.clone(), allocation.clone());
-            self.told.kept.push(Window { features, allocation, candidates });
+            self.allocations.kept.push(Window { features, allocation, candidates });
         }
     }
 

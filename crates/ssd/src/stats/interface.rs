@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct InterfaceUse {
     /// Commands submitted: requests cut at the largest transfer.
     pub commands: u64,
-    /// Times that the host told the drive of commands.
+    /// Doorbells that the host rang.
     pub doorbells: u64,
     /// Bytes over the link: to the drive, to the host. Entries of the map included.
     pub link_bytes: [u64; 2],

@@ -120,7 +120,7 @@ impl Default for TenantsConfig {
 }
 
 impl TenantsConfig {
-    /// True if tenants are told apart at all.
+    /// True if the slot is on.
     pub fn are_on(&self) -> bool {
         !matches!(self.channels, ChannelsConfig::All(_))
     }

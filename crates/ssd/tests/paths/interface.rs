@@ -143,7 +143,12 @@ fn drives_behind_any_interface_do_what_they_should() {
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases: all.cases, ..all });
     let (ran, both) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     runner
-        .run(&(prop_oneof![4 => strategy, 1 => managed], settings()), |((drive, requests), interface)| {
+        .run(&(prop_oneof![4 => strategy, 1 => managed], settings(), any::<bool>()), |case| {
+            let ((mut drive, requests), interface, one_by_one) = case;
+            if one_by_one {
+                // A closed loop of depth 1, where both paths apply.
+                drive.retain(|(key, _)| !key.starts_with("host."));
+            }
             if let Some(compared) = compare(&drive, &interface, &requests) {
                 ran.set(ran.get() + 1);
                 both.set(both.get() + u32::from(compared));
@@ -151,5 +156,5 @@ fn drives_behind_any_interface_do_what_they_should() {
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
-    assert!(both.get() * 100 > ran.get(), "{} of {} on both paths", both.get(), ran.get());
+    assert!(both.get() * 20 > ran.get() && ran.get() > 0, "{} of {} on both paths", both.get(), ran.get());
 }

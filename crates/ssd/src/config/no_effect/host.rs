@@ -40,7 +40,7 @@ pub(super) const HOST: [NoEffect; 6] = [
     },
     NoEffect {
         keys: "host.doorbell_wait, host.doorbell=1",
-        reason: "the drive is told of each command at once",
+        reason: "the doorbell rings for each command at once",
         applies: |config| {
             config.host.doorbell == 1 && config.host.doorbell_wait != HostConfig::default().doorbell_wait
         },

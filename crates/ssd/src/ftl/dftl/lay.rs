@@ -24,15 +24,7 @@ impl Dftl {
 
     fn lay_map_page(&mut self, unit: u32, page: u32, ops: &mut Ops) -> Result<(), RunError> {
         let rules = self.rules;
-        if self.units[unit as usize].frontier.next == rules.pages_per_block {
-            let free = self.page.units[unit as usize].blocks.take_free(rules.least_worn_first);
-            let block = free.ok_or_else(|| self.stuck(unit))?;
-            self.units[unit as usize].frontier = Frontier { block, next: 0 };
-            self.units[unit as usize].blocks += 1;
-            ops.opened();
-        }
-        let Frontier { block, next } = self.units[unit as usize].frontier;
-        self.units[unit as usize].frontier.next += 1;
+        let Frontier { block, next } = self.take_map_page(unit, ops)?;
         self.page.put(unit, block, next, rules.logical + page);
         ops.laid(unit, block * rules.pages_per_block + next, true);
         Ok(())

@@ -233,13 +233,8 @@ impl Dftl {
         Ok(Some(Step::Copy))
     }
 
-    /// Writes the next version of a translation page, for which there has to be room. It knows of all moves made so far and,
-    /// with batch updates, of all changes.
-    fn write_page(&mut self, unit: u32, page: u32, work: MapWork, ops: &mut Ops) -> Result<(), RunError> {
-        let old = self.translation_page(unit, page);
-        if let Some(ppn) = old {
-            ops.read_map(unit, ppn, work);
-        }
+    /// The next page of the block that translation pages are written to, which is opened where needed.
+    fn take_map_page(&mut self, unit: u32, ops: &mut Ops) -> Result<Frontier, RunError> {
         let rules = self.rules;
         if self.units[unit as usize].frontier.next == rules.pages_per_block {
             let free = self.page.units[unit as usize].blocks.take_free(rules.least_worn_first);
@@ -248,9 +243,22 @@ impl Dftl {
             self.units[unit as usize].blocks += 1;
             ops.opened();
         }
+        let frontier = &mut self.units[unit as usize].frontier;
+        let taken = *frontier;
+        frontier.next += 1;
+        Ok(taken)
+    }
+
+    /// Writes the next version of a translation page, for which there has to be room. It knows of all moves made so far and,
+    /// with batch updates, of all changes.
+    fn write_page(&mut self, unit: u32, page: u32, work: MapWork, ops: &mut Ops) -> Result<(), RunError> {
+        let old = self.translation_page(unit, page);
+        if let Some(ppn) = old {
+            ops.read_map(unit, ppn, work);
+        }
+        let rules = self.rules;
+        let Frontier { block, next } = self.take_map_page(unit, ops)?;
         let state = &mut self.units[unit as usize];
-        let Frontier { block, next } = state.frontier;
-        state.frontier.next = next + 1;
         state.is_pending[page as usize] = false;
         if rules.batch_update {
             state.cache.clean_page(page.into());

@@ -8,7 +8,7 @@ use crate::stats::Parts;
 /// Phase of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
-    /// The host has not told the drive of it.
+    /// The doorbell has not rung for it.
     Ringing,
     /// On its way to the drive.
     Submitting,

@@ -30,8 +30,8 @@ struct Tenant {
     /// Sums over those.
     due_wait: i128,
     due_end: i128,
-    /// Due runs up to this number have been told of.
-    told: u64,
+    /// Due runs up to this number were returned.
+    returned: u64,
 }
 
 /// All tenants.
@@ -89,14 +89,14 @@ impl Overtaken {
         }
     }
 
-    /// A run that is due, of a tenant that is too late in all; each is told of once, and by tenant in the order of arrival.
+    /// A run that is due, of a tenant that is too late in all; each is returned once, and by tenant in the order of arrival.
     pub(super) fn next_due(&mut self) -> Option<u64> {
         for tenant in &mut self.tenants {
             if tenant.due.is_empty() || !tenant.is_too_late(self.placed, self.share_ppm) {
                 continue;
             }
-            if let Some((number, _)) = tenant.due.range(tenant.told + 1..).next() {
-                tenant.told = *number;
+            if let Some((number, _)) = tenant.due.range(tenant.returned + 1..).next() {
+                tenant.returned = *number;
                 return Some(*number);
             }
         }
@@ -109,7 +109,7 @@ impl Overtaken {
         for tenant in &mut self.tenants {
             turns.append(&mut tenant.early);
             turns.append(&mut tenant.due);
-            (tenant.due_wait, tenant.due_end, tenant.told) = (0, 0, 0);
+            (tenant.due_wait, tenant.due_end, tenant.returned) = (0, 0, 0);
         }
         turns
     }

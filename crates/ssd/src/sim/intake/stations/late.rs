@@ -80,15 +80,21 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
+    /// The oldest page that is the next of its queue and came in as number `from` or later, with its queue.
+    fn oldest_head(&self, from: u64) -> Option<(u32, u32)> {
+        let buffer = self.buffer.as_ref()?;
+        let later = buffer.heads().filter(|(_, slot)| buffer.sequence(*slot) >= from);
+        later.min_by_key(|(_, slot)| buffer.sequence(*slot))
+    }
+
     /// Writes the oldest page that finds a unit of the station. Returns false if none does.
     fn write_next(&mut self, station: u32) -> Result<bool, RunError> {
         let (now, tag) = (self.array.now_ns(), PAGE_TAG + station);
         let page_sectors = self.core.page_sectors.get() as u32;
         let dies = self.stations.dies_of(station);
-        let Some(buffer) = &self.buffer else { return Ok(false) };
-        let mut heads: Vec<(u32, u32)> = buffer.heads().collect();
-        heads.sort_unstable_by_key(|(_, slot)| buffer.sequence(*slot));
-        for (queue, slot) in heads {
+        let mut from = 0;
+        while let Some((queue, slot)) = self.oldest_head(from) {
+            from = self.buffer.as_ref().map_or(0, |buffer| buffer.sequence(slot)) + 1;
             if self.is_held_up(station, slot) {
                 continue;
             }
