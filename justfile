@@ -114,9 +114,9 @@ sweep-many runs="100000": build-release
 theory:
     FLASHWEIR_FULL=1 cargo test --release --package flashweir-run --test all -- theory:: models::
 
-# The experiments of all papers at full size, kept in DIR; their figures go to their folders (a quarter of an hour)
+# The experiments of all papers at full size, with their figures, kept in DIR (a quarter of an hour)
 reproduce dir="reproduction": build-release
-    flashweir reproduce -o {{ dir }} --figures experiments --html {{ dir }}.html --force
+    flashweir reproduce -o {{ dir }} --figures {{ dir }}-figures --html {{ dir }}.html --force
 
 # Throws CASES damaged files at every trace reader, far more than the tests do
 fuzz cases="1000000":
@@ -140,9 +140,17 @@ docs:
     pip install --quiet --disable-pip-version-check "furo>=2025.9" "myst-parser>=5" "sphinx>=9" "sphinx-copybutton>=0.5"
     scripts/site
 
-# The figures of the documents, in docs/images: every one from the commands in docs/figures.toml
+# The figures of the documents in docs/images (docs/figures.toml), and those of the experiments in their folders (minutes)
 figures:
     scripts/site figures
+
+# Packages in dist/: source, and abi3 manylinux wheels for both architectures; the wheel here is tried in a clean environment
+dist:
+    scripts/dist
+
+# Checks, tests, builds, commits and tags a release; uploads nothing
+release version:
+    scripts/release {{ version }}
 
 # The documentation of the crates, in target/doc
 docs-crates:

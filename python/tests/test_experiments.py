@@ -53,6 +53,8 @@ def rows_of(spec: SweepSpec) -> Iterator[dict[str, Any]]:
 
 def test_folders_are_numbered_and_complete() -> None:
     folders = [path for path in (ROOT / "experiments").iterdir() if path.is_dir()]
+    # Files belong to an experiment.
+    assert [path.name for path in (ROOT / "experiments").iterdir() if path.is_file()] == ["README.md"]
     ours = [folder for folder in folders if not (folder / "paper.toml").exists()]
     assert sorted(set(folders) - set(ours)) == [ROOT / "experiments" / paper.folder.name for paper in PAPERS]
     # An experiment of no paper has its results beside it.

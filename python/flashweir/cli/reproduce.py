@@ -52,6 +52,7 @@ def reproduce(
 ) -> None:
     """Run the experiments of a paper, and compare them with its published values."""
     from flashweir import reproduction
+    from flashweir.sweeps.recorded import TracesMissingError
 
     check_outputs({"--json": json_to, "--html": html}, [], force=force)
     _check(figures, format, output)
@@ -94,7 +95,7 @@ def reproduce(
         )
     if skipped:
         more = f" ({len(skipped) - 1} more experiments were not run)" if len(skipped) > 1 else ""
-        raise reproduction.TracesMissingError(f"{skipped[0]}{more}")
+        raise TracesMissingError(f"{skipped[0]}{more}")
 
 
 def _check(figures: Path | None, format: str | None, output: Path | None) -> None:

@@ -10,13 +10,14 @@ from typing import Any
 from flashweir._native import ConfigError
 from flashweir.policies.grammar import default, read
 from flashweir.policies.setup import SEEDS, spec_of
+from flashweir.sweeps.recorded import TracesMissingError, require
 from flashweir.sweeps.spec import SweepSpec
 
 # A difference of IOPS that counts.
 LIMIT = 0.02
 # Workloads by the table that lists them, with what they are called.
 PARTS = (("seen", "Workloads that it was designed on"), ("unseen", "Workloads that it never saw"))
-_OWN = ("name", "candidate", "rivals", "limit", "sources", "policies", "seen", "unseen")
+_OWN = ("name", "candidate", "rivals", "limit", "sources", "policies", "seen", "unseen", "traces")
 _OF_SWEEPS = ("device", "set", "seeds", "verify", "wrap", "format", "columns", "skip_bad", "warmup", "alone")
 
 
@@ -48,13 +49,14 @@ def load(file: str | os.PathLike[str]) -> Trial:
         raise ConfigError(f"{path}: {error}") from error
     try:
         return _read(table, path)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
+    except (ConfigError, TracesMissingError) as error:
+        raise type(error)(f"{path}: {error}") from error
 
 
 def _read(table: dict[str, Any], path: Path) -> Trial:
     if unknown := next((key for key in table if key not in (*_OWN, *_OF_SWEEPS)), None):
         raise ConfigError(f"{unknown}: unknown key; expected {', '.join((*_OWN, *_OF_SWEEPS))}")
+    require(table, path.parent)
     candidate, names = _sides(table)
     policies = {name: settings_in(table, name) for name in [candidate, *names]}
     limit = table.get("limit", LIMIT)

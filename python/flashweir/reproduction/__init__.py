@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flashweir._native import FlashweirError
 from flashweir.arguments import in_python
 from flashweir.reproduction import catalogue, shipped
+from flashweir.sweeps.recorded import TracesMissingError
 
 if TYPE_CHECKING:
     from flashweir.charts.model import Chart
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from flashweir.sweeps.runner import Progress
 
 AnyPath = str | os.PathLike[str]
-
-
-class TracesMissingError(FlashweirError):
-    """Experiments need recorded traces that are not there."""
-
-    exit_code = 3
 
 
 @dataclass

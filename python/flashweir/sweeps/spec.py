@@ -18,11 +18,12 @@ from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.include import read_toml, with_included
 from flashweir.sweeps.numbers import numbers, of_streams
 from flashweir.sweeps.options import read_options, read_seeds
+from flashweir.sweeps.recorded import TracesMissingError, require
 from flashweir.tenants import MIX, place, tenant, texts
 
 KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
         "compare", "baseline", "verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup",
-        "activity", "explain")  # fmt: skip
+        "activity", "explain", "traces")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
 # Columns of summaries and comparisons.
@@ -101,8 +102,8 @@ def load(given: str | Path | Mapping[str, Any], folder: Path | None = None) -> S
     table = read_toml(path)
     try:
         return _read(_plain(with_included(table, path.parent, (path.resolve(),))), path.stem, path.parent)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
+    except (ConfigError, TracesMissingError) as error:
+        raise type(error)(f"{path}: {error}") from error
 
 
 def _plain(value: Any, where: str = "") -> Any:  # noqa: ANN401 - any JSON value
@@ -134,6 +135,7 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
     for key in table:
         if key not in KEYS:
             raise ConfigError(f"{key}: unknown key{_nearest(key, KEYS)}")
+    require(table, folder)
     workloads = _workloads(table.get("workloads"), folder)
     axes = _axes(table)
     settings = flat(_table(table, "set"))
