@@ -30,8 +30,8 @@ const WORKLOADS: [(&str, &str); 5] = [
 fn seconds() -> f64 {
     static BEGUN: OnceLock<Instant> = OnceLock::new();
     let on_clock = || BEGUN.get_or_init(Instant::now).elapsed().as_secs_f64();
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanos = told.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanos = schedstat.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
     nanos.map_or_else(on_clock, |nanos| nanos as f64 / 1e9)
 }
 

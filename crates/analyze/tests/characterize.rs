@@ -57,7 +57,7 @@ impl Naive {
         assert_eq!(found.footprint_bytes, self.touched.len() as u64 * 512);
         assert_eq!(found.covered_bytes, self.covered * 512);
         let shares = &found.shares;
-        let told = [
+        let shares = [
             shares.sequential,
             shares.again,
             shares.aligned,
@@ -67,8 +67,8 @@ impl Naive {
             shares.again_sequential,
             shares.again_random,
         ];
-        for (part, told) in self.parts.iter().zip(told) {
-            assert_eq!(told, (self.sectors > 0).then(|| *part as f64 / self.sectors as f64));
+        for (part, share) in self.parts.iter().zip(shares) {
+            assert_eq!(share, (self.sectors > 0).then(|| *part as f64 / self.sectors as f64));
         }
         for bin in &found.sizes {
             assert_eq!(bin.requests, self.bins[(bin.from_bytes / 512).ilog2() as usize]);

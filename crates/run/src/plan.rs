@@ -53,7 +53,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         if shape.volume_sectors.is_some() || spec.is_none() {
             workload::check_place(None, &shape, &geometry, run.wrap).map_err(named)?;
         }
-        let mut told = json!({"name": workload.name, "spec": workload.spec, "options": workload.options()});
+        let mut entry = json!({"name": workload.name, "spec": workload.spec, "options": workload.options()});
         if let Some(spec) = spec {
             generated = true;
             workload::check_generated(workload, &spec).map_err(named)?;
@@ -62,7 +62,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
             let most = count.saturating_mul(u64::from(spec.largest_sectors() / geometry.page_sectors) + 1);
             requests = requests.filter(|_| shape.ops.is_none()).map(|sum| sum.saturating_add(count));
             pages = pages.map(|sum| sum.saturating_add(most));
-            told["workload"] = json!(spec.canonical());
+            entry["workload"] = json!(spec.canonical());
         } else {
             let path = workload.spec.path();
             if is_standard(path) {
@@ -71,9 +71,9 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
             }
             path.metadata().map_err(|source| Error::DeviceFile { path: path.into(), source })?;
             (requests, pages) = (None, None);
-            told["path"] = json!(workload.spec);
+            entry["path"] = json!(workload.spec);
         }
-        workloads.push(told);
+        workloads.push(entry);
     }
     Window::parse(run.activity.as_ref())?;
     timeline_window(run)?;

@@ -87,7 +87,7 @@ pub fn simulate_sharing(
     let warmup = warmup.map(|warmup| warmup.finish(&mut simulation)).transpose()?;
     let ended = started.elapsed();
 
-    let told = watch.finish(&simulation)?;
+    let watched = watch.finish(&simulation)?;
     let whole = simulation.stats();
     let alone = alone::run(run, fresh, &workloads, &whole, warmup.as_ref(), &mut reporter)?;
     let mut result = result::build(&Measured {
@@ -105,7 +105,7 @@ pub fn simulate_sharing(
         wall: ended.saturating_sub(preconditioned),
     });
     result["allocation"] = allocator::report(&simulation, &names, run.windows, taken.as_deref());
-    for (name, value) in told {
+    for (name, value) in watched {
         result[name] = value;
     }
     Ok(result)

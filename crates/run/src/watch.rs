@@ -114,8 +114,8 @@ impl Watch {
         }
         let activity = self.activity.map(Activity::finish);
         let explained = self.explain.map(Explain::finish);
-        let told = [("activity", activity), ("power_cuts", power_cuts), ("explain", explained)];
-        Ok(told.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+        let fields = [("activity", activity), ("power_cuts", power_cuts), ("explain", explained)];
+        Ok(fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
     }
 }
 

@@ -157,16 +157,16 @@ fn running_alone_changes_nothing_of_the_run_of_all() {
 }
 
 #[test]
-fn what_is_run_is_told() {
-    let mut told = Vec::new();
+fn progress_names_the_tenant_that_runs_alone() {
+    let mut reported = Vec::new();
     let stopped = simulate(&spec(&halves(), &[]), &mut |state: &Progress| {
-        told.extend(state.tenant.clone().map(|tenant| (state.phase, tenant)));
+        reported.extend(state.tenant.clone().map(|tenant| (state.phase, tenant)));
         state.tenant.as_deref() != Some("b")
     });
     let stopped = stopped.map(|_| ()).expect_err("stopped").to_string();
     assert!(stopped.starts_with("stopped while running alone (b): "), "{stopped}");
-    assert_eq!(told.first(), Some(&(Phase::Alone, "a".into())));
-    assert_eq!(told.last(), Some(&(Phase::Alone, "b".into())));
+    assert_eq!(reported.first(), Some(&(Phase::Alone, "a".into())));
+    assert_eq!(reported.last(), Some(&(Phase::Alone, "b".into())));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn oracle(seconds: u32, object: u64, bytes: u32, next: i64) -> Vec<u8> {
 }
 
 #[test]
-fn vscsi_of_both_versions_is_told_apart_by_content() {
+fn vscsi_versions_are_distinguished_by_content() {
     let folder = Folder::new("vscsi");
     let one =
         [vscsi1(0x2a, 0x100, 513, 9, 50), vscsi1(0x12, 0x100, 36, 0, 51), vscsi1(0x28, 0x1ff, 512, 8, 60)];

@@ -114,7 +114,7 @@ fn archives_of_several_parts_are_read_to_the_end() {
 }
 
 #[test]
-fn damaged_archives_are_told_from_truncated_ones() {
+fn damaged_archives_are_distinguished_from_truncated_ones() {
     let folder = Folder::new("damaged");
     let mut bytes = gzip(msr_lines(5000).as_bytes());
     let middle = bytes.len() / 2;

@@ -105,7 +105,7 @@ fn blktrace_has_every_stage_of_a_request() {
     let bytes = std::fs::read(&path).expect("there");
     std::fs::remove_file(&path).expect("there");
     let events = bytes.chunks(HEAD_BYTES).map(|head| Event::from_bytes(head).expect("an event"));
-    let told: Vec<_> = events.map(|event| (event.time_ns, event.what().unwrap(), event.sector)).collect();
+    let found: Vec<_> = events.map(|event| (event.time_ns, event.what().unwrap(), event.sector)).collect();
     let stages = |time, sector| [(time, QUEUE, sector), (time, ALLOCATE, sector), (time, INSERT, sector)];
     let expected = [
         &stages(0, 0)[..],
@@ -114,7 +114,7 @@ fn blktrace_has_every_stage_of_a_request() {
         &stages(600, 600),
         &[(650, ISSUE, 600), (700, ISSUE, 0), (800, COMPLETE, 500), (900, COMPLETE, 0)],
     ];
-    assert_eq!(told, expected.concat());
+    assert_eq!(found, expected.concat());
 }
 
 #[test]

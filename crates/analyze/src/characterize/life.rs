@@ -246,9 +246,9 @@ mod tests {
     #[test]
     fn cells_add_up_to_the_histogram() {
         let found = lives((0..5000).map(|n| n * n % 3001 * 64));
-        for (bin, told) in (0u32..).zip(&found.cycles) {
-            let sum: u64 = found.cells.iter().filter(|cell| cell.1 == bin).map(|cell| cell.2).sum();
-            assert_eq!(sum, told.count);
+        for (number, bin) in (0u32..).zip(&found.cycles) {
+            let sum: u64 = found.cells.iter().filter(|cell| cell.1 == number).map(|cell| cell.2).sum();
+            assert_eq!(sum, bin.count);
         }
         assert_eq!(found.over_space.iter().map(|row| row.bytes).sum::<u64>(), found.followed_bytes);
     }

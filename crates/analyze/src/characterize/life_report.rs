@@ -6,7 +6,7 @@ use super::pieces::{CHUNK, Intervals, Piece};
 use super::powers::{PowerBin, Powers};
 use flashweir_trace::SECTOR_BYTES;
 
-/// Rows of the address space that are told.
+/// Maximum number of rows into which a report divides the address space.
 const ROWS: u64 = 128;
 
 /// Life cycles of what one operation touches.

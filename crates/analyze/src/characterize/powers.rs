@@ -60,11 +60,11 @@ impl Powers {
             64 => (1 << 63, u64::MAX),
             _ => (1 << (bin - 1), (1 << bin) - 1),
         };
-        let told = (first..=last).map(|bin| {
+        let bins = (first..=last).map(|bin| {
             let (from, to) = edges(bin);
             PowerBin { from, to, count: self.bins[bin].saturating_mul(unit) }
         });
-        told.collect()
+        bins.collect()
     }
 
     /// The largest value of the bin in which half of all weights are reached.

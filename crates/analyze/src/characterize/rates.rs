@@ -81,7 +81,7 @@ impl Rates {
         for clocked in &mut self.clocked {
             clocked.close(1);
         }
-        let windows = self.clocked.iter().filter(|clocked| clocked.number > 0).map(Clocked::told);
+        let windows = self.clocked.iter().filter(|clocked| clocked.number > 0).map(Clocked::report);
         Rate {
             mean_per_s: (last_ns > 0).then(|| self.requests as f64 / (last_ns as f64 / 1e9)),
             pause_ns: self.pauses.finish(1),
@@ -112,7 +112,7 @@ impl Clocked {
         self.count = 0;
     }
 
-    fn told(&self) -> RateWindows {
+    fn report(&self) -> RateWindows {
         let windows = self.counts.total() as f64;
         let seconds = self.length_ns as f64 / 1e9;
         let (mean, squares) = (self.sum as f64 / windows, self.squares / windows);

@@ -194,7 +194,7 @@ impl Reuse {
         };
         let (histogram, first_touches) = all.histogram();
         let miss_ratios = curve(&all, reads + writes);
-        let told = |(blocks, touches): (u64, f64)| DistanceBin {
+        let bin = |(blocks, touches): (u64, f64)| DistanceBin {
             from_bytes: blocks.saturating_mul(BLOCK_BYTES),
             touches,
         };
@@ -204,7 +204,7 @@ impl Reuse {
             followed_share: self.sample.rate(),
             followed_blocks: self.blocks.len() as u64,
             error: miss_ratios.iter().map(|point| point.error).fold(0.0, f64::max),
-            distances: histogram.into_iter().map(told).collect(),
+            distances: histogram.into_iter().map(bin).collect(),
             first_touches,
             read_miss_ratios: curve(&self.reads, reads),
             miss_ratios,

@@ -154,7 +154,7 @@ impl Seeks {
             mean_bytes: (all.count > 0).then(|| all.length / all.count as f64 * bytes),
             median_bytes: median(&all),
             scattered_share: share(wide as u64, over_requests.len() as u64),
-            histogram: (first..last).map(|bin| told(bin, all.bins[bin])).collect(),
+            histogram: (first..last).map(|bin| seek_bin(bin, all.bins[bin])).collect(),
             cells: cells.collect(),
             over_requests,
         }
@@ -180,7 +180,7 @@ fn bounds(bins: &[u32; BINS]) -> (usize, usize) {
     }
 }
 
-fn told(bin: usize, count: u32) -> SeekBin {
+fn seek_bin(bin: usize, count: u32) -> SeekBin {
     let edges = |power: usize| {
         let least = i128::from(SECTOR_BYTES) << power;
         (least, 2 * least - i128::from(SECTOR_BYTES))

@@ -9,7 +9,7 @@ use super::suite::{self, Verdict};
 
 /// Windows at most; segments begin and end at windows.
 const WINDOWS: usize = 2048;
-/// Stretches of what is told over time, at most.
+/// Maximum number of stretches in [`Finished::over_time`].
 const STRETCHES: usize = 128;
 
 /// Counts of a stretch of a workload.
@@ -187,26 +187,26 @@ impl Finished {
     pub(super) fn over_time(&self) -> OverTime {
         let unit = if self.timed { 1e-9 } else { 1.0 };
         let by = if self.timed { "time" } else { "requests" };
-        let mut told = OverTime { by, ..OverTime::default() };
+        let mut over_time = OverTime { by, ..OverTime::default() };
         for (from, to, stretch) in self.series.groups(STRETCHES) {
             let (reads, writes) = (stretch.reads.all(), stretch.writes.all());
             let shares = stretch.writes.shares(super::REWRITE, false);
-            told.from.push(from as f64 * unit);
-            told.to.push(to as f64 * unit);
-            told.reads.push(reads.requests);
-            told.writes.push(writes.requests);
-            told.others.push(stretch.others);
-            told.read_bytes.push(reads.bytes());
-            told.write_bytes.push(writes.bytes());
-            told.sequential_share.push(shares.sequential);
-            told.rewrite_share.push(shares.again);
+            over_time.from.push(from as f64 * unit);
+            over_time.to.push(to as f64 * unit);
+            over_time.reads.push(reads.requests);
+            over_time.writes.push(writes.requests);
+            over_time.others.push(stretch.others);
+            over_time.read_bytes.push(reads.bytes());
+            over_time.write_bytes.push(writes.bytes());
+            over_time.sequential_share.push(shares.sequential);
+            over_time.rewrite_share.push(shares.again);
         }
-        told
+        over_time
     }
 
     /// The workload in `parts`.
     pub(super) fn segments(&self, parts: usize) -> Vec<Segment> {
-        let told = self.series.groups(parts).into_iter().map(|(from, to, stretch)| {
+        let segments = self.series.groups(parts).into_iter().map(|(from, to, stretch)| {
             let (first_ns, last_ns) = stretch.times_ns().unwrap_or_default();
             let (from_ns, to_ns) = if self.timed { (from, to) } else { (first_ns, last_ns) };
             let side = |counts: &Counts, again| SegmentSide {
@@ -223,7 +223,7 @@ impl Finished {
                 suite: suite::verdict(&stretch.writes),
             }
         });
-        told.collect()
+        segments.collect()
     }
 }
 

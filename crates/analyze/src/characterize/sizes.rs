@@ -88,13 +88,13 @@ impl Sizes {
         let mut counts: Vec<(u64, u64)> = dense.chain(sparse).filter(|(_, count)| *count > 0).collect();
         counts.sort_unstable_by_key(|(sectors, count)| (std::cmp::Reverse(*count), *sectors));
         counts.truncate(COMMON);
-        let told = counts.into_iter().map(|(sectors, requests)| CommonSize {
+        let sizes = counts.into_iter().map(|(sectors, requests)| CommonSize {
             bytes: sectors * SECTOR_BYTES,
             requests,
             requests_share: requests as f64 / all.requests as f64,
             bytes_share: (sectors * requests) as f64 / all.sectors as f64,
         });
-        told.collect()
+        sizes.collect()
     }
 }
 

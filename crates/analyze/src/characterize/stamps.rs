@@ -86,7 +86,7 @@ impl Stamps {
         self.live - up_to
     }
 
-    /// Gives all their order anew, from 0; `moved` is told of each with its stamp.
+    /// Renumbers the stamps from 0 in their order. Calls `moved` with each owner and its new stamp.
     pub(super) fn renumber(&mut self, mut moved: impl FnMut(u64, u32)) {
         let mut stamps = 0usize;
         for word in 0..self.bits.len() {

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn management_is_told_apart_by_what_it_moves() {
+    fn management_schemes_are_distinguished_by_relocations() {
         let log = random(8192, 40_000);
         let [greedy, fifo, random, own, shared, cached] = KINDS.map(|kind| moved(&log, kind));
         assert!(greedy.moved > 0.0 && greedy.moved < fifo.moved && fifo.moved <= 1.05 * random.moved);

@@ -38,7 +38,7 @@ const FILL_SECTORS: u64 = 256;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Without data: a simulated drive is new, a real one is told to forget (TRIM).
+    /// Without data: a simulated drive is new, all data of a real one is discarded (TRIM).
     #[default]
     Empty,
     /// Written once from its first sector to its last.

@@ -75,10 +75,12 @@ impl Program {
         let counts = Arc::new(Counts::default());
         let ready = Arc::new(AtomicBool::new(false));
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let (told, counting, files) = (Arc::clone(&ready), Arc::clone(&counts), spool.clone());
+        let (ready_flag, counting, files) = (Arc::clone(&ready), Arc::clone(&counts), spool.clone());
         let reader = std::thread::spawn(move || match stdout {
             None => Ok(String::new()),
-            Some(stdout) if method == Method::Bpftrace => bpftrace::read(stdout, &files, &counting, &told),
+            Some(stdout) if method == Method::Bpftrace => {
+                bpftrace::read(stdout, &files, &counting, &ready_flag)
+            }
             Some(mut stdout) => {
                 let mut text = String::new();
                 let _ = stdout.read_to_string(&mut text);

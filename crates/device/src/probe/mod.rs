@@ -2,8 +2,8 @@
 //! and buffer, in the ways of uFLIP (Bouganim et al. 2009) and SSDcheck (Kim et al. 2018), by pairs of reads, and by
 //! writes that make collections show.
 //!
-//! The drive is written all over. Only requests and their times are used. What can't be told apart from outside is not guessed:
-//! each answer says how sure it is, and what was not seen stays as it is by default.
+//! The drive is written all over. Only requests and their times are used. Structures that behave alike from outside are
+//! not guessed: each answer gives its confidence, and a key without evidence keeps its default.
 
 mod ask;
 mod buffer;
@@ -236,7 +236,7 @@ fn of_flash(page: Page, layout: &Layout, spare: &Spare, buffer: Option<u64>, pas
     let how = if apart {
         "pairs of reads on one channel"
     } else {
-        "not told apart from reads and programs: it is part of them"
+        "not distinguished from reads and programs: included in their times"
     };
     say("timing.bus", json!(bus), split, how);
     let known = if spare.erase_ns.is_some() { steady } else { 0.0 };

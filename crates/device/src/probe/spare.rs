@@ -85,7 +85,7 @@ impl Pages<'_> {
     }
 }
 
-/// Looks at the spare space of a drive that is full. `forgets`: what it is told to discard is nowhere any more.
+/// Measures the spare space of a full drive. `forgets`: reads of discarded data are answered at once.
 pub(super) fn spare(
     asked: &mut Asked<'_>,
     page: u64,

@@ -181,7 +181,7 @@ fn what_is_too_small_or_not_there_is_refused() {
 }
 
 #[test]
-fn it_ends_when_it_is_told_to() {
+fn a_probe_ends_when_it_is_cancelled() {
     let mut target = open("sim:slc-2006,capacity=512MiB", &OpenOptions::default()).expect("opened");
     let error = ask_all(target.as_mut(), 1, &mut |_| false).expect_err("stopped");
     assert!(matches!(error, Error::Cancelled { .. }), "{error}");

@@ -19,11 +19,11 @@ const THREADS: usize = 8;
 /// A discard that is done: its tag, when, ns, and how it went.
 pub(super) type Trimmed = (u32, u64, Result<(), Errno>);
 
-/// The threads, and an event that becomes readable when one of them has something to tell.
+/// The threads, and an event that becomes readable when one of them has completed a discard.
 #[derive(Debug)]
 pub(super) struct Trimmer {
     ask: Option<Sender<(u32, u64, u64)>>,
-    told: Receiver<Trimmed>,
+    completions: Receiver<Trimmed>,
     event: Arc<OwnedFd>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -31,27 +31,27 @@ pub(super) struct Trimmer {
 impl Trimmer {
     pub(super) fn start(file: &File, kind: Kind, clock: Clock) -> std::io::Result<Self> {
         let (ask, asked) = channel::<(u32, u64, u64)>();
-        let (tell, told) = channel();
+        let (report, completions) = channel();
         let asked = Arc::new(Mutex::new(asked));
         let event = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let threads = (0..THREADS).map(|_| {
-            let (file, asked, tell, event) =
-                (file.try_clone()?, Arc::clone(&asked), tell.clone(), Arc::clone(&event));
+            let (file, asked, report, event) =
+                (file.try_clone()?, Arc::clone(&asked), report.clone(), Arc::clone(&event));
             std::thread::Builder::new().name("discard".into()).spawn(move || {
                 loop {
                     let next = asked.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok((tag, offset, length)) = next else { return };
                     let done = discard(&file, kind, offset, length);
-                    if tell.send((tag, clock.now_ns(), done)).is_err() {
+                    if report.send((tag, clock.now_ns(), done)).is_err() {
                         return;
                     }
-                    // An event that can't be told is seen at the end of a nap.
+                    // If the event can't be written, the completion is found when the wait for it times out.
                     let _ = rustix::io::write(&event, &1u64.to_ne_bytes());
                 }
             })
         });
         let threads = threads.collect::<std::io::Result<_>>()?;
-        Ok(Self { ask: Some(ask), told, event, threads })
+        Ok(Self { ask: Some(ask), completions, event, threads })
     }
 
     pub(super) fn trim(&self, tag: u32, offset: u64, length: u64) {
@@ -62,7 +62,7 @@ impl Trimmer {
     }
 
     pub(super) fn take(&self) -> Option<Trimmed> {
-        self.told.try_recv().ok()
+        self.completions.try_recv().ok()
     }
 
     /// Clears the event, so that it can be waited for again.

@@ -4,7 +4,7 @@ use flashweir_trace::{LogRecord, Op};
 use hdrhistogram::Histogram;
 use serde_json::{Map, Value, json};
 
-/// The longest time that is told apart, ns: over an hour.
+/// Longest time that the histograms resolve, ns: over an hour.
 const LONGEST_NS: u64 = 1 << 42;
 
 /// Times from 1 ns on, to three digits.

@@ -151,18 +151,18 @@ fn requests_beyond_the_target_are_refused_before_anything_is_written_or_folded()
 fn a_dry_run_says_everything_and_does_nothing() {
     let rig = Rig::new(600);
     let spec = ReplaySpec { dry_run: true, precondition: Method::Snia, ..rig.spec("file") };
-    let told = go(&spec).expect("told");
-    assert_eq!(told["requests"], 600);
-    assert_eq!(told["bytes"]["write"], 200 * 4096);
-    assert_eq!(told["range_bytes"], json!([0, 200 * 4096]));
-    assert_eq!((&told["opens"], &told["precondition_bytes"]), (&json!("to write"), &json!(8 << 20)));
-    assert_eq!(told["refused"], Value::Null);
+    let plan = go(&spec).expect("a dry run");
+    assert_eq!(plan["requests"], 600);
+    assert_eq!(plan["bytes"]["write"], 200 * 4096);
+    assert_eq!(plan["range_bytes"], json!([0, 200 * 4096]));
+    assert_eq!((&plan["opens"], &plan["precondition_bytes"]), (&json!("to write"), &json!(8 << 20)));
+    assert_eq!(plan["refused"], Value::Null);
     assert!(!rig.path("file").exists() && !journal_of(&rig.path("log.parquet")).exists());
     std::fs::write(rig.path("file"), vec![1; 8 << 20]).expect("written");
-    let told = go(&ReplaySpec { size: None, ..spec.clone() }).expect("told");
-    assert!(told["refused"].as_str().is_some_and(|reason| reason.contains("not empty")), "{told}");
+    let plan = go(&ReplaySpec { size: None, ..spec.clone() }).expect("a dry run");
+    assert!(plan["refused"].as_str().is_some_and(|reason| reason.contains("not empty")), "{plan}");
     let erase = Some(rig.name("file"));
-    assert_eq!(go(&ReplaySpec { size: None, erase, ..spec }).expect("told")["refused"], Value::Null);
+    assert_eq!(go(&ReplaySpec { size: None, erase, ..spec }).expect("a dry run")["refused"], Value::Null);
     assert_eq!(std::fs::read(rig.path("file")).expect("read"), vec![1; 8 << 20]);
 }
 
@@ -195,8 +195,9 @@ fn whoever_stops_a_replay_has_a_log_of_what_was_done() {
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     let log = read_log(&rig.path("log.parquet"));
     assert!(!log.is_empty() && log.len() < 400_000);
-    let told = format!("{} of 400000 requests are done, and {} has them", log.len(), rig.name("log.parquet"));
-    assert!(error.to_string().contains(&told), "{error}");
+    let message =
+        format!("{} of 400000 requests are done, and {} has them", log.len(), rig.name("log.parquet"));
+    assert!(error.to_string().contains(&message), "{error}");
     assert!(!journal_of(&rig.path("log.parquet")).exists());
 }
 
@@ -243,7 +244,7 @@ fn a_trace_that_can_not_be_read_further_leaves_what_was_done() {
 }
 
 #[test]
-fn preconditioning_is_told_of() {
+fn preconditioning_is_reported() {
     let rig = Rig::new(100);
     let sim = rig.spec("sim:slc-2006,capacity=8MiB,op_ratio=0.2");
     let spec = ReplaySpec { precondition: Method::Random, until_steady: true, log: None, ..sim };

@@ -49,7 +49,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
             .map(|((op, page, sectors, gap_ns), stream)| {
                 time_ns += gap_ns;
                 let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (page * 8, sectors) };
-                // The stream is the request's number: the drive is not told.
+                // The stream holds the number of the request: the drive gets stream 0.
                 Request { time_ns, lba: lba % 4000, sectors, stream, op }
             })
             .collect()

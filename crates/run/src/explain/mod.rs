@@ -206,19 +206,19 @@ impl Explain {
 
     /// The explanation at the end of the run, as JSON.
     pub(crate) fn finish(self) -> Value {
-        let mut told = Map::new();
-        told.insert("percentile".into(), json!(self.percentile.name));
+        let mut explanation = Map::new();
+        explanation.insert("percentile".into(), json!(self.percentile.name));
         let names = slowest::Names { tenants: &self.tenants, dies_per_channel: self.dies_per_channel };
         for op in Op::ALL {
             let slowest = &self.slowest[op as usize];
             if slowest.count() > 0 {
-                told.insert(
+                explanation.insert(
                     op.name().into(),
                     slowest.explain(self.percentile.count(slowest.count()), &names),
                 );
             }
         }
-        Value::Object(told)
+        Value::Object(explanation)
     }
 }
 

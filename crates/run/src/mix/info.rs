@@ -29,11 +29,11 @@ impl Seen {
         self.last_ns = self.last_ns.max(other.last_ns);
     }
 
-    fn told(&self) -> Map<String, Value> {
+    fn summary(&self) -> Map<String, Value> {
         let [reads, writes, trims, flushes] = self.counts;
         let moved = reads + writes;
         let first_ns = self.first_ns.unwrap_or(0);
-        let told = json!({
+        let summary = json!({
             "requests": reads + writes + trims + flushes,
             "reads": reads,
             "writes": writes,
@@ -42,7 +42,7 @@ impl Seen {
             "first_s": first_ns as f64 / 1e9,
             "duration_s": (self.last_ns - first_ns) as f64 / 1e9,
         });
-        told.as_object().cloned().unwrap_or_default()
+        summary.as_object().cloned().unwrap_or_default()
     }
 }
 
@@ -81,15 +81,15 @@ pub(crate) fn info(mix: &str, options: &TraceOptions, reporter: &mut Reporter<'_
         whole.add(&seen);
         tenants.push((description, seen));
     }
-    let mut told = whole.told();
+    let mut summary = whole.summary();
     let all: u64 = whole.counts.iter().sum();
     let one = |(description, seen): (&crate::workload::Description, Seen)| {
-        let mut told = seen.told();
+        let mut tenant = seen.summary();
         let own: u64 = seen.counts.iter().sum();
-        told.insert("share".into(), json!((all > 0).then(|| own as f64 / all as f64)));
-        told.insert("workload".into(), json!(description.workload));
-        (description.name.clone(), Value::Object(told))
+        tenant.insert("share".into(), json!((all > 0).then(|| own as f64 / all as f64)));
+        tenant.insert("workload".into(), json!(description.workload));
+        (description.name.clone(), Value::Object(tenant))
     };
-    told.insert("tenants".into(), Value::Object(tenants.into_iter().map(one).collect()));
-    Ok(Value::Object(told))
+    summary.insert("tenants".into(), Value::Object(tenants.into_iter().map(one).collect()));
+    Ok(Value::Object(summary))
 }

@@ -49,14 +49,14 @@ mod tests {
     #[test]
     fn an_instant_is_one_change_and_comes_when_it_is_complete() {
         let mut levels = Levels::new(vec![5, 0]);
-        let mut told = Vec::new();
+        let mut changes = Vec::new();
         let mut settle = |levels: &mut Levels, end_ns| {
             let tell = |time, level, value| {
-                told.push((time, level, value));
+                changes.push((time, level, value));
                 Ok::<_, ()>(())
             };
             levels.settle(end_ns, tell).expect("no error");
-            std::mem::take(&mut told)
+            std::mem::take(&mut changes)
         };
         for (time, level, by) in [(20, 0, -1), (10, 1, 2), (10, 0, 1), (10, 0, -1), (30, 0, 1)] {
             levels.change(time, level, by);

@@ -104,7 +104,7 @@ pub(super) fn options(dice: &mut Dice, settings: &mut Settings) {
     let tenants = settings.iter().filter(|(key, _)| key == "load").count();
     let holds_back =
         of(settings, "tenants.applies").is_some() || of(settings, "tenants.channels") == Some("look-ahead");
-    let told = of(settings, "tenants.channels").is_some();
+    let has_allocator = of(settings, "tenants.channels").is_some();
     let mut add = |key: &str, value: String| settings.push((key.into(), value));
     add("run.seed", (1 + dice.below(1000)).to_string());
     if dice.happens(75) {
@@ -113,7 +113,7 @@ pub(super) fn options(dice: &mut Dice, settings: &mut Settings) {
     if dice.happens(30) {
         add("run.verify", "true".into());
     }
-    if told && dice.happens(60) {
+    if has_allocator && dice.happens(60) {
         add("run.windows", "true".into());
     }
     if dice.happens(15) {

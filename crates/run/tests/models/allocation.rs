@@ -3,8 +3,8 @@
 //!
 //! Points that the description leaves open are as in docs/concepts/tenants.md. A window ends with its last request, or
 //! as the first one arrives that is too late. A group whose channels stay goes on with its turns. A page that is read
-//! before it is written was there before the tenants were told apart, placed by address over all channels. Of three
-//! tenants and more the heaviest pairs are groups.
+//! before it is written was on the drive before the allocator: placed by address over all channels. Of three tenants
+//! and more the heaviest pairs are groups.
 
 /// A request of whole pages.
 #[derive(Clone, Copy, Debug)]

@@ -70,7 +70,7 @@ fn simulated(setup: &Setup, accesses: &[Access]) -> (Vec<u64>, Vec<Given>) {
     completions.sort_by_key(|completion| completion.number);
     let ends =
         accesses.iter().zip(&completions).map(|(access, completion)| access.time + completion.latency_ns);
-    let kept = &simulation.allocations().expect("tenants are told apart").kept;
+    let kept = &simulation.allocations().expect("tenants.channels is set").kept;
     let given = kept.iter().map(|window| {
         let one = |group: u16| {
             let group = &window.allocation.groups[usize::from(group)];

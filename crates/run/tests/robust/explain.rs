@@ -26,17 +26,17 @@ fn number(value: &Value) -> f64 {
 fn all_requests_explained_are_the_result_itself() {
     let result = explained(&[], "p0");
     for op in ["read", "write"] {
-        let (told, latency) = (&result["explain"][op], &result["latency_us"][op]);
-        assert_eq!(told["requests"], told["of"]);
-        assert_eq!(told["of"], result["counters"]["requests"][op]);
-        assert!((number(&told["mean_us"]) - number(&latency["mean"])).abs() < 1e-6);
-        for (part, mean) in told["parts_us"].as_object().expect("parts") {
+        let (explanation, latency) = (&result["explain"][op], &result["latency_us"][op]);
+        assert_eq!(explanation["requests"], explanation["of"]);
+        assert_eq!(explanation["of"], result["counters"]["requests"][op]);
+        assert!((number(&explanation["mean_us"]) - number(&latency["mean"])).abs() < 1e-6);
+        for (part, mean) in explanation["parts_us"].as_object().expect("parts") {
             assert!((number(mean) - number(&result["latency_parts_us"][op][part])).abs() < 1e-6, "{part}");
         }
         // Every wait for a die has its commands.
         let waits = ["wait_read", "wait_write", "wait_erase", "wait_gc"];
-        let waited: f64 = waits.iter().map(|part| number(&told["parts_us"][part])).sum();
-        let commands = told["waited_for"].as_array().expect("commands");
+        let waited: f64 = waits.iter().map(|part| number(&explanation["parts_us"][part])).sum();
+        let commands = explanation["waited_for"].as_array().expect("commands");
         let named: f64 = commands.iter().map(|one| number(&one["mean_us"])).sum();
         assert!(
             (waited - named).abs() < 1e-6 * waited,
@@ -48,14 +48,14 @@ fn all_requests_explained_are_the_result_itself() {
 #[test]
 fn the_slowest_are_the_last_of_the_percentile() {
     let result = explained(&[], "p99.9");
-    let told = &result["explain"]["read"];
-    let of = told["of"].as_u64().expect("a count");
-    assert_eq!(told["requests"].as_u64(), Some(of.div_ceil(1000)));
-    assert!(number(&told["from_us"]) <= number(&told["mean_us"]));
-    assert!((number(&told["max_us"]) - number(&result["latency_us"]["read"]["max"])).abs() < 1e-6);
-    assert_eq!(told["waited_for"][0]["command"], "copy gc");
-    assert_eq!(told["waited_for"][0]["of"], "the drive");
-    let examples = told["examples"].as_array().expect("examples");
+    let explanation = &result["explain"]["read"];
+    let of = explanation["of"].as_u64().expect("a count");
+    assert_eq!(explanation["requests"].as_u64(), Some(of.div_ceil(1000)));
+    assert!(number(&explanation["from_us"]) <= number(&explanation["mean_us"]));
+    assert!((number(&explanation["max_us"]) - number(&result["latency_us"]["read"]["max"])).abs() < 1e-6);
+    assert_eq!(explanation["waited_for"][0]["command"], "copy gc");
+    assert_eq!(explanation["waited_for"][0]["of"], "the drive");
+    let examples = explanation["examples"].as_array().expect("examples");
     assert!((1..=3).contains(&examples.len()));
     for example in examples {
         let (start, length) = (number(&example["issue_us"]), number(&example["latency_us"]));
@@ -80,10 +80,10 @@ fn both_time_paths_explain_alike() {
 #[test]
 fn a_full_write_buffer_is_explained_by_the_die_that_makes_room() {
     let result = explained(&[("buffer.bytes", "64KiB"), ("host.time_scale", "0.2")], "p99");
-    let told = &result["explain"]["write"];
-    assert!(number(&told["parts_us"]["buffer"]) > 0.9 * number(&told["mean_us"]));
-    assert!(!told["waited_for"].as_array().expect("commands").is_empty());
-    assert!(!told["examples"].as_array().expect("examples").is_empty());
+    let explanation = &result["explain"]["write"];
+    assert!(number(&explanation["parts_us"]["buffer"]) > 0.9 * number(&explanation["mean_us"]));
+    assert!(!explanation["waited_for"].as_array().expect("commands").is_empty());
+    assert!(!explanation["examples"].as_array().expect("examples").is_empty());
 }
 
 #[test]
@@ -94,15 +94,15 @@ fn commands_of_other_tenants_are_named() {
     ];
     let result =
         super::run_tenants(&DRIVE, &workloads, |run| run.explain = Some("p95".into())).expect("a legal run");
-    let told = &result["explain"]["read"];
-    let owners: Vec<&str> = told["waited_for"]
+    let explanation = &result["explain"]["read"];
+    let owners: Vec<&str> = explanation["waited_for"]
         .as_array()
         .expect("commands")
         .iter()
         .filter_map(|one| one["of"].as_str())
         .collect();
     assert!(owners.contains(&"b"), "{owners:?}");
-    assert_eq!(told["examples"][0]["tenant"], "a");
+    assert_eq!(explanation["examples"][0]["tenant"], "a");
 }
 
 #[test]

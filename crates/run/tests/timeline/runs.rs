@@ -121,8 +121,8 @@ fn a_die_shows_who_made_way_and_who_went_ahead() {
     }
     let longest =
         on("waiting").filter(|slice| slice.1.starts_with("read")).map(|slice| slice.3 - slice.2).max();
-    let told = sched["longest_read_wait_us"].as_f64().expect("a time");
-    assert!(longest.is_some_and(|ns| (ns as f64 / 1e3 - told).abs() < 1e-6));
+    let reported_us = sched["longest_read_wait_us"].as_f64().expect("a time");
+    assert!(longest.is_some_and(|ns| (ns as f64 / 1e3 - reported_us).abs() < 1e-6));
     let queues: Vec<_> = counters.iter().filter(|(name, _)| name.starts_with("queue")).collect();
     assert_eq!(queues.len(), 4);
     for (name, values) in queues {

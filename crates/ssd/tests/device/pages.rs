@@ -178,8 +178,12 @@ fn writes_in_no_time_make_the_work_that_they_make_in_time() {
     {
         let mut untimed = drive(&[setting]);
         untimed.overwrite(&requests, false).expect("room");
-        let (found, told) = (untimed.counters(), run(&[setting], &requests).counters);
-        assert_eq!((found.host, found.gc, found.mapping), (told.host, told.gc, told.mapping), "{setting:?}");
+        let (found, timed) = (untimed.counters(), run(&[setting], &requests).counters);
+        assert_eq!(
+            (found.host, found.gc, found.mapping),
+            (timed.host, timed.gc, timed.mapping),
+            "{setting:?}"
+        );
         assert!(found.gc.erases > 1000, "{setting:?}");
     }
 }

@@ -40,17 +40,17 @@ pub(crate) fn check(stats: &Stats, recorded: &Recorded) {
             .iter()
             .flat_map(|command| [(command.arrived_ns, command.die, 1), (command.start_ns, command.die, -1)]),
     );
-    let told = changes(recorded);
+    let found = changes(recorded);
     let mut waiting = BTreeMap::<u32, i32>::new();
-    for ((_, die), change) in &told {
+    for ((_, die), change) in &found {
         let waiting = waiting.entry(*die).or_default();
         *waiting += change;
         assert!(*waiting >= 0);
     }
     assert!(waiting.values().all(|waiting| *waiting == 0), "{waiting:?}");
-    // One that goes back to its queue is not told of as a command until it starts for good.
+    // A command that is recalled to its queue is recorded with its last start only.
     if stats.sched.is_none_or(|sched| sched.recalls == 0) {
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 }
 

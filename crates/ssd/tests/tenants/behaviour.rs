@@ -30,9 +30,9 @@ fn all_channels_for_everybody_is_dynamic_allocation() {
         let dynamic = finish(start(&plain, generous), &requests, 50).map_err(failed)?;
         let external = finish(start(&tenants, generous), &requests, 50).map_err(failed)?;
         prop_assert_eq!(digest_of(&dynamic.stats()), digest_of(&external.stats()));
-        let told = external.allocations().expect("tenants are told apart");
-        prop_assert_eq!(told.changes, 0);
-        prop_assert_eq!(told.windows, u64::from((requests.len() as u32).div_ceil(window)));
+        let allocations = external.allocations().expect("tenants.channels is set");
+        prop_assert_eq!(allocations.changes, 0);
+        prop_assert_eq!(allocations.windows, u64::from((requests.len() as u32).div_ceil(window)));
         prop_assert_eq!(external.spilled_pages(), 0);
         Ok(())
     });
@@ -98,11 +98,11 @@ fn a_fork_without_the_allocator_keeps_the_last_allocation() {
         }
         served.map_err(failed)?;
         let fork = original.snapshot();
-        let changes = fork.allocations().map(|told| told.changes);
+        let changes = fork.allocations().map(|allocations| allocations.changes);
         match finish(fork, second, 100) {
             Err(RunError::Stuck { .. } | RunError::NoRoom { .. }) => {}
             Err(error) => return Err(failed(error)),
-            Ok(fork) => prop_assert_eq!(fork.allocations().map(|told| told.changes), changes),
+            Ok(fork) => prop_assert_eq!(fork.allocations().map(|allocations| allocations.changes), changes),
         }
         Ok(())
     });

@@ -184,8 +184,8 @@ fn start(config: &Config, allocator: fn() -> Allocator) -> Simulation {
 
 /// Everything that can be seen of a run.
 fn digest(simulation: &Simulation) -> String {
-    let told = simulation.allocations().map(|told| format!("{told:?}"));
-    format!("{} {told:?} {}", digest_of(&simulation.stats()), simulation.spilled_pages())
+    let allocations = simulation.allocations().map(|allocations| format!("{allocations:?}"));
+    format!("{} {allocations:?} {}", digest_of(&simulation.stats()), simulation.spilled_pages())
 }
 
 fn digest_of(stats: &Stats) -> String {
@@ -204,7 +204,7 @@ fn finish(mut simulation: Simulation, requests: &[Request], slice: usize) -> Res
 }
 
 fn windows(simulation: &Simulation) -> &[Window] {
-    &simulation.allocations().expect("tenants are told apart").kept
+    &simulation.allocations().expect("tenants.channels is set").kept
 }
 
 /// Runs random cases, `share` of them in a hundred of the usual number.

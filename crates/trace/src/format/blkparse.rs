@@ -75,7 +75,7 @@ impl Default for Blkparse {
     }
 }
 
-/// A flush, told by `event`.
+/// The flush that `event` records.
 fn flush<'a>(time_ns: u64, event: &Event<'a>, flags: u32) -> Raw<'a> {
     let process = event.rest.iter().position(|byte| *byte == b'[').map(|start| &event.rest[start + 1..]);
     let process = process.and_then(|name| name.strip_suffix(b"]"));
@@ -180,7 +180,7 @@ impl Blkparse {
         if action == self.action {
             let (completion_ns, pair) =
                 if action == b'C' { (Some(raw.time_ns), None) } else { (None, raw.pair) };
-            return sink.push(Raw { completion_ns, pair, told_apart: true, ..raw });
+            return sink.push(Raw { completion_ns, pair, shares_pair: true, ..raw });
         }
         if action == b'R' {
             sink.requeue(raw.device, pair, raw.op);

@@ -21,7 +21,7 @@ pub(crate) trait LineDecoder: Send {
         false
     }
 
-    /// Reads as much of a second handle on the same file as it takes to settle what can't be told line by line.
+    /// Reads ahead, on a second handle of the same file, until all is known that no single line shows.
     fn look_ahead(&mut self, _input: &mut Input) -> Result<(), TraceError> {
         Ok(())
     }

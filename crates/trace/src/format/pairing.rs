@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_the_same_sector_are_told_apart_by_operation_length_and_age() {
+    fn requests_of_the_same_sector_are_distinguished_by_operation_length_and_age() {
         let mut pairing = Pairing::default();
         let key = (0, 8);
         for (time, op, sectors) in

@@ -30,7 +30,7 @@ pub(crate) struct Raw<'a> {
     /// If a later line completes it: what that line names it by, on the same device.
     pub(crate) pair: Option<u64>,
     /// True if that line also gives operation and length, so that requests may share a `pair`.
-    pub(crate) told_apart: bool,
+    pub(crate) shares_pair: bool,
 }
 
 impl<'a> Raw<'a> {
@@ -51,7 +51,7 @@ impl<'a> Raw<'a> {
             flags: 0,
             process,
             pair: None,
-            told_apart: false,
+            shares_pair: false,
         }
     }
 

@@ -208,7 +208,7 @@ impl Sink {
             process: String::from_utf8_lossy(raw.process).into_owned(),
         };
         let key = raw.pair.and_then(|pair| self.key(raw.device, pair, request.op));
-        if raw.told_apart {
+        if raw.shares_pair {
             self.pairing.push_beside(record, key);
         } else {
             self.pairing.push(record, key);
@@ -216,7 +216,7 @@ impl Sink {
         self.release(false);
     }
 
-    /// `part` of a request that was pushed with this `pair` and told apart completed at `time_ns`.
+    /// Completes at `time_ns` the `part` of a request that was pushed with this `pair` and `shares_pair`.
     pub(crate) fn complete_part(&mut self, device: &[u8], pair: u64, part: Part, time_ns: u64) {
         if self.want == Want::Log
             && let Some(key) = self.key(device, pair, part.op)
@@ -228,7 +228,7 @@ impl Sink {
         }
     }
 
-    /// A request that was pushed with this `pair` and told apart was not served and will be issued again.
+    /// Notes that a request, pushed with this `pair` and `shares_pair`, was not served and will be issued again.
     pub(crate) fn requeue(&mut self, device: &[u8], pair: u64, op: Op) {
         if self.follows_requests
             && let Some(key) = self.key(device, pair, op)

@@ -241,7 +241,7 @@ fn damaged_labels_are_no_members() {
 }
 
 #[test]
-fn what_is_hidden_is_told_with_its_reason() {
+fn hidden_uses_are_reported_with_the_reason() {
     let disk = |root: &Root| root.block("sda", (8, 0), None);
     let unknown = |root: &Root, node: Node| root.found(node, Weight::Unknown).join("");
     let file = Node::File { device: 1, inode: 1 };

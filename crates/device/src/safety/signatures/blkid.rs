@@ -13,8 +13,8 @@ use super::{add, words};
 const NAME: &str = "libblkid.so.1";
 /// `BLKID_SUBLKS_TYPE`, `BLKID_SUBLKS_USAGE`.
 const SUPERBLOCK_FLAGS: c_int = (1 << 5) | (1 << 7);
-/// Formats found on one drive at most; more are not told.
-const MOST: usize = 64;
+/// Maximum number of formats that are reported for one drive.
+const MAX_FORMATS: usize = 64;
 
 /// `blkid_probe`.
 type Probe = *mut c_void;
@@ -75,7 +75,7 @@ impl Blkid {
                 (self.enable_superblocks)(probe, 1);
                 (self.set_superblocks_flags)(probe, SUPERBLOCK_FLAGS);
                 (self.enable_partitions)(probe, 1);
-                while found.len() < MOST && (self.do_probe)(probe) == 0 {
+                while found.len() < MAX_FORMATS && (self.do_probe)(probe) == 0 {
                     if let Some(kind) = self.value(probe, c"TYPE") {
                         let usage = self.value(probe, c"USAGE");
                         add(&mut found, words::superblock(&kind, usage.as_deref()));

@@ -88,7 +88,7 @@ impl Stage {
         self.attach(&file, &[])
     }
 
-    /// A partition, told to the kernel without any table.
+    /// A partition that `addpart` adds to the kernel, without a partition table on the device.
     pub(super) fn partition(
         &mut self,
         device: &Path,

@@ -132,7 +132,7 @@ fn sectors_that_are_not_written_come_from_the_version_before_or_from_the_trim() 
 }
 
 #[test]
-fn a_command_that_nobody_told_of_is_found() {
+fn a_command_without_a_known_effect_is_found() {
     let moved = op(CommandKind::Copies, 1, Effect::Moved(0..1));
     for was_made in [true, false] {
         let mut journal = journal(0..1);

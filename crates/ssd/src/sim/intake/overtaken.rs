@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_overtaken_by_more_than_its_share_is_told_of_once() {
+    fn a_tenant_that_is_overtaken_by_more_than_its_share_is_due_once() {
         let mut overtaken = Overtaken::new(200_000);
         // Tenant 0 has ten pages in a run; then those of tenant 1 come and go before it.
         for page in 0..10 {

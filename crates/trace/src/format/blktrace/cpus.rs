@@ -80,7 +80,7 @@ pub(super) struct Cpus {
     all: Vec<Cpu>,
     /// Time of each CPU's next event, and the CPU.
     queue: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Names of processes, as far as events told them.
+    /// Names of processes by PID, from the events read so far.
     pub(super) names: BTreeMap<u32, Vec<u8>>,
 }
 
@@ -130,7 +130,7 @@ impl Cpu {
             Some(endian) => endian,
             None => match Endian::detect(self.input.peek(4)?) {
                 Some(endian) => *self.endian.insert(endian),
-                // Nothing at all is the file of an idle CPU; anything else is told by the parser.
+                // An empty file is that of an idle CPU; the parser reports any other content as damage.
                 None => Endian::Little,
             },
         };

@@ -146,7 +146,7 @@ impl Blktrace {
             issue_ns: (self.requests == ISSUE).then_some(time_ns),
             completion_ns: (self.requests == COMPLETE).then_some(time_ns),
             pair: (self.requests != COMPLETE).then_some(pair),
-            told_apart: true,
+            shares_pair: true,
             ..raw
         })
     }
@@ -192,7 +192,7 @@ impl RecordDecoder for Blktrace {
 }
 
 /// The event that is a request: the best there is, one of requests with a length before one of flushes only. Damage
-/// ends the search, and is told when it is read.
+/// ends the search of a file; the decoder reports it when it reads that place.
 fn choose(members: &[Member]) -> u32 {
     // In rising order, so that the place in it ranks an event.
     const STAGES: [u32; 3] = [QUEUE, COMPLETE, ISSUE];

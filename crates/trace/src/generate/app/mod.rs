@@ -74,7 +74,7 @@ impl Writer {
             work: Work::new(&options, place, 0, seed),
             endless: false,
         };
-        // Phases before the one asked for have happened, and are not told of.
+        // Skips the phases before the requested one: their writes count as made, but are not emitted.
         while options.phase.is_some_and(|wanted| writer.phase < usize::from(wanted)) {
             if writer.next_of_phase().is_none() {
                 writer.enter(writer.phase + 1);

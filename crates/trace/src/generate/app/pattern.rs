@@ -1,8 +1,8 @@
 //! Where one strand of an application's writes goes: files one behind the other, pages of a file that is always there,
 //! a log around and around, chunks that several sources fill.
 //!
-//! A pattern *proposes* a write of a class, and is told when it is made. What it proposes may be of another class (a
-//! run has to begin somewhere): the engine looks, and asks again or another strand.
+//! A pattern *proposes* a write of a class; `commit` then makes it. A proposal may be of another class (a run has to
+//! begin somewhere): the engine checks it, and asks again or asks another strand.
 
 use super::{
     plan::{Order, Shape, Spread, Strand},
