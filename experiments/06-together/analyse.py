@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""The tables and figures of experiments/06-together, from the runs of its sweep.
+
+Usage: experiments/06-together/analyse.py DIR [--readme README.md] [--figures FOLDER]
+
+DIR is the directory of the sweep. Tables are printed, or put between the marks of the document.
+"""
+
+import argparse
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from effects import Factorial, Floats, Interval, best, held_out, interval, over_loads
+
+import flashweir
+from flashweir.charts.matplotlib import write
+from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
+
+PARTS = ("planner", "scheduler", "allocation", "buffer")
+NUMBERS = {
+    "read mean": "latency_us.read.mean",
+    "read p99": "latency_us.read.p99",
+    "write mean": "latency_us.write.mean",
+    "write p99": "latency_us.write.p99",
+}
+# A mix with fewer reads, or writes, says nothing of them.
+FEWEST = 100
+# Two parts add up if their product is within 5% of both together.
+CLOSE = math.log(1.05)
+MARKS = ("<!-- results: analyse.py -->", "<!-- end of results -->")
+Run = Mapping[str, Any]
+
+
+def factorials(runs: Sequence[Run]) -> tuple[dict[str, Factorial], list[str], list[str]]:
+    """The runs as arrays by number, the loads, and the mixes. All combinations have to be there."""
+    names = sorted({run["workload"] for run in runs}, key=lambda name: [len(name), name])
+    mixes = list(dict.fromkeys(name.rpartition(", ")[0] for name in names))
+    loads = sorted({name.rpartition(", ")[2] for name in names}, key=lambda load: float(load.rstrip("%")))
+    parts = {part: list(dict.fromkeys(run[part] for run in runs)) for part in PARTS}
+    shape = (len(loads), len(mixes), *map(len, parts.values()))
+    found = {}
+    for number, column in NUMBERS.items():
+        values = np.full(shape, np.nan)
+        for run in runs:
+            mix, _, load = run["workload"].rpartition(", ")
+            place = (loads.index(load), mixes.index(mix), *(parts[part].index(run[part]) for part in PARTS))
+            values[place] = math.log(run[column]) if run[f"{column.rpartition('.')[0]}.count"] >= FEWEST else np.nan
+        found[number] = Factorial(parts, values)
+    missing = math.prod(shape) - len({(run["workload"], *(run[part] for part in PARTS)) for run in runs})
+    if missing:
+        raise SystemExit(f"{missing} runs missing: expected all {math.prod(shape)} combinations")
+    return found, loads, mixes
+
+
+def factor(found: Interval) -> str:
+    """A factor with its interval."""
+    low, high = (f"{math.exp(end):.3g}" for end in found[1:])
+    return f"{math.exp(found.value):.3g}" + (f" ({low} to {high})" if not math.isnan(found.low) else "")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table in Markdown."""
+    yield "| " + " | ".join(head) + " |"
+    yield "| --- |" + " ---: |" * (len(head) - 1)
+    yield from ("| " + " | ".join(row) + " |" for row in rows)
+
+
+def levels(numbers: Mapping[str, Factorial]) -> list[tuple[str, tuple[int, int]]]:
+    """All parts that the plain drive does not have: their names, and their places."""
+    parts = next(iter(numbers.values())).parts
+    return [
+        (f"1 MiB {part}" if part == "buffer" else name, (place, level))
+        for place, (part, names) in enumerate(parts.items())
+        for level, name in enumerate(names)
+        if level
+    ]
+
+
+def pairs(numbers: Mapping[str, Factorial]) -> list[tuple[str, tuple[int, int], tuple[int, int]]]:
+    """All pairs of them that can be in one drive."""
+    both = itertools.combinations(levels(numbers), 2)
+    return [(f"{a} with {b}", one, other) for (a, one), (b, other) in both if one[0] != other[0]]
+
+
+def named(numbers: Mapping[str, Factorial], setting: Sequence[int]) -> str:
+    """A drive by its parts."""
+    found = [name for name, (part, level) in levels(numbers) if setting[part] == level]
+    return ", ".join(found) or "plain"
+
+
+def verdict(found: Interval) -> str:
+    """Whether two parts add up."""
+    if found.low > 0:
+        return "less"
+    if found.high < 0:
+        return "more"
+    return "sum" if -CLOSE <= found.low and found.high <= CLOSE else "open"
+
+
+def of_parts(numbers: Mapping[str, Factorial]) -> Iterator[str]:
+    """Parts alone, and on average over the other parts."""
+    for title, effect in (("alone, on the plain drive", "alone"), ("on average over all other parts", "main")):
+        rows = [
+            [name, *(factor(over_loads(getattr(number, effect)(*part))) for number in numbers.values())]
+            for name, part in levels(numbers)
+        ]
+        yield from table([title, *numbers], rows)
+        yield ""
+
+
+def of_pairs(numbers: Mapping[str, Factorial]) -> Iterator[str]:
+    """Interactions of two parts, and how many are of a kind."""
+    found = [
+        (name, [over_loads(number.interaction(one, other)) for number in numbers.values()])
+        for name, one, other in pairs(numbers)
+    ]
+    rows = [[name, *(f"{factor(each)} {verdict(each)}" for each in row)] for name, row in found]
+    yield from table(["together / product", *numbers], rows)
+    yield ""
+    kinds = {"more": "more than the sum", "sum": "the sum, within 5%", "less": "less than the sum", "open": "open"}
+    counts = [[text, *(str(sum(verdict(row[i]) == kind for _, row in found)) for i in range(len(numbers)))]
+              for kind, text in kinds.items()]  # fmt: skip
+    yield from table(["pairs that give", *numbers], counts)
+    yield ""
+
+
+def of_shares(numbers: Mapping[str, Factorial]) -> Iterator[str]:
+    """Shares of the sum of squares, means over loads and mixes."""
+    shares = {name: number.shares() for name, number in numbers.items()}
+    sets = list(next(iter(shares.values())))
+    text = {name: {each: float(np.nanmean(values[each])) for each in sets} for name, values in shares.items()}
+    rows = [[" x ".join(PARTS[part] for part in each), *(f"{text[name][each]:.1%}" for name in numbers)]
+            for each in sets if len(each) <= 2]  # noqa: PLR2004  # fmt: skip
+    more = [f"{sum(text[name][each] for each in sets if len(each) > 2):.1%}" for name in numbers]  # noqa: PLR2004
+    yield from table(["share of the variance", *numbers], [*rows, ["three and four parts", *more]])
+    yield ""
+
+
+def promised(number: Factorial, setting: Sequence[int]) -> Floats:
+    """A drive as the sum of its parts alone: load x mix."""
+    return np.sum([number.alone(part, level) for part, level in enumerate(setting)], axis=0)
+
+
+def of_best(numbers: Mapping[str, Factorial], loads: Sequence[str], mixes: Sequence[str]) -> Iterator[str]:
+    """The best drive against the plain one, at each load, and without each of its parts."""
+    everywhere = (range(len(loads)), range(len(mixes)))
+    setting = best(numbers, *everywhere)
+    yield f"Best drive: {named(numbers, setting)}."
+    yield ""
+    rows = [[load, *(factor(interval(number.at(setting)[at])) for number in numbers.values())]
+            for at, load in enumerate(loads)]  # fmt: skip
+    others = held_out(numbers, len(mixes))
+    rows += [
+        ["all loads", *(factor(over_loads(number.at(setting))) for number in numbers.values())],
+        ["product of its parts alone", *(factor(over_loads(promised(number, setting))) for number in numbers.values())],
+        ["best of the other mixes", *(factor(over_loads(values)) for values in others.values())],
+    ]
+    yield from table(["best drive / plain", *numbers], rows)
+    yield ""
+    rows = []
+    for part, level in enumerate(setting):
+        if level:
+            less = [0 if place == part else own for place, own in enumerate(setting)]
+            label = next(name for name, place in levels(numbers) if place == (part, level))
+            rows.append([f"without {label}", *(factor(over_loads(number.at(less) - number.at(setting)))
+                                              for number in numbers.values())])  # fmt: skip
+    yield from table(["one part less / best drive", *numbers], rows)
+    yield ""
+    rows = []
+    for name, number in numbers.items():
+        alone = best({name: number}, *everywhere)
+        rows.append([f"{name}: {named(numbers, alone)}", *(factor(over_loads(each.at(alone))) for each in numbers.values())])
+    yield from table(["best for one number / plain", *numbers], rows)
+    yield ""
+
+
+def figures(numbers: Mapping[str, Factorial], loads: Sequence[str], mixes: Sequence[str]) -> Iterator[Chart]:
+    """Parts alone and the best drive over the load, and interactions as matrices."""
+    setting = best(numbers, range(len(loads)), range(len(mixes)))
+    drives = {name: [level if place == part else 0 for place in range(len(PARTS))] for name, (part, level) in levels(numbers)}
+    drives["best drive"] = list(setting)
+    places = [float(load.rstrip("%")) for load in loads]
+    for name, number in numbers.items():
+        series = []
+        for drive, own in drives.items():
+            found = [math.exp(interval(number.at(own)[at]).value) for at in range(len(loads))]
+            series.append(Series(drive, places, found))
+        yield Plot(
+            f"parts-{name.replace(' ', '-')}", f"Parts alone and the best drive: {name}",
+            Axis("load (% of the plain drive's capacity)"), Axis("latency / plain drive's", "log"), series,
+            note="Geometric means over mixes. Intervals: tables in README.md.",
+        )  # fmt: skip
+        found = {(one, other): over_loads(number.interaction(one, other)).value for _, one, other in pairs(numbers)}
+        labels = levels(numbers)
+        cells = [[found[min(a, b), max(a, b)] / math.log(2) if a[0] != b[0] else None for _, b in labels]
+                 for _, a in labels]  # fmt: skip
+        titles = [label for label, _ in labels]
+        yield Heat(
+            f"pairs-{name.replace(' ', '-')}", f"Two parts together against the product of both: {name}",
+            Axis("part"), Axis("part"), titles, titles, cells, "doublings", empty="never in one drive",
+            note="1: twice the product. Above 0 parts cancel out in part, below 0 they reinforce each other.",
+        )  # fmt: skip
+
+
+def main() -> None:
+    """Prints the tables, and draws the figures."""
+    parser = argparse.ArgumentParser(description="Tables and figures of experiments/06-together.")
+    parser.add_argument("runs", help="directory of the sweep")
+    parser.add_argument("--readme", type=Path, help="document that takes the tables, between its marks")
+    parser.add_argument("--figures", type=Path, help="folder for the figures, as SVG")
+    options = parser.parse_args()
+    frame = flashweir.read_sweep(options.runs).sort("point")
+    failed = frame["error"].drop_nulls()
+    if len(failed):
+        raise SystemExit(f"{options.runs}: {len(failed)} runs failed, the first: {failed[0]}")
+    counts = {f"{column.rpartition('.')[0]}.count" for column in NUMBERS.values()}
+    numbers, loads, mixes = factorials(frame.select("workload", *PARTS, *NUMBERS.values(), *counts).to_dicts())
+    sections = (of_best(numbers, loads, mixes), of_parts(numbers), of_pairs(numbers), of_shares(numbers))
+    text = "\n".join(itertools.chain.from_iterable(sections)).rstrip()
+    if options.readme:
+        before, begin, rest = options.readme.read_text(encoding="utf-8").partition(MARKS[0])
+        after = rest.partition(MARKS[1])[2]
+        options.readme.write_text(f"{before}{begin}\n\n{text}\n\n{MARKS[1]}{after}", encoding="utf-8")
+    else:
+        print(text)
+    if options.figures:
+        options.figures.mkdir(parents=True, exist_ok=True)
+        for chart in figures(numbers, loads, mixes):
+            write(chart, options.figures / f"{chart.name}.svg")
+
+
+if __name__ == "__main__":
+    main()
