@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The tables and figures of experiments/06-together, from the runs of its sweep.
 
-Usage: experiments/06-together/analyse.py DIR [--readme README.md] [--figures FOLDER]
+Usage: experiments/06-together/analyse.py DIR [--readme README.md] [--tables tables.md] [--figures FOLDER]
 
-DIR is the directory of the sweep. Tables are printed, or put between the marks of the document.
+DIR is the directory of the sweep. Tables are printed, or put between the marks of the documents.
 """
 
 import argparse
@@ -27,6 +27,8 @@ NUMBERS = {
     "write mean": "latency_us.write.mean",
     "write p99": "latency_us.write.p99",
 }
+# Shown beside them, and no goal.
+COSTS = {"write amplification": "write_amplification"}
 # A mix with fewer reads, or writes, says nothing of them.
 FEWEST = 100
 # Two parts add up if their product is within 5% of both together.
@@ -43,12 +45,13 @@ def factorials(runs: Sequence[Run]) -> tuple[dict[str, Factorial], list[str], li
     parts = {part: list(dict.fromkeys(run[part] for run in runs)) for part in PARTS}
     shape = (len(loads), len(mixes), *map(len, parts.values()))
     found = {}
-    for number, column in NUMBERS.items():
+    for number, column in {**NUMBERS, **COSTS}.items():
+        counted = f"{column.rpartition('.')[0]}.count" if number in NUMBERS else None
         values = np.full(shape, np.nan)
         for run in runs:
             mix, _, load = run["workload"].rpartition(", ")
             place = (loads.index(load), mixes.index(mix), *(parts[part].index(run[part]) for part in PARTS))
-            values[place] = math.log(run[column]) if run[f"{column.rpartition('.')[0]}.count"] >= FEWEST else np.nan
+            values[place] = math.log(run[column]) if counted is None or run[counted] >= FEWEST else np.nan
         found[number] = Factorial(parts, values)
     missing = math.prod(shape) - len({(run["workload"], *(run[part] for part in PARTS)) for run in runs})
     if missing:
@@ -93,12 +96,17 @@ def named(numbers: Mapping[str, Factorial], setting: Sequence[int]) -> str:
 
 
 def verdict(found: Interval) -> str:
-    """Whether two parts add up."""
+    """Latency of two parts together against the product of both."""
     if found.low > 0:
-        return "less"
+        return "slower"
     if found.high < 0:
-        return "more"
-    return "sum" if -CLOSE <= found.low and found.high <= CLOSE else "open"
+        return "faster"
+    return "equal" if found.low >= -CLOSE and found.high <= CLOSE else "open"
+
+
+def goals(numbers: Mapping[str, Factorial]) -> dict[str, Factorial]:
+    """The numbers that a drive is chosen by."""
+    return {name: number for name, number in numbers.items() if name in NUMBERS}
 
 
 def of_parts(numbers: Mapping[str, Factorial]) -> Iterator[str]:
@@ -112,6 +120,20 @@ def of_parts(numbers: Mapping[str, Factorial]) -> Iterator[str]:
         yield ""
 
 
+def of_conditions(numbers: Mapping[str, Factorial]) -> Iterator[str]:
+    """Parts beside each level of the parts that they interact with most."""
+    parts = next(iter(numbers.values())).parts
+    rows = [
+        [f"{name}, with {parts[PARTS[other]][beside]}" + " buffer" * (PARTS[other] == "buffer"),
+         *(factor(over_loads(number.given(place, (other, beside)))) for number in numbers.values())]
+        for of, other in ((0, 1), (0, 3), (1, 3), (2, 3))
+        for name, place in levels(numbers) if place[0] == of
+        for beside in range(len(parts[PARTS[other]]))
+    ]  # fmt: skip
+    yield from table(["on average over all other parts", *numbers], rows)
+    yield ""
+
+
 def of_pairs(numbers: Mapping[str, Factorial]) -> Iterator[str]:
     """Interactions of two parts, and how many are of a kind."""
     found = [
@@ -121,10 +143,10 @@ def of_pairs(numbers: Mapping[str, Factorial]) -> Iterator[str]:
     rows = [[name, *(f"{factor(each)} {verdict(each)}" for each in row)] for name, row in found]
     yield from table(["together / product", *numbers], rows)
     yield ""
-    kinds = {"more": "more than the sum", "sum": "the sum, within 5%", "less": "less than the sum", "open": "open"}
+    kinds = {"faster": "faster", "equal": "equal, within 5%", "slower": "slower", "open": "open"}
     counts = [[text, *(str(sum(verdict(row[i]) == kind for _, row in found)) for i in range(len(numbers)))]
               for kind, text in kinds.items()]  # fmt: skip
-    yield from table(["pairs that give", *numbers], counts)
+    yield from table(["pairs, against the product", *numbers], counts)
     yield ""
 
 
@@ -142,18 +164,20 @@ def of_shares(numbers: Mapping[str, Factorial]) -> Iterator[str]:
 
 def promised(number: Factorial, setting: Sequence[int]) -> Floats:
     """A drive as the sum of its parts alone: load x mix."""
-    return np.sum([number.alone(part, level) for part, level in enumerate(setting)], axis=0)
+    total: Floats = np.sum([number.alone(part, level) for part, level in enumerate(setting)], axis=0)
+    return total
 
 
 def of_best(numbers: Mapping[str, Factorial], loads: Sequence[str], mixes: Sequence[str]) -> Iterator[str]:
     """The best drive against the plain one, at each load, and without each of its parts."""
     everywhere = (range(len(loads)), range(len(mixes)))
-    setting = best(numbers, *everywhere)
+    chosen_by = goals(numbers)
+    setting = best(chosen_by, *everywhere)
     yield f"Best drive: {named(numbers, setting)}."
     yield ""
     rows = [[load, *(factor(interval(number.at(setting)[at])) for number in numbers.values())]
             for at, load in enumerate(loads)]  # fmt: skip
-    others = held_out(numbers, len(mixes))
+    others = held_out(numbers, chosen_by, len(mixes))
     rows += [
         ["all loads", *(factor(over_loads(number.at(setting))) for number in numbers.values())],
         ["product of its parts alone", *(factor(over_loads(promised(number, setting))) for number in numbers.values())],
@@ -171,28 +195,33 @@ def of_best(numbers: Mapping[str, Factorial], loads: Sequence[str], mixes: Seque
     yield from table(["one part less / best drive", *numbers], rows)
     yield ""
     rows = []
-    for name, number in numbers.items():
+    for name, number in chosen_by.items():
         alone = best({name: number}, *everywhere)
-        rows.append([f"{name}: {named(numbers, alone)}", *(factor(over_loads(each.at(alone))) for each in numbers.values())])
+        rows.append(
+            [f"{name}: {named(numbers, alone)}", *(factor(over_loads(each.at(alone))) for each in numbers.values())]
+        )
     yield from table(["best for one number / plain", *numbers], rows)
     yield ""
 
 
 def figures(numbers: Mapping[str, Factorial], loads: Sequence[str], mixes: Sequence[str]) -> Iterator[Chart]:
     """Parts alone and the best drive over the load, and interactions as matrices."""
+    numbers = goals(numbers)
     setting = best(numbers, range(len(loads)), range(len(mixes)))
-    drives = {name: [level if place == part else 0 for place in range(len(PARTS))] for name, (part, level) in levels(numbers)}
+    drives = {
+        name: [level if place == part else 0 for place in range(len(PARTS))] for name, (part, level) in levels(numbers)
+    }
     drives["best drive"] = list(setting)
     places = [float(load.rstrip("%")) for load in loads]
     for name, number in numbers.items():
         series = []
         for drive, own in drives.items():
-            found = [math.exp(interval(number.at(own)[at]).value) for at in range(len(loads))]
-            series.append(Series(drive, places, found))
+            ratios = [math.exp(interval(number.at(own)[at]).value) for at in range(len(loads))]
+            series.append(Series(drive, places, ratios))
         yield Plot(
             f"parts-{name.replace(' ', '-')}", f"Parts alone and the best drive: {name}",
             Axis("load (% of the plain drive's capacity)"), Axis("latency / plain drive's", "log"), series,
-            note="Geometric means over mixes. Intervals: tables in README.md.",
+            note="Geometric means over mixes. Their intervals are in the tables.",
         )  # fmt: skip
         found = {(one, other): over_loads(number.interaction(one, other)).value for _, one, other in pairs(numbers)}
         labels = levels(numbers)
@@ -206,11 +235,20 @@ def figures(numbers: Mapping[str, Factorial], loads: Sequence[str], mixes: Seque
         )  # fmt: skip
 
 
+def put(document: Path, text: str) -> None:
+    """Replaces what is between the marks of a document."""
+    before, begin, rest = document.read_text(encoding="utf-8").partition(MARKS[0])
+    if not begin or MARKS[1] not in rest:
+        raise SystemExit(f"{document}: expected the marks {MARKS[0]} and {MARKS[1]}")
+    document.write_text(f"{before}{begin}\n\n{text}\n\n{MARKS[1]}{rest.partition(MARKS[1])[2]}", encoding="utf-8")
+
+
 def main() -> None:
     """Prints the tables, and draws the figures."""
     parser = argparse.ArgumentParser(description="Tables and figures of experiments/06-together.")
     parser.add_argument("runs", help="directory of the sweep")
-    parser.add_argument("--readme", type=Path, help="document that takes the tables, between its marks")
+    parser.add_argument("--readme", type=Path, help="document that takes the first tables, between its marks")
+    parser.add_argument("--tables", type=Path, help="document that takes the others")
     parser.add_argument("--figures", type=Path, help="folder for the figures, as SVG")
     options = parser.parse_args()
     frame = flashweir.read_sweep(options.runs).sort("point")
@@ -218,15 +256,17 @@ def main() -> None:
     if len(failed):
         raise SystemExit(f"{options.runs}: {len(failed)} runs failed, the first: {failed[0]}")
     counts = {f"{column.rpartition('.')[0]}.count" for column in NUMBERS.values()}
-    numbers, loads, mixes = factorials(frame.select("workload", *PARTS, *NUMBERS.values(), *counts).to_dicts())
-    sections = (of_best(numbers, loads, mixes), of_parts(numbers), of_pairs(numbers), of_shares(numbers))
-    text = "\n".join(itertools.chain.from_iterable(sections)).rstrip()
-    if options.readme:
-        before, begin, rest = options.readme.read_text(encoding="utf-8").partition(MARKS[0])
-        after = rest.partition(MARKS[1])[2]
-        options.readme.write_text(f"{before}{begin}\n\n{text}\n\n{MARKS[1]}{after}", encoding="utf-8")
-    else:
-        print(text)
+    numbers, loads, mixes = factorials(
+        frame.select("workload", *PARTS, *NUMBERS.values(), *COSTS.values(), *counts).to_dicts()
+    )
+    aims = goals(numbers)
+    first = "\n".join([*of_best(numbers, loads, mixes), *of_parts(numbers)])
+    second = "\n".join([*of_pairs(aims), *of_conditions(aims), *of_shares(aims)])
+    for document, text in ((options.readme, first), (options.tables, second)):
+        if document:
+            put(document, text.rstrip())
+        else:
+            print(text)
     if options.figures:
         options.figures.mkdir(parents=True, exist_ok=True)
         for chart in figures(numbers, loads, mixes):

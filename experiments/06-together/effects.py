@@ -39,9 +39,8 @@ class Factorial:
 
     def at(self, setting: Sequence[int]) -> Floats:
         """One drive relative to the plain one: load x mix."""
-        own: Floats = self.values[(slice(None), slice(None), *setting)]
-        plain: Floats = self.values[(slice(None), slice(None), *([0] * len(self.parts)))]
-        return own - plain
+        relative: Floats = self._of(setting) - self._of([0] * len(self.parts))
+        return relative
 
     def alone(self, part: int, level: int) -> Floats:
         """The plain drive with one part, relative to the plain drive: load x mix."""
@@ -51,6 +50,15 @@ class Factorial:
         """A part, on average over all combinations of the others: load x mix."""
         means = self._means((part,))
         found: Floats = means[:, :, level] - means[:, :, 0]
+        return found
+
+    def given(self, one: tuple[int, int], other: tuple[int, int]) -> Floats:
+        """A part beside another part, on average over all combinations of the rest: load x mix.
+
+        Each is a part and a level, the first part before the second.
+        """
+        means = self._means((one[0], other[0]))
+        found: Floats = means[:, :, one[1], other[1]] - means[:, :, 0, other[1]]
         return found
 
     def interaction(self, one: tuple[int, int], other: tuple[int, int]) -> Floats:
@@ -81,6 +89,12 @@ class Factorial:
                 found[subset] = np.divide(sums, total, out=np.zeros_like(sums), where=total != 0)
         return found
 
+    def _of(self, setting: Sequence[int]) -> Floats:
+        """One drive: load x mix."""
+        place: tuple[int | slice, ...] = (slice(None), slice(None), *setting)
+        found: Floats = self.values[place]
+        return found
+
     def _means(self, kept: tuple[int, ...]) -> Floats:
         """Means over all parts but those kept."""
         gone = tuple(place + FIRST_PART for place in range(len(self.parts)) if place not in kept)
@@ -97,8 +111,9 @@ class Factorial:
 def interval(values: Floats) -> Interval:
     """The mean of one value a mix, NaN left out, with its interval.
 
-    Mixes are drawn anew with replacement. Their spread gives the standard error, times sqrt(n / (n - 1)) because that of
-    n values falls short by it, and Student's t makes the interval of it (docs/concepts/statistics.md). One mix has none.
+    Mixes are drawn anew with replacement. The spread of their means gives the standard error, times sqrt(n / (n - 1))
+    because that of n values falls short by it; Student's t makes the interval of it (docs/concepts/statistics.md). One
+    mix has none.
     """
     found = values[~np.isnan(values)]
     count = len(found)
@@ -111,7 +126,7 @@ def interval(values: Floats) -> Interval:
 
 
 def over_loads(values: Floats) -> Interval:
-    """The interval of load x mix over mixes, of the mean over loads: loads of one mix are no observations of their own."""
+    """The interval over mixes of the mean over loads. The loads of a mix are no observations of their own."""
     return interval(values.mean(axis=LOAD))
 
 
@@ -119,8 +134,7 @@ def scores(numbers: Mapping[str, Factorial], loads: Sequence[int], mixes: Sequen
     """The mean logarithm relative to the plain drive, of all numbers, loads and mixes: one for each drive."""
     relative = []
     for number in numbers.values():
-        parts = tuple(range(FIRST_PART, number.values.ndim))
-        plain = number.values[(slice(None), slice(None), *([slice(0, 1)] * len(parts)))]
+        plain = number.values[(slice(None), slice(None), *[slice(0, 1)] * len(number.parts))]
         chosen = (number.values - plain)[list(loads)][:, list(mixes)]
         relative.append(np.nanmean(chosen, axis=(LOAD, MIX)))
     found: Floats = np.mean(relative, axis=0)
@@ -135,10 +149,10 @@ def best(numbers: Mapping[str, Factorial], loads: Sequence[int], mixes: Sequence
     return tuple(int(level) for level in min(near, key=lambda setting: (np.count_nonzero(setting), *setting)))
 
 
-def held_out(numbers: Mapping[str, Factorial], mixes: int) -> dict[str, Floats]:
-    """Each mix on the drive that is best for the other mixes, relative to the plain one: load x mix for each number."""
+def held_out(numbers: Mapping[str, Factorial], goals: Mapping[str, Factorial], mixes: int) -> dict[str, Floats]:
+    """Each mix on the drive that is best for the other mixes by the goals, relative to the plain one: load x mix."""
     loads = range(next(iter(numbers.values())).values.shape[LOAD])
-    chosen = [best(numbers, loads, [other for other in range(mixes) if other != mix]) for mix in range(mixes)]
+    chosen = [best(goals, loads, [other for other in range(mixes) if other != mix]) for mix in range(mixes)]
     return {
         name: np.stack([number.at(setting)[:, mix] for mix, setting in enumerate(chosen)], axis=1)
         for name, number in numbers.items()

@@ -22,6 +22,7 @@ LEVELS = {
 }
 # Factors on latency. The planner helps and the scheduler helps, but of both together the planner's half is lost.
 PLANNER, SUSPEND, TENANTS, LOST = 0.5, 0.25, 3.0, 2.0
+MARKS = "<!-- results: analyse.py -->\nold\n<!-- end of results -->"
 NOISE = (0.9, 1.0, 1.1)
 
 
@@ -49,10 +50,11 @@ def runs(*, reads: int = 500) -> list[dict[str, Any]]:
             if run["allocation"] == "tenants":
                 latency *= TENANTS
             numbers = {
-                f"latency_us.{op}.{number}": latency for op, number in itertools.product(("read", "write"), ("mean", "p99"))
+                f"latency_us.{op}.{number}": latency
+                for op, number in itertools.product(("read", "write"), ("mean", "p99"))
             }
             counts = {"latency_us.read.count": reads if mix == 3 else 500, "latency_us.write.count": 500}
-            found.append({"workload": f"{mix}, {load}%", **run, **numbers, **counts})
+            found.append({"workload": f"{mix}, {load}%", **run, **numbers, **counts, "write_amplification": 2.0})
     return found
 
 
@@ -70,14 +72,16 @@ def test_known_effects_are_found(analyse: ModuleType) -> None:
     assert over(number.main(1, 1)).value == pytest.approx(0)
     assert over(number.main(2, 1)).value == pytest.approx(math.log(TENANTS))
     assert over(number.interaction((0, 1), (1, 2))).value == pytest.approx(lost)
+    assert over(number.given((0, 1), (1, 0))).value == pytest.approx(planner + noise)
+    assert over(number.given((0, 1), (1, 2))).value == pytest.approx(planner + noise + lost)
     assert over(number.interaction((0, 1), (2, 1))).value == pytest.approx(0)
 
 
 def test_verdicts_of_pairs(analyse: ModuleType) -> None:
     number = analyse.factorials(runs())[0]["read mean"]
-    assert analyse.verdict(analyse.over_loads(number.interaction((0, 1), (1, 2)))) == "less"
-    assert analyse.verdict(analyse.over_loads(number.interaction((0, 1), (3, 1)))) == "sum"
-    assert analyse.verdict(analyse.Interval(-0.5, -0.6, -0.4)) == "more"
+    assert analyse.verdict(analyse.over_loads(number.interaction((0, 1), (1, 2)))) == "slower"
+    assert analyse.verdict(analyse.over_loads(number.interaction((0, 1), (3, 1)))) == "equal"
+    assert analyse.verdict(analyse.Interval(-0.5, -0.6, -0.4)) == "faster"
     assert analyse.verdict(analyse.Interval(-0.5, -2.0, 1.0)) == "open"
 
 
@@ -93,10 +97,11 @@ def test_shares_of_the_variance_sum_to_one(analyse: ModuleType) -> None:
 def test_the_best_drive_leaves_out_parts_without_effect(analyse: ModuleType) -> None:
     numbers, loads, mixes = analyse.factorials(runs())
     # With suspension the planner gains nothing but the noise, in the geometric mean below 1.
-    assert analyse.best(numbers, range(len(loads)), range(len(mixes))) == (1, 2, 0, 0)
+    goals = analyse.goals(numbers)
+    assert analyse.best(goals, range(len(loads)), range(len(mixes))) == (1, 2, 0, 0)
     # Without the first mix it costs more than nothing.
-    assert analyse.best(numbers, range(len(loads)), [1, 2]) == (0, 2, 0, 0)
-    others = analyse.held_out(numbers, len(mixes))["read mean"]
+    assert analyse.best(goals, range(len(loads)), [1, 2]) == (0, 2, 0, 0)
+    others = analyse.held_out(numbers, goals, len(mixes))["read mean"]
     assert others[:, 0] == pytest.approx(math.log(SUSPEND))
     assert others[:, 2] == pytest.approx(math.log(SUSPEND * NOISE[2]))
 
@@ -140,16 +145,23 @@ def test_no_trace_is_in_two_mixes_and_all_have_three_loads() -> None:
 
 def test_the_quick_variant_runs_and_is_analysed(tmp_path: Path) -> None:
     flashweir("sweep", str(FOLDER / "quick.toml"), "-o", str(tmp_path / "runs"))
-    document = tmp_path / "README.md"
-    document.write_text("Before.\n\n<!-- results: analyse.py -->\nold\n<!-- end of results -->\n\nAfter.\n", encoding="utf-8")
-    command = [sys.executable, str(FOLDER / "analyse.py"), str(tmp_path / "runs")]
-    options = ["--readme", str(document), "--figures", str(tmp_path / "figures")]
+    documents = [tmp_path / "README.md", tmp_path / "tables.md"]
+    for document in documents:
+        document.write_text(f"Before.\n\n{MARKS}\n\nAfter.\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        str(FOLDER / "analyse.py"),
+        str(tmp_path / "runs"),
+        "--figures",
+        str(tmp_path / "figures"),
+    ]
+    options = ["--readme", str(documents[0]), "--tables", str(documents[1])]
     done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    text = document.read_text(encoding="utf-8")
-    assert text.startswith("Before.\n")
-    assert text.endswith("After.\n")
-    assert "old" not in text
-    assert "Best drive: " in text
-    assert "| cycle-filling with suspend |" in text
+    for document, words in zip(documents, ("Best drive: ", "| cycle-filling with suspend |"), strict=True):
+        text = document.read_text(encoding="utf-8")
+        assert text.startswith("Before.\n")
+        assert text.endswith("After.\n")
+        assert "old" not in text
+        assert words in text
     assert len(list((tmp_path / "figures").glob("*.svg"))) == 8
