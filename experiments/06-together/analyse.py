@@ -31,6 +31,8 @@ NUMBERS = {
 COSTS = {"write amplification": "write_amplification"}
 # A mix with fewer reads, or writes, says nothing of them.
 FEWEST = 100
+# Mixes with this name write parts of pages, and count in no mean.
+APART = "part"
 # Two parts add up if their product is within 5% of both together.
 CLOSE = math.log(1.05)
 MARKS = ("<!-- results: analyse.py -->", "<!-- end of results -->")
@@ -204,6 +206,15 @@ def of_best(numbers: Mapping[str, Factorial], loads: Sequence[str], mixes: Seque
     yield ""
 
 
+def of_mixes(numbers: Mapping[str, Factorial], mixes: Sequence[str], setting: Sequence[int]) -> Iterator[str]:
+    """A drive mix by mix, those apart among them: geometric means over loads."""
+    found = [number.at(setting).mean(axis=0) for number in numbers.values()]
+    rows = [[mix, *("" if math.isnan(each[at]) else f"{math.exp(each[at]):.3g}" for each in found)]
+            for at, mix in enumerate(mixes)]  # fmt: skip
+    yield from table(["best drive / plain, mix", *numbers], rows)
+    yield ""
+
+
 def figures(numbers: Mapping[str, Factorial], loads: Sequence[str], mixes: Sequence[str]) -> Iterator[Chart]:
     """Parts alone and the best drive over the load, and interactions as matrices."""
     numbers = goals(numbers)
@@ -225,8 +236,8 @@ def figures(numbers: Mapping[str, Factorial], loads: Sequence[str], mixes: Seque
         )  # fmt: skip
         found = {(one, other): over_loads(number.interaction(one, other)).value for _, one, other in pairs(numbers)}
         labels = levels(numbers)
-        cells = [[found[min(a, b), max(a, b)] / math.log(2) if a[0] != b[0] else None for _, b in labels]
-                 for _, a in labels]  # fmt: skip
+        doublings = {pair: round(logarithm / math.log(2), 2) + 0.0 for pair, logarithm in found.items()}
+        cells = [[doublings.get((min(a, b), max(a, b))) for _, b in labels] for _, a in labels]
         titles = [label for label, _ in labels]
         yield Heat(
             f"pairs-{name.replace(' ', '-')}", f"Two parts together against the product of both: {name}",
@@ -259,9 +270,13 @@ def main() -> None:
     numbers, loads, mixes = factorials(
         frame.select("workload", *PARTS, *NUMBERS.values(), *COSTS.values(), *counts).to_dicts()
     )
+    every = goals(numbers), mixes
+    mixes = [mix for mix in mixes if not mix.startswith(APART)]
+    numbers = {name: number.of([every[1].index(mix) for mix in mixes]) for name, number in numbers.items()}
     aims = goals(numbers)
+    by_mix = of_mixes(*every, best(aims, range(len(loads)), range(len(mixes))))
     first = "\n".join([*of_best(numbers, loads, mixes), *of_parts(numbers)])
-    second = "\n".join([*of_pairs(aims), *of_conditions(aims), *of_shares(aims)])
+    second = "\n".join([*of_pairs(aims), *of_conditions(aims), *of_shares(aims), *by_mix])
     for document, text in ((options.readme, first), (options.tables, second)):
         if document:
             put(document, text.rstrip())

@@ -37,6 +37,10 @@ class Factorial:
     parts: Mapping[str, Sequence[str]]
     values: Floats
 
+    def of(self, mixes: Sequence[int]) -> "Factorial":
+        """The same of some mixes."""
+        return Factorial(self.parts, self.values[:, list(mixes)])
+
     def at(self, setting: Sequence[int]) -> Floats:
         """One drive relative to the plain one: load x mix."""
         relative: Floats = self._of(setting) - self._of([0] * len(self.parts))

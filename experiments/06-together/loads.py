@@ -47,7 +47,7 @@ def main() -> None:
         for load in LOADS:
             scale = float(f"{at_once_s / load / arrivals_s:.4g}")
             busy = 1 - run(drive, mix, scale)["time_share"]["idle"]
-            name = f'"{mix.stem.removeprefix("mix-")}, {load:.0%}"'
+            name = f'"{mix.stem.removeprefix("mix-").replace("-", " ")}, {load:.0%}"'
             workloads.append(f'{name} = "mix:{mix.name}"')
             settings.append(f"{name} = {{ host.time_scale = {scale} }}  # {busy:.2f}")
             print(settings[-1], file=sys.stderr)

@@ -125,6 +125,13 @@ def test_a_mix_with_few_reads_says_nothing_of_reads(analyse: ModuleType) -> None
     assert analyse.over_loads(numbers["write mean"].alone(0, 1)).value == pytest.approx(sum(logs) / 3)
 
 
+def test_a_mix_apart_counts_in_no_mean(analyse: ModuleType) -> None:
+    numbers, _, mixes = analyse.factorials(runs())
+    number = numbers["read mean"].of([mixes.index("1"), mixes.index("3")])
+    logs = [math.log(PLANNER * noise) for noise in (NOISE[0], NOISE[2])]
+    assert analyse.over_loads(number.alone(0, 1)).value == pytest.approx(sum(logs) / 2)
+
+
 def test_a_missing_run_is_refused(analyse: ModuleType) -> None:
     with pytest.raises(SystemExit, match="1 runs missing: expected all 144 combinations"):
         analyse.factorials(runs()[1:])
@@ -135,9 +142,13 @@ def test_no_trace_is_in_two_mixes_and_all_have_three_loads() -> None:
     traces = [tenant["workload"] for mix in mixes for tenant in mix["tenants"].values()]
     assert len(traces) == len(set(traces)) == 2 * len(mixes)
     found = tomllib.loads((FOLDER / "loads.toml").read_text(encoding="utf-8"))
-    names = [f"{mix}, {load}%" for mix in range(1, len(mixes) + 1) for load in (30, 60, 90)]
-    assert list(found["workloads"]) == list(found["set_for"]) == names
-    for mix in range(1, len(mixes) + 1):
+    names = [path.stem.removeprefix("mix-").replace("-", " ") for path in sorted(FOLDER.glob("mix-*.toml"))]
+    assert (
+        list(found["workloads"])
+        == list(found["set_for"])
+        == [f"{mix}, {load}%" for mix in names for load in (30, 60, 90)]
+    )
+    for mix in names:
         low, middle, high = (found["set_for"][f"{mix}, {load}%"]["host"]["time_scale"] for load in (30, 60, 90))
         assert low / high == pytest.approx(3, rel=0.001)
         assert middle / high == pytest.approx(1.5, rel=0.001)
