@@ -3,7 +3,8 @@
 `simulate` runs a workload through a drive and returns a `Result`; a `Drive` is one that the caller steps;
 `sweep` runs many simulations over a grid, and `read_sweep` reads what one has left;
 `compare` runs policies on the same workloads, and `judge` a frozen one against its rivals;
-`report` writes a page and figures of results and sweeps; `reproduce` compares measured values with published ones;
+`report` writes a page and figures of results and sweeps; `bundle` packs them so that others can check them, and
+`check_bundle` does; `reproduce` compares measured values with published ones;
 `bench` grades drives, real and simulated;
 `probe` finds the geometry and times of a drive, and writes a device file;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
@@ -28,6 +29,7 @@ from flashweir.result import Result, Section
 
 if TYPE_CHECKING:
     from flashweir.benchmark import bench
+    from flashweir.bundles import bundle, check_bundle
     from flashweir.character import characterize
     from flashweir.collecting import collect
     from flashweir.policies import compare, judge
@@ -47,7 +49,9 @@ __all__ = [
     "TraceError",
     "__version__",
     "bench",
+    "bundle",
     "characterize",
+    "check_bundle",
     "collect",
     "compare",
     "diagnose",
@@ -72,7 +76,9 @@ __all__ = [
 # Modules that take time to import are imported when their function is first asked for.
 _MODULES = {
     "bench": "flashweir.benchmark",
+    "bundle": "flashweir.bundles",
     "characterize": "flashweir.character",
+    "check_bundle": "flashweir.bundles",
     "collect": "flashweir.collecting",
     "compare": "flashweir.policies",
     "judge": "flashweir.policies",

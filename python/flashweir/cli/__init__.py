@@ -14,6 +14,7 @@ from flashweir import _native, arguments, notices
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
 from flashweir.cli import completion, streams
 from flashweir.cli.bench import bench
+from flashweir.cli.bundle import bundle, check_bundle
 from flashweir.cli.collect import collect
 from flashweir.cli.common import Stopped, quietly
 from flashweir.cli.compare import compare
@@ -45,6 +46,8 @@ COMMANDS = (
     compare,
     bench,
     report,
+    bundle,
+    check_bundle,
     reproduce,
     collect,
     replay,

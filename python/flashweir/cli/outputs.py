@@ -41,6 +41,7 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"lost_events", "output"},
     {"log", "requests"},
     {"format", "detected_by"},
+    {"bundle", "equal", "differences"},
 )
 _taken = {"standard": False}
 
@@ -188,6 +189,12 @@ def _is_model(path: Path) -> bool:
     return start.lstrip().startswith(b"{") and b'"about"' in start
 
 
+def _is_bundle(path: Path) -> bool:
+    from flashweir.bundles.archive import is_bundle
+
+    return is_bundle(path)
+
+
 def _has(*marks: bytes) -> Callable[[Path], bool]:
     def found(path: Path) -> bool:
         ends = _ends(path)
@@ -220,6 +227,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Path], bool]]] = {
     "device": ("device file of flashweir probe", _is_device),
     "trace": ("trace", _is_trace),
     "lines": ("lines of flashweir trace characterize", _is_lines),
+    "bundle": ("bundle of flashweir", _is_bundle),
     "model": ("model of flashweir train-allocator", _is_model),
 }
 _OF_OPTION = {"--html": "page", "--requests": "log", "--log": "log", "--timeline": "timeline",

@@ -40,7 +40,7 @@ def of_frame(frame: "SweepFrame") -> Parts:
 
 def of_files(files: Sequence[Path]) -> Parts:
     """The parts of a report on results in files."""
-    return of_results(list(zip(_names(files), map(read_result, files), strict=True)))
+    return of_results(list(zip(names_of(files), map(read_result, files), strict=True)))
 
 
 def of_results(results: Sequence[tuple[str, dict[str, Any]]]) -> Parts:
@@ -69,7 +69,7 @@ def read_result(file: Path) -> dict[str, Any]:
     return found
 
 
-def _names(files: Sequence[Path]) -> list[str]:
+def names_of(files: Sequence[Path]) -> list[str]:
     """Each file's name without its suffix; with its folder, and then a number, where several have the same."""
     names: list[str] = []
     for file in files:
