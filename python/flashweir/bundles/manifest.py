@@ -146,7 +146,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
                 "bytes": _is_count,
                 "included": lambda value: isinstance(value, bool),
             }
-        ),  # fmt: skip
+        ),
     ),
     "runs": (
         "objects with name, result, workload, device and options",
@@ -158,7 +158,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
                 "device": _is_path,
                 "options": lambda value: isinstance(value, dict),
             }
-        ),  # fmt: skip
+        ),
     ),
     "report": ("a path or null", lambda value: value is None or _is_path(value)),
 }

@@ -124,9 +124,7 @@ def _find(file: Path, text: str, bases: Sequence[Path]) -> Path:
             f"{file}: trace {text}: is a set of files: expected a result of one file, such as a tar of them or what "
             "flashweir trace convert makes"
         )
-    raise ConfigError(
-        f"{file}: trace {text}: there is no such file in {places}: --base DIR names the folder that its path starts from"
-    )
+    raise ConfigError(f"{file}: trace {text}: there is no such file in {places}: --base DIR is where its path starts")
 
 
 def _workload(result: Mapping[str, Any], traces: Mapping[str, str], stem: str, contents: Contents) -> str:

@@ -39,7 +39,7 @@ def bundle(
     be complete. A file at `output` is replaced.
 
     Args:
-        source: a file that `flashweir simulate --json` wrote, several of them, or the directory of a sweep or comparison.
+        source: a file that `flashweir simulate --json` wrote, several, or the directory of a sweep or comparison.
         output: the archive, such as `result.tar.zst`.
         traces: puts the content of traces into it, and not their hashes alone. Many licences forbid to pass traces on.
         report: the page that `report` made of `source`.
@@ -51,7 +51,7 @@ def bundle(
         The manifest (docs/reference/bundle.md).
 
     Raises:
-        ConfigError: `source` is none of these, a trace or device is not there or has changed, or a run needs Python code.
+        ConfigError: `source` is none of these, a trace or device is missing or changed, or a run needs Python code.
         FlashweirError: a file can't be read, or the archive can't be written.
     """
     sources = [Path(source)] if isinstance(source, str | os.PathLike) else [Path(one) for one in source]
@@ -127,7 +127,7 @@ def _add_report(file: Path, sources: Sequence[Path], contents: Contents) -> None
     if given != rendered(sources[0] if sources[0].is_dir() else dict(zip(names_of(sources), sources, strict=True))):
         names = " ".join(map(str, sources))
         raise ConfigError(
-            f"--report {file}: is not the page of this source by this version: flashweir report {names} -o FILE makes it"
+            f"--report {file}: is not the page of this source by this version; flashweir report {names} -o FILE is"
         )
     contents.add_file(REPORT, file)
 

@@ -151,8 +151,6 @@ def _print(found: Mapping[str, Any]) -> None:
         runs = "1 run made again, with the same result"
         several = f"{found['runs']:,} runs made again, with the same results"
         line(f"equal: {runs if found['runs'] == 1 else several}")
-            f"equal: {count:,} run{'s' if count > 1 else ''} made again, with the same result{'s' if count > 1 else ''}"
-        )
 
 
 def _value(difference: Mapping[str, Any], side: str) -> str:
