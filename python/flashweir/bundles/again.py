@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from flashweir import _native, api
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.bundles import of_results, of_sweep
 from flashweir.bundles.contents import CODE, code_in, read_table
@@ -58,7 +59,7 @@ def results(folder: Path, manifest: Mapping[str, Any], progress: Progress | None
         _tell(progress, state)
         packed = read_result(folder / one["result"])
         device = read_table(folder / one["device"])
-        of_sweep.check_texts([of_results.place_of(folder, one["workload"])], folder)
+        _check_workload(of_results.place_of(folder, one["workload"]), folder)
         if key := code_in(device):
             raise ConfigError(f"{one['device']}: {CODE.format(key=key)}")
         if unknown := [name for name in one["options"] if name not in of_results.OPTIONS]:
@@ -74,6 +75,16 @@ def results(folder: Path, manifest: Mapping[str, Any], progress: Progress | None
         state.failed = outcome.differing
     _tell(progress, state)
     return outcome
+
+
+def _check_workload(text: str, folder: Path) -> None:
+    of_sweep.check_texts([text], folder)
+    try:
+        plan = json.loads(_native.plan(api.as_json({"workloads": [{"name": None, "spec": text}]})))
+    except FlashweirError:
+        # The run will say so.
+        return
+    of_sweep.check_paths((one["path"] for one in plan["workloads"] if "path" in one), folder, text)
 
 
 def _tell(progress: Progress | None, state: State) -> None:
@@ -146,7 +157,13 @@ def _text(value: object) -> str | None:
 
 
 def _result(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
-    return None if row["result"] is None else _timeless(without_paths(json.loads(row["result"])))
+    if row["result"] is None:
+        return None
+    try:
+        result = json.loads(row["result"])
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"results: run {row['point']}, seed {row['seed']}: result is no JSON: {error}") from error
+    return _timeless(without_paths(result)) if isinstance(result, dict) else result
 
 
 def _timeless(value: Any) -> Any:  # noqa: ANN401 - any JSON value
@@ -165,7 +182,7 @@ def _of_rows(packed: Mapping[str, Any] | None, here: Mapping[str, Any] | None) -
         yield "run", ABSENT if packed is None else "there", ABSENT if here is None else "there"
         return
     left, right = _result(packed), _result(here)
-    if left is not None and right is not None:
+    if isinstance(left, dict) and isinstance(right, dict):
         yield from differing(left, right)
     columns = _columns(packed), _columns(here)
     for name in {**columns[0], **columns[1]}:

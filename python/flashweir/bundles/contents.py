@@ -3,7 +3,7 @@
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from flashweir.bundles.manifest import plain
 from flashweir.tenants import MIX
 
 CODE = "runs Python code ({key}), and a bundle holds none: nobody should have to run code of others to check a result"
-# Keys of a drive that name a file with code.
-_CODE_KEYS = ("victim_file", "planner_file", "file")
+# Keys of a drive that name a file with code, and those whose value `external` asks for code.
+_FILES = ("gc.victim_file", "gc.planner_file", "background.file", "background.destage.file")
+_CHOICES = ("gc.victim", "gc.planner", "background.kind", "background.destage.kind", "tenants.channels")
 
 
 @dataclass
@@ -24,6 +25,7 @@ class Trace:
     """A trace that a bundle knows by its hash, and may hold; `requests` is the number that results count in it."""
 
     path: str
+    name: str
     source: Path
     sha256: str
     bytes: int
@@ -75,7 +77,7 @@ class Contents:
             path = self.free("traces", source.name)
             sha256, size = digest(real)
             self._place(path).symlink_to(real)
-            self.traces[real] = Trace(path, real, sha256, size)
+            self.traces[real] = Trace(path, source.name, real, sha256, size)
         return self.traces[real].path
 
     def device(self, source: Path) -> str:
@@ -167,19 +169,19 @@ def read_table(path: Path) -> dict[str, Any]:
 
 
 def code_in(table: Mapping[str, Any]) -> str:
-    """The first key of a drive's settings that names Python code, at any depth; empty if none does."""
-    return next(_code(table), "")
+    """The first key that makes a run need Python code, of a drive's settings or a specification; empty if none does."""
+    settings = {key: value for key, value in table.items() if key != "workloads"}
+    return next(_code(settings, ""), "")
 
 
-def _code(value: object) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for key, one in value.items():
-            name = str(key)
-            if one and name.rpartition(".")[2] in _CODE_KEYS:
-                yield name
-            if one == "external" or (isinstance(one, Sequence) and not isinstance(one, str) and "external" in one):
-                yield name
-            yield from _code(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _code(one)
+def _code(table: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        values = value if isinstance(value, list) else [value]
+        if any(values) and any(f".{name}".endswith(f".{file}") for file in _FILES):
+            yield name
+        if "external" in values and any(f".{name}".endswith(f".{choice}") for choice in _CHOICES):
+            yield name
+        for one in values:
+            if isinstance(one, Mapping):
+                yield from _code(one, f"{name}.")

@@ -72,9 +72,15 @@ def parse(text: bytes, where: str) -> dict[str, Any]:
     if bool(found["runs"]) == (found["kind"] == "sweep"):
         raise ConfigError(f"{where}: {MANIFEST}: key runs: expected one of each result, and none of a sweep")
     files = listed(found)
+    places = [one["path"] for one in found["traces"]]
+    if len(set(places)) < len(places) or not all(place.startswith("traces/") for place in places) or "traces" in files:
+        raise ConfigError(f"{where}: {MANIFEST}: key traces: expected different paths in traces/")
     named = [*(run["result"] for run in found["runs"]), *(run["device"] for run in found["runs"])]
-    named += [one["path"] for one in found["traces"] if one["included"]] + [found["report"] or "README.md"]
+    named.append(found["report"] or "README.md")
     named += ["sweep.toml", "results/sweep.json"] if found["kind"] == "sweep" else []
+    named += [one["path"] for one in found["traces"] if one["included"]]
+    if present := [one["path"] for one in found["traces"] if not one["included"] and one["path"] in files]:
+        raise ConfigError(f"{where}: {MANIFEST}: {present[0]}: is listed as a file, and as not included")
     if missing := [name for name in named if name not in files]:
         raise ConfigError(f"{where}: {MANIFEST}: key files: expected {missing[0]} among them")
     return found

@@ -75,7 +75,8 @@ def specify(
     Raises:
         ConfigError: the run can't be made again: a file is not there or has changed, or the run needs Python code.
     """
-    if key := code_in({**result["config"], "allocation": None}):
+    _check(file, result)
+    if key := code_in(result["config"]):
         raise ConfigError(f"{file}: {CODE.format(key=key)}")
     requests = {one["workload"]: one["trace"].get("requests") for one in result["workloads"] if "trace" in one}
     traces = {text: contents.trace(_find(file, text, bases)) for text in requests}
@@ -100,6 +101,19 @@ def specify(
             f"{field} was {_said(packed)}, is {_said(here)}" for field, packed, here in found
         )
     raise ConfigError(f"{file}: the run that it describes, made again before it is packed: {first}")
+
+
+def _check(file: Path, result: Mapping[str, Any]) -> None:
+    """Refuses a result without the fields that its run is found in."""
+    workloads = result["workloads"]
+    right = all(
+        isinstance(one, Mapping)
+        and all(isinstance(one.get(key), str) for key in ("name", "workload"))
+        and all(isinstance(one.get(key) or {}, Mapping) for key in ("trace", "options"))
+        for one in workloads
+    )
+    if not (right and workloads and isinstance(result.get("seed"), int)):
+        raise ConfigError(f"{file}: expected a result with seed, and with name and workload of each of its workloads")
 
 
 def _said(value: object) -> str:

@@ -1,10 +1,11 @@
 """The specification of a sweep or comparison: what its directory holds, with paths that work inside a bundle."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from flashweir import api
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.bundles import toml
 from flashweir.bundles.contents import CODE, Contents, code_in, read_table
@@ -14,6 +15,7 @@ from flashweir.sweeps import store
 from flashweir.sweeps.points import Planned, Planner, Run, runs
 from flashweir.sweeps.spec import Streams, SweepSpec, load
 from flashweir.tenants import MIX
+from flashweir.whole import STANDARD
 
 SPECIFICATION = "sweep.toml"
 COMMAND = f"flashweir sweep {SPECIFICATION} -o again"
@@ -119,7 +121,16 @@ def check_inside(plan: Planned, folder: Path, where: str) -> None:
     Raises:
         ConfigError: it does.
     """
-    for path in plan.traces:
+    check_paths(plan.traces, folder, where)
+
+
+def check_paths(paths: Iterable[str], folder: Path, where: str) -> None:
+    """Refuses traces outside of a bundle.
+
+    Raises:
+        ConfigError: one is.
+    """
+    for path in paths:
         if not _is_inside(path, folder):
             raise ConfigError(f"{where}: reads {path}: expected traces by their full names, without placeholders")
 
@@ -161,10 +172,13 @@ def check_texts(texts: Sequence[str], folder: Path) -> None:
     Raises:
         ConfigError: one does.
     """
+    presets = {preset["name"] for preset in api.presets()}
     for text in texts:
+        if text in presets:
+            continue
         path = text.removeprefix(MIX)
         inside = _is_inside(path, folder)
-        if (path != text and not inside) or (Path(path).exists() and not inside):
+        if path == STANDARD or (path != text and not inside) or (Path(path).exists() and not inside):
             raise ConfigError(f"{text}: expected files of the bundle alone")
         if inside and path != text:
             _check_mix(Path(path), folder)

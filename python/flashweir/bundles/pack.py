@@ -64,7 +64,7 @@ def bundle(
         contents, found = _collected(sources, Path(scratch).resolve(), base, columns)
         if report is not None:
             _add_report(Path(report), sources, contents)
-        manifest = _manifest(target, found, contents, traces=traces, report=report is not None)
+        manifest = _manifest(sources[0], found, contents, traces=traces, report=report is not None)
         members = contents.members(traces=traces)
         manifest["files"] = _listing(members)
         contents.add("README.md", readme.text(manifest))
@@ -142,23 +142,21 @@ def rendered(source: Path | Mapping[str, Path]) -> str:
 
 
 def _manifest(
-    target: Path, found: Mapping[str, Any], contents: Contents, *, traces: bool, report: bool
+    source: Path, found: Mapping[str, Any], contents: Contents, *, traces: bool, report: bool
 ) -> dict[str, Any]:
-    name = target.name.removesuffix(".zst").removesuffix(".tar")
     return {
         "format": FORMAT,
         "kind": found["kind"],
-        "name": name,
+        "name": source.absolute().name.removesuffix(".json"),
         "created": _date(),
         "versions": versions(),
         "command": found["command"],
-        "check": f"flashweir check-bundle {target.name}",
         "seeds": found["seeds"],
         "runs": found["runs"],
         "report": REPORT if report else None,
         "traces": sorted(
             (
-                {"path": one.path, "name": one.source.name, "sha256": one.sha256, "bytes": one.bytes,
+                {"path": one.path, "name": one.name, "sha256": one.sha256, "bytes": one.bytes,
                  "requests": one.requests, "included": traces}
                 for one in contents.traces.values()
             ),

@@ -6,14 +6,15 @@ from typing import Any
 _KINDS = {"result": "results of simulations", "sweep": "a sweep (simulations over a grid)"}
 _TEXT = """# {name}
 
-This bundle holds {kind}, and what makes them again{but}. {made}
+This bundle holds {kind}, and what makes them again{but}.
+{made}
 
 ## Check it
 
-Keep the archive as it is, and run:
+Keep the archive, `FILE.tar.zst`, as it is, and run:
 
 ```sh
-flashweir check-bundle {name}.tar.zst{option}
+flashweir check-bundle FILE.tar.zst{option}
 ```
 
 This checks the hash of every file, runs everything again and compares. Exit code 0: all results are equal; 1: a result
@@ -53,7 +54,7 @@ def text(manifest: Mapping[str, Any]) -> str:
     commands = [run["command"] for run in manifest["runs"]] or [manifest["command"]]
     made = (
         f"Made by flashweir {versions['flashweir']} (build {versions['build']}) with Python {versions['python']} on "
-        f"{versions['platform']}, {manifest['created']}."
+        f"{versions['platform']},\n{manifest['created']}."
     )
     return _TEXT.format(
         name=manifest["name"],
