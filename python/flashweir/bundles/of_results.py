@@ -172,7 +172,7 @@ def candidates(result: Mapping[str, Any], columns: str | None) -> Iterator[dict[
         "columns": columns,
         "skip_bad": max((trace.get("skipped_bad") or 0 for trace in traces), default=0) or None,
     }
-    for wrap in (False, True) if traces else (False,):
+    for wrap in (False, True):
         for cuts in _power_cuts(result.get("power_cuts")):
             for activity in _activities(result.get("activity")):
                 given = {**known, "wrap": wrap, "power_cut": cuts, "activity": activity}

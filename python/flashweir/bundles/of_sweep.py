@@ -162,7 +162,8 @@ def foreign_runs(spec: SweepSpec, folder: Path) -> Iterator[Run]:
         ConfigError: a run would read one.
     """
     for run in runs(spec):
-        check_texts([run.spec["device"] or "", *(one["spec"] for one in run.spec["workloads"])], folder)
+        device = [run.spec["device"]] if run.spec["device"] else []
+        check_texts([*device, *(one["spec"] for one in run.spec["workloads"])], folder)
         yield run
 
 

@@ -9,20 +9,26 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def dumps(table: Mapping[str, Any]) -> str:
-    """A table as TOML: texts, numbers, booleans, lists and tables of these. What is None is left out."""
+    """A table as TOML: texts, numbers, booleans, lists and tables of these. Keys of None are left out."""
     return "\n".join(_lines(table, "")).strip("\n") + "\n"
 
 
 def _lines(table: Mapping[str, Any], prefix: str) -> list[str]:
-    """Values first, then each table under a heading of its own."""
-    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    """Values first, then each table under a heading of its own; below the top, where order counts, it is kept."""
+    last = max((rank for rank, value in enumerate(table.values()) if not isinstance(value, Mapping)), default=-1)
+    headed = {
+        key: value
+        for rank, (key, value) in enumerate(table.items())
+        if isinstance(value, Mapping) and (rank > last or not prefix)
+    }
     lines = [
-        f"{_key(key)} = {_value(value)}" for key, value in table.items() if key not in tables and value is not None
+        f"{_key(key)} = {_value(value)}" for key, value in table.items() if key not in headed and value is not None
     ]
-    for key, inner in tables.items():
+    for key, inner in headed.items():
         name = f"{prefix}{_key(key)}"
-        has_values = not inner or any(not isinstance(value, Mapping) for value in inner.values())
-        lines += [*(["", f"[{name}]"] if has_values else []), *_lines(inner, f"{name}.")]
+        inside = _lines(inner, f"{name}.")
+        has_values = not inner or (inside and inside[0] != "")
+        lines += [*(["", f"[{name}]"] if has_values else []), *inside]
     return lines
 
 
