@@ -71,7 +71,7 @@ def bundle(
         members = contents.members(traces=traces)
         manifest["files"] = _listing(members)
         text = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
-        # What `check_bundle` would refuse is not written.
+        # Nothing is written that `check_bundle` would refuse.
         parse(text, str(target))
         first = Member(MANIFEST, text, "", len(text))
         archive.write(target, [first, *members])
