@@ -107,8 +107,10 @@ def sweep_of(folder: Path, **more: Any) -> Path:
 
 
 def test_a_sweep_is_packed_with_all_that_it_names(here: Path) -> None:
-    swept = sweep_of(here, format=None)
+    (here / "recorded").mkdir()
+    swept = sweep_of(here, format=None, traces="recorded")
     manifest = flashweir.bundle(swept, "s.tar.zst", traces=True)
+    assert b'traces = "traces"' in members(Path("s.tar.zst"))["sweep.toml"]
     assert checked("s.tar.zst")["runs"] == 10
     assert manifest["kind"] == "sweep"
     assert [(one["name"], one["requests"], one["included"]) for one in manifest["traces"]] == [("t.csv", 3, True)]

@@ -57,6 +57,8 @@ def _inside(meta: Mapping[str, Any], spec: SweepSpec, contents: Contents) -> dic
     """The specification with the places of its files in the bundle."""
     table = {"name": meta["name"], **{key: value for key, value in meta["spec"].items() if key != "include"}}
     table["workloads"] = {name: _streams(streams, contents) for name, streams in spec.workloads.items()}
+    # The folder of recorded traces is that of the bundle.
+    table["traces"] = "traces" if contents.traces else None
     if spec.device is not None:
         table["device"] = _device(spec.device, contents)
     if any(axis.name == "device" for group in spec.groups for axis in group):

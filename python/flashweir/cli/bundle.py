@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 
-class TracesMissing(FlashweirError):
-    """A bundle can't be checked without traces that it does not include."""
-
-    exit_code = 3
-
-
 def bundle(
     sources: Annotated[
         list[str],
@@ -170,7 +164,9 @@ def _fail(path: Path, found: Mapping[str, Any]) -> None:
         return
     if found["missing"]:
         names = ", ".join(f"{one['name']} (sha256 {one['sha256']})" for one in found["missing"])
-        raise TracesMissing(f"{path}: not checked: traces are not included: --traces DIR with {names}")
+        from flashweir.sweeps.recorded import TracesMissingError
+
+        raise TracesMissingError(f"{path}: not checked: traces are not included: --traces DIR with {names}")
     if not found["differing_runs"]:
         raise FlashweirError(f"{path}: results are equal, and the report is not theirs")
     raise FlashweirError(f"{path}: {found['differing_runs']:,} of {found['runs']:,} runs gave another result")
