@@ -10,17 +10,18 @@ use flashweir_trace::{Op, Request};
 
 use super::drives::config;
 
-/// FTLs, with a setting of their own.
-const FTLS: [(&str, Option<(&str, &str)>); 9] = [
-    ("page", None),
-    ("log-block", None),
-    ("log-block", Some(("gc.throttle", "2"))),
-    ("fast", None),
-    ("fast", Some(("ftl.sw_full", "partial-merge"))),
-    ("bast", None),
-    ("kast", None),
-    ("dftl", None),
-    ("dftl", Some(("ftl.cache_bytes", "512"))),
+/// FTLs, with settings of their own.
+const FTLS: [(&str, &[(&str, &str)]); 10] = [
+    ("page", &[]),
+    ("log-block", &[]),
+    ("log-block", &[("gc.throttle", "2")]),
+    ("fast", &[]),
+    ("fast", &[("ftl.sw_full", "partial-merge")]),
+    ("bast", &[]),
+    ("kast", &[]),
+    ("dftl", &[]),
+    ("dftl", &[("ftl.cache_bytes", "512")]),
+    ("dftl", &[("ftl.cache_bytes", "512"), ("gc.frontiers", "2"), ("wear.static_gap", "2")]),
 ];
 const PLANNERS: [&str; 5] = ["none", "super-data-block", "cycle-stealing", "forwarding", "cycle-filling"];
 /// Schedulers, and what such a drive has besides.
@@ -102,7 +103,8 @@ fn drives() -> Vec<Drive> {
                             ),
                             ("precondition", if depth == "8" { "on-read" } else { "full" }),
                         ];
-                        let settings = settings.into_iter().chain(own).chain(scheduler.iter().copied());
+                        let settings =
+                            settings.into_iter().chain(own.iter().copied()).chain(scheduler.iter().copied());
                         drives.push((number, settings.map(|(key, value)| (key, value.to_owned())).collect()));
                     }
                 }

@@ -83,14 +83,12 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 28] = [
+const EXAMPLES: [&[Setting<'static>]; 26] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("sched.kind", "suspend"), ("sched.resume_time", "7200s")],
     &[DIRECT, ("alloc.kind", "dynamic")],
     &[DFTL, ("alloc.kind", "dynamic")],
-    &[DFTL, ("gc.frontiers", "2")],
-    &[DFTL, ("wear.static_gap", "2")],
     &[("gc.planner", "cycle-stealing")],
     &[STEP, ("gc.planner", "cycle-filling")],
     &[STEP, ("gc.planner", "super-data-block")],

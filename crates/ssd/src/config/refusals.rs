@@ -28,7 +28,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     all.chain(&host::HOST)
 }
 
-const REFUSALS: [Refusal; 7] = [
+const REFUSALS: [Refusal; 5] = [
     Refusal {
         keys: "fill, precondition=empty or on-read",
         reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
@@ -55,16 +55,6 @@ const REFUSALS: [Refusal; 7] = [
         keys: "ftl.kind=dftl, alloc.kind=dynamic or hybrid",
         reason: "dynamic allocation has one map for all units, and each unit keeps its own on its flash: use alloc.kind=striped",
         applies: |config| config.ftl.has_map_on_flash() && config.alloc.binds_late(),
-    },
-    Refusal {
-        keys: "ftl.kind=dftl, gc.frontiers=2",
-        reason: "the second frontier is that of the translation pages; host and collected pages share the other: use gc.frontiers=1",
-        applies: |config| config.ftl.has_map_on_flash() && config.gc.frontiers == 2,
-    },
-    Refusal {
-        keys: "ftl.kind=dftl, wear.static_gap",
-        reason: "cold data is only moved where the whole map is in RAM: use wear.static_gap=0, or ftl.kind=page",
-        applies: |config| config.ftl.has_map_on_flash() && config.wear.static_gap > 0,
     },
 ];
 

@@ -148,7 +148,8 @@ impl Geometry {
         let for_map = if config.ftl.has_map_on_flash() { 1 + self.unit_translation_blocks() } else { 0 };
         let beside = u64::from(self.unit_reserved_blocks) + frontiers + for_map;
         let (key, of_map) = if for_map > 0 {
-            ("ftl.kind = dftl".into(), format!(", {for_map} of them for translation pages"))
+            let of_frontiers = if frontiers > 0 { "gc.frontiers = 2, " } else { "" };
+            (format!("{of_frontiers}ftl.kind = dftl"), format!(", {for_map} of them for translation pages"))
         } else {
             (format!("gc.frontiers = {}", config.gc.frontiers), String::new())
         };

@@ -244,7 +244,7 @@ impl Ftl {
     pub(crate) fn step(&mut self, unit: u32, work: Work, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         match (self, work) {
             (Ftl::Page(page), Work::Collect | Work::Level) => page.collect_step(unit, work, ops),
-            (Ftl::Dftl(dftl), Work::Collect) => dftl.collect_step(unit, ops),
+            (Ftl::Dftl(dftl), Work::Collect | Work::Level) => dftl.collect_step(unit, work, ops),
             (Ftl::Dftl(dftl), Work::WriteBack) => dftl.write_back_step(unit, ops),
             (Ftl::Log(log), Work::Collect) => log.collect_step(unit, ops),
             _ => Ok(None),
@@ -256,7 +256,7 @@ impl Ftl {
     pub(crate) fn can_step_ahead(&self, unit: u32) -> bool {
         match self {
             Ftl::Page(page) => page.can_step_ahead(unit),
-            Ftl::Dftl(dftl) => !dftl.must_collect(unit),
+            Ftl::Dftl(dftl) => dftl.can_step_ahead(unit),
             Ftl::Log(log) => log.can_step_ahead(unit),
             Ftl::Direct => false,
         }

@@ -48,7 +48,7 @@ pub(super) struct Unit {
     /// Valid pages up to which it takes pages it did not have before.
     room: u64,
     pub(super) host: Frontier,
-    collected: Frontier,
+    pub(super) collected: Frontier,
     /// Takes pages that were there before the run (`lay.rs`).
     pub(super) laid: Frontier,
     /// Block at which the last stale page was found that such a page took.
@@ -78,7 +78,7 @@ pub(super) struct Rules {
     pub(super) pages_per_block: Divisor,
     pub(super) words_per_block: usize,
     pub(super) victim: Victim,
-    two_frontiers: bool,
+    pub(super) two_frontiers: bool,
     held_back: u64,
     pub(super) least_worn_first: bool,
     static_gap: u32,

@@ -25,7 +25,8 @@ pub struct GcConfig {
     /// Most spare blocks with which a unit collects before it must, for planners that do so (free log blocks where blocks
     /// are mapped).
     pub spare_blocks: u32,
-    /// Write frontiers of a unit: 1 (host and collected pages share one) or 2 (collected pages have their own).
+    /// Write frontiers of a unit: 1 (host and collected pages share one) or 2 (collected pages have their own). Translation
+    /// pages (ftl.kind=dftl) always have one of their own besides.
     #[schemars(range(min = 1, max = 2))]
     pub frontiers: u32,
     /// Erased blocks that each unit keeps. The first lies outside op_ratio, the others come out of the spare blocks.

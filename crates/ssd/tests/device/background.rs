@@ -94,6 +94,11 @@ fn the_least_worn_block_is_freed_when_the_unit_is_idle() {
         [("wear.static_gap", "4"), ("background.collect.after", "0ns"), ("background.level.after", "0ns")];
     assert!(spread(&[]) > 40, "cold blocks are never erased");
     assert!(spread(&gap) <= 6, "{}", spread(&gap));
+    // With its map on flash, too, of which an eighth is in RAM.
+    let map = [("ftl.kind", "dftl"), ("ftl.cache_bytes", "64"), ("op_ratio", "1")];
+    assert!(spread(&map) > 20, "{}", spread(&map));
+    let levels = spread(&with(&map, &gap));
+    assert!(levels <= 6, "{levels}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Collections of a drive whose map lies on flash.
 //!
-//! Victims hold data or translation pages, never both. Moved pages go to the frontier of their kind. An entry of a moved
+//! Victims hold data or translation pages, never both (`victim.rs` chooses them). Moved pages go to the frontier of their
+//! kind; with two frontiers for data, to that of collected data. An entry of a moved
 //! data page that is cached is only marked as changed (*lazy copying*); of all others the translation pages are written,
 //! each once, when the victim's last page has been moved and before it is erased. Step by step, each of these updates is
 //! a step of its own: a read and a program, as a copy is, so that steps of different units stay aligned. A victim that is
@@ -12,22 +13,9 @@
 //! and one more. After a victim of data it may have one less; but then translation pages have more than `map_blocks`, so
 //! one of their full blocks has an invalid page, and its collection takes at most the one that is left.
 
-use serde::{Deserialize, Serialize};
-
+use super::victim::Next;
 use super::{Dftl, Frontier, MapWork, RunError};
-use crate::gc::victim::VictimView;
-use crate::op::{Ops, Step};
-
-/// Next step of a collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Next {
-    /// There is a victim.
-    Victim,
-    /// Translation pages have to be updated before there can be one.
-    Update,
-    /// There is nothing to collect.
-    Nothing,
-}
+use crate::op::{Ops, Step, Work};
 
 impl Dftl {
     /// True if the unit can't take a page before a block is erased.
@@ -42,6 +30,14 @@ impl Dftl {
         free < reserve + u64::from(data) + u64::from(map)
     }
 
+    /// True if a step can be made ahead: without the blocks that a collection keeps for itself.
+    pub(in crate::ftl) fn can_step_ahead(&self, unit: u32) -> bool {
+        let takes = self.page.frontier_of_moves(unit).next < self.rules.pages_per_block;
+        let opens = self.page.free_blocks(unit) > self.reserve(unit);
+        // The block of the host, where it is that of moved pages, too, has room then or may be opened.
+        !self.must_collect(unit) && (takes || opens || !self.page.rules.two_frontiers)
+    }
+
     /// True if a collection was begun and not ended, or has left updates.
     pub(in crate::ftl) fn is_collecting(&self, unit: u32) -> bool {
         self.page.is_collecting(unit) || !self.units[unit as usize].pending.is_empty()
@@ -52,10 +48,12 @@ impl Dftl {
         self.page.free_blocks(unit).saturating_sub(self.reserve(unit))
     }
 
-    /// Makes the next step: erases a victim that is finished, updates a translation page, or moves a page.
+    /// Makes the next step: erases a victim that is finished, updates a translation page, or moves a page. A victim to level
+    /// wear is the least worn block.
     pub(in crate::ftl) fn collect_step(
         &mut self,
         unit: u32,
+        work: Work,
         ops: &mut Ops,
     ) -> Result<Option<Step>, RunError> {
         // Goes round once more where a victim has nothing valid left, which is only found when a page is to be moved.
@@ -67,7 +65,7 @@ impl Dftl {
                 self.update(unit, ops)?;
                 return Ok(Some(Step::Copy));
             }
-            match self.take_victim(unit, false) {
+            match self.take_victim(unit, work, false) {
                 Next::Victim => {}
                 Next::Update => {
                     self.update(unit, ops)?;
@@ -75,7 +73,7 @@ impl Dftl {
                 }
                 Next::Nothing => return Ok(None),
             }
-            if self.move_page(unit, ops) {
+            if self.move_page(unit, false, ops) {
                 ops.copies(unit, 1);
                 return Ok(Some(Step::Copy));
             }
@@ -91,7 +89,7 @@ impl Dftl {
                 self.update(unit, ops)?;
                 return Ok(true);
             }
-            match self.take_victim(unit, true) {
+            match self.take_victim(unit, Work::Collect, true) {
                 Next::Victim => {}
                 Next::Update => {
                     self.update(unit, ops)?;
@@ -99,7 +97,7 @@ impl Dftl {
                 }
                 Next::Nothing => return Ok(false),
             }
-            if self.move_page(unit, ops) {
+            if self.move_page(unit, false, ops) {
                 ops.copies(unit, 1);
                 return Ok(true);
             }
@@ -123,6 +121,7 @@ impl Dftl {
     /// Gives the unit a host frontier with at least one free page, and as many erased blocks as it keeps.
     #[inline]
     pub(super) fn make_room(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+        let mut levels = true;
         loop {
             let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
             let state = &mut self.page.units[unit as usize];
@@ -139,12 +138,13 @@ impl Dftl {
             if free >= reserve && self.page.take_laid(unit) {
                 return Ok(());
             }
-            self.collect(unit, ops)?;
+            levels &= self.collect(unit, levels, ops)?;
         }
     }
 
     /// Makes sure that a translation page can be written and the unit still keeps as many erased blocks as it has to.
     pub(super) fn make_map_room(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+        let mut levels = true;
         loop {
             let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
             let state = &self.units[unit as usize];
@@ -153,46 +153,58 @@ impl Dftl {
             if free >= reserve + u64::from(needs_block) {
                 return Ok(());
             }
-            self.collect(unit, ops)?;
+            levels &= self.collect(unit, levels, ops)?;
         }
     }
 
-    /// Collects one block, or completes what was begun step by step.
-    fn collect(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+    /// Collects one block, or completes what was begun step by step. `levels`: the least worn block goes first where the gap
+    /// of wear is too large. Returns false if all of the victim was valid.
+    fn collect(&mut self, unit: u32, levels: bool, ops: &mut Ops) -> Result<bool, RunError> {
         let steps = &self.page.units[unit as usize].steps;
         if steps.victim.is_some() || !steps.emptied.is_empty() || self.pending(unit) > 0 {
             loop {
-                match self.collect_step(unit, ops)? {
-                    Some(Step::Erase) => return Ok(()),
+                match self.collect_step(unit, Work::Collect, ops)? {
+                    Some(Step::Erase) => return Ok(true),
                     Some(_) => {}
                     None => return Err(self.stuck(unit)),
                 }
             }
         }
-        if self.take_victim(unit, false) != Next::Victim {
+        let levels = levels && self.take_cold(unit);
+        if !levels && self.take_by_policy(unit, false) != Next::Victim {
             return Err(self.stuck(unit));
         }
+        if levels {
+            self.open_for_cold(unit, ops);
+        }
         let mut moved = 0;
-        while self.move_page(unit, ops) {
+        while self.move_page(unit, levels, ops) {
             moved += 1;
         }
         ops.copies(unit, moved);
         while self.has_updates(unit) {
             self.update(unit, ops)?;
         }
-        if self.erase_finished(unit, ops)? { Ok(()) } else { Err(self.stuck(unit)) }
+        if self.erase_finished(unit, ops)? {
+            Ok(moved < self.rules.pages_per_block)
+        } else {
+            Err(self.stuck(unit))
+        }
     }
 
-    /// Translation pages that do not know yet where some of their pages were moved; at least, as some may be there twice.
-    fn pending(&mut self, unit: u32) -> u64 {
-        let state = &mut self.units[unit as usize];
-        // Some were written back meanwhile.
-        while let Some(page) = state.pending.front()
-            && !state.is_pending[*page as usize]
+    /// With one frontier for data, the host goes on in the block where cold data rests, even if none of it is left.
+    fn open_for_cold(&mut self, unit: u32, ops: &mut Ops) {
+        let is_data =
+            self.page.units[unit as usize].steps.victim.is_some_and(|block| !self.holds_map(unit, block));
+        let data = &mut self.page.units[unit as usize];
+        if is_data
+            && !self.page.rules.two_frontiers
+            && data.host.next == self.rules.pages_per_block
+            && let Some(block) = data.blocks.take_most_worn()
         {
-            state.pending.pop_front();
+            data.host = Frontier { block, next: 0 };
+            ops.opened();
         }
-        state.pending.len() as u64
     }
 
     /// True if a victim has nothing left and waits for translation pages to be updated.
@@ -220,111 +232,36 @@ impl Dftl {
         self.page.erase_emptied(unit, ops)
     }
 
-    /// True if a block that was written to holds translation pages.
-    fn holds_map(&self, unit: u32, block: u32) -> bool {
-        let first = u64::from(block) * u64::from(self.rules.pages_per_block);
-        self.page.units[unit as usize].owner.get(first) >= self.rules.logical
-    }
-
-    /// Makes sure that there is a victim: the policy's, or, if there is no room to collect that or nothing is gained by it,
-    /// the block of translation pages with the fewest valid ones, if it has an invalid one. (Moving data makes translation
-    /// pages invalid: a policy that only ever takes data that is all valid would move it for ever.) `gains`: only a victim
-    /// with an invalid page will do.
-    fn take_victim(&mut self, unit: u32, gains: bool) -> Next {
-        let pages_per_block = self.rules.pages_per_block;
-        let state = &self.page.units[unit as usize];
-        if state.steps.victim.is_some() {
-            return Next::Victim;
-        }
-        let view = VictimView { unit, blocks: &state.blocks, pages_per_block, now: state.writes };
-        let Some(mut block) = self.page.rules.victim.pick(&view, &mut self.page.rng) else {
-            return Next::Nothing;
-        };
-        let is_full =
-            |ftl: &Self, block| ftl.page.units[unit as usize].blocks.valid(block) == pages_per_block;
-        let pending = self.pending(unit);
-        let fits = self.fits(unit, block, pending);
-        if !fits && pending > 0 {
-            return Next::Update;
-        }
-        if !fits || is_full(self, block) {
-            match self.emptiest_map_block(unit) {
-                Some(other) => block = other,
-                None if !fits => return Next::Nothing,
-                None => {}
-            }
-        }
-        if is_full(self, block) && (gains || !self.can_gain(unit)) {
-            return if pending > 0 { Next::Update } else { Next::Nothing };
-        }
-        let state = &mut self.page.units[unit as usize];
-        state.blocks.claim(block);
-        state.steps.victim = Some(block);
-        Next::Victim
-    }
-
-    /// True if the erased blocks suffice, in the worst case, to collect this block and to make `pending` updates
-    /// besides.
-    fn fits(&self, unit: u32, block: u32, pending: u64) -> bool {
-        let state = &self.page.units[unit as usize];
-        let valid = u64::from(state.blocks.valid(block));
-        let left = |frontier: Frontier| u64::from(self.rules.pages_per_block - frontier.next);
-        let map_left = left(self.units[unit as usize].frontier);
-        let (data, map) = if self.holds_map(unit, block) {
-            (false, pending + valid)
-        } else {
-            (valid > left(state.host), (pending + valid).min(self.rules.translation_pages))
-        };
-        // Of what is begun, a block at most may be left to write, as the host writes in between.
-        let is_one_block = map <= u64::from(self.rules.pages_per_block);
-        is_one_block && u64::from(data) + u64::from(map > map_left) <= state.blocks.free()
-    }
-
-    /// The full block of translation pages with the fewest valid ones, if it has an invalid one and can be collected.
-    fn emptiest_map_block(&self, unit: u32) -> Option<u32> {
-        let blocks = &self.page.units[unit as usize].blocks;
-        let candidates =
-            (0..blocks.count() as u32).filter(|block| blocks.is_full(*block) && self.holds_map(unit, *block));
-        let block = candidates.min_by_key(|block| blocks.valid(*block))?;
-        let pending = self.units[unit as usize].pending.len() as u64;
-        (blocks.valid(block) < self.rules.pages_per_block && self.fits(unit, block, pending)).then_some(block)
-    }
-
-    /// True if some full block has an invalid page.
-    fn can_gain(&self, unit: u32) -> bool {
-        let state = &self.page.units[unit as usize];
-        let frontiers = [state.host, state.laid, self.units[unit as usize].frontier];
-        let written: u64 = frontiers
-            .iter()
-            .filter(|frontier| frontier.next < self.rules.pages_per_block)
-            .map(|frontier| u64::from(state.blocks.valid(frontier.block)))
-            .sum();
-        state.valid_pages - written < state.blocks.full_count() * u64::from(self.rules.pages_per_block)
-    }
-
-    /// Moves the first valid page of the victim. Returns false if it has none, or there is no room for it.
-    fn move_page(&mut self, unit: u32, ops: &mut Ops) -> bool {
+    /// Moves the first valid page of the victim. Returns false if it has none, or there is no room for it. `worn`: data goes
+    /// to the most worn erased block, if one has to be opened, because it rests there.
+    fn move_page(&mut self, unit: u32, worn: bool, ops: &mut Ops) -> bool {
         let Some(from) = self.page.page_to_move(unit) else { return false };
         let rules = self.rules;
+        let page_rules = &self.page.rules;
         let data = &mut self.page.units[unit as usize];
         let state = &mut self.units[unit as usize];
         let key = data.owner.get(from.into());
         let is_map = key >= rules.logical;
-        let frontier = if is_map { &mut state.frontier } else { &mut data.host };
+        let mut frontier = if is_map { state.frontier } else { *data.frontier_of_moves(page_rules) };
         if frontier.next == rules.pages_per_block {
-            let Some(block) = data.blocks.take_free(rules.least_worn_first) else { return false };
-            *frontier = Frontier { block, next: 0 };
+            let block = if worn && !is_map {
+                data.blocks.take_most_worn()
+            } else {
+                data.blocks.take_free(rules.least_worn_first)
+            };
+            let Some(block) = block else { return false };
+            frontier = Frontier { block, next: 0 };
             state.blocks += u64::from(is_map);
             ops.opened();
         }
-        let frontier = *frontier;
         let next = self.page.move_to(unit, from, frontier, ops);
+        let state = &mut self.units[unit as usize];
         if is_map {
             state.frontier = next;
             ops.moved_map();
             return true;
         }
-        self.page.units[unit as usize].host = next;
+        *self.page.units[unit as usize].frontier_of_moves(&self.page.rules) = next;
         if !state.cache.change(key) {
             let page = rules.entries.split(key.into()).0;
             if !std::mem::replace(&mut state.is_pending[page as usize], true) {

@@ -17,6 +17,7 @@
 mod cache;
 mod collect;
 mod lay;
+mod victim;
 
 use std::collections::VecDeque;
 
@@ -75,6 +76,8 @@ struct Unit {
     blocks: u64,
     /// Translation pages that do not know yet where some of their pages were moved; each once.
     pending: VecDeque<u32>,
+    /// Host pages written when a block of data was last taken for its wear, until the policy takes one with an invalid page.
+    levelled_at: Option<u64>,
     /// True for each translation page that is in `pending` and was not written since.
     #[serde(with = "crate::raw")]
     is_pending: Vec<bool>,
@@ -122,6 +125,7 @@ impl Dftl {
                 frontier: Frontier { block: 0, next: geometry.pages_per_block },
                 blocks: 0,
                 pending: VecDeque::new(),
+                levelled_at: None,
                 is_pending: vec![false; pages as usize],
             })
             .collect();

@@ -11,7 +11,7 @@ use super::*;
 use crate::config::Config as DeviceConfig;
 use crate::config::layers::{Layer, resolve};
 use crate::ftl::FtlConfig;
-use crate::op::Step;
+use crate::op::{Step, Work};
 use array::Array;
 
 /// The layer, the model of its array, where every logical page must be, and what translation pages say.
@@ -176,9 +176,9 @@ impl Bench {
         self.ftl.must_collect(lpn % self.units)
     }
 
-    fn step(&mut self, unit: u32) -> Option<Step> {
+    fn step(&mut self, unit: u32, work: Work) -> Option<Step> {
         let before = (self.array.moved, self.array.programs[MapWork::Update as usize]);
-        let step = self.ftl.collect_step(unit, &mut self.ops).expect("a collection can be completed");
+        let step = self.ftl.collect_step(unit, work, &mut self.ops).expect("a collection can be completed");
         self.replay();
         let after = (self.array.moved, self.array.programs[MapWork::Update as usize]);
         let copies = after.0 - before.0 + after.1 - before.1;
@@ -196,11 +196,14 @@ impl Bench {
 fn configs() -> impl Strategy<Value = DeviceConfig> {
     let shape = (prop::sample::select(vec![1, 2, 3, 5, 64, 65]), 1..400u64, 1..4u32, 0..3u64, 0..60u64);
     let victims = prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]);
-    let rest = (1..4u32, any::<bool>(), prop::sample::select(vec![1, 2, 7, 60, 400]), any::<bool>());
+    let wear = (any::<bool>(), prop::sample::select(vec![0, 0, 1, 4]));
+    let blocks = (1..4u32, 1..3u32, wear);
+    let rest = (blocks, prop::sample::select(vec![1, 2, 7, 60, 400]), any::<bool>());
     (shape, victims, rest).prop_filter_map("the drive has no spare page", |(shape, victim, rest)| {
         let (pages_per_block, pages, channels, tight, percent) = shape;
-        let (free_blocks, dynamic, cached, batch) = rest;
-        let held_back = u64::from(free_blocks) + 2 + (pages.div_ceil(128)).div_ceil(pages_per_block);
+        let ((free_blocks, frontiers, (dynamic, gap)), cached, batch) = rest;
+        let held_back =
+            u64::from(free_blocks + frontiers) + 1 + (pages.div_ceil(128)).div_ceil(pages_per_block);
         let percent = if tight == 0 { 0 } else { percent };
         let spare = (held_back * pages_per_block + 1 + pages * percent / 100) as f64 / pages as f64;
         let settings = [
@@ -211,7 +214,9 @@ fn configs() -> impl Strategy<Value = DeviceConfig> {
             ("op_ratio", spare.to_string()),
             ("gc.victim", victim.into()),
             ("gc.free_blocks", free_blocks.to_string()),
+            ("gc.frontiers", frontiers.to_string()),
             ("wear.dynamic", dynamic.to_string()),
+            ("wear.static_gap", gap.to_string()),
             ("ftl.kind", "dftl".into()),
             ("ftl.cache_bytes", (cached * 8 * u64::from(channels)).to_string()),
             ("ftl.batch_update", batch.to_string()),
@@ -272,15 +277,19 @@ proptest! {
                     // The steps of an engine before it writes a page: nothing else is left to do then.
                     let lpn = page % if kind < 6 { pages.div_ceil(5) } else { pages };
                     while bench.must_collect(lpn) {
-                        assert!(bench.step(lpn % bench.units).is_some(), "there is something to collect");
+                        assert!(bench.step(lpn % bench.units, Work::Collect).is_some(), "there is something to collect");
                     }
                     let moved = (bench.array.moved, bench.array.programs[MapWork::Update as usize]);
                     bench.write(lpn);
                     assert_eq!((bench.array.moved, bench.array.programs[MapWork::Update as usize]), moved);
                 }
-                8..=10 => {
-                    bench.step(unit);
+                8..=9 => {
+                    bench.step(unit, Work::Collect);
                 }
+                10 if bench.ftl.can_step_ahead(unit) => {
+                    bench.step(unit, Work::Level);
+                }
+                10 => {}
                 11..=12 => {
                     bench.ftl.follow_copy(unit, &mut bench.ops).expect("it can be left any time");
                     bench.replay();
@@ -295,4 +304,63 @@ proptest! {
             bench.check();
         }
     }
+}
+
+/// A drive of one unit that is full, its pages written once in order, and how many of its blocks hold data.
+fn full(settings: &[(&str, &str)]) -> Bench {
+    let base = [
+        ("channels", "1"),
+        ("page", "512"),
+        ("pages_per_block", "4"),
+        ("capacity", "16KiB"),
+        ("op_ratio", "1"),
+        ("ftl.kind", "dftl"),
+        ("ftl.cache_bytes", "8"),
+    ];
+    let layers = [&base, settings].map(|part| Layer::from_assignments("test", part.to_vec()));
+    let mut bench = Bench::new(&resolve(&layers).expect("legal"));
+    for lpn in 0..32 {
+        bench.write(lpn);
+    }
+    bench
+}
+
+#[test]
+fn cold_data_moves_and_its_translation_page_is_written_once() {
+    let mut bench = full(&[("wear.static_gap", "2")]);
+    assert_eq!(bench.step(0, Work::Level), None, "no block was erased yet");
+    while bench.ftl.page.units[0].blocks.most_erases() < 2 {
+        bench.write(31);
+    }
+    let programs = bench.array.programs[MapWork::Update as usize];
+    let steps: Vec<_> = (0..6).map_while(|_| bench.step(0, Work::Level)).collect();
+    // Four pages, of which no entry is cached; they share a translation page.
+    let copy = Step::Copy;
+    assert_eq!(steps, [copy, copy, copy, copy, copy, Step::Erase]);
+    assert_eq!(bench.array.programs[MapWork::Update as usize] - programs, 1);
+    bench.check();
+    assert_eq!(bench.ftl.page.units[0].blocks.erases(0), 1, "the least worn block was erased");
+    assert_eq!(bench.step(0, Work::Level), None, "once for each page of the host");
+    bench.write(31);
+    assert!(bench.step(0, Work::Level).is_some());
+}
+
+#[test]
+fn three_frontiers_keep_pages_of_the_host_collected_ones_and_translation_pages_apart() {
+    let mut bench = full(&[("gc.frontiers", "2"), ("op_ratio", "0.625")]);
+    let mut collected = 0;
+    for number in 0..400 {
+        let lpn = (number * number * 5 + number * 3) % 32;
+        let moved = bench.array.moved;
+        bench.write(lpn);
+        bench.check();
+        collected += bench.array.moved - moved;
+        let (data, state) = (&bench.ftl.page.units[0], &bench.ftl.units[0]);
+        let open = [data.host, data.collected, state.frontier];
+        let blocks: Vec<_> =
+            open.iter().filter(|frontier| frontier.next < 4).map(|frontier| frontier.block).collect();
+        assert!(blocks.iter().enumerate().all(|(at, block)| !blocks[..at].contains(block)));
+        assert_eq!(bench.mapped[&lpn] / 4, data.host.block, "what the host writes goes to its own block");
+    }
+    assert!(collected > 50, "{collected}");
 }

@@ -57,7 +57,7 @@ impl PageFtl {
     }
 
     /// The block that is freed: the policy's, or the least worn one where the gap of wear is too large.
-    pub(super) fn choose(&mut self, unit: u32, work: Work) -> Option<u32> {
+    pub(in crate::ftl) fn choose(&mut self, unit: u32, work: Work) -> Option<u32> {
         if work == Work::Level {
             let exceeded = self.wear_gap_exceeded(unit);
             return exceeded.then(|| self.units[unit as usize].blocks.least_worn_full()).flatten();

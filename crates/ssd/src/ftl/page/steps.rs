@@ -96,7 +96,7 @@ impl PageFtl {
             return true;
         }
         // As in a collection that is one event: cold data first, if that is due and the last victim was worth it.
-        let levels = !gains && self.units[unit as usize].steps.fruitless == 0 && self.wear_gap_exceeded(unit);
+        let levels = !gains && self.units[unit as usize].steps.is_fruitful() && self.wear_gap_exceeded(unit);
         let work = if levels { Work::Level } else { work };
         let Some(block) = self.choose(unit, work) else { return false };
         let full = self.units[unit as usize].blocks.valid(block) == self.rules.pages_per_block.get() as u32;
@@ -129,9 +129,14 @@ impl PageFtl {
     /// True if a step can be made ahead: without the block that a collection keeps for itself.
     pub(in crate::ftl) fn can_step_ahead(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
-        let frontier = if self.rules.two_frontiers { state.collected } else { state.host };
-        u64::from(frontier.next) < self.rules.pages_per_block.get()
+        u64::from(self.frontier_of_moves(unit).next) < self.rules.pages_per_block.get()
             || state.blocks.free() > self.rules.held_back
+    }
+
+    /// The block that takes pages moved one by one.
+    pub(in crate::ftl) fn frontier_of_moves(&self, unit: u32) -> Frontier {
+        let state = &self.units[unit as usize];
+        if self.rules.two_frontiers { state.collected } else { state.host }
     }
 
     /// True if a collection was begun and not ended.
@@ -208,9 +213,16 @@ impl PageFtl {
     }
 }
 
+impl Steps {
+    /// True if the block erased last had an invalid page.
+    pub(in crate::ftl) fn is_fruitful(&self) -> bool {
+        self.fruitless == 0
+    }
+}
+
 impl Unit {
     /// The block that takes pages moved one by one.
-    fn frontier_of_moves(&mut self, rules: &Rules) -> &mut Frontier {
+    pub(in crate::ftl) fn frontier_of_moves(&mut self, rules: &Rules) -> &mut Frontier {
         if rules.two_frontiers { &mut self.collected } else { &mut self.host }
     }
 }

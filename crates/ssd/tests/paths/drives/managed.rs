@@ -150,8 +150,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             let cache = cache && !free_bus && (buffer_pages == 0 || planes > 1);
             settings.extend(of_dies((channels, chips, dies, planes), free_bus, cache, typed));
             settings.extend(of_gc(ftl, planner, spare_blocks, throttle));
-            if ftl == "page" {
+            if ftl == "page" || ftl == "dftl" {
                 settings.extend(of_blocks(victim, free_blocks, frontiers, gap));
+            }
+            if ftl == "page" {
                 settings.extend(alloc.iter().map(|(key, value)| (*key, (*value).to_owned())));
             }
             if buffer_pages > 0 {

@@ -117,7 +117,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
-        let (frontiers, gap, alloc) = if ftl == "dftl" { (1, 0, "striped") } else { (frontiers, gap, alloc) };
+        let alloc = if ftl == "dftl" { "striped" } else { alloc };
         let op_percent =
             op_percent + least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers);
         let mut settings = vec![
