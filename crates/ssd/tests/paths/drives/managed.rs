@@ -38,14 +38,15 @@ fn of_gc(ftl: &str, planner: &str, spare_blocks: u32, throttle: u32) -> Vec<Sett
     settings
 }
 
-/// Settings of the blocks of a page map.
-fn of_blocks(victim: &str, free_blocks: u32, frontiers: u32, gap: u32) -> [Setting; 4] {
-    [
+/// Settings of the blocks of a page map, in RAM or on flash.
+fn of_blocks(ftl: &str, victim: &str, free_blocks: u32, frontiers: u32, gap: u32) -> Vec<Setting> {
+    let settings = vec![
         ("gc.victim", victim.into()),
         ("gc.free_blocks", free_blocks.to_string()),
         ("gc.frontiers", frontiers.to_string()),
         ("wear.static_gap", gap.to_string()),
-    ]
+    ];
+    if matches!(ftl, "page" | "dftl") { settings } else { Vec::new() }
 }
 
 /// Chips of a channel and dies of a chip.
@@ -150,9 +151,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             let cache = cache && !free_bus && (buffer_pages == 0 || planes > 1);
             settings.extend(of_dies((channels, chips, dies, planes), free_bus, cache, typed));
             settings.extend(of_gc(ftl, planner, spare_blocks, throttle));
-            if ftl == "page" || ftl == "dftl" {
-                settings.extend(of_blocks(victim, free_blocks, frontiers, gap));
-            }
+            settings.extend(of_blocks(ftl, victim, free_blocks, frontiers, gap));
             if ftl == "page" {
                 settings.extend(alloc.iter().map(|(key, value)| (*key, (*value).to_owned())));
             }
