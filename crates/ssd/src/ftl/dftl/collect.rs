@@ -138,7 +138,7 @@ impl Dftl {
             if free >= reserve && self.page.take_laid(unit) {
                 return Ok(());
             }
-            levels &= self.collect(unit, levels, ops)?;
+            levels &= self.collect(unit, levels, true, ops)?;
         }
     }
 
@@ -153,13 +153,13 @@ impl Dftl {
             if free >= reserve + u64::from(needs_block) {
                 return Ok(());
             }
-            levels &= self.collect(unit, levels, ops)?;
+            levels &= self.collect(unit, levels, false, ops)?;
         }
     }
 
     /// Collects one block, or completes what was begun step by step. `levels`: the least worn block goes first where the gap
-    /// of wear is too large. Returns false if all of the victim was valid.
-    fn collect(&mut self, unit: u32, levels: bool, ops: &mut Ops) -> Result<bool, RunError> {
+    /// of wear is too large. `for_host`: the host writes a page next. Returns false if all of the victim was valid.
+    fn collect(&mut self, unit: u32, levels: bool, for_host: bool, ops: &mut Ops) -> Result<bool, RunError> {
         let steps = &self.page.units[unit as usize].steps;
         if steps.victim.is_some() || !steps.emptied.is_empty() || self.pending(unit) > 0 {
             loop {
@@ -174,7 +174,7 @@ impl Dftl {
         if !levels && self.take_by_policy(unit, false) != Next::Victim {
             return Err(self.stuck(unit));
         }
-        if levels {
+        if levels && for_host {
             self.open_for_cold(unit, ops);
         }
         let mut moved = 0;
