@@ -75,7 +75,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "bus_time_share": shares(&stats.buses, elapsed),
         "channels": channels(stats, geometry),
         "host": host(stats),
-        "counters": counts(counters),
+        "counters": counts(counters, measured.config),
         "unmapped_reads": unmapped(counters),
         "preexisting_pages": counters.preexisting_pages,
         "merges": counters.merges,
@@ -104,8 +104,8 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
     result
 }
 
-fn counts(counters: &Counters) -> Value {
-    json!({
+fn counts(counters: &Counters, config: &Config) -> Value {
+    let mut counts = json!({
         "requests": by_op(&counters.requests),
         "bytes": by_op(&counters.bytes),
         "host_pages_written": counters.host_pages_written,
@@ -115,7 +115,11 @@ fn counts(counters: &Counters) -> Value {
         "buffer_hits": counters.buffer_hits,
         "coalesced_pages": counters.coalesced,
         "trimmed_pages": counters.trimmed_pages,
-    })
+    });
+    if config.gc.copyback > 0 {
+        counts["copybacks"] = json!(counters.copybacks);
+    }
+    counts
 }
 
 /// Work that the write buffer left behind at the end of the run.

@@ -4,6 +4,8 @@
 //! request into commands, groups those that can go as one command over several planes, and hands them to an
 //! [`Executor`] in the order in which they may run.
 
+mod codewords;
+mod copyback;
 mod issue;
 mod pending;
 mod serve;
@@ -25,6 +27,8 @@ use crate::nand::Executor;
 use crate::nand::timing::Timing;
 use crate::op::{Ops, PageSlice, Step, Work};
 use crate::stats::{Collections, Counters, FlashTime};
+use codewords::Codewords;
+use copyback::Copybacks;
 use issue::Made;
 use pending::Pending;
 use untimed::Trimmed;
@@ -44,6 +48,10 @@ pub(crate) struct Core<C> {
     pub(crate) collections: Collections,
     pub(crate) content: C,
     timing: Timing,
+    /// Moves without the bus, where the drive makes them.
+    copybacks: Option<Copybacks>,
+    /// Part of a page that a request needs, as the bus carries it.
+    pub(crate) codewords: Codewords,
     planes: u32,
     pages_per_block: u32,
     pending: Pending,
@@ -66,8 +74,10 @@ impl<C: Content> Core<C> {
         let tenants = config.tenants.are_on().then_some(tenants);
         let alloc = Alloc::new(&config.alloc, tenants, &geometry);
         let ftl = Ftl::new(&config.ftl, &config.upkeep(), &geometry, alloc.shares_map(), seed);
-        let timing = Timing::new(&config.timing, config.page.0, config.bound_planes())?;
-        let follows = C::ON || !timing.uniform || config.sched.reorders();
+        let timing =
+            Timing::new(&config.timing, config.page.0, config.bound_planes(), config.nand.codeword.0)?;
+        let copybacks = Copybacks::new(config.gc.copyback, &geometry);
+        let follows = C::ON || !timing.uniform || config.sched.reorders() || copybacks.is_some();
         Ok(Self {
             ops: Ops::new(follows),
             page_sectors: Divisor::new(geometry.page_sectors.into()),
@@ -77,6 +87,8 @@ impl<C: Content> Core<C> {
             collections: Collections::default(),
             content: content(&geometry),
             timing,
+            copybacks,
+            codewords: Codewords::new(config),
             planes: geometry.planes,
             pages_per_block: geometry.pages_per_block,
             trimmed: Trimmed::new(geometry.logical_pages),
@@ -240,6 +252,7 @@ impl<C: Content> Core<C> {
             pending: self.pending.clone(),
             ops: self.ops.clone(),
             trimmed: self.trimmed.snapshot(),
+            copybacks: self.copybacks.as_mut().map(Copybacks::snapshot),
             ..*self
         }
     }

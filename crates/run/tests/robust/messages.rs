@@ -83,9 +83,10 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 26] = [
+const EXAMPLES: [&[Setting<'static>]; 27] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
+    &[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")],
     &[("sched.kind", "suspend"), ("sched.resume_time", "7200s")],
     &[DIRECT, ("alloc.kind", "dynamic")],
     &[DFTL, ("alloc.kind", "dynamic")],

@@ -10,7 +10,7 @@ mod waiting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use pages::{Incoming, PageShape, WriteBuffer};
+pub(crate) use pages::{Incoming, PageShape, SectorMask, WriteBuffer};
 pub(crate) use replacement::Replacement;
 pub(crate) use waiting::Place;
 

@@ -23,7 +23,7 @@ use crate::external::Files;
 use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::host::{Arbitration, FirmwareConfig, HostConfig};
-use crate::nand::TimingConfig;
+use crate::nand::{NandConfig, TimingConfig};
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
 use crate::task::{BackgroundConfig, Kind};
@@ -128,6 +128,8 @@ pub struct Config {
     pub engine: Engine,
     /// Times of the flash and of its bus.
     pub timing: TimingConfig,
+    /// Transfers out of the flash.
+    pub nand: NandConfig,
     /// Translation of logical pages.
     pub ftl: FtlConfig,
     /// Parallel unit of a logical page.
@@ -170,6 +172,7 @@ impl Default for Config {
             fill: 1.0,
             engine: Engine::default(),
             timing: TimingConfig::default(),
+            nand: NandConfig::default(),
             ftl: FtlConfig::default(),
             alloc: AllocConfig::default(),
             gc: GcConfig::default(),

@@ -11,6 +11,7 @@ use crate::ftl::FtlConfig;
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::Geometry;
 use crate::host::HostMode;
+use crate::nand::{NandConfig, Transfer};
 use crate::quantity::Bound;
 use crate::sched::{Dispatch, SchedConfig, SchedPolicy};
 use crate::task::BackgroundConfig;
@@ -55,7 +56,7 @@ fn writes_one_by_one(config: &Config) -> bool {
     config.buffer.ack == Ack::Flash && config.is_one_at_a_time() && !is_cut
 }
 
-const TABLE: [NoEffect; 30] = [
+const TABLE: [NoEffect; 32] = [
     NoEffect {
         keys: "buffer.ack, buffer.order, buffer.replacement, buffer.coalesce, buffer.bytes=0",
         reason: "there is no buffer",
@@ -105,6 +106,21 @@ const TABLE: [NoEffect; 30] = [
         reason: "a die has one plane, or its planes run every command together",
         applies: |config| config.timing.multi_plane && (config.planes == 1 || config.planes_bound),
         clear: |config| config.timing.multi_plane = false,
+    },
+    NoEffect {
+        keys: "nand.transfer=codeword, timing.bus=0, timing.command=0",
+        reason: "transfers take no time",
+        applies: |config| config.nand.transfer == Transfer::Codeword && config.bus_is_free(),
+        clear: |config| config.nand.transfer = Transfer::Page,
+    },
+    NoEffect {
+        keys: "nand.codeword, nand.transfer=page",
+        reason: "whole pages cross the bus",
+        applies: |config| {
+            config.nand != NandConfig { transfer: config.nand.transfer, ..NandConfig::default() }
+                && config.nand.transfer == Transfer::Page
+        },
+        clear: |config| config.nand = NandConfig::default(),
     },
     NoEffect {
         keys: "timing.cache_program=true, timing.bus=0, timing.command=0",

@@ -4,11 +4,14 @@ mod host;
 mod managed;
 mod tenants;
 
+use flashweir_trace::SECTOR_BYTES;
+
 use super::{Config, Engine, Precondition};
 use crate::error::ConfigError;
 use crate::ftl::FtlConfig;
 use crate::ftl::dftl::CACHED_ENTRY_BYTES;
 use crate::geometry::Geometry;
+use crate::nand::Transfer;
 use crate::nand::timing::{LONGEST_NS, Timing};
 use crate::sched::SchedPolicy;
 
@@ -28,7 +31,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     all.chain(&host::HOST)
 }
 
-const REFUSALS: [Refusal; 5] = [
+const REFUSALS: [Refusal; 6] = [
     Refusal {
         keys: "fill, precondition=empty or on-read",
         reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
@@ -40,6 +43,15 @@ const REFUSALS: [Refusal; 5] = [
         keys: "buffer.bytes",
         reason: "a buffer smaller than one page holds nothing: use 0 for none, or at least `page`",
         applies: |config| config.buffer.bytes.0 > 0 && config.buffer_pages() == 0,
+    },
+    Refusal {
+        keys: "nand.codeword",
+        reason: "expected a multiple of 512 bytes that divides `page`",
+        applies: |config| {
+            let codeword = config.nand.codeword.0;
+            let divides = codeword > 0 && config.page.0.is_multiple_of(codeword);
+            config.nand.transfer == Transfer::Codeword && !(divides && codeword.is_multiple_of(SECTOR_BYTES))
+        },
     },
     Refusal {
         keys: "sched.suspend_time, sched.resume_time",
@@ -66,7 +78,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
         }
     }
     let geometry = Geometry::new(config)?;
-    Timing::new(&config.timing, config.page.0, config.bound_planes())?;
+    Timing::new(&config.timing, config.page.0, config.bound_planes(), config.nand.codeword.0)?;
     if let FtlConfig::Dftl(dftl) = &config.ftl
         && dftl.unit_entries(&geometry) == 0
     {

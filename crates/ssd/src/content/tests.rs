@@ -1,7 +1,7 @@
 //! The checker is itself checked: each rule broken on purpose, and found.
 
 use super::*;
-use crate::op::{MapWork, Purpose};
+use crate::op::{Crossing, MapWork, Purpose};
 
 const FULL: Range<u32> = 0..8;
 
@@ -23,7 +23,15 @@ fn over(ppn: u32, old: u32) -> Place {
 
 /// The unit has done what has this effect.
 fn done(versions: &mut Versions, kind: CommandKind, effect: Effect, moves: &[(u32, u32)]) {
-    let op = FlashOp { unit: 0, pages: 1, kind, purpose: Purpose::Host, opens: 0, effect };
+    let op = FlashOp {
+        unit: 0,
+        pages: 1,
+        kind,
+        purpose: Purpose::Host,
+        opens: 0,
+        crossing: Crossing::WHOLE,
+        effect,
+    };
     assert_eq!(versions.apply(&op, moves), NO_EFFECT, "the checker keeps nothing for later");
 }
 

@@ -30,12 +30,16 @@ impl<C: Content> Core<C> {
     fn issue_all(&mut self, now_ns: u64, made: Made, executor: &mut impl Executor) {
         let mut ops = std::mem::take(&mut self.ops);
         for op in ops.list() {
-            if let Effect::Laid { .. } = op.effect {
+            if let Effect::Laid { ppn, .. } = op.effect {
+                if let Some(copybacks) = &mut self.copybacks {
+                    copybacks.programmed(op.unit, ppn);
+                }
                 self.content.apply(op, &[]);
                 continue;
             }
             let moves = if let Effect::Moved(range) = &op.effect { ops.moves(range) } else { &[] };
-            let command = self.command_of(op, moves, made.reader);
+            let crossing = self.crossing(op, moves);
+            let command = self.command_of(op, moves, crossing, made.reader);
             let pages = if executor.wants_pages() { self.pages_of(op, moves) } else { Pages::default() };
             self.count(op);
             let effect = self.content.apply(op, moves);
@@ -70,17 +74,42 @@ impl<C: Content> Core<C> {
         executor.submit(now_ns, Command { effect, ..command }, pages);
     }
 
-    /// The command that makes an operation. `moves`: the pages that it moves, if they are followed.
+    /// Of the pages that an operation moves, how many cross the bus; the others are copied back.
+    #[inline]
+    fn crossing(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u64 {
+        let Some(copybacks) = &mut self.copybacks else { return op.pages.into() };
+        match &op.effect {
+            Effect::Moved(_) => {
+                let crossing = copybacks.moved(op.unit, moves);
+                self.counters.copybacks += u64::from(op.pages) - crossing;
+                return crossing;
+            }
+            Effect::MapProgrammed { ppn, .. } => copybacks.programmed(op.unit, *ppn),
+            _ => {}
+        }
+        op.pages.into()
+    }
+
+    /// The command that makes an operation. `moves`: the pages that it moves, if they are followed; `crossing` of them cross
+    /// the bus.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `issue_host`")]
-    pub(super) fn command_of(&self, op: &FlashOp, moves: &[(u32, u32)], reader: Option<u32>) -> Command {
+    pub(super) fn command_of(
+        &self,
+        op: &FlashOp,
+        moves: &[(u32, u32)],
+        crossing: u64,
+        reader: Option<u32>,
+    ) -> Command {
         let timing = &self.timing;
         let page = |ppn: u32| ppn % self.pages_per_block;
         let die = if self.planes == 1 { op.unit } else { op.unit / self.planes };
         let (mut read_ns, mut bus_ns, mut program_ns) = (0, timing.transfer_ns, 0);
         let (mut tag, mut awaited) = (NOBODY, false);
         match &op.effect {
-            Effect::Read { ppn, .. } => read_ns = timing.read_ns(page(*ppn)),
+            Effect::Read { ppn, .. } => {
+                (read_ns, bus_ns) = (timing.read_ns(page(*ppn)), timing.crossing_ns(op.crossing));
+            }
             Effect::MapRead { ppn, work } => {
                 read_ns = timing.read_ns(page(*ppn));
                 if *work == MapWork::Load {
@@ -92,12 +121,12 @@ impl<C: Content> Core<C> {
                 program_ns = timing.program_ns(page(*ppn));
                 if op.kind == CommandKind::Rewrite {
                     read_ns = stale.map_or(0, |(_, ppn)| timing.read_ns(page(ppn)));
-                    bus_ns *= 2;
+                    bus_ns += timing.crossing_ns(op.crossing);
                 }
             }
             Effect::Moved(_) => {
                 let count = u64::from(op.pages);
-                bus_ns *= 2 * count;
+                bus_ns *= 2 * crossing;
                 if timing.uniform {
                     (read_ns, program_ns) = (count * timing.read_ns(0), count * timing.program_ns(0));
                 } else {

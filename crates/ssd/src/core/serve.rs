@@ -9,7 +9,7 @@ use crate::content::Content;
 use crate::error::RunError;
 use crate::ftl::Ftl;
 use crate::nand::Executor;
-use crate::op::{Command, CommandKind, Effect, FlashOp, PageSlice, Purpose, Stage};
+use crate::op::{Command, CommandKind, Crossing, Effect, FlashOp, PageSlice, Purpose, Stage};
 use crate::sched::Pages;
 
 /// View of the drive for allocation.
@@ -77,24 +77,26 @@ impl<C: Content> Core<C> {
             return Ok(());
         };
         self.counters.host.reads += 1;
-        let op = host_op(unit, CommandKind::Read, opens, Effect::Read { ppn, map });
+        let crossing = self.codewords.holding(part.first, part.end);
+        let effect = Effect::Read { ppn, map };
+        let op = FlashOp { crossing, ..host_op(unit, CommandKind::Read, opens, effect) };
         self.issue_host(now_ns, tag, &op, executor);
         Ok(())
     }
 
-    /// Writes a page: the sectors of `part` straight from the host, or all that waits in an entry of the buffer. `whole`
-    /// says whether they are all of the page. Returns false, having done nothing, if every unit that it may go to is taken.
+    /// Writes a page: the sectors of `part` straight from the host, or all that waits in an entry of the buffer. `left` is
+    /// the transfer of the rest of the page, none if there is no rest. Returns false, having done nothing, if every unit that it may go to is taken.
     #[inline]
     pub(crate) fn write(
         &mut self,
         now_ns: u64,
         tag: u32,
         part: PageSlice,
-        whole: bool,
+        left: Option<Crossing>,
         stage: Stage,
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
-        self.write_on(now_ns, tag, part, whole, (stage, None), executor)
+        self.write_on(now_ns, tag, part, left, (stage, None), executor)
     }
 
     /// As [`Core::write`]; only to these dies, if they are given, whatever they do.
@@ -104,7 +106,7 @@ impl<C: Content> Core<C> {
         now_ns: u64,
         tag: u32,
         part: PageSlice,
-        whole: bool,
+        left: Option<Crossing>,
         (stage, only): (Stage, Option<Range<u32>>),
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
@@ -122,17 +124,22 @@ impl<C: Content> Core<C> {
         self.issue(now_ns, Made { page: true, ..Made::default() }, executor);
         self.counters.host.programs += 1;
         let (unit, ppn) = (home.unit, written.ppn);
+        if let Some(copybacks) = &mut self.copybacks {
+            copybacks.programmed(unit, ppn);
+        }
         let effect = Effect::Programmed { ppn, stale: written.old, stage };
-        let Some(old) = written.old.filter(|_| !whole) else {
+        let (Some(old), Some(crossing)) = (written.old, left) else {
             self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Program, opens, effect), executor);
             return Ok(true);
         };
         self.counters.host.reads += 1;
         self.counters.rewrite_reads += 1;
         if old.0 / self.planes == unit / self.planes {
-            self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Rewrite, opens, effect), executor);
+            let op = FlashOp { crossing, ..host_op(unit, CommandKind::Rewrite, opens, effect) };
+            self.issue_host(now_ns, tag, &op, executor);
         } else {
-            let read = host_op(old.0, CommandKind::Read, 0, Effect::Read { ppn: old.1, map: None });
+            let effect_of_read = Effect::Read { ppn: old.1, map: None };
+            let read = FlashOp { crossing, ..host_op(old.0, CommandKind::Read, 0, effect_of_read) };
             let program = host_op(unit, CommandKind::Program, opens, effect);
             self.issue_chain(now_ns, tag, &read, &program, executor);
         }
@@ -143,7 +150,7 @@ impl<C: Content> Core<C> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "of an operation that is known little is left of this")]
     fn issue_host(&mut self, now_ns: u64, tag: u32, op: &FlashOp, executor: &mut impl Executor) {
-        let command = Command { tag, awaited: true, ..self.command_of(op, &[], None) };
+        let command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
         let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
         let effect = self.content.apply(op, &[]);
         if self.pending.grouping() {
@@ -167,7 +174,7 @@ impl<C: Content> Core<C> {
         self.flush(now_ns, executor);
         let [first, second] = [read, program].map(|op| {
             let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
-            let command = Command { tag, awaited: true, ..self.command_of(op, &[], None) };
+            let command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
             let effect = self.content.apply(op, &[]);
             let effect = self.content.handed(op.kind, &[effect]);
             self.pending.charge(&command, executor);
@@ -203,5 +210,5 @@ impl<C: Content> Core<C> {
 /// An operation on a page of the host.
 #[inline]
 fn host_op(unit: u32, kind: CommandKind, opens: u8, effect: Effect) -> FlashOp {
-    FlashOp { unit, pages: 1, kind, purpose: Purpose::Host, opens, effect }
+    FlashOp { unit, pages: 1, kind, purpose: Purpose::Host, opens, crossing: Crossing::WHOLE, effect }
 }

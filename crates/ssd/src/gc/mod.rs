@@ -32,6 +32,8 @@ pub struct GcConfig {
     /// Erased blocks that each unit keeps. The first lies outside op_ratio, the others come out of the spare blocks.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub free_blocks: u32,
+    /// Copybacks of a page in a row: moves within its plane that don't cross the bus, before it must cross to be checked. 0: none.
+    pub copyback: u32,
 }
 
 impl Default for GcConfig {
@@ -43,6 +45,7 @@ impl Default for GcConfig {
             spare_blocks: 200,
             frontiers: 1,
             free_blocks: 1,
+            copyback: 0,
         }
     }
 }

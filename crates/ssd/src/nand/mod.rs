@@ -10,6 +10,7 @@ mod path;
 pub(crate) mod probe;
 pub(crate) mod timeline;
 pub(crate) mod timing;
+mod transfer;
 
 pub(crate) use path::TimePath;
 pub(crate) use probe::Course;
@@ -19,6 +20,7 @@ pub use probe::{
     QueueRecord, RequestRecord, TransferRecord,
 };
 pub(crate) use timing::TimingConfig;
+pub(crate) use transfer::{NandConfig, Transfer};
 
 use serde::{Deserialize, Serialize};
 

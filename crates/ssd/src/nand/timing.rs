@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
+use crate::op::Crossing;
 use crate::quantity::{Latency, Nanos, round_to_u64};
 
 /// Times of the flash and of its bus. The default is the preset `mlc-2006`.
@@ -46,6 +47,10 @@ impl Default for TimingConfig {
 pub(crate) struct Timing {
     /// One page over the bus, its overhead included, ns.
     pub(crate) transfer_ns: u64,
+    /// Overhead of a transfer, ns.
+    command_ns: u64,
+    /// One codeword over the bus, ps.
+    codeword_ps: u64,
     /// One block erase, ns.
     pub(crate) erase_ns: u64,
     /// True if every page reads and programs alike.
@@ -59,11 +64,12 @@ pub(crate) struct Timing {
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 impl Timing {
-    /// Times of pages of `page_bytes`, of `bound_planes` planes that act as one.
+    /// Times of pages of `page_bytes`, of `bound_planes` planes that act as one, with codewords of `codeword_bytes`.
     pub(crate) fn new(
         timing: &TimingConfig,
         page_bytes: u64,
         bound_planes: u32,
+        codeword_bytes: u64,
     ) -> Result<Self, ConfigError> {
         let refuse = |key: &str, value: String, expected: &str| {
             Err(ConfigError::Value {
@@ -97,11 +103,23 @@ impl Timing {
         let uniform = timing.read.0.len() == 1 && timing.program.0.len() == 1;
         Ok(Self {
             transfer_ns,
+            command_ns: timing.command.0,
+            codeword_ps: picos_per_byte * codeword_bytes,
             erase_ns: timing.erase.0,
             uniform,
             read: timing.read.0.iter().map(|time| time.0).collect(),
             program: timing.program.0.iter().map(|time| time.0).collect(),
         })
+    }
+
+    /// Time of a transfer of part of a page, ns.
+    #[inline]
+    pub(crate) fn crossing_ns(&self, crossing: Crossing) -> u64 {
+        if crossing == Crossing::WHOLE {
+            return self.transfer_ns;
+        }
+        let Crossing { codewords, transfers } = crossing;
+        self.command_ns * u64::from(transfers) + (self.codeword_ps * u64::from(codewords) + 500) / 1000
     }
 
     /// Array time to read page `page` of a block, ns.

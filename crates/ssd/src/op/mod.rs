@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use command::{Command, NO_EFFECT, NOBODY};
 pub use command::{CommandKind, Purpose};
 pub use entry::{Change, HostEntry, Image, PageEntry};
-pub(crate) use slice::PageSlice;
+pub(crate) use slice::{Crossing, PageSlice};
 
 /// A page of flash: its unit, and the physical page within it.
 pub(crate) type PageAt = (u32, u32);
@@ -34,6 +34,8 @@ pub(crate) struct FlashOp {
     pub(crate) purpose: Purpose,
     /// Erased blocks that it is the first to write to.
     pub(crate) opens: u8,
+    /// Part of the page that a read, or the read of a read-modify-write, brings over the bus.
+    pub(crate) crossing: Crossing,
     /// True once it is done.
     pub(crate) effect: Effect,
 }
@@ -326,6 +328,7 @@ impl Ops {
         effect: Effect,
     ) {
         self.changed = true;
-        self.list.push(FlashOp { unit, pages, kind, purpose, opens, effect });
+        let crossing = Crossing::WHOLE;
+        self.list.push(FlashOp { unit, pages, kind, purpose, opens, crossing, effect });
     }
 }

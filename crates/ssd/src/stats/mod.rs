@@ -173,6 +173,8 @@ pub struct Counters {
     pub coalesced: u64,
     /// Pages unmapped by TRIM.
     pub trimmed_pages: u64,
+    /// Pages that collections moved without the bus; they are among `gc`.
+    pub copybacks: u64,
 }
 
 impl Counters {
@@ -196,6 +198,7 @@ impl Counters {
             buffer_hits: self.buffer_hits - earlier.buffer_hits,
             coalesced: self.coalesced - earlier.coalesced,
             trimmed_pages: self.trimmed_pages - earlier.trimmed_pages,
+            copybacks: self.copybacks - earlier.copybacks,
         }
     }
 

@@ -1,14 +1,14 @@
 //! The journal of single commands, step by step: images, places, times.
 
 use super::*;
-use crate::op::Purpose;
+use crate::op::{Crossing, Purpose};
 use crate::stats::Parts;
 
 const PAGE: Range<u32> = 0..8;
 
 /// An operation of the drive's only unit.
 fn op(kind: CommandKind, pages: u32, effect: Effect) -> FlashOp {
-    FlashOp { unit: 0, pages, kind, purpose: Purpose::Host, opens: 0, effect }
+    FlashOp { unit: 0, pages, kind, purpose: Purpose::Host, opens: 0, crossing: Crossing::WHOLE, effect }
 }
 
 /// The journal of a drive of one unit, in blocks of 4 pages of 8 sectors. Logical pages `lpns` are on the first pages of its flash.

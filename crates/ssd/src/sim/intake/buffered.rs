@@ -142,13 +142,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             for (queue, slot) in ready {
                 let Some(buffer) = &mut self.buffer else { return Ok(()) };
                 let entry = buffer.entry(slot);
-                let whole = entry.mask.covers(0, page_sectors);
+                let left = self.core.codewords.left_by_mask(&entry.mask);
                 let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
                 let stage = Stage::Buffer(slot);
                 if A::Probe::ON {
                     self.array.serve(entry.request);
                 }
-                if self.core.write(now, ENTRY_TAG + slot, part, whole, stage, &mut self.array)? {
+                if self.core.write(now, ENTRY_TAG + slot, part, left, stage, &mut self.array)? {
                     if let Some(buffer) = &mut self.buffer {
                         buffer.start(queue, exclusive);
                     }

@@ -122,8 +122,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     );
     let ftl = (prop::sample::select(FTLS.to_vec()), prop::sample::select(ALLOCATIONS.to_vec()));
     let replacement = prop::sample::select(super::REPLACEMENTS.to_vec());
-    (shape, gc, host, ftl, any::<bool>(), replacement).prop_map(
-        |(shape, gc, host, ftl, lock_step, replacement)| {
+    (shape, gc, host, ftl, any::<bool>(), (replacement, 0..3u64, 0..3u32)).prop_map(
+        |(shape, gc, host, ftl, lock_step, (replacement, codeword, copybacks))| {
             let ((ftl, alloc), (shape, ((chips, dies), free_bus, cache), sched)) = (ftl, shape);
             let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
             let (victim, planner, throttle, spare_blocks, free_blocks, (frontiers, gap)) = gc;
@@ -150,6 +150,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ];
             let cache = cache && !free_bus && (buffer_pages == 0 || planes > 1);
             settings.extend(of_dies((channels, chips, dies, planes), free_bus, cache, typed));
+            settings.extend(super::of_transfers(codeword, sectors, copybacks));
             settings.extend(of_gc(ftl, planner, spare_blocks, throttle));
             settings.extend(of_blocks(ftl, victim, free_blocks, frontiers, gap));
             if ftl == "page" {

@@ -72,6 +72,16 @@ fn of_host(open: bool, slots: &[(&'static str, &str)], depth: u32) -> Vec<Settin
     }
 }
 
+/// Settings of transfers: codewords of so many sectors (0: pages) where they divide the page, and copybacks in a row.
+pub(super) fn of_transfers(codeword: u64, page_sectors: u64, copybacks: u32) -> Vec<Setting> {
+    let mut settings = vec![("gc.copyback", copybacks.to_string())];
+    if codeword > 0 && page_sectors.is_multiple_of(codeword) {
+        settings.push(("nand.transfer", "codeword".to_owned()));
+        settings.push(("nand.codeword", (codeword * 512).to_string()));
+    }
+    settings
+}
+
 /// Over-provisioning in percent with which a drive is legal: erased blocks and frontiers, translation pages, the log.
 fn least_percent(ftl: &str, pages: u64, page: u64, pages_per_block: u32, held_back: u32) -> u32 {
     let per_block = u64::from(pages_per_block);
@@ -107,8 +117,9 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
     // Cached entries of each unit's map on flash; batch update.
-    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>());
-    (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, (cached, batch))| {
+    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32);
+    (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, map)| {
+        let (cached, batch, codeword, copybacks) = map;
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
@@ -145,6 +156,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("precondition", precondition.into()),
         ];
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
+        settings.extend(of_transfers(codeword, sectors, copybacks));
         of_ftl(&mut settings, ftl, 8 * units * cached, batch);
         if buffer_pages > 0 {
             let replacement = ("buffer.replacement", replacement.into());

@@ -100,17 +100,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
             let Some(buffer) = &mut self.buffer else { return Ok(false) };
             let entry = buffer.entry(slot);
-            let (request, whole) = (entry.request, entry.mask.covers(0, page_sectors));
+            let (request, left) = (entry.request, self.core.codewords.left_by_mask(&entry.mask));
             let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
             let stage = Stage::Buffer(slot);
             let only = Some(dies.clone());
             let written = if self.stations.has_clock() {
                 let mut group = self.stations.groups.fill(&self.array);
                 group.serve(request);
-                self.core.write_on(now, tag, part, whole, (stage, only), &mut group)?
+                self.core.write_on(now, tag, part, left, (stage, only), &mut group)?
             } else {
                 self.array.serve(request);
-                self.core.write_on(now, tag, part, whole, (stage, only), &mut self.array)?
+                self.core.write_on(now, tag, part, left, (stage, only), &mut self.array)?
             };
             if written {
                 if let Some(buffer) = &mut self.buffer {

@@ -323,17 +323,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         for (queue, slot) in set {
             let Some(buffer) = &mut self.buffer else { return Ok(()) };
             let entry = buffer.entry(*slot);
-            let (request, whole) = (entry.request, entry.mask.covers(0, page_sectors));
+            let (request, left) = (entry.request, self.core.codewords.left_by_mask(&entry.mask));
             let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
             buffer.start(*queue, true);
             let stage = Stage::Buffer(*slot);
             if self.stations.has_clock() {
                 let mut group = self.stations.groups.fill(&self.array);
                 group.serve(request);
-                self.core.write(now, tag, part, whole, stage, &mut group)?;
+                self.core.write(now, tag, part, left, stage, &mut group)?;
             } else {
                 self.array.serve(request);
-                self.core.write(now, tag, part, whole, stage, &mut self.array)?;
+                self.core.write(now, tag, part, left, stage, &mut self.array)?;
             }
             self.stations.of(station).serving.push(*slot);
         }
