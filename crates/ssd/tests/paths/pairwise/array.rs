@@ -2,9 +2,12 @@
 //! each drive begins with a pair that is missing, and then takes for one factor after the other the value that makes the most
 //! missing pairs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::space::{Chosen, Row, Space};
+
+/// Drives that are looked at to give one more factor the value that it had better have.
+const MAX_DRIVES: usize = 12;
 
 /// A factor and the number of its value.
 pub(super) type Level = (usize, usize);
@@ -13,9 +16,7 @@ pub(super) type Level = (usize, usize);
 pub(super) struct Array {
     pub(super) rows: Vec<Row>,
     /// Why, by pair.
-    pub(super) refused: BTreeMap<[Level; 2], BTreeSet<String>>,
-    /// Pairs of the array.
-    pub(super) pairs: usize,
+    pub(super) refused: BTreeMap<[Level; 2], Vec<String>>,
 }
 
 /// Random numbers.
@@ -40,6 +41,7 @@ struct Missing {
     first: Vec<usize>,
     values: usize,
     is_missing: Vec<bool>,
+    is_refused: Vec<bool>,
 }
 
 impl Missing {
@@ -51,34 +53,38 @@ impl Missing {
         self.is_missing[self.place(one.min(other), one.max(other))]
     }
 
+    fn refuses(&self, one: Level, other: Level) -> bool {
+        self.is_refused[self.place(one.min(other), one.max(other))]
+    }
+
     fn set(&mut self, one: Level, other: Level, is_missing: bool) {
         let place = self.place(one.min(other), one.max(other));
         self.is_missing[place] = is_missing;
     }
 }
 
-/// All pairs of values, at least one of them a policy's.
+/// All pairs of values of policies.
 fn pairs(space: &Space) -> Vec<[Level; 2]> {
+    let policies: Vec<_> =
+        (0..space.factors.len()).filter(|factor| space.factors[*factor].is_policy).collect();
     let levels = |factor: usize| (0..space.factors[factor].values.len()).map(move |value| (factor, value));
     let mut pairs = Vec::new();
-    for one in 0..space.factors.len() {
-        for other in one + 1..space.factors.len() {
-            if space.factors[one].is_policy || space.factors[other].is_policy {
-                pairs.extend(levels(one).flat_map(|one| levels(other).map(move |other| [one, other])));
-            }
+    for (number, one) in policies.iter().enumerate() {
+        for other in &policies[number + 1..] {
+            pairs.extend(levels(*one).flat_map(|one| levels(*other).map(move |other| [one, other])));
         }
     }
     pairs
 }
 
-/// Takes for each factor that is not chosen the value that makes the most missing pairs.
+/// Takes for each factor that is not chosen the value that makes the most missing pairs; any value of one that is no policy.
 fn improve(space: &Space, missing: &Missing, (mut row, mut chosen): (Row, Chosen), draw: &mut Draw) -> Row {
     let mut factors: Vec<_> = (0..row.len()).filter(|factor| !chosen.contains_key(factor)).collect();
     draw.shuffle(&mut factors);
     // Keys of a policy come after it.
     factors.sort_by_key(|factor| space.factors[*factor].key.acts_with.is_some());
     for factor in factors {
-        if !space.exists(&row, factor) {
+        if chosen.contains_key(&factor) || !space.exists(&row, factor) {
             continue;
         }
         let gain = |value: usize| {
@@ -89,17 +95,51 @@ fn improve(space: &Space, missing: &Missing, (mut row, mut chosen): (Row, Chosen
             (0..space.factors[factor].values.len()).map(|value| (gain(value), value)).collect();
         draw.shuffle(&mut values);
         values.sort_by_key(|(gain, _)| std::cmp::Reverse(*gain));
-        for (_, value) in values.into_iter().filter(|(gain, _)| *gain > 0) {
-            let before = std::mem::replace(&mut row[factor], value);
-            chosen.insert(factor, value);
-            if space.suits(&row, &chosen) {
+        let may_be_any = !space.factors[factor].is_policy && draw.below(3) == 0;
+        let is_refused =
+            |value: usize| chosen.iter().any(|(other, of)| missing.refuses((factor, value), (*other, *of)));
+        values.retain(|(gain, value)| (*gain > 0 || may_be_any) && !is_refused(*value));
+        for (_, value) in values.into_iter().take(3) {
+            let mut more = chosen.clone();
+            more.insert(factor, value);
+            if let Ok(found) = space.search(more, MAX_DRIVES) {
+                (row, chosen) = found;
                 break;
             }
-            chosen.remove(&factor);
-            row[factor] = before;
         }
     }
     row
+}
+
+/// Values of a drive that have their effect.
+fn levels(space: &Space, row: &Row) -> Vec<Level> {
+    let standing = space.standing(row);
+    row.iter().copied().enumerate().filter(|(factor, _)| standing[*factor]).collect()
+}
+
+/// Drops the drives whose pairs are all on others, too.
+fn prune(space: &Space, missing: &Missing, rows: &mut Vec<Row>) {
+    let mut drives = vec![0; missing.is_missing.len()];
+    let pairs = |row: &Row| -> Vec<usize> {
+        let levels: Vec<_> =
+            levels(space, row).into_iter().filter(|(factor, _)| space.factors[*factor].is_policy).collect();
+        let before = levels
+            .iter()
+            .enumerate()
+            .flat_map(|(number, one)| levels[..number].iter().map(move |other| (other, one)));
+        before.map(|(one, other)| missing.place(*one, *other)).collect()
+    };
+    let on_rows: Vec<_> = rows.iter().map(pairs).collect();
+    on_rows.iter().flatten().for_each(|pair| drives[*pair] += 1);
+    let mut on_rows = on_rows.into_iter();
+    rows.retain(|_| {
+        let pairs = on_rows.next().expect("one of each row");
+        let is_needed = pairs.iter().any(|pair| drives[*pair] == 1);
+        if !is_needed {
+            pairs.iter().for_each(|pair| drives[*pair] -= 1);
+        }
+        is_needed
+    });
 }
 
 /// The array of a seed.
@@ -112,12 +152,17 @@ pub(super) fn build(space: &Space, seed: u64) -> Array {
         values - factor.values.len()
     });
     let first = first.collect();
-    let mut missing = Missing { first, values, is_missing: vec![false; values * values] };
+    let mut missing = Missing {
+        first,
+        values,
+        is_missing: vec![false; values * values],
+        is_refused: vec![false; values * values],
+    };
     for [one, other] in &pairs {
         missing.set(*one, *other, true);
     }
     draw.shuffle(&mut pairs);
-    let mut array = Array { rows: Vec::new(), refused: BTreeMap::new(), pairs: pairs.len() };
+    let mut array = Array { rows: Vec::new(), refused: BTreeMap::new() };
     for pair in pairs {
         if !missing.has(pair[0], pair[1]) {
             continue;
@@ -125,18 +170,19 @@ pub(super) fn build(space: &Space, seed: u64) -> Array {
         match space.complete(pair.into_iter().collect()) {
             Ok(begun) => {
                 let row = improve(space, &missing, begun, &mut draw);
-                let standing = space.standing(&row);
-                let levels: Vec<Level> =
-                    row.iter().copied().enumerate().filter(|(factor, _)| standing[*factor]).collect();
+                let levels = levels(space, &row);
                 for (number, one) in levels.iter().enumerate() {
                     levels[..number].iter().for_each(|other| missing.set(*one, *other, false));
                 }
                 array.rows.push(row);
             }
             Err(reasons) => {
+                let place = missing.place(pair[0], pair[1]);
+                (missing.is_missing[place], missing.is_refused[place]) = (false, true);
                 array.refused.insert(pair, reasons);
             }
         }
     }
+    prune(space, &missing, &mut array.rows);
     array
 }

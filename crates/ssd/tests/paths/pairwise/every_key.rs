@@ -128,7 +128,7 @@ fn set_on(settings: &Settings) -> BTreeSet<&'static str> {
 
 #[test]
 fn drives_with_all_keys_at_random_do_what_they_should() {
-    let (cases, count) = long().map_or((120, 40), |cases| (cases, 150));
+    let (cases, count) = long().map_or((60, 40), |cases| (cases, 150));
     let mut draw = Draw(7);
     let (mut seen, mut both) = (BTreeSet::new(), 0);
     for case in 0..cases {

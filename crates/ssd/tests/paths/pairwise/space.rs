@@ -63,8 +63,10 @@ fn names(keys: &str, key: &str, with_tables: bool) -> bool {
 }
 
 impl Space {
-    pub(super) fn new(factors: Vec<Factor>) -> Self {
+    /// `engine`: the time path of all drives.
+    pub(super) fn new(factors: Vec<Factor>, engine: &str) -> Self {
         let mut base = to_value(&Config::default());
+        put(&mut base, "engine", engine.into());
         for (key, value) in BASE {
             put(&mut base, key, parse(value));
         }
@@ -168,11 +170,6 @@ impl Space {
         (!conflict.reasons.is_empty()).then_some(conflict)
     }
 
-    /// True if the drive is legal and each chosen value has its effect.
-    pub(super) fn suits(&self, row: &Row, chosen: &Chosen) -> bool {
-        self.conflict(row, chosen).is_none()
-    }
-
     /// Chooses the policies without which chosen keys do not exist. The reason if another one is chosen.
     fn with_owners(&self, mut chosen: Chosen) -> Result<Chosen, String> {
         for factor in chosen.keys().copied().collect::<Vec<_>>() {
@@ -186,17 +183,27 @@ impl Space {
     }
 
     /// A drive on which the chosen values have their effect, with all that had to be chosen for it. The reasons why there
-    /// is none, otherwise: every way out that a refusal or a note names was tried.
-    pub(super) fn complete(&self, pair: Chosen) -> Result<(Row, Chosen), BTreeSet<String>> {
-        let mut reasons = BTreeSet::new();
+    /// is none, otherwise, that of the values themselves first: every way out that a refusal or a note names was tried.
+    pub(super) fn complete(&self, pair: Chosen) -> Result<(Row, Chosen), Vec<String>> {
+        let found = self.search(pair, MAX_DRIVES);
+        found.map_err(|reasons| reasons.expect("the search looks at every drive that is named"))
+    }
+
+    /// The same among so many drives; without reasons if there are more.
+    pub(super) fn search(&self, pair: Chosen, most: usize) -> Result<(Row, Chosen), Option<Vec<String>>> {
+        let mut reasons: Vec<String> = Vec::new();
         let mut seen = BTreeSet::from([pair.clone()]);
         let mut waiting = VecDeque::from([pair]);
+        let mut looked_at = 0;
         while let Some(chosen) = waiting.pop_front() {
-            assert!(seen.len() < MAX_DRIVES, "the search for a drive does not end: {reasons:?}");
+            if looked_at == most {
+                return Err(None);
+            }
+            looked_at += 1;
             let chosen = match self.with_owners(chosen) {
                 Ok(chosen) => chosen,
                 Err(reason) => {
-                    reasons.insert(reason);
+                    reasons.push(reason);
                     continue;
                 }
             };
@@ -213,6 +220,8 @@ impl Space {
                 }
             }
         }
-        Err(reasons)
+        let mut told = BTreeSet::new();
+        reasons.retain(|reason| told.insert(reason.clone()));
+        Err(Some(reasons))
     }
 }
