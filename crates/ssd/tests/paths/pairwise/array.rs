@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::space::{Chosen, Row, Space};
 
 /// Drives that are looked at to give one more factor the value that it had better have.
-const MAX_DRIVES: usize = 12;
+const MAX_DRIVES: usize = 8;
 
 /// A factor and the number of its value.
 pub(super) type Level = (usize, usize);
@@ -40,8 +40,10 @@ struct Missing {
     /// By factor: the number of its first value among all values.
     first: Vec<usize>,
     values: usize,
-    is_missing: Vec<bool>,
-    is_refused: Vec<bool>,
+    /// By pair: true if no drive has it yet.
+    open: Vec<bool>,
+    /// By pair: true if no drive can have it.
+    refused: Vec<bool>,
 }
 
 impl Missing {
@@ -50,16 +52,16 @@ impl Missing {
     }
 
     fn has(&self, one: Level, other: Level) -> bool {
-        self.is_missing[self.place(one.min(other), one.max(other))]
+        self.open[self.place(one.min(other), one.max(other))]
     }
 
     fn refuses(&self, one: Level, other: Level) -> bool {
-        self.is_refused[self.place(one.min(other), one.max(other))]
+        self.refused[self.place(one.min(other), one.max(other))]
     }
 
     fn set(&mut self, one: Level, other: Level, is_missing: bool) {
         let place = self.place(one.min(other), one.max(other));
-        self.is_missing[place] = is_missing;
+        self.open[place] = is_missing;
     }
 }
 
@@ -119,7 +121,7 @@ fn levels(space: &Space, row: &Row) -> Vec<Level> {
 
 /// Drops the drives whose pairs are all on others, too.
 fn prune(space: &Space, missing: &Missing, rows: &mut Vec<Row>) {
-    let mut drives = vec![0; missing.is_missing.len()];
+    let mut drives = vec![0; missing.open.len()];
     let pairs = |row: &Row| -> Vec<usize> {
         let levels: Vec<_> =
             levels(space, row).into_iter().filter(|(factor, _)| space.factors[*factor].is_policy).collect();
@@ -136,7 +138,9 @@ fn prune(space: &Space, missing: &Missing, rows: &mut Vec<Row>) {
         let pairs = on_rows.next().expect("one of each row");
         let is_needed = pairs.iter().any(|pair| drives[*pair] == 1);
         if !is_needed {
-            pairs.iter().for_each(|pair| drives[*pair] -= 1);
+            for pair in &pairs {
+                drives[*pair] -= 1;
+            }
         }
         is_needed
     });
@@ -152,12 +156,8 @@ pub(super) fn build(space: &Space, seed: u64) -> Array {
         values - factor.values.len()
     });
     let first = first.collect();
-    let mut missing = Missing {
-        first,
-        values,
-        is_missing: vec![false; values * values],
-        is_refused: vec![false; values * values],
-    };
+    let mut missing =
+        Missing { first, values, open: vec![false; values * values], refused: vec![false; values * values] };
     for [one, other] in &pairs {
         missing.set(*one, *other, true);
     }
@@ -178,7 +178,7 @@ pub(super) fn build(space: &Space, seed: u64) -> Array {
             }
             Err(reasons) => {
                 let place = missing.place(pair[0], pair[1]);
-                (missing.is_missing[place], missing.is_refused[place]) = (false, true);
+                (missing.open[place], missing.refused[place]) = (false, true);
                 array.refused.insert(pair, reasons);
             }
         }

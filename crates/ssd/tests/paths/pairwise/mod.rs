@@ -16,7 +16,7 @@ use flashweir_trace::Request;
 
 use super::drives::{config, digest, run, start};
 use super::{normal, recorded, watched};
-use array::{Array, build};
+use array::{Array, Draw, build};
 use factors::{Factor, factors, listed, policies, text};
 use space::{Space, get};
 use workloads::Workload;
@@ -211,6 +211,14 @@ fn every_pair_of_policy_values_does_what_it_should_or_is_refused_by_a_table() {
         let array = build(&space, seed);
         let missing = check(&space, &array);
         assert!(missing.is_empty(), "neither on a drive nor refused: {missing:?}");
+        // No drive of other shapes and settings has what is refused.
+        let refused = refused(&space, &array);
+        let mut draw = Draw(seed);
+        for _ in 0..long().map_or(30, |cases| cases / 10) {
+            let settings: Vec<_> = every_key::drive(&mut draw).into_iter().collect();
+            let found = pairs_of(&values_on(&settings)).into_iter().find(|pair| refused.contains_key(pair));
+            assert!(found.is_none(), "refused, but on a drive: {found:?} {settings:?}");
+        }
         for (number, row) in array.rows.iter().enumerate() {
             let settings = space.settings(row);
             let auto = config(&settings, "auto").expect("a legal drive");

@@ -1,5 +1,6 @@
 //! Drives of the covering array: rows of values, and the search for a drive on which given values have their effect.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flashweir_ssd::config::layers::{Ineffective, settle, to_value};
@@ -26,6 +27,8 @@ pub(super) struct Space {
     values: Vec<Vec<Value>>,
     /// By factor: the factor and value without which it does not exist.
     owners: Vec<Option<(usize, usize)>>,
+    /// By text of a refusal or of a note: the factors that it names.
+    named: RefCell<BTreeMap<String, BTreeSet<usize>>>,
 }
 
 /// A conflict among the settings of a row.
@@ -91,7 +94,7 @@ impl Space {
             factor.values.iter().map(of).collect()
         });
         let values = values.collect();
-        Self { base, values, owners, factors }
+        Self { base, values, owners, factors, named: RefCell::default() }
     }
 
     /// True if the factor exists on the drive.
@@ -130,15 +133,23 @@ impl Space {
         self.settled(row).unwrap_or_else(|error| panic!("{:?}: {error}", self.settings(row))).0
     }
 
+    /// Factors that a refusal or a note names, but not by a wildcard.
+    fn named(&self, text: &str) -> BTreeSet<usize> {
+        if let Some(named) = self.named.borrow().get(text) {
+            return named.clone();
+        }
+        let is_named = |factor: &usize| names(text, &self.factors[*factor].key.name, false);
+        let named: BTreeSet<_> = (0..self.factors.len()).filter(is_named).collect();
+        self.named.borrow_mut().insert(text.into(), named.clone());
+        named
+    }
+
     /// `None` if the drive is legal and each chosen value has its effect.
     fn conflict(&self, row: &Row, chosen: &Chosen) -> Option<Conflict> {
-        let named = |keys: &str| -> BTreeSet<usize> {
-            (0..row.len()).filter(|factor| names(keys, &self.factors[*factor].key.name, false)).collect()
-        };
         let (stands, notes) = match self.settled(row) {
             Ok(settled) => settled,
             Err(ConfigError::Refused { keys, reason }) => {
-                let factors = named(&keys).into_iter().chain(named(&reason)).collect();
+                let factors = &self.named(&keys) | &self.named(&reason);
                 return Some(Conflict { factors, reasons: vec![reason] });
             }
             Err(error) => panic!("neither legal nor in the tables: {:?}: {error}", self.settings(row)),
@@ -155,9 +166,9 @@ impl Space {
             let before = conflict.reasons.len();
             for note in notes.iter().filter(is_why) {
                 conflict.reasons.push(note.reason.clone());
-                conflict.factors.extend(named(&note.keys));
+                conflict.factors.extend(self.named(&note.keys));
                 if note.keys.starts_with("alloc.") && !note.keys.contains(',') {
-                    conflict.factors.extend(SHAPE.iter().flat_map(|key| named(key)));
+                    conflict.factors.extend(SHAPE.iter().flat_map(|key| self.named(key)));
                 }
             }
             let key = &self.factors[*factor].key.name;

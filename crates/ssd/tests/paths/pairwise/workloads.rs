@@ -60,7 +60,7 @@ impl Workload {
             }
             Self::Unwritten if number % 3 == 2 => (Op::Write, anywhere, length, 0, gap),
             Self::Unwritten => (Op::Read, anywhere, 2 * length, 0, gap),
-            Self::Tenants if number / 8 % 2 == 0 => (Op::Write, anywhere / 2, 2 * length, 0, 1000),
+            Self::Tenants if (number / 8).is_multiple_of(2) => (Op::Write, anywhere / 2, 2 * length, 0, 1000),
             Self::Tenants => (Op::Read, anywhere, length, 1, gap),
         }
     }
