@@ -5,6 +5,7 @@ mod array;
 mod every_key;
 mod factors;
 mod space;
+mod stuck;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
