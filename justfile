@@ -122,7 +122,7 @@ reproduce dir="reproduction": build-release
 fuzz cases="1000000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test all -- no_panic:: binary::
 
-# Runs CASES random drives and workloads on both time paths, under verification, then with power cuts
+# Runs CASES random drives (all keys) and every pair of policies on both time paths, verified, then with power cuts
 fuzz-drives cases="20000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-ssd --test all -- paths::
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-run --test all -- power::promise

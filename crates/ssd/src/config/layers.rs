@@ -109,6 +109,11 @@ pub fn resolve_noting(layers: &[Layer]) -> Result<(Config, Vec<Ineffective>), Co
     if config.fill < 1.0 && !says_state {
         config.precondition = Precondition::Full;
     }
+    settle(config)
+}
+
+/// A configuration of any origin as [`resolve_noting`] leaves it: without what has no effect, and checked.
+pub fn settle(mut config: Config) -> Result<(Config, Vec<Ineffective>), ConfigError> {
     let cleared = no_effect::clear(&mut config);
     let own =
         |entry: &no_effect::NoEffect| Ineffective { keys: entry.keys.into(), reason: entry.reason.into() };

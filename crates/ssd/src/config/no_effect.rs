@@ -168,7 +168,7 @@ const TABLE: [NoEffect; 32] = [
         clear: |config| config.sched.preempt_gc = false,
     },
     NoEffect {
-        keys: "sched.bus_reads_first=false, chips=1, dies=1",
+        keys: "sched.bus_reads_first=false, chips=1 and dies=1, or timing.bus=0 and timing.command=0",
         reason: "no die waits for a bus",
         applies: |config| {
             let no_wait = config.chips * config.dies == 1 || config.bus_is_free();
@@ -181,7 +181,7 @@ const TABLE: [NoEffect; 32] = [
         },
     },
     NoEffect {
-        keys: "sched.kind=out-of-order, chips=1, dies=1",
+        keys: "sched.kind=out-of-order, alloc.kind=striped, chips=1 and dies=1, or timing.bus=0 and timing.command=0",
         reason: "no die waits for a bus, so the oldest command can always start",
         applies: |config| {
             let shares_bus = config.chips * config.dies > 1 && !config.bus_is_free();
@@ -264,7 +264,7 @@ const TABLE: [NoEffect; 32] = [
         clear: |config| config.gc.spare_blocks = GcConfig::default().spare_blocks,
     },
     NoEffect {
-        keys: "tenants.channels, channels=1",
+        keys: "tenants.*, tenants.channels, channels=1 or units=synchronized",
         reason: "there is one channel, so there is nothing to choose",
         applies: |config| {
             config.tenants.are_on()

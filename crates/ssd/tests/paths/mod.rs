@@ -6,6 +6,7 @@ mod dies;
 mod drives;
 mod interface;
 mod managed;
+mod pairwise;
 mod rules;
 
 use std::collections::BTreeMap;

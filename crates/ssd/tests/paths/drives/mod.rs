@@ -3,6 +3,7 @@
 
 pub(crate) mod managed;
 
+use flashweir_ssd::config::Precondition;
 use flashweir_ssd::config::layers::{Layer, resolve};
 use flashweir_ssd::{Config, Options, RunError, Simulation, Stats};
 use flashweir_trace::{Op, Request};
@@ -200,9 +201,22 @@ pub(crate) fn start(config: &Config, verify: bool) -> Simulation {
         Options { seed: 5, verify, record: verify, latency_parts: true, tenants: 2, ..Options::default() },
     )
     .expect("a checked configuration");
-    if config.precondition == flashweir_ssd::config::Precondition::Full {
-        let pages = simulation.geometry().logical_pages;
+    if matches!(config.precondition, Precondition::Full | Precondition::Steady) {
+        let pages = config.filled_pages(simulation.geometry().logical_pages);
         simulation.fill(0..pages).expect("a new drive takes its capacity");
+        if config.precondition == Precondition::Steady {
+            // Some pages twice, without the measure of how steady it is by then.
+            let sectors = simulation.geometry().page_sectors;
+            let one = |page| Request {
+                time_ns: 0,
+                lba: page * 7 % pages * u64::from(sectors),
+                sectors,
+                stream: 0,
+                op: Op::Write,
+            };
+            let requests: Vec<_> = (0..2 * pages).map(one).collect();
+            simulation.overwrite(&requests, false).expect("a new drive takes overwrites");
+        }
         simulation.end_of_preconditioning();
     }
     simulation
