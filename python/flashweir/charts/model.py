@@ -44,7 +44,8 @@ class Series:
     """A curve or a set of points. `low` and `high` are interval ends, `labels` what each point is called.
 
     "steps" hold each value up to the next x. `beside` names the series that this one is compared with: it is dashed, in
-    that one's colour.
+    that one's colour. `turn` is the place of its policy or run among all: the same place has the same colour in every
+    figure, and `variant` has another dash. Without a turn, colours follow the order of the series.
     """
 
     name: str
@@ -55,6 +56,8 @@ class Series:
     labels: Sequence[str] | None = None
     style: Literal["line", "steps", "points"] = "line"
     beside: str | None = None
+    turn: int | None = None
+    variant: int = 0
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from flashweir.charts.model import Axis, Bars, Chart, Cloud, Heat, Plot, Strips
 from flashweir.charts.names import undirected
 from flashweir.charts.palette import STATES
 from flashweir.charts.plotly import figure
+from flashweir.charts.units import scaled
 from flashweir.reports.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
 
 # Rows of a table that are shown at once, and cells up to which the others are in the page too.
@@ -130,7 +131,7 @@ def _runs(blocks: Iterable[Block]) -> Iterable[tuple[bool, list[Block]]]:
 
 def _block(block: Block, names: _Names) -> str:
     if isinstance(block, Text):
-        shape = ' class="alert"' if block.alert else ""
+        shape = ' class="alert"' if block.alert else ' class="lead"' if block.lead else ""
         return _lines(f"<p{shape}>{_text(part)}</p>" for part in block.text.split("\n\n"))
     if isinstance(block, Facts):
         rows = []
@@ -229,6 +230,7 @@ def said(value: float) -> str:
 
 
 def _figure(name: str, chart: Chart) -> str:
+    chart = scaled(chart)
     note = f'\n<p class="note">{_text(chart.note)}</p>' if chart.note else ""
     wide = ' class="wide"' if isinstance(chart, (Cloud, Strips)) else ""
     return (
