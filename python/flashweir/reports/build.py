@@ -63,6 +63,7 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
         f"Runs{without}",
         ["run", *(label for label, _ in _KEY_FIGURES)],
         [[name, *(cells.shown(path, cells.at(result, path)) for _, path in _KEY_FIGURES)] for name, result in results],
+        fits=True,
     )
     sentences, picture = finding.of_results(results, charts)
     return [
@@ -98,7 +99,7 @@ def _runs(results: Results) -> list[Block]:
     ]
     kept = [0, 1, *(at + 2 for at in range(len(terms)) if any(row[at + 2] for row in rows))]
     columns = ["run", "workload", *terms]
-    return [Table("Runs", [columns[at] for at in kept], [[row[at] for at in kept] for row in rows])]
+    return [Table("Runs", [columns[at] for at in kept], [[row[at] for at in kept] for row in rows], fits=True)]
 
 
 def _workloads(result: Json) -> list[str]:
@@ -153,7 +154,9 @@ def _latencies(results: Results, without: str) -> list[Block]:
         return ((name, found) for name, found in result.get("latency_us", {}).items() if found and found.get("count"))
 
     rows = [[name, *row(operation, found)] for name, result in results for operation, found in served(result)]
-    tables: list[Block] = [Table(f"Latency, from the host's issue to completion{without}", ["run", *columns], rows)]
+    tables: list[Block] = [
+        Table(f"Latency, from the host's issue to completion{without}", ["run", *columns], rows, fits=True)
+    ]
     streams = [
         [name, stream, *row(operation, found)]
         for name, result in results
@@ -169,7 +172,7 @@ def _latencies(results: Results, without: str) -> list[Block]:
     if instant:
         tables.append(Text(f"Took no time at all, and have no latency figures: {', '.join(instant)}."))
     if streams:
-        tables.append(Table(f"Latency by stream{without}", ["run", "stream", *columns], streams))
+        tables.append(Table(f"Latency by stream{without}", ["run", "stream", *columns], streams, fits=True))
     return tables
 
 
@@ -181,7 +184,7 @@ def _configurations(results: Results) -> list[Block]:
         keys = list(dict.fromkeys(key for values in flat for key in values))
         rows = [[key, *(values.get(key) for values in flat)] for key in keys if len({v.get(key) for v in flat}) > 1]
         if rows:
-            blocks.append(Table("Keys that differ", ["key", *(name for name, _ in configs)], rows))
+            blocks.append(Table("Keys that differ", ["key", *(name for name, _ in configs)], rows, fits=True))
         else:
             blocks.append(Text("All runs have the same configuration."))
     distinct: dict[str, list[str]] = {}

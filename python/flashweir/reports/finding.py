@@ -190,10 +190,12 @@ def of_comparison(compared: "pl.DataFrame", metrics: Sequence[str], others: Sequ
         change += f" over {len(group)} settings"
     label = labels.title(metric)
     if sign * means[best] <= 0:
-        lead = f"Nothing has a better {label} than {baseline} on average. The nearest is {isolated(best)}: {change}"
+        lead = f"{baseline} has the best {label}. The nearest to it is {isolated(best)}: {change}"
     else:
         lead = f"{isolated(best)} has the best {label}. Against {baseline}: {change}"
     sentences = [f"{lead}; {_sure(metric, group)}."]
+    if sign * means[best] <= 0:
+        return sentences
     losses = [row for row in ranked if judgement(metric, row["difference"], row["significant"]) == "worse"]
     if losses and others:
         where = "; ".join(_setting(row, others) for row in losses[:_EXAMPLES])

@@ -226,6 +226,23 @@
     redraw();
   });
 
+  // Rows that are shown as blocks are still rows for those who hear them.
+  const cards = matchMedia("(max-width: 640px)");
+  function roles() {
+    for (const table of document.querySelectorAll(".cards table")) {
+      const set = (element, role) => (cards.matches ? element.setAttribute("role", role) : element.removeAttribute("role"));
+      set(table, "table");
+      for (const body of [table.tHead, ...table.tBodies]) set(body, "rowgroup");
+      for (const row of table.rows) {
+        set(row, "row");
+        const head = row.parentElement === table.tHead;
+        [...row.cells].forEach((cell, at) => set(cell, head ? "columnheader" : at ? "cell" : "rowheader"));
+      }
+    }
+  }
+  cards.addEventListener("change", roles);
+  if (cards.matches) roles();
+
   // Tables: a click on a heading sorts, another one turns the order round; what is empty stays at the end.
   const SHOWN = 200;
   const key = (cell) => {

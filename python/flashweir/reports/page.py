@@ -30,6 +30,8 @@ SHOWN_ROWS = 200
 _MAX_CELLS = 30_000
 # Rows from which on a table scrolls under its headings.
 _LONG = 25
+# Columns up to which a narrow window shows a table as such.
+_CARDS = 3
 _NOTHING = "-"
 _NUMBER_STARTS = tuple("0123456789+-")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -156,7 +158,7 @@ def _table(table: Table, names: _Names) -> str:
     )
     anchor = names.of(f"table-{table.caption}")
     places = [_decimals([row[at] for row in kept]) for at in range(len(table.columns))]
-    rows = [f"<tr>{''.join(map(_cell, row, numeric, places))}</tr>" for row in kept]
+    rows = [f"<tr>{_row(row, numeric, places)}</tr>" for row in kept]
     bodies, below = f"<tbody>\n{_lines(rows[:SHOWN_ROWS])}\n</tbody>", ""
     if len(rows) > SHOWN_ROWS:
         bodies += f'\n<tbody id="{anchor}-rest" hidden>\n{_lines(rows[SHOWN_ROWS:])}\n</tbody>'
@@ -170,11 +172,33 @@ def _table(table: Table, names: _Names) -> str:
         below = f'<p class="note">The first {len(rows)} of {count:,} rows.{_text(rest)}</p>'
     shape = "scroll long" if len(kept) > _LONG else "scroll"
     kind = "table fits" if table.fits else "table"
+    style = ""
+    if len(table.columns) > _CARDS:
+        kind += " cards"
+        style = _card_labels(anchor, table.columns)
     return (
-        f'<div class="{kind}">\n<p class="caption" id="{anchor}">{_text(table.caption)}</p>\n'
+        f'<div class="{kind}">\n{style}<p class="caption" id="{anchor}">{_text(table.caption)}</p>\n'
         f'<div class="{shape}" role="region" tabindex="0" aria-labelledby="{anchor}">\n'
         f'<table aria-labelledby="{anchor}"><thead><tr>{heads}</tr></thead>\n{bodies}</table>\n</div>\n{below}\n</div>'
     )
+
+
+def _row(row: Sequence[Content], numeric: Sequence[bool], places: Sequence[int | None]) -> str:
+    """Cells of a row; the first one names it."""
+    cells = list(map(_cell, row, numeric, places))
+    return "".join([f'<th scope="row"{cells[0][3:-5]}</th>', *cells[1:]]) if cells else ""
+
+
+def _card_labels(anchor: str, columns: Sequence[str]) -> str:
+    """Headings beside the cells, for narrow windows, where each row is a block of its own."""
+    rules = (f'[aria-labelledby="{anchor}"] tbody tr > :nth-child({at})::before{{content:"{_css(name)}"}}'
+             for at, name in enumerate(columns, start=1))  # fmt: skip
+    return f"<style>@media screen and (max-width: 640px) {{\n{_lines(rules)}\n}}</style>\n"
+
+
+def _css(plain: str) -> str:
+    """A text in a string of a style sheet: whatever is not a plain letter or digit is a code."""
+    return "".join(one if one.isascii() and one.isalnum() else f"\\{ord(one):06x}" for one in undirected(plain))
 
 
 def _is_numeric(values: Iterable[Content]) -> bool:
