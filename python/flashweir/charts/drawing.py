@@ -8,7 +8,7 @@ from flashweir._native import ConfigError
 from flashweir.charts.layout import SMALL, Body, Sheet
 from flashweir.charts.lettering import number, plain, ticks
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series, Strips
-from flashweir.charts.palette import FRONT, GRID, HEAT, INK, MUTED, PAPER, Look, looks, states
+from flashweir.charts.palette import FRONT, GRID, HEAT, INK, MUTED, PAPER, Look, bar_colours, looks, states
 from flashweir.charts.scales import FEW_POINTS, log_floor, wide
 from flashweir.charts.thin import thin
 from flashweir.charts.units import scaled
@@ -183,7 +183,7 @@ def _bars(chart: Bars, sheet: Sheet) -> Body:
     axes = sheet.axes
     axes.set_xlabel(plain(chart.x.label))
     rows = len(chart.categories)
-    colours = states([name for name, _ in chart.parts])
+    colours = bar_colours(chart)
     left = [0.0] * rows
     legend = []
     for (name, values), colour in zip(chart.parts, colours, strict=True):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from flashweir.charts.model import Series
+    from flashweir.charts.model import Bars, Series
 
 Dash = Literal["solid", "dashed", "dotted"]
 
@@ -78,3 +78,10 @@ def states(names: Sequence[str]) -> list[str]:
         spare = list(SERIES)
     turns = iter(range(len(names)))
     return [named[name] if name in named else spare[next(turns) % len(spare)] for name in names]
+
+
+def bar_colours(chart: "Bars") -> list[str] | list[list[str]]:
+    """The colour of each part of the bars; of one part alone, that of each row's run where it has one."""
+    if chart.turns is not None and len(chart.parts) == 1:
+        return [[SERIES[turn % len(SERIES)] for turn in chart.turns]]
+    return states([name for name, _ in chart.parts])

@@ -25,8 +25,12 @@ def shown(metric: str, value: Content) -> Content:
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         return value
     if is_time(metric):
-        return Cell(duration(float(value)), float(value))
-    return Cell(duration(1e6 * value), float(value)) if metric in ("simulated_s", "wall_s") else value
+        return Cell(duration(float(value)).replace(" ", "\u00a0"), float(value))
+    return (
+        Cell(duration(1e6 * value).replace(" ", "\u00a0"), float(value))
+        if metric in ("simulated_s", "wall_s")
+        else value
+    )
 
 
 def is_time(metric: str) -> bool:

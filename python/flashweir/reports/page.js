@@ -226,6 +226,29 @@
     redraw();
   });
 
+  // Figures of one group take one place: a list chooses the one that is shown. Paper has them all.
+  const groups = new Map();
+  for (const figure of document.querySelectorAll("figure[data-group]")) {
+    const { group } = figure.dataset;
+    groups.set(group, [...(groups.get(group) || []), figure]);
+  }
+  for (const figures of groups.values()) {
+    const choose = (at) => {
+      figures.forEach((figure, place) => { figure.hidden = place !== at; });
+      figures[at].querySelector("select").focus();
+    };
+    figures.forEach((figure, at) => {
+      const label = document.createElement("label");
+      label.className = "choice";
+      const select = document.createElement("select");
+      for (const [place, other] of figures.entries()) select.add(new Option(other.dataset.facet, place, false, place === at));
+      select.addEventListener("change", () => { const to = Number(select.value); select.value = at; choose(to); });
+      label.append("Shown: ", select);
+      figure.querySelector("figcaption").after(label);
+      figure.hidden = at > 0;
+    });
+  }
+
   // Rows that are shown as blocks are still rows for those who hear them.
   const cards = matchMedia("(max-width: 640px)");
   function roles() {

@@ -70,7 +70,8 @@ def render(title: str, sections: Sequence[Section]) -> str:
             for block in blocks:
                 if isinstance(block, Figure):
                     name = named.popleft()
-                    listed.append(f'<li><a href="#{name}">{_text(block.chart.title)}</a></li>')
+                    if not block.chart.group or block.chart.name == block.chart.group:
+                        listed.append(f'<li><a href="#{name}">{_text(block.chart.title)}</a></li>')
                     figures.append(_data(name, block.chart))
                     drawn.append(_figure(name, block.chart))
                 else:
@@ -257,8 +258,12 @@ def _figure(name: str, chart: Chart) -> str:
     chart = scaled(chart)
     note = f'\n<p class="note">{_text(chart.note)}</p>' if chart.note else ""
     wide = ' class="wide"' if isinstance(chart, (Cloud, Strips)) else ""
+    facet = ""
+    if chart.group:
+        facet = f' data-group="{_text(chart.group)}" data-facet="{_text(chart.facet)}"'
+        note = f'\n<p class="note facet">{_text(chart.facet)}</p>{note}'
     return (
-        f'<figure id="{name}"{wide} aria-labelledby="{name}-title">\n'
+        f'<figure id="{name}"{wide}{facet} aria-labelledby="{name}-title">\n'
         f'<figcaption><h3 id="{name}-title">{_text(chart.title)}</h3></figcaption>\n'
         f'<div class="plot" id="{name}-plot" role="img" aria-label="{_text(describe(chart))}"'
         f' data-idle="{STATES["idle"]}"></div>{note}\n</figure>'

@@ -10,7 +10,7 @@ from flashweir.charts.model import Chart
 from flashweir.charts.names import isolated
 from flashweir.reports import cells, finding
 from flashweir.reports.figures import sections_of
-from flashweir.reports.model import Block, Content, Details, Facts, Section, Table, Text
+from flashweir.reports.model import Block, Cell, Content, Details, Facts, Section, Table, Text
 from flashweir.statistics.summary import QUANTILE
 from flashweir.sweeps.rows import shown_metrics
 
@@ -173,9 +173,8 @@ def _comparison(found: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> li
                 labels.title(row["metric"]),
                 cells.percent(row["relative"], row["relative_low"], row["relative_high"]),
                 row["verdict"],
-                row["p_holm"],
+                None if row["p_holm"] is None else Cell(f"{row['p_holm']:.2g}", row["p_holm"]),
                 row["n"],
-                cells.plain(row["baseline"]),
                 cells.shown(row["metric"], row["mean_baseline"]),
                 cells.shown(row["metric"], row["mean"]),
             ]
@@ -183,10 +182,10 @@ def _comparison(found: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> li
     columns = [
         *(axis["name"] for axis in others),
         meta["compare"],
-        *("metric", "difference", "verdict", "p (Holm)", "pairs", "baseline", "mean of baseline", "mean"),
+        *("metric", "difference", "verdict", "p (Holm)", "pairs", "mean of baseline", "mean"),
     ]
     text = (
-        f"{meta['compare']}: each value against the baseline, runs of the same seed and setting paired. "
+        f"{meta['compare']}: each value against {_baselines(found)}, runs of the same seed and setting paired. "
         f"{significant:,} of {len(rows):,} differences are significant at 5 % after Holm's correction for their number."
     )
     if any(QUANTILE.fullmatch(name) for name in metrics):
@@ -195,6 +194,11 @@ def _comparison(found: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> li
             " quantile of all requests."
         )
     return [Text(text), Table(f"Differences by {meta['compare']}", columns, rows, rest=_IN_SWEEP, fits=True)]
+
+
+def _baselines(found: "pl.DataFrame") -> str:
+    names = list(dict.fromkeys(cells.plain(value) for value in found["baseline"].to_list()))
+    return f"the baseline, {names[0]}" if len(names) == 1 else "the baseline"
 
 
 def _failures(failed: "pl.DataFrame", meta: Json) -> list[Block]:
