@@ -1,11 +1,9 @@
 """Draws a report as one HTML file that needs nothing else: no network, no other file, no server.
 
-The page's own policy forbids every request, and every script but the two that it holds. Every text is escaped; figures
+The page's own policy forbids every request, and every script but those that it holds. Every text is escaped; figures
 are JSON in the page, which a script draws.
 """
 
-import base64
-import hashlib
 import json
 import math
 import os
@@ -23,6 +21,7 @@ from flashweir.charts.names import undirected
 from flashweir.charts.palette import STATES
 from flashweir.charts.plotly import figure
 from flashweir.charts.units import scaled
+from flashweir.reports.drawing import hash_of, packed
 from flashweir.reports.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
 
 # Rows of a table that are shown at once, and cells up to which the others are in the page too.
@@ -83,17 +82,24 @@ def render(title: str, sections: Sequence[Section]) -> str:
             f'<section id="{anchor}" aria-labelledby="{anchor}-title">\n'
             f'<h2 id="{anchor}-title">{_text(section.title)}</h2>\n{_lines(inner)}\n</section>'
         )
-    plotly, script = _closed(_plotly()) if figures else "", _closed(_own("page.js"))
+    scripts = [_closed(_own(f"{name}.js")) for name in (("inflate", "page") if figures else ("page",))]
+    library = packed() if figures else None
+    hashes = [*(hash_of(f"\n{script}\n".encode()) for script in scripts), *([library.hash] if library else [])]
+    held = (
+        f'<script type="text/plain" id="plotly-packed" data-size="{library.size}">{library.text}</script>'
+        if library
+        else ""
+    )
     parts = {
-        "policy": _policy(plotly, script),
+        "policy": _policy(hashes),
         "version": _text(__version__),
         "title": _text(title),
         "style": _own("page.css"),
         "contents": f"<ol>\n{_lines(contents)}\n</ol>",
         "content": _lines(content),
         "figures": _lines(figures),
-        "plotly": plotly,
-        "script": script,
+        "plotly": held,
+        "scripts": _lines(f"<script>\n{script}\n</script>" for script in scripts),
     }
     # One pass: what is filled in is not searched again.
     return _SLOT.sub(lambda slot: parts[slot[1]], _own("page.html"))
@@ -335,18 +341,12 @@ def _closed(script: str) -> str:
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--").strip()
 
 
-def _policy(*scripts: str) -> str:
+def _policy(hashes: Sequence[str]) -> str:
     """Forbids everything but the inline style, pictures made in the page, and the scripts that are in the page."""
-    hashes = (hashlib.sha256(f"\n{script}\n".encode()).digest() for script in scripts)
-    allowed = " ".join(f"'sha256-{base64.b64encode(value).decode()}'" for value in hashes)
     return _text(
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src {' '.join(hashes)}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     ).replace("&#x27;", "'")
-
-
-def _plotly() -> str:
-    return resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
 
 
 def _own(name: str) -> str:
