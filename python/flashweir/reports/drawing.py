@@ -21,9 +21,13 @@ class Packed(NamedTuple):
 def packed() -> Packed:
     """plotly.js as pages hold it."""
     script = needed(resources.files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()).encode()
+    return Packed(pack(script), len(script), hash_of(script))
+
+
+def pack(data: bytes) -> str:
+    """Data as raw DEFLATE in base64."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    text = base64.b64encode(packer.compress(script) + packer.flush()).decode()
-    return Packed(text, len(script), hash_of(script))
+    return base64.b64encode(packer.compress(data) + packer.flush()).decode()
 
 
 def needed(library: bytes) -> str:

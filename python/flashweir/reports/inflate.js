@@ -1,9 +1,8 @@
 "use strict";
 // Unpacks plotly.js, which is in the page as raw DEFLATE (RFC 1951) in base64, and runs it; in one go, so that it is there
-// when the page is printed at once.
-(() => {
-  const holder = document.getElementById("plotly-packed");
-  if (!holder) return;
+// when the page is printed at once. Large figures are packed in the same way.
+window.flashweir = window.flashweir || {};
+flashweir.unpacked = (holder) => {
   const bytes = Uint8Array.from(atob(holder.textContent.trim()), (character) => character.charCodeAt(0));
   const out = new Uint8Array(Number(holder.dataset.size));
   const LENGTHS = [3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258];
@@ -83,7 +82,10 @@
     if (bits(2) !== 2) throw new Error("another kind of block");
     block(...codes());
   }
+  return new TextDecoder().decode(out);
+};
+{
   const script = document.createElement("script");
-  script.textContent = new TextDecoder().decode(out);
+  script.textContent = flashweir.unpacked(document.getElementById("plotly-packed"));
   document.head.append(script);
-})();
+}

@@ -21,14 +21,17 @@ from flashweir.charts.names import undirected
 from flashweir.charts.palette import STATES
 from flashweir.charts.plotly import figure
 from flashweir.charts.units import scaled
-from flashweir.reports.drawing import hash_of, packed
+from flashweir.reports.drawing import hash_of, pack, packed
 from flashweir.reports.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
+from flashweir.reports.still import still
 
 # Rows of a table that are shown at once, and cells up to which the others are in the page too.
 SHOWN_ROWS = 200
 _MAX_CELLS = 30_000
 # Rows from which on a table scrolls under its headings.
 _LONG = 25
+# Characters of a figure from which on it is packed.
+_LARGE_FIGURE = 60_000
 # Columns up to which a narrow window shows a table as such.
 _CARDS = 3
 _NOTHING = "-"
@@ -72,7 +75,7 @@ def render(title: str, sections: Sequence[Section]) -> str:
                     if not block.chart.group or block.chart.name == block.chart.group:
                         listed.append(f'<li><a href="#{name}">{_text(block.chart.title)}</a></li>')
                     figures.append(_data(name, block.chart))
-                    drawn.append(_figure(name, block.chart))
+                    drawn.append(_figure(name, block.chart, first=len(figures) == 1))
                 else:
                     drawn.append(_block(block, names))
             inner.append(f'<div class="figures">\n{_lines(drawn)}\n</div>' if beside else _lines(drawn))
@@ -82,7 +85,7 @@ def render(title: str, sections: Sequence[Section]) -> str:
             f'<section id="{anchor}" aria-labelledby="{anchor}-title">\n'
             f'<h2 id="{anchor}-title">{_text(section.title)}</h2>\n{_lines(inner)}\n</section>'
         )
-    scripts = [_closed(_own(f"{name}.js")) for name in (("inflate", "page") if figures else ("page",))]
+    scripts = [_closed(_own(f"{name}.js")) for name in (("inflate", "values", "page") if figures else ("page",))]
     library = packed() if figures else None
     hashes = [*(hash_of(f"\n{script}\n".encode()) for script in scripts), *([library.hash] if library else [])]
     held = (
@@ -260,10 +263,13 @@ def said(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:,.5g}"
 
 
-def _figure(name: str, chart: Chart) -> str:
+def _figure(name: str, chart: Chart, *, first: bool) -> str:
     chart = scaled(chart)
     note = f'\n<p class="note">{_text(chart.note)}</p>' if chart.note else ""
     wide = ' class="wide"' if isinstance(chart, (Cloud, Strips)) else ""
+    picture = ""
+    if first or isinstance(chart, Cloud):
+        picture = f'<img class="still" src="{still(chart)}" alt="{_text(describe(chart))}">'
     facet = ""
     if chart.group:
         facet = f' data-group="{_text(chart.group)}" data-facet="{_text(chart.facet)}"'
@@ -271,13 +277,17 @@ def _figure(name: str, chart: Chart) -> str:
     return (
         f'<figure id="{name}"{wide}{facet} aria-labelledby="{name}-title">\n'
         f'<figcaption><h3 id="{name}-title">{_text(chart.title)}</h3></figcaption>\n'
-        f'<div class="plot" id="{name}-plot" role="img" aria-label="{_text(describe(chart))}"'
-        f' data-idle="{STATES["idle"]}"></div>{note}\n</figure>'
+        f'<div class="plot" id="{name}-plot" role="group" aria-label="{_text(describe(chart))}"'
+        f' data-idle="{STATES["idle"]}">{picture}</div>{note}\n</figure>'
     )
 
 
 def _data(name: str, chart: Chart) -> str:
-    return f'<script type="application/json" id="{name}-plot-data">{_json(figure(chart))}</script>'
+    data = _json(figure(chart))
+    if len(data) < _LARGE_FIGURE:
+        return f'<script type="application/json" id="{name}-plot-data">{data}</script>'
+    packed_data = pack(data.encode())
+    return f'<script type="text/plain" id="{name}-plot-data" data-size="{len(data)}">{packed_data}</script>'
 
 
 def describe(chart: Chart) -> str:
