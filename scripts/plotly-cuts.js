@@ -70,8 +70,11 @@ while (waiting.length) {
   for (const other of modules.get(name).references) if (name !== entry || !dropped.has(other)) waiting.push(other);
 }
 for (const statement of body) {
-  const names = (statement.declarations || [statement]).map(({ id }) => id && id.name);
-  if (/Declaration$/.test(statement.type) && !names.some((name) => reached.has(name))) cuts.push([statement.start, statement.end]);
+  if (!/Declaration$/.test(statement.type)) continue;
+  const declared = statement.declarations || [statement];
+  const gone = declared.filter(({ id }) => !reached.has(id.name));
+  if (gone.length === declared.length) cuts.push([statement.start, statement.end]);
+  else for (const { id, init, end } of gone) if (init) cuts.push([id.end, end]);
 }
 const merged = [];
 for (const [start, end] of cuts.sort((left, right) => left[0] - right[0])) {

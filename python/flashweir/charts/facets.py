@@ -9,7 +9,7 @@ from flashweir.charts.model import Chart
 from flashweir.charts.settings import NONE, AxisValues, Sweep, short
 
 # Of more settings of the other axes, figures show one.
-MAX_FACETS = 48
+MAX_FACETS = 36
 
 
 def other_axes(sweep: Sweep, shown: Sequence[str]) -> list[AxisValues]:

@@ -76,11 +76,22 @@ flashweir.unpacked = (holder) => {
     }
   }
 
-  // Of the three kinds of blocks, a compressor at its highest level makes one of texts.
+  function stored() {
+    [hold, held] = [0, 0];
+    const length = bytes[at] | (bytes[at + 1] << 8);
+    out.set(bytes.subarray(at + 4, at + 4 + length), end);
+    at += 4 + length;
+    end += length;
+  }
+
+  const fixed = () => [code(Array.from({ length: 288 }, (_, at) => (at < 144 ? 8 : at < 256 ? 9 : at < 280 ? 7 : 8))),
+    code(new Array(30).fill(5))];
   for (let last = 0; !last;) {
     last = bits(1);
-    if (bits(2) !== 2) throw new Error("another kind of block");
-    block(...codes());
+    const kind = bits(2);
+    if (kind === 0) stored();
+    else if (kind < 3) block(...(kind === 1 ? fixed() : codes()));
+    else throw new Error("damaged");
   }
   return new TextDecoder().decode(out);
 };

@@ -65,7 +65,7 @@ def _categories(chart: Plot) -> dict[str, int] | None:
 
 
 def _turn(series: Series, index: int) -> int:
-    return index if series.turn is None else series.turn
+    return index if series.turn is None or series.variant else series.turn
 
 
 def _dodge(index: int, chart: Plot) -> float:
