@@ -21,7 +21,7 @@ def other_axes(sweep: Sweep, shown: Sequence[str]) -> list[AxisValues]:
 
 
 def in_facets(sweep: Sweep, shown: Sequence[str], draw: Callable[[Sweep], list[Chart]]) -> list[Chart]:
-    """What `draw` makes of each part of the sweep in which the axes that are not shown have one value."""
+    """Figures that `draw` makes of each part of the sweep in which the axes that are not shown have one value."""
     rest = other_axes(sweep, shown)
     if not rest:
         return draw(sweep)

@@ -103,7 +103,7 @@ def _ranked(metric: str, values: Mapping[str, float]) -> list[str]:
 
 
 def _ratio(metric: str, one: float, other: float) -> str:
-    """How much `one` is higher or lower, as words before `than`."""
+    """Difference in words that stand before `than`."""
     if abs(one - other) <= _NEAR * abs(other):
         return "no other"
     words = ("longer", "shorter") if metric.startswith("latency_us.") else ("more", "less")

@@ -191,7 +191,7 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
 
 
 def _finding(found: "Reproduction") -> str:
-    """What holds, and the values and claims that do not."""
+    """Counts of values and claims that hold, and the names of those that do not."""
     wrong = [str(row["name"]) for row in found.rows if row["ok"] is False]
     wrong += [f"the claim “{row['claim']}”" for row in found.shapes if row["ok"] is False]
     more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
