@@ -14,7 +14,9 @@ from test_charts import named
 import flashweir
 from flashweir.charts import figures as figures_of
 from flashweir.charts import from_sweep, palette
-from flashweir.charts.model import Heat, Plot, Strips
+from flashweir.charts.model import Axis, Heat, Plot, Series, Strips
+from flashweir.charts.order import log_spaced
+from flashweir.charts.units import duration, scaled
 from flashweir.statistics import mean_interval
 
 NOISY = ("iops", "latency_us.read.p99", "write_amplification")
@@ -56,14 +58,16 @@ def test_which_figures_a_sweep_has() -> None:
     charts = named(from_sweep.figures(*sweep(GRID)))
     # A constant metric (mean latency) or a missing one (writes) has no figure.
     assert list(charts) == [
-        *("curve-iops", "heat-iops", "curve-latency_us.read.p99", "heat-latency_us.read.p99"),
-        *("curve-write_amplification", "heat-write_amplification"),
+        *("curve-iops", "heat-iops", "heat-iops-2"),
+        *("curve-latency_us.read.p99", "heat-latency_us.read.p99", "heat-latency_us.read.p99-2"),
+        *("curve-write_amplification", "heat-write_amplification", "heat-write_amplification-2"),
         *("pareto-iops-latency_us.read.p99", "pareto-iops-write_amplification", "channel-time"),
     ]
     chosen = named(from_sweep.figures(*sweep(GRID, metrics=["latency_us.read.mean", "not there"])))
     assert [name for name in chosen if name.startswith(("curve", "heat"))] == [
         "curve-latency_us.read.mean",
         "heat-latency_us.read.mean",
+        "heat-latency_us.read.mean-2",
     ]
 
 
@@ -93,8 +97,11 @@ def test_what_a_figure_leaves_out_is_said() -> None:
     axes = {**GRID, "op_ratio": [0.07, 0.1, 0.28]}
     charts = named(from_sweep.figures(*sweep(axes)))
     assert len(charts["curve-iops"].series) <= 12
-    assert "At op_ratio=0.07; other values of these are not shown." in charts["curve-iops"].note
-    assert "At gc.victim=greedy, op_ratio=0.07" in charts["heat-iops"].note
+    facets = [chart for chart in charts.values() if chart.group == "curve-iops"]
+    assert [chart.facet for chart in facets] == ["op_ratio=0.07", "op_ratio=0.1", "op_ratio=0.28"]
+    assert "At op_ratio=0.1." in facets[1].note
+    assert facets[0].series[0].y != facets[1].series[0].y
+    assert len([chart for chart in charts.values() if chart.group == "heat-iops"]) == 6
     many = {"a": list(range(50)), "b": list(range(40))}
     curves = named(from_sweep.figures(*sweep(many, seeds=1)))["curve-iops"]
     assert [one.name for one in curves.series] == ["b=0", "b=8", "b=16", "b=23", "b=31", "b=39"]
@@ -276,14 +283,51 @@ def test_a_sweep_over_seeds_alone() -> None:
 
 
 def test_colours_have_meanings() -> None:
-    assert [look.colour for look in palette.looks(["a", "b"])] == list(palette.SERIES[:2])
-    looks = palette.looks(["a", "b", "b: warm-up ends", "warm-up ends"])
+    def looks_of(*names: str) -> list[palette.Look]:
+        return palette.looks([Series(name, [], []) for name in names])
+
+    assert [look.colour for look in looks_of("a", "b")] == list(palette.SERIES[:2])
+    looks = looks_of("a", "b", "b: warm-up ends", "warm-up ends")
     assert looks[2] == palette.Look(palette.SERIES[1], "dashed", mark=True)
     assert looks[3].colour == palette.MUTED
-    twelve = palette.looks([str(number) for number in range(12)])
+    twelve = looks_of(*(str(number) for number in range(12)))
     assert len(set(twelve)) == 12
     assert palette.states(["host", "idle"]) == [palette.STATES["host"], palette.STATES["idle"]]
     assert palette.states(["IOPS"]) == [palette.SERIES[0]]
+
+
+def test_a_policy_has_one_colour_in_every_figure() -> None:
+    charts = from_sweep.figures(*sweep(GRID))
+    of: dict[str, set[str]] = {}
+    for chart in charts:
+        if isinstance(chart, Plot) and not chart.name.startswith("pareto"):
+            for one, look in zip(chart.series, palette.looks(chart.series), strict=True):
+                of.setdefault(one.name.partition(",")[0], set()).add(look.colour)
+    assert len(of) == 2
+    assert all(len(colours) == 1 for colours in of.values())
+    assert len(set.union(*of.values())) == 2
+    front = palette.looks([Series(palette.FRONT, [], [])])[0]
+    assert front.colour not in palette.SERIES
+
+
+def test_powers_stand_on_a_log_axis() -> None:
+    assert log_spaced([1, 2, 4])
+    assert log_spaced([0.1, 0.2, 0.4])
+    assert not log_spaced([1, 2, 3])
+    assert not log_spaced([0.07, 0.1, 0.15, 0.2, 0.28])
+
+
+def test_times_are_in_the_unit_that_suits_them() -> None:
+    assert [duration(value) for value in (0.5, 182.4, 999.9, 12_345.0, 3_592_421.0)] == [
+        *("500 ns", "182 us", "1 ms", "12.3 ms", "3.59 s"),
+    ]
+    series = [Series("a", [1.0, 2.0], [50_000.0, 70_000.0], [40_000.0, None], [60_000.0, None])]
+    drawn = scaled(Plot("p", "p", Axis("queue depth"), Axis("read latency (p99), us"), series))
+    assert isinstance(drawn, Plot)
+    assert drawn.y.label == "read latency (p99), ms"
+    assert (drawn.series[0].y, drawn.series[0].low, drawn.series[0].high) == ([50.0, 70.0], [40.0, None], [60.0, None])
+    few = Plot("p", "p", Axis("x"), Axis("latency, us"), [Series("a", [1.0], [182.0])])
+    assert scaled(few) == few
 
 
 def test_an_axis_that_does_not_act_on_a_workload_stands_for_every_value() -> None:

@@ -61,7 +61,8 @@ def test_report_and_picture_are_written(tmp_path: Path) -> None:
     run = flashweir("diagnose", str(path), "--html", str(html), "--png", str(png))
     assert run.out
     text = html.read_text(encoding="utf-8")
-    assert "scatter3d" in text
+    assert 'id="pbr-plot"' in text
+    assert 'class="still" src="data:image/png;base64,' in text, "a picture for browsers without WebGL"
     assert "write buffer" in text
     assert png.read_bytes().startswith(b"\x89PNG")
 

@@ -25,8 +25,8 @@ FIGURES = {
 }
 FIRST = {
     "character": "Suite ",
-    "bench": "A score of 100 is",
-    "compared": "A score of 100 is",
+    "bench": "sim:slc-2006",
+    "compared": "drive 1 has the best score",
     "diagnosis": "The drive ",
 }
 

@@ -330,7 +330,7 @@ def test_tables_are_sorted_by_their_headings(page: Page, files: dict[str, Path])
     page.goto(files["all"].as_uri())
 
     def column(at: int, body: int = 0) -> list[str]:
-        return page.locator(f"tbody >> nth={body}").locator(f"td:nth-child({at})").all_text_contents()
+        return page.locator(f"tbody >> nth={body}").locator(f"tr > :nth-child({at})").all_text_contents()
 
     mean = page.locator("th", has_text="with interval")
     mean.get_by_role("button").click()

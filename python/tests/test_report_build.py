@@ -11,7 +11,8 @@ from report_samples import HOSTILE, bars, every_kind
 
 import flashweir
 from flashweir.cli.report import write_report
-from flashweir.reports import build, cells, page
+from flashweir.reports import build, cells, page, sweep
+from flashweir.reports.figures import sections_of
 from flashweir.reports.model import Block, Cell, Details, Facts, Figure, Section, Table, Text
 from flashweir.sweeps.frame import SweepFrame
 
@@ -79,9 +80,9 @@ class Statistics:
 @pytest.fixture(autouse=True)
 def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures and statistics of their own, so that these tests are about reports alone."""
-    monkeypatch.setattr(build, "statistics", Statistics)
+    monkeypatch.setattr(sweep, "statistics", Statistics)
     monkeypatch.setattr(build, "charts_of_results", lambda _: every_kind())
-    monkeypatch.setattr(build, "charts_of_sweep", lambda _: every_kind())
+    monkeypatch.setattr(sweep, "charts_of_sweep", lambda _: every_kind())
 
 
 @pytest.fixture(scope="module")
@@ -104,15 +105,15 @@ def facts(sections: list[Section]) -> dict[str, Any]:
 def test_a_single_run(result: dict[str, Any]) -> None:
     sections = build.report_of_results([("one", result)])
     assert [section.title for section in sections] == [
-        "Runs",
+        "In short",
         "Key figures",
-        "Latency",
         "What channels did",
         "Over time",
         "Curves",
         "Two axes at a time",
         "Trade-offs",
         "Configuration",
+        "Runs",
     ]
     said = facts(sections)
     assert said["run"] == "one"
@@ -121,7 +122,7 @@ def test_a_single_run(result: dict[str, Any]) -> None:
     keys = table(sections, "Key figures")
     row = dict(zip(keys.columns, keys.rows[0], strict=True))
     assert (row["run"], row["IOPS"], row["erases"]) == ("one", result["iops"], result["flash"]["erases"])
-    assert row["mean read, us"] is None, "no reads, no number"
+    assert row["mean read"] is None, "no reads, no number"
     latency = table(sections, "Key figures", 1)
     assert [cells[:2] for cells in latency.rows] == [["one", "write"]]
     (config,) = blocks(sections, "Configuration")
@@ -160,7 +161,7 @@ def test_streams_and_warm_up() -> None:
     keys, latency, streams = (table(sections, "Key figures", at).caption for at in range(3))
     assert keys == "Runs, without warm-up"
     assert latency.endswith("completion, without warm-up")
-    assert streams == "Latency by stream, us, without warm-up"
+    assert streams == "Latency by stream, without warm-up"
     assert not any(isinstance(block, Text) for block in blocks(sections, "Runs"))
     assert [row[1] for row in table(sections, "Key figures", 2).rows] == ["x", "y"]
     assert facts(sections)["workload"][0].startswith("x: random:")
@@ -170,7 +171,7 @@ def test_a_warm_up_of_more_than_half_the_time_is_a_warning(result: dict[str, Any
     warmup = {"method": "mser-5", "found": True, "requests": 9, "of_requests": 10}
     long = {**result, "warmup": {**warmup, "simulated_s": 3 * result["simulated_s"]}}
     sections = build.report_of_results([("long", long), ("whole", result)])
-    first = blocks(sections, "Runs")[0]
+    first = blocks(sections, "In short")[1]
     assert first == Text("long: the warm-up took 75 % of the simulated time, and is left out.", alert=True)
     assert table(build.report_of_results([("whole", result)]), "Key figures").caption == "Runs"
 
@@ -183,11 +184,11 @@ def test_operations_that_took_no_time_are_said(result: dict[str, Any]) -> None:
 
 
 def test_a_sweep_with_failures_and_a_comparison() -> None:
-    sections = build.report_of_sweep(frame(failed=3), {**META, "compare": "gc.victim", "baseline": "greedy", "runs": 9})
+    sections = sweep.report_of_sweep(frame(failed=3), {**META, "compare": "gc.victim", "baseline": "greedy", "runs": 9})
     titles = [section.title for section in sections]
-    assert titles[:2] == ["Runs", "Comparison"]
-    assert titles[-2:] == ["All settings", "Failures"]
-    alerts = [block.text for block in blocks(sections, "Runs") if isinstance(block, Text) and block.alert]
+    assert titles[:2] == ["In short", "Comparison"]
+    assert titles[-3:] == ["All settings", "Failures", "Runs"]
+    alerts = [block.text for block in blocks(sections, "In short") if isinstance(block, Text) and block.alert]
     assert alerts == [
         "3 of 8 runs failed: tables and figures show the others.",
         "The sweep is not complete: 1 of 9 runs are missing.",
@@ -210,36 +211,36 @@ def test_a_sweep_with_failures_and_a_comparison() -> None:
 
 
 def test_settings_have_means_with_intervals() -> None:
-    summary = table(build.report_of_sweep(frame(), META), "All settings")
-    assert summary.columns == ["gc.victim", "buffer.bytes", "runs", "failed", "iops", "gc_share"]
-    assert summary.rows[0][2:5] == [2, 0, Cell("1,000\u00a0±\u00a012", 1000.5)]
+    summary = table(sweep.report_of_sweep(frame(), META), "All settings")
+    assert summary.columns == ["gc.victim", "buffer.bytes", "IOPS", "gc share", "runs", "failed"]
+    assert [summary.rows[0][at] for at in (2, 4, 5)] == [Cell("1,000 ±\u00a012", 1000.5), 2, 0]
     assert [row[1] for row in summary.rows] == [Cell("64KiB", 0.0), Cell("1MiB", 1.0)] * 2
 
 
 def test_metrics_that_the_author_names_are_shown() -> None:
     summary = table(
-        build.report_of_sweep(frame(), {**META, "metrics": ["write_amplification", "iops"], "derived": []}),
+        sweep.report_of_sweep(frame(), {**META, "metrics": ["write_amplification", "iops"], "derived": []}),
         "All settings",
     )
-    assert summary.columns[4:] == ["iops"], "nothing is known of write amplification"
+    assert summary.columns[2:-2] == ["IOPS"], "nothing is known of write amplification"
 
 
 def test_a_sweep_of_which_all_failed_has_no_tables_of_nothing() -> None:
-    sections = build.report_of_sweep(frame(failed=8), META)
-    assert [section.title for section in sections] == ["Runs", "Failures"]
+    sections = sweep.report_of_sweep(frame(failed=8), META)
+    assert [section.title for section in sections] == ["In short", "Failures", "Runs"]
 
 
 @pytest.mark.parametrize(
     ("value", "low", "high", "text"),
     [
-        (1234.5678, 1234.5, 1234.6356, "1,234.568\u00a0±\u00a00.068"),
+        (1234.5678, 1234.5, 1234.6356, "1,234.568 ±\u00a00.068"),
         (10.0, 9.0, 14.0, "10.0 [9.0\u00a0to\u00a014.0]"),
-        (5.0, 5.0, 5.0, "5\u00a0±\u00a00"),
-        (72_939.0, 60_000.0, 85_878.0, "72,939\u00a0±\u00a012,939"),
+        (5.0, 5.0, 5.0, "5 ±\u00a00"),
+        (72_939.0, 60_000.0, 85_878.0, "72,939 ±\u00a012,939"),
     ],
 )
 def test_intervals(value: float, low: float, high: float, text: str) -> None:
-    assert cells.estimate(value, low, high) == Cell(text, value)
+    assert cells.estimate("iops", value, low, high) == Cell(text, value)
 
 
 def test_a_report_of_files(tmp_path: Path, result: dict[str, Any]) -> None:
@@ -265,22 +266,22 @@ def test_figures_become_files(tmp_path: Path, result: dict[str, Any]) -> None:
 
 
 def test_a_report_of_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sweep = tmp_path / "sweep"
-    sweep.mkdir()
-    (sweep / "runs.jsonl").write_text("", encoding="utf-8")
+    folder = tmp_path / "sweep"
+    folder.mkdir()
+    (folder / "runs.jsonl").write_text("", encoding="utf-8")
     found = SweepFrame(frame())
-    found.directory, found.meta = sweep, META
+    found.directory, found.meta = folder, META
     monkeypatch.setattr("flashweir.sweeps.read_sweep", lambda _: found)
-    write_report([sweep], tmp_path / "report.html", None, None)
+    write_report([folder], tmp_path / "report.html", None, None)
     assert "<title>Sweep victims</title>" in (tmp_path / "report.html").read_text(encoding="utf-8")
     with pytest.raises(flashweir.ConfigError, match="belongs to the sweep"):
-        write_report([sweep], sweep / "runs.jsonl", None, None)
+        write_report([folder], folder / "runs.jsonl", None, None)
     with pytest.raises(flashweir.ConfigError, match="one folder of a sweep"):
-        write_report([sweep, sweep], tmp_path / "report.html", None, None)
+        write_report([folder, folder], tmp_path / "report.html", None, None)
 
 
 def test_figures_stand_in_the_sections_of_their_names() -> None:
-    sections = build._figures(every_kind())
+    sections = sections_of(every_kind())
     names = {
         section.title: [block.chart.name for block in section.blocks if isinstance(block, Figure)]
         for section in sections
@@ -288,7 +289,7 @@ def test_figures_stand_in_the_sections_of_their_names() -> None:
     assert names["Latency"] == ["latency-cdf-read"]
     assert names["What channels did"] == ["channel-time", "channel-activity"]
     assert names["Curves"] == ["curve-iops", "curve-victim"]
-    more = build._figures([bars("compare-iops"), *every_kind(), bars("points-iops")])
+    more = sections_of([bars("compare-iops"), *every_kind(), bars("points-iops")])
     assert more[0].title == "Comparison of runs"
     assert not any(section.title == "More figures" for section in more)
 

@@ -117,7 +117,7 @@ def test_levels_are_dashed_lines_in_the_colour_of_their_curve() -> None:
     line, level = plot.series  # type: ignore[attr-defined]
     assert (list(line.low), list(line.high)) == ([1.0, 10.0], [4.0, 40.0])
     assert (list(level.x), list(level.y), level.beside) == ([1.0, 2.0], [7.0, 7.0], line.name)
-    (one, other) = palette.looks([line.name, level.name], {level.name: line.name})
+    (one, other) = palette.looks([line, level])
     assert (other.colour, other.dash, one.dash) == (one.colour, "dashed", "solid")
 
 

@@ -1,6 +1,7 @@
 """Results of benchmarks as tables, sentences and a page."""
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from flashweir.benchmark.comparing import Row, warnings
@@ -24,6 +25,7 @@ SUITES = {
 }
 # From these shares of lost time on, management is said to cost something, or much.
 _SOME, _MUCH = 0.1, 0.4
+_ONE_RUN = "One run of each workload, without intervals: a drive repeats its score within some per cent."
 # Characters from which on a drive's name is long.
 _LONG = 16
 
@@ -145,7 +147,8 @@ def _sweep(result: Result, order: str) -> list[tuple[str, float]]:
 
 
 def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Row]) -> "list[Section]":
-    """A page: what was run, scores side by side, what they mean, and figures."""
+    """A page: the finding, scores side by side, what they mean, figures, and what was run."""
+    from flashweir.reports import finding
     from flashweir.reports.model import Block, Cell, Facts, Figure, Section, Table, Text
 
     first, drives = results[0], list(labels)
@@ -162,9 +165,11 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
         ),
         Facts(facts),
     ]
+    alerts: list[Block] = []
     if any(not result["complete"] for result in results):
-        opening.insert(1, Text("Some of these benchmarks are not complete.", alert=True))
-    opening += [Text(f"Note: {warning}.", alert=True) for warning in warnings(results)]
+        alerts.append(Text("Some of these benchmarks are not complete.", alert=True))
+    alerts += [Text(f"Note: {warning}.", alert=True) for warning in warnings(results)]
+    drawn = charts(results, labels)
     alone = len(results) == 1
     columns = ["", *(_head(label, name, alone=alone) for name in ("score", "MB/s") for label in labels)]
     table = [
@@ -188,12 +193,48 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     names = [*([] if alone else ["drive"]), "suite", "workload", "speed", "steadiness", "time lost", "in words"]
     said = [[name, text] for name, text in SUITES.items()]
     return [
-        Section("Runs", opening),
+        finding.section(_finding(results, labels, rows), drawn[0] if drawn else None, alerts),
         Section("Scores", [Table("Side by side", columns, table, fits=True)]),
         Section("Cost of management", [Table("Workload by workload", names, lost, fits=True)]),
+        Section("Figures", [Figure(chart) for chart in drawn[1:]]),
         Section("Suites", [Table("Suites", ["suite", "tested property"], said, fits=True)]),
-        Section("Figures", [Figure(chart) for chart in charts(results, labels)]),
+        Section("Runs", opening),
     ]
+
+
+def _finding(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """Scores in a sentence: of one drive its best and worst suite, of several who leads, by how much, and where not."""
+    suites = [row for row in rows if row.kind == "suite" and any(score is not None for score in row.scores)]
+    total = next((row for row in rows if row.kind == "all" and any(score is not None for score in row.scores)), None)
+    if not suites:
+        return ["No suite is complete, so there are no scores."]
+    if len(results) == 1:
+        known = sorted(((row.scores[0] or 0.0, row.name) for row in suites), reverse=True)
+        best, worst = known[0], known[-1]
+        text = (
+            f"{labels[0]} scores {total.scores[0]:.3g} over all suites" if total is not None else f"{labels[0]} scores"
+        )
+        text += "; " if total is not None else " "
+        text += f"best in {best[1]} ({best[0]:.3g})"
+        return [f"{text}, worst in {worst[1]} ({worst[0]:.3g})." if best != worst else f"{text}.", _ONE_RUN]
+    wins = [sum(row.best == at for row in suites) for at in range(len(labels))]
+    scores: Sequence[float | None] = total.scores if total is not None else _means(suites, len(labels))
+    order = sorted(range(len(labels)), key=lambda at: scores[at] or 0.0, reverse=True)
+    lead, second = order[0], order[1]
+    times = f", {(scores[lead] or 0.0) / (scores[second] or 1.0):.3g} times {labels[second]}" if scores[second] else ""
+    over = "all suites" if total is not None else f"{len(suites)} suites"
+    lost = [f"{row.name} ({labels[row.best]})" for row in suites if row.best is not None and row.best != lead]
+    text = f"{labels[lead]} has the best score over {over}, {scores[lead] or 0.0:.3g}{times}; "
+    text += f"best in {wins[lead]} of {len(suites)}"
+    return [f"{text}, but not in {', '.join(lost)}." if lost else f"{text}.", _ONE_RUN]
+
+
+def _means(rows: Sequence[Row], drives: int) -> list[float | None]:
+    """Geometric mean of each drive's scores of suites that all drives have."""
+    common = [row for row in rows if all(score for score in row.scores)]
+    if not common:
+        return [None] * drives
+    return [prod(row.scores[at] or 0.0 for row in common) ** (1 / len(common)) for at in range(drives)]
 
 
 def _head(label: str, name: str, *, alone: bool) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from flashweir.character.summary import percent, size, sizes_of
 from flashweir.character.volumes import row_of
 from flashweir.charts.model import Axis, Chart, Plot, Series
+from flashweir.reports.finding import TITLE, first
 from flashweir.reports.model import Block, Cell, Content, Facts, Figure, Section, Table, Text
 
 Json = Mapping[str, Any]
@@ -19,6 +20,8 @@ _FIGURES = (
     ("Caches", ("miss-ratio", "reuse-distance")),
     ("Arrivals", ("request-rate", "pauses")),
 )
+# The picture of a workload, the first that there is.
+_LEADS = ("where-writes", "where-", "requests-over-time", "")
 _SHARES = (
     ("sequential", "sequential_share"),
     ("aligned", "aligned_share"),
@@ -48,8 +51,11 @@ def title_of(character: Json) -> str:
 
 def sections(character: Json, charts: Sequence[Chart]) -> list[Section]:
     """The report of one workload: verdict, numbers, figures, segments."""
-    parts = [Section("In short", _short(character)), Section("In numbers", [_numbers(character)])]
-    left = list(charts)
+    lead = first(charts, _LEADS)
+    text, *facts = _short(character)
+    opening: list[Block] = [text, *([Figure(lead)] if lead is not None else []), *facts]
+    parts = [Section(TITLE, opening), Section("In numbers", [_numbers(character)])]
+    left = [chart for chart in charts if chart is not lead]
     for title, starts in _FIGURES:
         found = [chart for chart in left if chart.name.startswith(starts)]
         left = [chart for chart in left if chart not in found]
@@ -78,7 +84,7 @@ def _short(character: Json) -> list[Block]:
             facts.append(("hot and cold data", f"{percent(life['mixing'])} mixed within units of space"))
         if hottest := life["hottest"]:
             facts.append(("the hottest tenth", f"of what is written takes {percent(hottest['percent_10'])} of it"))
-    return [Text(f"{verdict}{suite['reason']}"), Facts(facts)]
+    return [Text(f"{verdict}{suite['reason']}", lead=True), Facts(facts)]
 
 
 def _moved(side: Json, again: str, key: str) -> str:
@@ -169,7 +175,9 @@ def table_sections(rows: Sequence[Json]) -> list[Section]:
         ]
         for row in good
     ]
-    parts = [Section("Traces", [Table("What is written, by trace; shares are of the bytes", columns, cells)])]
+    parts = [
+        Section("Traces", [Table("What is written, by trace; shares are of the bytes", columns, cells, fits=True)])
+    ]
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in good:
         if row["suite"]:
@@ -192,7 +200,9 @@ def table_sections(rows: Sequence[Json]) -> list[Section]:
             Axis("rewrites in written bytes", from_zero=True),
             series,
         )
-        parts.append(Section("Where they stand", [Figure(chart)]))
+        counts = ", ".join(f"{len(found)} {suite}" for suite, found in sorted(groups.items()))
+        lead = Text(f"{len(good):,} traces by the suite that decides: {counts}.", lead=True)
+        parts.insert(0, Section(TITLE, [lead, Figure(chart)]))
     if bad:
         failures: list[list[Content]] = [[row["trace"], row["error"]] for row in bad]
         parts.append(

@@ -8,9 +8,10 @@ from flashweir._native import ConfigError
 from flashweir.charts.layout import SMALL, Body, Sheet
 from flashweir.charts.lettering import number, plain, ticks
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series, Strips
-from flashweir.charts.palette import FRONT, GRID, HEAT, INK, MUTED, PAPER, Look, looks, states
+from flashweir.charts.palette import FRONT, GRID, HEAT, INK, MUTED, PAPER, Look, bar_colours, looks, states
 from flashweir.charts.scales import FEW_POINTS, log_floor, wide
 from flashweir.charts.thin import thin
+from flashweir.charts.units import scaled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +28,7 @@ _VECTOR_CELLS = 4000
 
 def draw(chart: Chart, sheet: Sheet) -> Body:
     """Draws the data; says what the layout has to add."""
+    chart = scaled(chart)
     if isinstance(chart, Plot):
         return _plot(chart, sheet)
     if isinstance(chart, Bars):
@@ -69,13 +71,12 @@ def _plot(chart: Plot, sheet: Sheet) -> Body:
     body.x_ticks = list(enumerate(categories)) if categories else _axis_ticks(chart.x, left, right, log=log_x)
     body.x_kind = "category" if categories else "number"
     legend, keyed = [], []
-    compared = {series.name: series.beside for series in chart.series if series.beside is not None}
-    styles = looks([series.name for series in chart.series], compared)
-    for turn, (series, row, look) in enumerate(zip(chart.series, places, styles, strict=True)):
+    for turn, (series, row, look) in enumerate(zip(chart.series, places, looks(chart.series), strict=True)):
         if categories and len(chart.series) > 1:
             step = min(0.12, 0.7 / len(chart.series))
             row = [place + (turn - (len(chart.series) - 1) / 2) * step for place in row]  # noqa: PLW2901 - moved aside
-        legend.append((_curve(axes, series, row, look, turn, (log_x, log_y)), series.name))
+        marked = turn if series.turn is None else series.turn
+        legend.append((_curve(axes, series, row, look, marked, (log_x, log_y)), series.name))
         if series.labels and 0 < len(series.labels) <= _KEYED:
             keyed += [(x, y, label) for x, y, label in zip(row, series.y, series.labels, strict=True) if y is not None]
     body.legend = _once(legend) if len(chart.series) > 1 or (chart.series and chart.series[0].name) else ()
@@ -182,7 +183,7 @@ def _bars(chart: Bars, sheet: Sheet) -> Body:
     axes = sheet.axes
     axes.set_xlabel(plain(chart.x.label))
     rows = len(chart.categories)
-    colours = states([name for name, _ in chart.parts])
+    colours = bar_colours(chart)
     left = [0.0] * rows
     legend = []
     for (name, values), colour in zip(chart.parts, colours, strict=True):

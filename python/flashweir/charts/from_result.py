@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from flashweir.charts.colours import of_runs
 from flashweir.charts.distributions import LATENCY, MAX_CURVES, OPERATIONS, latency_figures
 from flashweir.charts.merges import collection_figures
 from flashweir.charts.model import Axis, Bars, Chart, Plot, Scale, Series, Strips
@@ -57,7 +58,7 @@ def figures(results: Named) -> list[Chart]:
     charts += activity_figures(results)
     charts += over_time_figures(results)
     charts += collection_figures(results)
-    return charts
+    return of_runs(charts, [name for name, _ in results])
 
 
 def value_at(result: Mapping[str, Any], path: str) -> float | None:

@@ -3,10 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flashweir.charts import labels
-from flashweir.charts.distributions import MAX_CURVES, latency_figures
+from flashweir.charts.choices import Shown, chosen, in_colour, longest, policies, ranges
+from flashweir.charts.colours import of_runs
+from flashweir.charts.distributions import latency_figures
+from flashweir.charts.facets import in_facets
 from flashweir.charts.from_result import PURPOSES, activity_figures, over_time_figures, scale_for, time_bars
 from flashweir.charts.merges import collection_figures
 from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
@@ -26,7 +30,7 @@ Results = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
 
 # The tail that a front is of: the longer one where the sweep names it.
 _TAILS = {operation: (f"latency_us.{operation}.p999", f"latency_us.{operation}.p99") for operation in ("read", "write")}
-_POINTS, _CELLS, _COMPARED, _ALONG, _LEGIBLE, _RANGES = 2000, 60, 8, 200, 6, 40
+_POINTS, _CELLS, _COMPARED = 2000, 60, 8
 # Parts of a result that are about its time; the activity of channels is drawn for the first few settings only.
 _OVER_TIME, _SAMPLES = ("warmup", "series", "activity", "collections"), 4
 # Up to so many values, each has its tick.
@@ -56,45 +60,26 @@ def figures(
     sweep = collect(frame, meta, list(dict.fromkeys([*metrics, *pareto, *shares])), [metrics, rest])
     if not sweep.metrics:
         return []
-    shown = _chosen(sweep, meta)
+    shown = chosen(sweep, meta)
+    compared = policies(sweep, meta)
     charts: list[Chart] = []
     for metric in metrics:
-        charts += _curves(sweep, metric, shown)
-        charts += _heat(sweep, metric)
+        if shown is not None:
+            drawn = [shown[0].name, *shown[1]]
+            charts += in_facets(sweep, drawn, partial(_curves, metric=metric, shown=shown, coloured=compared))
+        charts += in_facets(sweep, longest(sweep), partial(_heat, metric=metric, over=longest(sweep)))
     charts += _pareto(sweep, tails)
     charts += _compared(sweep, meta, results if results is not None else _results_of(frame))
-    return charts
+    names = [f"{compared.name}={short(value)}" for value in compared.values] if compared else []
+    return of_runs(charts, names)
 
 
-def _chosen(sweep: Sweep, meta: Mapping[str, Any]) -> tuple[AxisValues, list[str], dict[str, list[str]]] | None:
-    """The axis to draw along, those whose combinations are curves, and the values shown where there are too many."""
-    if not sweep.axes:
-        return None
-    along = max(sweep.axes, key=lambda axis: (axis.numbers is not None, len(axis.values)))
-    rest = [axis for axis in sweep.axes if axis is not along]
-    # First what the author compares, then words, then short axes: those make curves that can be distinguished.
-    rest.sort(key=lambda axis: (meta.get("compare") not in axis.columns, axis.numbers is not None, len(axis.values)))
-    curves: list[str] = []
-    limits: dict[str, list[str]] = {}
-    count = 1
-    for axis in rest:
-        if count * len(axis.values) <= MAX_CURVES:
-            curves.append(axis.name)
-            count *= len(axis.values)
-    left_out = [axis for axis in rest if axis.name not in curves and not sweep.sparse([along.name, axis.name])]
-    if left_out and _LEGIBLE // count > 1:
-        # A few values of one more axis say more than one.
-        curves.append(left_out[0].name)
-        limits[left_out[0].name] = evenly(left_out[0].values, _LEGIBLE // count)
-    order = [axis.name for axis in sweep.axes]
-    if len(along.values) > _ALONG and not (along.numbers and sweep.sparse(axis.name for axis in sweep.axes)):
-        limits[along.name] = evenly(along.values, _ALONG)
-    return along, sorted(curves, key=order.index), limits
-
-
-def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[str, list[str]]] | None) -> list[Chart]:
-    if shown is None:
-        return []
+def _curves(
+    sweep: Sweep,
+    metric: str,
+    shown: Shown,
+    coloured: AxisValues | None,
+) -> list[Chart]:
     along, names, limits = shown
     part = cut(sweep, [along.name, *names], limits)
     order = [axis.values for name in names for axis in sweep.axes if axis.name == name]
@@ -104,24 +89,25 @@ def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[
             -1 if value == NONE else values.index(value) for values, value in zip(order, key, strict=True)
         ],
     )
-    ranges = _ranges(along, part)
+    places = ranges(along, part)
     series = []
     for combination in combinations:
         points = []
-        for x, group in ranges:
+        for x, group in places:
             estimate = _estimate(sweep, part, [(value, *combination) for value in group], metric)
             if estimate is not None:
                 points.append((x, estimate))
         if points:
             said = [(axis, value) for axis, value in zip(names, combination, strict=True) if value != NONE]
             name = ", ".join(f"{axis}={short(value)}" for axis, value in said)
-            series.append(_with_interval(name, points, points_only=along.numbers is None or part.averaged))
+            curve = _with_interval(name, points, points_only=along.numbers is None or part.averaged)
+            series.append(in_colour(curve, combination, combinations, names, coloured))
     if not series:
         return []
     values = [value for one in series for value in one.y if value is not None]
     kind = "curve" if along.numbers else "points"
     cut_up = (
-        f"{along.name} is cut into {len(ranges)} ranges." if len(ranges) < len(along.values) and part.averaged else ""
+        f"{along.name} is cut into {len(places)} ranges." if len(places) < len(along.values) and part.averaged else ""
     )
     note = _note(sweep, [_intervals(sweep, metric, series, part), part.note, cut_up])
     axes = axis_of(along), Axis(labels.label(metric), scale_for(values))
@@ -129,29 +115,14 @@ def _curves(sweep: Sweep, metric: str, shown: tuple[AxisValues, list[str], dict[
     return [Plot(f"{kind}-{labels.safe(metric)}", title, *axes, series, note=note)]
 
 
-def _ranges(along: AxisValues, part: Cut) -> list[tuple[float | str, list[str]]]:
-    """Places along an axis with the values behind each: one, but many where settings were drawn at random."""
-    if along.numbers is None:
-        return [(value, [value]) for value in along.values]
-    if not part.averaged or len(along.values) <= _ALONG:
-        return [(number, [value]) for number, value in zip(along.numbers, along.values, strict=True)]
-    each = -(-len(along.values) // _RANGES)
-    found: list[tuple[float | str, list[str]]] = []
-    for start in range(0, len(along.values), each):
-        numbers = along.numbers[start : start + each]
-        middle = float(f"{sum(numbers) / len(numbers):.6g}")
-        found.append((middle, list(along.values[start : start + each])))
-    return found
-
-
-def _heat(sweep: Sweep, metric: str) -> list[Chart]:
+def _heat(sweep: Sweep, metric: str, over: Sequence[str]) -> list[Chart]:
     if len(sweep.axes) < 2:  # noqa: PLR2004 - a matrix has two axes
         return []
-    longest = sorted(sweep.axes, key=lambda axis: -len(axis.values))[:2]
-    if sweep.sparse((axis.name for axis in longest), below=_MOST):
+    axes_shown = [sweep.axes[sweep.position(name)] for name in over]
+    if sweep.sparse((axis.name for axis in axes_shown), below=_MOST):
         return []
-    x, y = longest
-    limits = {axis.name: evenly(axis.values, _CELLS) for axis in longest if len(axis.values) > _CELLS}
+    x, y = axes_shown
+    limits = {axis.name: evenly(axis.values, _CELLS) for axis in axes_shown if len(axis.values) > _CELLS}
     part = cut(sweep, [x.name, y.name], limits)
     columns, rows = limits.get(x.name, list(x.values)), limits.get(y.name, list(y.values))
     values = [[_mean(sweep, part, (column, row), metric) for column in columns] for row in rows]

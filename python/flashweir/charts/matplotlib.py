@@ -80,6 +80,14 @@ def svg(chart: Chart, *, width_in: float = 7.0) -> str:
     return _svg(lay_out(chart, width_in, None, 72), chart).decode()
 
 
+def png(chart: Chart, *, width_in: float = 7.0, dpi: float = 200.0) -> bytes:
+    """A figure as the bytes of a PNG."""
+    _quiet()
+    from flashweir.charts.layout import lay_out
+
+    return _png(lay_out(chart, width_in, None, dpi))
+
+
 def _check(target: Path, width_in: float, height_in: float | None, dpi: float) -> None:
     if str(target) != STANDARD and target.suffix.lower() not in SUFFIXES:
         raise ConfigError(f"{target}: a figure is written as .png, .svg or .pdf, expected a name that ends so")

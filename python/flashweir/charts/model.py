@@ -26,11 +26,16 @@ class Axis:
 
 @dataclass(frozen=True)
 class Chart:
-    """Base of all figures: `name` is the file's name and the anchor in a report, `note` a sentence below it."""
+    """Base of all figures: `name` is the file's name and the anchor in a report, `note` a sentence below it.
+
+    Figures with the same `group` show parts of the same thing, each the one that `facet` names.
+    """
 
     name: str
     title: str
     note: str = field(default="", kw_only=True)
+    group: str = field(default="", kw_only=True)
+    facet: str = field(default="", kw_only=True)
 
     def _repr_svg_(self) -> str:
         """HTML of a notebook."""
@@ -44,7 +49,8 @@ class Series:
     """A curve or a set of points. `low` and `high` are interval ends, `labels` what each point is called.
 
     "steps" hold each value up to the next x. `beside` names the series that this one is compared with: it is dashed, in
-    that one's colour.
+    that one's colour. `turn` is the place of its policy or run among all: the same place has the same colour in every
+    figure, and `variant` has another dash. Without a turn, colours follow the order of the series.
     """
 
     name: str
@@ -55,6 +61,8 @@ class Series:
     labels: Sequence[str] | None = None
     style: Literal["line", "steps", "points"] = "line"
     beside: str | None = None
+    turn: int | None = None
+    variant: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,11 +76,15 @@ class Plot(Chart):
 
 @dataclass(frozen=True)
 class Bars(Chart):
-    """Stacked horizontal bars: a row a category, `parts` give each part's value in every row."""
+    """Stacked horizontal bars: a row a category, `parts` give each part's value in every row.
+
+    Where there is one part, `turns` give the rows the colours of their runs.
+    """
 
     x: Axis
     categories: Sequence[str]
     parts: Sequence[tuple[str, Sequence[float]]]
+    turns: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)

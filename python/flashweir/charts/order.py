@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 from flashweir.quantity import number_of
@@ -11,6 +12,8 @@ T = TypeVar("T", bound=Hashable)
 # Only values whose largest is so many times their smallest gain by a log axis.
 _WIDE = 8.0
 _FEW = 3
+# Powers of at least this number, whose steps differ by no more than this share.
+_POWER, _EVEN = 1.5, 0.05
 
 
 def ordered(values: Iterable[T]) -> list[T]:
@@ -26,12 +29,22 @@ def ordered(values: Iterable[T]) -> list[T]:
 def log_spaced(numbers: Iterable[float]) -> bool:
     """True if numbers, such as 1, 4, 16, are spread evenly on a log axis rather than on a linear one."""
     ascending = sorted(set(numbers))
-    if len(ascending) < 2 or ascending[0] <= 0 or ascending[-1] / ascending[0] < _WIDE:  # noqa: PLR2004 - two ends
+    if len(ascending) < 2 or ascending[0] <= 0:  # noqa: PLR2004 - two ends
+        return False
+    if _powers(ascending):
+        return True
+    if ascending[-1] / ascending[0] < _WIDE:
         return False
     if len(ascending) < _FEW:
         return True
     # On the right axis their places grow by equal steps.
     return _straightness([math.log(number) for number in ascending]) > _straightness(ascending)
+
+
+def _powers(ascending: Sequence[float]) -> bool:
+    """True for at least three numbers, each about the same multiple, of 1.5 or more, of the one before."""
+    steps = [after / before for before, after in pairwise(ascending)]
+    return len(steps) + 1 >= _FEW and min(steps) >= _POWER and max(steps) <= min(steps) * (1 + _EVEN)
 
 
 def _straightness(ascending: Sequence[float]) -> float:

@@ -5,8 +5,11 @@ seen as a thin line on white or on black; from the ninth curve on, the colours r
 cividis of Nunez, Anderton and Renslow, PLoS ONE 13(7), 2018. Both are made for readers with any kind of colour vision.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from flashweir.charts.model import Bars, Series
 
 Dash = Literal["solid", "dashed", "dotted"]
 
@@ -26,6 +29,8 @@ INK, MUTED, GRID, PAPER = "#000000", "#666666", "#DDDDDD", "#FFFFFF"
 # Suffixes of the names of series that mark a place rather than show data.
 WARM_UP = "warm-up ends"
 FRONT, DOMINATED = "Pareto front", "other settings"
+# No colour of a policy.
+_FRONT = "#D81B60"
 
 
 class Look(NamedTuple):
@@ -36,17 +41,15 @@ class Look(NamedTuple):
     mark: bool = False
 
 
-def looks(names: Sequence[str], beside: Mapping[str, str] | None = None) -> list[Look]:
-    """Colours and marks of each series of a figure: those with a meaning of their own as named, the rest in turn.
-
-    Args:
-        names: in the order of the figure.
-        beside: of some, the series that they are compared with and have the colour of; that comes first.
-    """
+def looks(series: "Sequence[Series]") -> list[Look]:
+    """Colours and dashes of each series: marks as named, series that have a turn by it, the rest in their order."""
     found: list[Look] = []
+    names = [one.name for one in series]
+    beside = {one.name: one.beside for one in series if one.beside is not None}
     turn = 0
-    for name in names:
-        partner = (beside or {}).get(name)
+    for one in series:
+        name = one.name
+        partner = beside.get(name)
         if partner in names[: len(found)]:
             found.append(Look(found[names.index(partner)].colour, "dashed"))
         elif name.endswith(WARM_UP):
@@ -57,7 +60,10 @@ def looks(names: Sequence[str], beside: Mapping[str, str] | None = None) -> list
         elif name == DOMINATED:
             found.append(Look("#AAAAAA", "solid"))
         elif name == FRONT:
-            found.append(Look(STATES["gc"], "solid"))
+            found.append(Look(_FRONT, "solid"))
+        elif one.turn is not None:
+            dash = one.turn // len(SERIES) + one.variant
+            found.append(Look(SERIES[one.turn % len(SERIES)], _DASHES[dash % len(_DASHES)]))
         else:
             found.append(Look(SERIES[turn % len(SERIES)], _DASHES[turn // len(SERIES) % len(_DASHES)]))
             turn += 1
@@ -72,3 +78,10 @@ def states(names: Sequence[str]) -> list[str]:
         spare = list(SERIES)
     turns = iter(range(len(names)))
     return [named[name] if name in named else spare[next(turns) % len(spare)] for name in names]
+
+
+def bar_colours(chart: "Bars") -> list[str] | list[list[str]]:
+    """The colour of each part of the bars; of one part alone, that of each row's run where it has one."""
+    if chart.turns is not None and len(chart.parts) == 1:
+        return [[SERIES[turn % len(SERIES)] for turn in chart.turns]]
+    return states([name for name, _ in chart.parts])

@@ -257,7 +257,8 @@ def cut(sweep: Sweep, shown: Sequence[str], limits: Mapping[str, Sequence[str]] 
     elif others:
         pinned = [(sweep.axes[at].name, value) for at, value in zip(others, fixed, strict=True) if value != NONE]
         at_values = ", ".join(f"{name}={short(value)}" for name, value in pinned)
-        notes.append(f"At {at_values}; other values of these are not shown.")
+        complete = all(len(sweep.axes[at].values) == 1 for at in others)
+        notes.append(f"At {at_values}{'.' if complete else '; other values of these are not shown.'}")
     return Cut(found, " ".join(notes), averaged)
 
 

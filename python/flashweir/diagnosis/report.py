@@ -6,7 +6,8 @@ from typing import Any
 
 from flashweir.charts.model import Axis, Cloud, Heat
 from flashweir.reports import page
-from flashweir.reports.model import Facts, Figure, Section, Text
+from flashweir.reports.finding import section
+from flashweir.reports.model import Block, Facts, Figure, Section, Text
 
 GIB, MIB, KIB = 1 << 30, 1 << 20, 1 << 10
 NAMES = {"mapping": "address mapping", "collection": "garbage collection", "buffer": "write buffer"}
@@ -68,13 +69,14 @@ def above(diagnosis: Mapping[str, Any]) -> Heat | None:
 
 def sections(diagnosis: Mapping[str, Any]) -> list[Section]:
     """Contents of the report."""
-    found = [
-        Section("Verdict", [Text(diagnosis["sentence"], alert=diagnosis["verdict"] == "ill"), *_symptoms(diagnosis)])
-    ]
-    if diagnosis["picture"]["request"]:
-        seen = above(diagnosis)
-        figures = [Figure(cloud(diagnosis)), *([Figure(seen)] if seen else [])]
-        found.append(Section("The picture", figures))
+    picture = diagnosis["picture"]["request"]
+    lead = cloud(diagnosis) if picture else None
+    ill: list[Block] = [Text("A part of the drive is bad.", alert=True)] if diagnosis["verdict"] == "ill" else []
+    found = [section([diagnosis["sentence"]], lead, ill)]
+    if symptoms := _symptoms(diagnosis):
+        found.append(Section("Symptoms", symptoms))
+    if picture and (seen := above(diagnosis)):
+        found.append(Section("From above", [Figure(seen)]))
     found.append(Section("The log", [Facts(facts(diagnosis)), Text(f"Detectors: {diagnosis['detectors']}.")]))
     return found
 

@@ -19,10 +19,11 @@ Content = str | int | float | bool | Cell | None
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph; `alert` sets it apart as what should not be missed."""
+    """A paragraph; `alert` sets it apart as what should not be missed, `lead` as the finding of the page."""
 
     text: str
     alert: bool = False
+    lead: bool = False
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,7 @@
 
   // The figure of a plot for its width and for the colours of now.
   function prepared(plot, width) {
-    const source = document.getElementById(`${plot.id}-data`).textContent;
-    const { data, layout } = JSON.parse(source);
+    const { data, layout } = flashweir.figure(plot);
     // Idle time is as quiet as the page is light or dark.
     for (const { marker = {}, colorscale = [] } of data) {
       if (marker.color === plot.dataset.idle) marker.color = colour("idle");
@@ -147,12 +146,55 @@
     } catch (error) {
       // One figure that fails keeps no other from being drawn.
       console.error(error);
-      plot.textContent = `This figure could not be drawn: ${error.message}`;
+      unable(plot, `This figure could not be drawn: ${error.message}`);
+    }
+  }
+
+  // What can't be drawn leaves the picture that the page has of it.
+  function unable(plot, reason) {
+    if (plot.querySelector(".unable")) return;
+    const said = document.createElement("p");
+    said.className = "note unable";
+    said.textContent = reason;
+    plot.append(said);
+    plot.style.minHeight = "0";
+  }
+
+  let spatial = null;
+  function webgl() {
+    if (spatial === null) spatial = !!document.createElement("canvas").getContext("webgl");
+    return spatial;
+  }
+
+  // Buttons and names in the legend can be reached and pressed by keys.
+  function reachable(plot) {
+    const pressed = (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      const { clientX, clientY } = event;
+      for (const type of ["mousedown", "mouseup", "click"]) {
+        event.currentTarget.dispatchEvent(new MouseEvent(type, { bubbles: true, clientX, clientY }));
+      }
+    };
+    for (const button of plot.querySelectorAll(".modebar-btn, .legendtoggle")) {
+      if (button.getAttribute("role") === "button" && button.tabIndex === 0) continue;
+      const name = button.dataset.title || button.parentElement.querySelector(".legendtext")?.textContent;
+      button.setAttribute("role", "button");
+      button.setAttribute("tabindex", "0");
+      button.setAttribute("aria-label", button.dataset.title ? name : `Show or hide ${name}`);
+      button.addEventListener("keydown", pressed);
     }
   }
 
   function attempt(plot, width) {
     const figure = prepared(plot, width);
+    if (figure.layout.scene && !webgl()) {
+      drawn.delete(plot);
+      unable(plot, "This browser has no WebGL, so the points can't be turned round.");
+      return;
+    }
+    const still = plot.querySelector(".still");
+    if (still) still.remove();
     const height = figure.layout.height;
     (plot.data || []).forEach((trace, index) => {
       if (trace.visible !== undefined && figure.data[index]) figure.data[index].visible = trace.visible;
@@ -164,7 +206,12 @@
     if (Math.abs(missing) > 2) Plotly.relayout(plot, { height: figure.layout.height + missing });
     plot.style.minHeight = "0";
     marks(plot);
-    if (!plot.dataset.drawn) plot.on("plotly_relayout", () => marks(plot));
+    if (!plot.dataset.drawn) {
+      plot.on("plotly_relayout", () => marks(plot));
+      plot.on("plotly_afterplot", () => reachable(plot));
+      flashweir.values(plot);
+    }
+    reachable(plot);
     plot.dataset.drawn = "yes";
   }
 
@@ -225,6 +272,46 @@
     root.removeAttribute("data-print");
     redraw();
   });
+
+  // Figures of one group take one place: a list chooses the one that is shown. Paper has them all.
+  const groups = new Map();
+  for (const figure of document.querySelectorAll("figure[data-group]")) {
+    const { group } = figure.dataset;
+    groups.set(group, [...(groups.get(group) || []), figure]);
+  }
+  for (const figures of groups.values()) {
+    const choose = (at) => {
+      figures.forEach((figure, place) => { figure.hidden = place !== at; });
+      figures[at].querySelector("select").focus();
+    };
+    figures.forEach((figure, at) => {
+      const label = document.createElement("label");
+      label.className = "choice";
+      const select = document.createElement("select");
+      for (const [place, other] of figures.entries()) select.add(new Option(other.dataset.facet, place, false, place === at));
+      select.addEventListener("change", () => { const to = Number(select.value); select.value = at; choose(to); });
+      label.append("Shown: ", select);
+      figure.querySelector("figcaption").after(label);
+      figure.hidden = at > 0;
+    });
+  }
+
+  // Rows that are shown as blocks are still rows for those who hear them.
+  const cards = matchMedia("(max-width: 640px)");
+  function roles() {
+    for (const table of document.querySelectorAll(".cards table")) {
+      const set = (element, role) => (cards.matches ? element.setAttribute("role", role) : element.removeAttribute("role"));
+      set(table, "table");
+      for (const body of [table.tHead, ...table.tBodies]) set(body, "rowgroup");
+      for (const row of table.rows) {
+        set(row, "row");
+        const head = row.parentElement === table.tHead;
+        [...row.cells].forEach((cell, at) => set(cell, head ? "columnheader" : at ? "cell" : "rowheader"));
+      }
+    }
+  }
+  cards.addEventListener("change", roles);
+  if (cards.matches) roles();
 
   // Tables: a click on a heading sorts, another one turns the order round; what is empty stays at the end.
   const SHOWN = 200;

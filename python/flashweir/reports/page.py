@@ -1,11 +1,9 @@
 """Draws a report as one HTML file that needs nothing else: no network, no other file, no server.
 
-The page's own policy forbids every request, and every script but the two that it holds. Every text is escaped; figures
+The page's own policy forbids every request, and every script but those that it holds. Every text is escaped; figures
 are JSON in the page, which a script draws.
 """
 
-import base64
-import hashlib
 import json
 import math
 import os
@@ -22,13 +20,20 @@ from flashweir.charts.model import Axis, Bars, Chart, Cloud, Heat, Plot, Strips
 from flashweir.charts.names import undirected
 from flashweir.charts.palette import STATES
 from flashweir.charts.plotly import figure
+from flashweir.charts.units import scaled
+from flashweir.reports.drawing import hash_of, pack, packed
 from flashweir.reports.model import Block, Cell, Content, Details, Facts, Figure, Section, Table, Text
+from flashweir.reports.still import still
 
 # Rows of a table that are shown at once, and cells up to which the others are in the page too.
 SHOWN_ROWS = 200
 _MAX_CELLS = 30_000
 # Rows from which on a table scrolls under its headings.
 _LONG = 25
+# Characters of a figure from which on it is packed.
+_LARGE_FIGURE = 60_000
+# Columns up to which a narrow window shows a table as such.
+_CARDS = 3
 _NOTHING = "-"
 _NUMBER_STARTS = tuple("0123456789+-")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -67,9 +72,10 @@ def render(title: str, sections: Sequence[Section]) -> str:
             for block in blocks:
                 if isinstance(block, Figure):
                     name = named.popleft()
-                    listed.append(f'<li><a href="#{name}">{_text(block.chart.title)}</a></li>')
+                    if not block.chart.group or block.chart.name == block.chart.group:
+                        listed.append(f'<li><a href="#{name}">{_text(block.chart.title)}</a></li>')
                     figures.append(_data(name, block.chart))
-                    drawn.append(_figure(name, block.chart))
+                    drawn.append(_figure(name, block.chart, first=len(figures) == 1))
                 else:
                     drawn.append(_block(block, names))
             inner.append(f'<div class="figures">\n{_lines(drawn)}\n</div>' if beside else _lines(drawn))
@@ -79,17 +85,24 @@ def render(title: str, sections: Sequence[Section]) -> str:
             f'<section id="{anchor}" aria-labelledby="{anchor}-title">\n'
             f'<h2 id="{anchor}-title">{_text(section.title)}</h2>\n{_lines(inner)}\n</section>'
         )
-    plotly, script = _closed(_plotly()) if figures else "", _closed(_own("page.js"))
+    scripts = [_closed(_own(f"{name}.js")) for name in (("inflate", "values", "page") if figures else ("page",))]
+    library = packed() if figures else None
+    hashes = [*(hash_of(f"\n{script}\n".encode()) for script in scripts), *([library.hash] if library else [])]
+    held = (
+        f'<script type="text/plain" id="plotly-packed" data-size="{library.size}">{library.text}</script>'
+        if library
+        else ""
+    )
     parts = {
-        "policy": _policy(plotly, script),
+        "policy": _policy(hashes),
         "version": _text(__version__),
         "title": _text(title),
         "style": _own("page.css"),
         "contents": f"<ol>\n{_lines(contents)}\n</ol>",
         "content": _lines(content),
         "figures": _lines(figures),
-        "plotly": plotly,
-        "script": script,
+        "plotly": held,
+        "scripts": _lines(f"<script>\n{script}\n</script>" for script in scripts),
     }
     # One pass: what is filled in is not searched again.
     return _SLOT.sub(lambda slot: parts[slot[1]], _own("page.html"))
@@ -130,7 +143,7 @@ def _runs(blocks: Iterable[Block]) -> Iterable[tuple[bool, list[Block]]]:
 
 def _block(block: Block, names: _Names) -> str:
     if isinstance(block, Text):
-        shape = ' class="alert"' if block.alert else ""
+        shape = ' class="alert"' if block.alert else ' class="lead"' if block.lead else ""
         return _lines(f"<p{shape}>{_text(part)}</p>" for part in block.text.split("\n\n"))
     if isinstance(block, Facts):
         rows = []
@@ -155,7 +168,7 @@ def _table(table: Table, names: _Names) -> str:
     )
     anchor = names.of(f"table-{table.caption}")
     places = [_decimals([row[at] for row in kept]) for at in range(len(table.columns))]
-    rows = [f"<tr>{''.join(map(_cell, row, numeric, places))}</tr>" for row in kept]
+    rows = [f"<tr>{_row(row, numeric, places)}</tr>" for row in kept]
     bodies, below = f"<tbody>\n{_lines(rows[:SHOWN_ROWS])}\n</tbody>", ""
     if len(rows) > SHOWN_ROWS:
         bodies += f'\n<tbody id="{anchor}-rest" hidden>\n{_lines(rows[SHOWN_ROWS:])}\n</tbody>'
@@ -169,11 +182,33 @@ def _table(table: Table, names: _Names) -> str:
         below = f'<p class="note">The first {len(rows)} of {count:,} rows.{_text(rest)}</p>'
     shape = "scroll long" if len(kept) > _LONG else "scroll"
     kind = "table fits" if table.fits else "table"
+    style = ""
+    if len(table.columns) > _CARDS:
+        kind += " cards"
+        style = _card_labels(anchor, table.columns)
     return (
-        f'<div class="{kind}">\n<p class="caption" id="{anchor}">{_text(table.caption)}</p>\n'
+        f'<div class="{kind}">\n{style}<p class="caption" id="{anchor}">{_text(table.caption)}</p>\n'
         f'<div class="{shape}" role="region" tabindex="0" aria-labelledby="{anchor}">\n'
         f'<table aria-labelledby="{anchor}"><thead><tr>{heads}</tr></thead>\n{bodies}</table>\n</div>\n{below}\n</div>'
     )
+
+
+def _row(row: Sequence[Content], numeric: Sequence[bool], places: Sequence[int | None]) -> str:
+    """Cells of a row; the first one names it."""
+    cells = list(map(_cell, row, numeric, places))
+    return "".join([f'<th scope="row"{cells[0][3:-5]}</th>', *cells[1:]]) if cells else ""
+
+
+def _card_labels(anchor: str, columns: Sequence[str]) -> str:
+    """Headings beside the cells, for narrow windows, where each row is a block of its own."""
+    rules = (f'[aria-labelledby="{anchor}"] tbody tr > :nth-child({at})::before{{content:"{_css(name)}"}}'
+             for at, name in enumerate(columns, start=1))  # fmt: skip
+    return f"<style>@media screen and (max-width: 640px) {{\n{_lines(rules)}\n}}</style>\n"
+
+
+def _css(plain: str) -> str:
+    """A text in a string of a style sheet: whatever is not a plain letter or digit is a code."""
+    return "".join(one if one.isascii() and one.isalnum() else f"\\{ord(one):06x}" for one in undirected(plain))
 
 
 def _is_numeric(values: Iterable[Content]) -> bool:
@@ -228,19 +263,31 @@ def said(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:,.5g}"
 
 
-def _figure(name: str, chart: Chart) -> str:
+def _figure(name: str, chart: Chart, *, first: bool) -> str:
+    chart = scaled(chart)
     note = f'\n<p class="note">{_text(chart.note)}</p>' if chart.note else ""
     wide = ' class="wide"' if isinstance(chart, (Cloud, Strips)) else ""
+    picture = ""
+    if first or isinstance(chart, Cloud):
+        picture = f'<img class="still" src="{still(chart)}" alt="{_text(describe(chart))}">'
+    facet = ""
+    if chart.group:
+        facet = f' data-group="{_text(chart.group)}" data-facet="{_text(chart.facet)}"'
+        note = f'\n<p class="note facet">{_text(chart.facet)}</p>{note}'
     return (
-        f'<figure id="{name}"{wide} aria-labelledby="{name}-title">\n'
+        f'<figure id="{name}"{wide}{facet} aria-labelledby="{name}-title">\n'
         f'<figcaption><h3 id="{name}-title">{_text(chart.title)}</h3></figcaption>\n'
-        f'<div class="plot" id="{name}-plot" role="img" aria-label="{_text(describe(chart))}"'
-        f' data-idle="{STATES["idle"]}"></div>{note}\n</figure>'
+        f'<div class="plot" id="{name}-plot" role="group" aria-label="{_text(describe(chart))}"'
+        f' data-idle="{STATES["idle"]}">{picture}</div>{note}\n</figure>'
     )
 
 
 def _data(name: str, chart: Chart) -> str:
-    return f'<script type="application/json" id="{name}-plot-data">{_json(figure(chart))}</script>'
+    data = _json(figure(chart))
+    if len(data) < _LARGE_FIGURE:
+        return f'<script type="application/json" id="{name}-plot-data">{data}</script>'
+    packed_data = pack(data.encode())
+    return f'<script type="text/plain" id="{name}-plot-data" data-size="{len(data)}">{packed_data}</script>'
 
 
 def describe(chart: Chart) -> str:
@@ -304,18 +351,12 @@ def _closed(script: str) -> str:
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--").strip()
 
 
-def _policy(*scripts: str) -> str:
+def _policy(hashes: Sequence[str]) -> str:
     """Forbids everything but the inline style, pictures made in the page, and the scripts that are in the page."""
-    hashes = (hashlib.sha256(f"\n{script}\n".encode()).digest() for script in scripts)
-    allowed = " ".join(f"'sha256-{base64.b64encode(value).decode()}'" for value in hashes)
     return _text(
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src {' '.join(hashes)}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     ).replace("&#x27;", "'")
-
-
-def _plotly() -> str:
-    return resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
 
 
 def _own(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
 from flashweir.charts.model import Chart
-from flashweir.reports import build
+from flashweir.reports import build, sweep
 from flashweir.reports.model import Section
 from flashweir.reports.shape import difference
 from flashweir.whole import STANDARD
@@ -34,8 +34,8 @@ def of_frame(frame: "SweepFrame") -> Parts:
     """
     if frame.meta is None:
         raise ConfigError("this frame is no sweep: expected what sweep(), compare() or read_sweep() returned")
-    charts = build.charts_of_sweep(frame) if frame["error"].null_count() else []
-    return f"Sweep {frame.meta['name']}", charts, build.report_of_sweep(frame, frame.meta, charts)
+    charts = sweep.charts_of_sweep(frame) if frame["error"].null_count() else []
+    return f"Sweep {frame.meta['name']}", charts, sweep.report_of_sweep(frame, frame.meta, charts)
 
 
 def of_files(files: Sequence[Path]) -> Parts:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from flashweir.reproduction.curves import Curve, Family
 
 _LARGE = 1000
+# Values and claims that the finding names.
+_NAMED = 3
 # Columns of a terminal that a name has at least, and what the numbers beside it take.
 _NAME, _NUMBERS = 22, 50
 _COLUMNS = ("published", "measured", "deviation", "tolerance")
@@ -152,15 +154,21 @@ def summary(found: "Reproduction") -> str:
 
 
 def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
-    """Contents of a page: values and claims of each paper, then each experiment with its description and figures."""
+    """Contents of a page: how much holds, printed and measured side by side, values and claims, then experiments."""
+    from flashweir.reports import finding
     from flashweir.reports.model import Block, Details, Figure, Section, Table, Text
+    from flashweir.reproduction import beside
 
-    found: list[Section] = []
+    compared = {one.paper.name: beside.figures(one.paper.name, one.rows) for one in reproductions}
+    drawn = [chart for charts in compared.values() for chart in charts]
+    drawn += [chart for one in reproductions for _, charts in one.figures for chart in charts]
+    lead = drawn[0] if drawn else None
+    found: list[Section] = [finding.section([f"{_finding(one)}" for one in reproductions], lead)]
     for one in reproductions:
-        columns = ["value", "ok", *_COLUMNS, "unit", "where"]
-        rows = [[row["name"], _verdict(row["ok"]), *_said(row), row["unit"], row["where"]] for row in one.rows]
+        columns = ["value", *_COLUMNS, "ok", "unit", "where"]
+        rows = [[row["name"], *_said(row), _verdict(row["ok"]), row["unit"], row["where"]] for row in one.rows]
         claims = [[_whose(row), _verdict(row["ok"]), row["claim"], row["evidence"]] for row in one.shapes]
-        blocks: list[Block] = [Text(f"{summary(one)}.")]
+        blocks: list[Block] = [Figure(chart) for chart in compared[one.paper.name] if chart is not lead]
         if one.paper.note:
             blocks.append(Text(one.paper.note))
         blocks += [Text(f"Not run: {line}.", alert=True) for line in one.skipped]
@@ -178,8 +186,18 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
             about = experiment.folder / "README.md"
             text = [Details("Description", about.read_text(encoding="utf-8"))] if about.exists() else []
             title = f"{one.paper.name}, {experiment.name}: {experiment.title}"
-            found.append(Section(title, [*text, *(Figure(chart) for chart in figures)]))
+            found.append(Section(title, [*text, *(Figure(chart) for chart in figures if chart is not lead)]))
     return found
+
+
+def _finding(found: "Reproduction") -> str:
+    """Counts of values and claims that hold, and the names of those that do not."""
+    wrong = [str(row["name"]) for row in found.rows if row["ok"] is False]
+    wrong += [f"the claim “{row['claim']}”" for row in found.shapes if row["ok"] is False]
+    more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+    outside = f" Not within tolerance: {', '.join(wrong[:_NAMED])}{more}." if wrong else ""
+    quick = " Quick runs: smaller drives, shorter streams." if found.quick else ""
+    return f"{summary(found)}.{outside}{quick}"
 
 
 def _title(found: "Reproduction") -> str:

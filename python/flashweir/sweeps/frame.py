@@ -113,10 +113,10 @@ class SweepFrame(pl.DataFrame):
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes the report of the sweep as one HTML file (docs/reference/report.md)."""
-        from flashweir.reports import build, page
+        from flashweir.reports import page, sweep
 
         meta = self._described()
-        page.write(Path(path), f"Sweep {meta['name']}", build.report_of_sweep(self, meta))
+        page.write(Path(path), f"Sweep {meta['name']}", sweep.report_of_sweep(self, meta))
 
     def _described(self) -> dict[str, Any]:
         if self.meta is None:

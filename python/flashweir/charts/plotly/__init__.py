@@ -8,6 +8,7 @@ from flashweir.charts.plotly.cells import bars, heat, strips
 from flashweir.charts.plotly.clouds import cloud
 from flashweir.charts.plotly.curves import plot
 from flashweir.charts.plotly.texts import Json, text
+from flashweir.charts.units import scaled
 
 __all__ = ["figure"]
 
@@ -21,6 +22,7 @@ def figure(chart: Chart) -> Json:
     Raises:
         TypeError: a chart of a kind that is not in `charts.model`.
     """
+    chart = scaled(chart)
     if isinstance(chart, Plot):
         drawn = plot(chart)
     elif isinstance(chart, Bars):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from flashweir.charts.lettering import ticks
 from flashweir.charts.model import Axis, Bars, Heat, Strips
-from flashweir.charts.palette import states
+from flashweir.charts.palette import bar_colours, states
 from flashweir.charts.plotly.axes import measured, named
 from flashweir.charts.plotly.texts import NUMBER, Json, names, number, short, text, wrapped
 from flashweir.charts.scales import wide
@@ -36,7 +36,7 @@ def bars(chart: Bars) -> Json:
                 "y": list(range(len(values))),
                 "customdata": [wrapped(category) for category in chart.categories],
                 "hovertemplate": f"<b>%{{customdata}}</b><br>{label}: %{{x:{NUMBER}}}<extra></extra>",
-                "marker": {"color": states([name for name, _ in chart.parts])[index]},
+                "marker": {"color": bar_colours(chart)[index]},
             }
         )
     alone = len(chart.parts) == 1

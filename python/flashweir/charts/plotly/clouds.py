@@ -14,24 +14,28 @@ def cloud(chart: Cloud) -> Json:
     """A scatter in three dimensions; points are coloured by the logarithm or the value of the third."""
     log = chart.z.scale == "log"
     heights = floored([point[2] for point in chart.points]) if log else [point[2] for point in chart.points]
+    exact = all(height == point[2] for height, point in zip(heights, chart.points, strict=True))
     coloured = [math.log10(value) if log else value for value in heights]
     trace: Json = {
         "type": "scatter3d",
         "mode": "markers",
-        "x": [number(point[0], 9) for point in chart.points],
-        "y": [number(point[1]) for point in chart.points],
-        "z": [number(value) for value in heights],
-        "customdata": [[number(point[2]), weight] for point, weight in zip(chart.points, chart.weights, strict=True)],
+        "x": [number(point[0], 7) for point in chart.points],
+        "y": [number(point[1], 5) for point in chart.points],
+        "z": [number(value, 5) for value in heights],
+        "customdata": [
+            [weight] if exact else [weight, number(point[2])]
+            for point, weight in zip(chart.points, chart.weights, strict=True)
+        ],
         "marker": {
             "size": _POINT,
-            "color": [number(value, 4) for value in coloured],
+            "color": [number(value, 3) for value in coloured],
             "colorscale": "Viridis",
             "opacity": 0.85,
         },
         "hovertemplate": (
             f"{text(chart.x.label)}: %{{x:,}}<br>{text(chart.y.label)}: %{{y:{NUMBER}}}<br>"
-            f"{text(chart.z.label)}: <b>%{{customdata[0]:{NUMBER}}}</b><br>"
-            f"the largest of %{{customdata[1]:,}} {text(chart.of)}<extra></extra>"
+            f"{text(chart.z.label)}: <b>%{{{'z' if exact else 'customdata[1]'}:{NUMBER}}}</b><br>"
+            f"the largest of %{{customdata[0]:,}} {text(chart.of)}<extra></extra>"
         ),
     }
     scene: Json = {name: _axis(axis) for name, axis in (("xaxis", chart.x), ("yaxis", chart.y), ("zaxis", chart.z))}

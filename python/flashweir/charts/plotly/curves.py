@@ -19,8 +19,7 @@ def plot(chart: Plot) -> Json:
     ticks = dict(chart.x.ticks)
     called = names([series.name for series in chart.series])
     traces: list[Json] = []
-    compared = {series.name: series.beside for series in chart.series if series.beside is not None}
-    styles = looks([series.name for series in chart.series], compared)
+    styles = looks(chart.series)
     floor = log_floor(chart)
     for index, series in enumerate(chart.series):
         labels: list[str] | None = None
@@ -65,6 +64,10 @@ def _categories(chart: Plot) -> dict[str, int] | None:
     return {label: position for position, label in enumerate(found)}
 
 
+def _turn(series: Series, index: int) -> int:
+    return index if series.turn is None or series.variant else series.turn
+
+
 def _dodge(index: int, chart: Plot) -> float:
     """Offset of a series beside its category, so that intervals of several do not cover one another."""
     if len(chart.series) == 1 or all(series.low is None for series in chart.series):
@@ -93,7 +96,7 @@ def _curve(
         if few and series.style == "line"
         else "lines",
         "line": {"color": colour, "width": 2, "dash": dash, "shape": "hv" if series.style == "steps" else "linear"},
-        "marker": {"color": colour, "size": 8, "symbol": _SYMBOLS[index % len(_SYMBOLS)]},
+        "marker": {"color": colour, "size": 8, "symbol": _SYMBOLS[_turn(series, index) % len(_SYMBOLS)]},
     }
     _hover(trace, chart, series, labels)
     if series.low is None or series.high is None:
