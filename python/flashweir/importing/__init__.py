@@ -2,9 +2,5 @@
 
 `model.py` is the table that an import yields, and the device file made of it; `source.py` reads values with clear
 errors; `mqsim.py`, `ssdsim.py`, `nvmevirt.py` and `femu.py` map the keys of one simulator each.
+`api.py` has `import_drive`; `device.py` converts where a device is taken, and is all that is imported before that.
 """
-
-from flashweir.importing.api import KINDS, import_drive
-from flashweir.importing.model import Entry, ImportedDrive
-
-__all__ = ["KINDS", "Entry", "ImportedDrive", "import_drive"]

@@ -1,6 +1,7 @@
 """`#define` lines of a C header with branches, and their whole numbers: as much of a preprocessor as they need."""
 
 import ast
+import functools
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -38,25 +39,30 @@ def macros(file: str, text: str, model: str) -> dict[str, str]:
         name, rest = directive["name"], directive["rest"].strip()
         if tested := re.search(r"BASE_SSD\s*==\s*(\w+)", rest):
             models.append(tested[1])
-        if name == "define":
-            if all(is_read for is_read, _ in branches):
-                _define(found, rest)
-        elif name.startswith("if"):
-            holds = _holds(name, rest, found, model)
-            branches.append((holds, holds))
-        elif not branches:
-            raise ConfigError(f"{shown(file)}: line {number}: #{name} without #if")
-        elif name == "endif":
-            branches.pop()
-        else:
-            was = branches[-1][1]
-            holds = not was and (name == "else" or _holds(name, rest, found, model))
-            branches[-1] = (holds, was or holds)
+        if name != "define":
+            if not (name.startswith("if") or branches):
+                raise ConfigError(f"{shown(file)}: line {number}: #{name} without #if")
+            _branch(branches, name, functools.partial(_holds, name, rest, found, model))
+        elif all(is_read for is_read, _ in branches):
+            _define(found, rest)
     if branches:
         raise ConfigError(f"{shown(file)}: an #if has no #endif")
     if models and model not in models:
         raise ConfigError(f"--model {shown(model)}: expected one of {', '.join(dict.fromkeys(models))}")
     return found
+
+
+def _branch(branches: list[tuple[bool, bool]], name: str, holds: Callable[[], bool]) -> None:
+    """Opens, changes or closes a branch; its condition is looked at only where it decides."""
+    if name.startswith("if"):
+        is_read = holds()
+        branches.append((is_read, is_read))
+    elif name == "endif":
+        branches.pop()
+    else:
+        was = branches[-1][1]
+        is_read = not was and (name == "else" or holds())
+        branches[-1] = (is_read, was or is_read)
 
 
 def number(macro: str, known: Mapping[str, str], depth: int = 0) -> float | None:

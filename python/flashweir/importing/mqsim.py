@@ -29,7 +29,9 @@ DEFAULTS = {
 }  # fmt: skip
 _DRAM = ("Data_Cache_DRAM_Row_Size", "Data_Cache_DRAM_Data_Rate", "Data_Cache_DRAM_Data_Busrt_Size",
          "Data_Cache_DRAM_tRCD", "Data_Cache_DRAM_tCL", "Data_Cache_DRAM_tRP")  # fmt: skip
-_NEVER_SUSPENDS = "no effect in MQSim: its schedulers reach no suspension, since the case of a busy chip ends in refusal"
+_NEVER_SUSPENDS = (
+    "no effect in MQSim: its schedulers reach no suspension, since the case of a busy chip ends in refusal"
+)
 
 
 def convert(file: str, workload: str | None = None) -> tuple[list[Entry], str | None]:
@@ -209,8 +211,8 @@ def _scheduling(source: Source) -> None:
     if policy not in ("OUT_OF_ORDER", "PRIORITY_OUT_OF_ORDER"):
         raise source.wrong("Transaction_Scheduling_Policy", "OUT_OF_ORDER or PRIORITY_OUT_OF_ORDER")
     more = "; priorities of flows act at the queues here" if policy.startswith("PRIORITY") else ""
-    source.part("Transaction_Scheduling_Policy", {"sched.kind": "read-first"}, "reads before writes before erases; MQSim"
-                f" has queues by chip, and puts those of the map and of collections first{more}")  # fmt: skip
+    source.part("Transaction_Scheduling_Policy", {"sched.kind": "read-first"}, "reads before writes before erases;"
+                f" MQSim has queues by chip, and puts those of the map and of collections first{more}")  # fmt: skip
     for key in ("Preferred_suspend_erase_time_for_read", "Preferred_suspend_erase_time_for_write",
                 "Preferred_suspend_write_time_for_read", "CMD_Suspension_Support", "Suspend_Erase_Time",
                 "Suspend_Program_Time"):  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashweir._native import ConfigError
-from flashweir.importing.model import Entry, shown
+from flashweir.importing.model import Entry, Value, shown
 from flashweir.importing.source import Source, read, size
 
 _SYNTHETIC, _TRACE = "IO_Flow_Parameter_Set_Synthetic", "IO_Flow_Parameter_Set_Trace_Based"
@@ -17,6 +17,7 @@ _WEIGHTS = {"URGENT": "urgent", "HIGH": "4", "MEDIUM": "2", "LOW": "1"}
 _MODES = ("TURNED_OFF", "READ_CACHE", "WRITE_CACHE", "WRITE_READ_CACHE")
 # Requests of a flow that ends by time: a mix has counts.
 _COUNT = 100_000
+_ALL = 100
 _DEFAULTS = {
     "Read_Percentage": "100", "Working_Set_Percentage": "85", "Address_Distribution": "RANDOM_UNIFORM",
     "Percentage_of_Hot_Region": "0", "Generated_Aligned_Addresses": "true", "Address_Alignment_Unit": "16",
@@ -77,7 +78,7 @@ def read_flows(file: str) -> list[Flow]:
 def occupancy(flows: Sequence[Flow]) -> float | None:
     """The largest share of the drive that a flow finds written; None without flows that say it."""
     shares = [flow.values.get("Initial_Occupancy_Percentage", "") for flow in flows]
-    found = [int(share) / 100 for share in shares if share.isdecimal() and 0 < int(share) <= 100]
+    found = [int(share) / 100 for share in shares if share.isdecimal() and 0 < int(share) <= _ALL]
     return max(found, default=None)
 
 
@@ -89,7 +90,7 @@ def convert(drive: Source, flows: Sequence[Flow], path: Path) -> str:
     for flow in flows:
         source = Source(str(path), flow.values, _DEFAULTS)
         lines += [f"[tenants.{flow.name}]"]
-        lines += _of_trace(source, path) if flow.is_trace else _of_generator(source, capacity // len(flows))
+        lines += _of_trace(source) if flow.is_trace else _of_generator(source, capacity // len(flows))
         lines.append("")
         depths += 0 if flow.is_trace else _depth(source)
         _of_any(source)
@@ -102,19 +103,19 @@ def convert(drive: Source, flows: Sequence[Flow], path: Path) -> str:
 def _host(drive: Source, flows: Sequence[Flow], depths: int) -> None:
     """How the tenants enter: a closed loop if no flow has times, and weights by priority."""
     if depths:
-        name, reason = "Average_No_of_Reqs_in_Queue", "of all flows together; here any of them may use it all"
-        is_mixed = any(flow.is_trace for flow in flows)
-        more = ". Flows with times of their own enter as fast as they can" if is_mixed else ""
-        status = "set" if len(flows) == 1 else "part"
-        drive.entries.append(Entry(f"flows.{name}", str(depths), "set" if status == "set" else "part",
-                                   {"host.queue_depth": depths}, "" if status == "set" else reason + more))  # fmt: skip
+        ours: dict[str, Value] = {"host.queue_depth": depths}
+        if len(flows) == 1:
+            drive.entries.append(Entry("flows.Average_No_of_Reqs_in_Queue", str(depths), "set", ours))
+        else:
+            reason = "of all flows together: any of them may use it all, and those with times enter as fast as they can"
+            drive.entries.append(Entry("flows.Average_No_of_Reqs_in_Queue", str(depths), "part", ours, reason))
     else:
         drive.entries.append(Entry("flows", str(len(flows)), "set", {"host.mode": "open"}, "they have times"))
     weights = [_WEIGHTS.get(flow.values.get("Priority_Class", "HIGH"), "1") for flow in flows]
     if len(set(weights)) > 1:
-        ours = {"host.arbitration": "weighted", "host.weights": ",".join(weights)}
-        drive.entries.append(Entry("flows.Priority_Class", ",".join(weights), "part", ours, "at the queues of the host;"
-                                   " MQSim orders operations of each chip by them, too"))  # fmt: skip
+        by_weight: dict[str, Value] = {"host.arbitration": "weighted", "host.weights": ",".join(weights)}
+        drive.entries.append(Entry("flows.Priority_Class", ",".join(weights), "part", by_weight, "at the queues of"
+                                   " the host; MQSim orders operations of each chip by them, too"))  # fmt: skip
 
 
 def _capacity(drive: Source) -> int:
@@ -126,12 +127,12 @@ def _capacity(drive: Source) -> int:
     return int(total * (1 - drive.number("Overprovisioning_Ratio", 0, 1)))
 
 
-def _of_trace(source: Source, path: Path) -> list[str]:
+def _of_trace(source: Source) -> list[str]:
     file = source.text("File_Path")
     source.same("File_Path", None, "the workload of the tenant")
     source.same("Time_Unit", None, "no effect in MQSim: times are nanoseconds")
     share = source.whole("Percentage_To_Be_Executed", 1, 100)
-    if share == 100:
+    if share == _ALL:
         source.same("Percentage_To_Be_Executed", None, "all")
     else:
         source.none("Percentage_To_Be_Executed", "a share of the requests: set limit of the tenant to their number")
@@ -139,7 +140,7 @@ def _of_trace(source: Source, path: Path) -> list[str]:
         source.same("Relay_Count", None, "once")
     else:
         source.none("Relay_Count", "a trace is read once")
-    # MQSim looks for traces from where it runs; the file of the mix lies beside the workload most of the time.
+    # Relative names count from the folder of the mix; MQSim takes them from where it runs.
     return [f"workload = {json.dumps(file)}", 'format = "mqsim"']
 
 

@@ -2,7 +2,7 @@
 
 from flashweir._native import ConfigError
 from flashweir.importing import header
-from flashweir.importing.model import Entry, shown
+from flashweir.importing.model import Entry, Value, shown
 from flashweir.importing.source import Source, read, size, time, times
 from flashweir.quantity import number_of
 
@@ -133,7 +133,7 @@ def _times(source: Source, macros: dict[str, str]) -> None:
 
 def _firmware(source: Source) -> None:
     large, small = (source.whole(key, 0, _MAX_NS) for key in ("FW_READ_LATENCY", "FW_4KB_READ_LATENCY"))
-    ours = {"firmware.read_time": time(small), "firmware.cores": _CORES}
+    ours: dict[str, Value] = {"firmware.read_time": time(small), "firmware.cores": _CORES}
     longer = f"; longer reads have {large} ns there" if large != small else ""
     source.part("FW_4KB_READ_LATENCY", ours, f"a delay of each read; {_CORES} cores, so that none waits for"
                 f" another{longer}")  # fmt: skip

@@ -1,11 +1,14 @@
 """SSDsim's page.parameters (Hu et al., ICS 2011), by what its code does with each key."""
 
 import re
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError
 from flashweir.importing.model import Entry, Value, shown
 from flashweir.importing.source import Source, read, size, time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _LINE = re.compile(r"^(?P<key>[A-Za-z][\w \[\]]*?)\s*=\s*(?P<value>[^;#]*)")
 _CHIPS = re.compile(r"^chip number\s*\[(\d+)\]$")
@@ -137,8 +140,8 @@ def _commands(source: Source) -> None:
     bits = source.whole("advanced command", 0, 31)
     planes = bool(bits & (_PLANE_PROGRAM | _PLANE_READ))
     dies = "" if bits & _INTERLEAVE else "; dies of a chip work at a time here, always"
-    source.part("advanced command", {"timing.multi_plane": planes}, "planes of one request go together; SSDsim also joins"
-                f" those of several, and copies without the bus{dies}")  # fmt: skip
+    source.part("advanced command", {"timing.multi_plane": planes}, "planes of one request go together; SSDsim also"
+                f" joins those of several, and copies without the bus{dies}")  # fmt: skip
     for key in ("advanced command priority2", "greed CB command", "greed MPW command"):
         source.none(key, "no choice among commands of several planes: waits for such commands across requests")
 
