@@ -8,7 +8,7 @@ from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.arguments import in_python, is_utf8
 from flashweir.importing import femu, mqsim, nvmevirt, ssdsim
-from flashweir.importing.model import ImportedDrive, shown
+from flashweir.importing.model import ImportedDrive, plain, shown
 
 _Path: TypeAlias = str | os.PathLike[str]
 # A workload that fits every drive.
@@ -70,5 +70,5 @@ def _check(drive: ImportedDrive) -> None:
     try:
         _native.plan(json.dumps(spec))
     except ConfigError as error:
-        name = "options" if "=" in drive.file else shown(drive.file)
+        name = "options" if "=" in drive.file else plain(drive.file)
         raise ConfigError(f"{name}: its values make no drive: {str(error).removeprefix('--set: ')}") from error

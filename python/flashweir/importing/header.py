@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from flashweir._native import ConfigError
-from flashweir.importing.model import shown
+from flashweir.importing.model import plain, shown
 
 _DIRECTIVE = re.compile(r"^\s*#\s*(?P<name>if|ifdef|ifndef|elif|else|endif|define)\b(?P<rest>.*)$")
 _DEFINE = re.compile(r"^\s*(?P<key>[A-Za-z_]\w*)(?P<call>\([^)]*\))?\s*(?P<value>.*)$")
@@ -41,12 +41,12 @@ def macros(file: str, text: str, model: str) -> dict[str, str]:
             models.append(tested[1])
         if name != "define":
             if not (name.startswith("if") or branches):
-                raise ConfigError(f"{shown(file)}: line {number}: #{name} without #if")
+                raise ConfigError(f"{plain(file)}: line {number}: #{name} without #if")
             _branch(branches, name, functools.partial(_holds, name, rest, found, model))
         elif all(is_read for is_read, _ in branches):
             _define(found, rest)
     if branches:
-        raise ConfigError(f"{shown(file)}: an #if has no #endif")
+        raise ConfigError(f"{plain(file)}: an #if has no #endif")
     if models and model not in models:
         raise ConfigError(f"--model {shown(model)}: expected one of {', '.join(dict.fromkeys(models))}")
     return found

@@ -4,6 +4,7 @@ import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 Value: TypeAlias = str | int | float | bool | list[str]
@@ -67,7 +68,7 @@ class ImportedDrive:
     @property
     def device_file(self) -> str:
         """The text of a device file; a comment at each key names its source."""
-        lines = [*_comment(f"{MARK[2:]}{shown(self.file)} of {self.simulator} by flashweir import."),
+        lines = [*_comment(f"{MARK[2:]}{shown(Path(self.file).name)} of {self.simulator} by flashweir import."),
                  *_comment(f"{self.summary}.")]  # fmt: skip
         settings = self.settings
         tables: dict[str, list[str]] = {}
@@ -98,10 +99,14 @@ class ImportedDrive:
         return ["", f"# {title}", *(line for entry in found for line in _comment(_source(entry)))] if found else []
 
 
+def plain(text: object) -> str:
+    """A text on one line, without signs that a terminal or TOML would take for commands."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in str(text)).split())
+
+
 def shown(text: object) -> str:
-    """A text on one line, cut where it is long, without signs that a terminal or TOML would take for commands."""
-    plain = "".join(sign if sign.isprintable() else " " for sign in str(text))
-    joined = " ".join(plain.split())
+    """The same, cut where it is long."""
+    joined = plain(text)
     return joined if len(joined) <= _MAX_SIGNS else f"{joined[:_MAX_SIGNS]}..."
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flashweir._native import ConfigError
 from flashweir.importing import mqsim_flash, mqsim_workload
-from flashweir.importing.model import Entry, Value, shown
+from flashweir.importing.model import Entry, Value, plain, shown
 from flashweir.importing.source import Source, read, size, time
 
 # Data of a packet on the link, and with what is around it.
@@ -16,6 +16,7 @@ _MAX_ENTRIES = 65_536
 _ORDERS = ("CDPW", "CDWP", "CPDW", "CPWD", "CWDP", "WDPC")
 # Collections that a plane may have under way: so many blocks are kept free at least.
 _COLLECTIONS = 10
+_MAP_FRONTIERS = 4
 # What MQSim takes for keys that a file lacks, of those that make a drive.
 DEFAULTS = {
     "PCIe_Lane_Bandwidth": "0.4", "PCIe_Lane_Count": "4", "SATA_Processing_Delay": "0",
@@ -60,7 +61,7 @@ def _keys(file: str) -> Mapping[str, str]:
     root = mqsim_workload.parse(file, read(file))
     if root.tag != "Execution_Parameter_Set":
         raise ConfigError(
-            f"{shown(file)}: <{shown(root.tag)}>: expected <Execution_Parameter_Set>, as in MQSim's ssdconfig.xml"
+            f"{plain(file)}: <{shown(root.tag)}>: expected <Execution_Parameter_Set>, as in MQSim's ssdconfig.xml"
         )
     return {leaf.tag: (leaf.text or "").strip() for leaf in root.iter() if not len(leaf) and isinstance(leaf.tag, str)}
 
@@ -156,7 +157,10 @@ def _collection(source: Source) -> None:
     ratio = source.number("Overprovisioning_Ratio", 1e-6, 0.99)
     source.same("Overprovisioning_Ratio", {"op_raw": ratio}, "a share of all blocks")
     wanted = max(int(source.number("GC_Exec_Threshold", 0, 1) * blocks), 1, _COLLECTIONS)
-    kept = max(1, min(wanted, int(ratio * blocks) - 1))
+    # The map on flash takes blocks for its pages, of 8 bytes an entry, and for frontiers of its own.
+    is_cached = not source.flag("Ideal_Mapping_Table")
+    of_map = math.ceil(blocks * 8 / source.whole("Page_Capacity", 512)) + _MAP_FRONTIERS if is_cached else 0
+    kept = max(1, min(wanted, int(ratio * blocks) - 1 - of_map))
     cut = "" if kept == wanted else f", and {wanted} would leave no spare block"
     source.part("GC_Exec_Threshold", {"gc.free_blocks": kept}, "of each plane; MQSim collects up to 10 blocks of a"
                 f" plane at a time, ahead of the writes that need them, here one when it is needed{cut}")  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashweir._native import ConfigError
-from flashweir.importing.model import Entry, Value, shown
+from flashweir.importing.model import Entry, Value, plain, shown
 from flashweir.importing.source import Source, read, size
 
 _SYNTHETIC, _TRACE = "IO_Flow_Parameter_Set_Synthetic", "IO_Flow_Parameter_Set_Trace_Based"
@@ -44,13 +44,13 @@ def parse(file: str, text: str) -> ET.Element:
         ConfigError: it is none, or declares a document type, whose entities could grow without bound.
     """
     if re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
-        raise ConfigError(f"{shown(file)}: expected XML without a document type")
+        raise ConfigError(f"{plain(file)}: expected XML without a document type")
     # The text is decoded already: what its first line says of its encoding counts no more.
     body = re.sub(r"^\s*<\?xml[^>]*\?>", "", text)
     try:
         return ET.fromstring(body)  # noqa: S314 - no document type, no entities
     except (ET.ParseError, ValueError) as error:
-        raise ConfigError(f"{shown(file)}: not XML: {error}; expected MQSim's tags") from error
+        raise ConfigError(f"{plain(file)}: not XML: {error}; expected MQSim's tags") from error
 
 
 def read_flows(file: str) -> list[Flow]:
@@ -62,7 +62,7 @@ def read_flows(file: str) -> list[Flow]:
     root = parse(file, read(file))
     if root.tag != "MQSim_IO_Scenarios":
         raise ConfigError(
-            f"{shown(file)}: <{shown(root.tag)}>: expected <MQSim_IO_Scenarios>, as in MQSim's workload.xml"
+            f"{plain(file)}: <{shown(root.tag)}>: expected <MQSim_IO_Scenarios>, as in MQSim's workload.xml"
         )
     scenario = root.find("IO_Scenario")
     flows: list[Flow] = []
@@ -71,7 +71,7 @@ def read_flows(file: str) -> list[Flow]:
             values = {str(leaf.tag): (leaf.text or "").strip() for leaf in flow}
             flows.append(Flow(f"flow{len(flows) + 1}", flow.tag == _TRACE, values))
     if not flows:
-        raise ConfigError(f"{shown(file)}: no flow in its first <IO_Scenario>; expected one at least")
+        raise ConfigError(f"{plain(file)}: no flow in its first <IO_Scenario>; expected one at least")
     return flows
 
 
@@ -85,7 +85,7 @@ def occupancy(flows: Sequence[Flow]) -> float | None:
 def convert(drive: Source, flows: Sequence[Flow], path: Path) -> str:
     """The text of a mix; what becomes of the keys of the flows is added to the table of the drive."""
     capacity = _capacity(drive)
-    lines = [f"# Imported from {shown(path)} of MQSim by flashweir import.", ""]
+    lines = [f"# Imported from {shown(path.name)} of MQSim by flashweir import.", ""]
     depths = 0
     for flow in flows:
         source = Source(str(path), flow.values, _DEFAULTS)

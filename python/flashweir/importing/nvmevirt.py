@@ -2,7 +2,7 @@
 
 from flashweir._native import ConfigError
 from flashweir.importing import header
-from flashweir.importing.model import Entry, Value, shown
+from flashweir.importing.model import Entry, Value, plain, shown
 from flashweir.importing.source import Source, read, size, time, times
 from flashweir.quantity import number_of
 
@@ -14,6 +14,15 @@ _MEMORY_PAGE = 4096
 _KEEPS = 1 << 20
 _MAX_NS = 10**12
 _CELLS = {"CELL_MODE_SLC": ("LSB",), "CELL_MODE_MLC": ("LSB", "MSB"), "CELL_MODE_TLC": ("LSB", "MSB", "CSB")}
+_ZONES = (
+    "DIES_PER_ZONE",
+    "ZONE_SIZE",
+    "ZONE_WB_SIZE",
+    "MAX_ZRWA_ZONES",
+    "ZRWAFG_SIZE",
+    "ZRWA_SIZE",
+    "ZRWA_BUFFER_SIZE",
+)
 _NAMES = ("INTEL_OPTANE", "SAMSUNG_970PRO", "ZNS_PROTOTYPE", "KV_PROTOTYPE", "WD_ZN540")
 _DEFAULTS = {"PLNS_PER_LUN": "1", "SSD_PARTITIONS": "1", "FW_READ_LATENCY": "0", "FW_4KB_READ_LATENCY": "0",
              "FW_WBUF_LATENCY0": "0", "FW_WBUF_LATENCY1": "0", "FW_CH_XFER_LATENCY": "0", "MDTS": "0",
@@ -24,7 +33,7 @@ def convert(file: str, model: str, memory: str | int) -> list[Entry]:
     """The table of a header's macros, where `BASE_SSD` is a model and the drive lies in so much memory."""
     macros = header.macros(file, read(file), model)
     if "NAND_CHANNELS" not in macros:
-        raise ConfigError(f"{shown(file)}: no NAND_CHANNELS for {shown(model)}: expected NVMeVirt's ssd_config.h, and a"
+        raise ConfigError(f"{plain(file)}: no NAND_CHANNELS for {shown(model)}: expected NVMeVirt's ssd_config.h, and a"
                           " model with flash")  # fmt: skip
     given = {key: _plain(value, macros) for key, value in macros.items() if _is_setting(key, value)}
     source = Source(file, given, _DEFAULTS)
@@ -57,6 +66,8 @@ def _kind(source: Source, macros: dict[str, str]) -> None:
         source.same("NS_SSD_TYPE_0", None, "a drive with a page map")
     else:
         source.none("NS_SSD_TYPE_0", "zones and keys are not simulated: a conventional drive of the same flash")
+    for key in _ZONES:
+        source.none(key, "zones are not simulated")
     for key in ("NR_NAMESPACES", "NS_CAPACITY_0", "NS_SSD_TYPE_1", "NS_CAPACITY_1"):
         source.same(key, None, "one namespace")
     if (sector := source.given.get("LBA_BITS", "9")) == "9":
@@ -105,7 +116,7 @@ def _geometry(source: Source, memory: int) -> None:
 def _times(source: Source, macros: dict[str, str]) -> None:
     cell = macros.get("CELL_MODE", "CELL_MODE_MLC").strip("() ")
     if cell not in _CELLS:
-        raise ConfigError(f"{shown(source.file)}: CELL_MODE = {shown(cell)!r}: expected one of {', '.join(_CELLS)}")
+        raise ConfigError(f"{plain(source.file)}: CELL_MODE = {shown(cell)!r}: expected one of {', '.join(_CELLS)}")
     types = _CELLS[cell]
     reads = times([source.whole(f"NAND_READ_LATENCY_{name}", 0, _MAX_NS) for name in types])
     source.same("CELL_MODE", None, f"page types: {len(types)}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flashweir._native import ConfigError
-from flashweir.importing.model import Entry, Status, Value, shown
+from flashweir.importing.model import Entry, Status, Value, plain, shown
 
 # Configurations are a few KiB; a larger file is something else.
 _MAX_BYTES = 1 << 20
@@ -52,7 +52,7 @@ class Source:
         """
         found = self.given.get(key, self.defaults.get(key))
         if found is None:
-            raise ConfigError(f"{shown(self.file)}: {key} is missing: expected it among the keys")
+            raise ConfigError(f"{plain(self.file)}: {key} is missing: expected it among the keys")
         return found
 
     def number(self, key: str, low: float = 0.0, high: float = float(_MAX_WHOLE)) -> float:
@@ -93,7 +93,7 @@ class Source:
 
     def wrong(self, key: str, expected: str) -> ConfigError:
         """The error of a value."""
-        return ConfigError(f"{shown(self.file)}: {key} = {shown(self.text(key))!r}: expected {expected}")
+        return ConfigError(f"{plain(self.file)}: {key} = {shown(self.text(key))!r}: expected {expected}")
 
     def add(self, key: str, status: Status, ours: Mapping[str, Value] | None = None, reason: str = "") -> None:
         """Records a key; one that is not given and sets nothing is left out."""

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError
-from flashweir.importing.model import Entry, Value, shown
+from flashweir.importing.model import Entry, Value, plain
 from flashweir.importing.source import Source, read, size, time
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def convert(file: str) -> list[Entry]:
         if found := _LINE.match(line):
             given[" ".join(found["key"].split())] = found["value"].strip()
     if not {"page capacity", "t_PROG"} & set(given):
-        raise ConfigError(f"{shown(file)}: neither `page capacity` nor `t_PROG`: expected SSDsim's page.parameters")
+        raise ConfigError(f"{plain(file)}: neither `page capacity` nor `t_PROG`: expected SSDsim's page.parameters")
     source = Source(file, given, _DEFAULTS)
     _geometry(source)
     _times(source)
