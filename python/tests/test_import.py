@@ -193,3 +193,11 @@ def test_drives_sweeps_and_targets_take_the_file_itself(tmp_path: Path) -> None:
     done = command("replay", str(trace), f"sim:{path}", "--json", "-").json()
     assert done["target"]["name"] == f"sim:{path}"
     assert json.dumps(done).count("flashweir-import-") == 0
+
+
+def test_the_reference_names_every_key(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "import.md").read_text(encoding="utf-8")
+    for kind in SAMPLES:
+        for one in flashweir.import_drive(kind, sample(kind, tmp_path)).entries:
+            assert f"`{one.key}`" in page or one.key == "NEW_KEY", one.key
+    assert [key for key in FLOW if f"`{key}`" not in page] == []

@@ -11,6 +11,7 @@ import flashweir
 BAD_MQSIM = [
     ("<a><b></a>", "not XML: mismatched tag"),
     ("", "not XML: no element found"),
+    ("<Execution_Parameter_Set/>", "none of MQSim's keys"),
     ("<drive/>", "<drive>: expected <Execution_Parameter_Set>"),
     ('<!DOCTYPE a [<!ENTITY b "c">]><Execution_Parameter_Set/>', "expected XML without a document type"),
     (mqsim(Flash_Channel_Count="many"), "Flash_Channel_Count = 'many': expected a whole number from 1 to"),

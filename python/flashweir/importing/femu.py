@@ -10,7 +10,7 @@ from flashweir.importing.source import Source, read, size, time
 _VARIABLE = re.compile(r"^\s*(?P<key>[A-Za-z_]\w*)=(?P<value>[^\s#\"']+)", re.MULTILINE)
 _OPTION = re.compile(r",(?P<key>[A-Za-z_]\w*)=(?P<value>[^,\s\"'\\]+)")
 _REFERENCE = re.compile(r"\$\{?(\w+)\}?")
-# What FEMU takes for options that are not given.
+# Values of FEMU for options that are not given.
 DEFAULTS = {"devsz_mb": "1024", "femu_mode": "1", "secsz": "512", "secs_per_pg": "8", "pgs_per_blk": "256",
             "blks_per_pl": "256", "pls_per_lun": "1", "luns_per_ch": "8", "nchs": "8", "pg_rd_lat": "40000",
             "pg_wr_lat": "200000", "blk_er_lat": "2000000", "ch_xfer_lat": "0", "gc_thres_pcent": "75",

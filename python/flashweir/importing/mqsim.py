@@ -17,7 +17,7 @@ _ORDERS = ("CDPW", "CDWP", "CPDW", "CPWD", "CWDP", "WDPC")
 # Collections that a plane may have under way: so many blocks are kept free at least.
 _COLLECTIONS = 10
 _MAP_FRONTIERS = 4
-# What MQSim takes for keys that a file lacks, of those that make a drive.
+# Values of MQSim for keys that a file lacks, of those that make a drive.
 DEFAULTS = {
     "PCIe_Lane_Bandwidth": "0.4", "PCIe_Lane_Count": "4", "SATA_Processing_Delay": "0",
     "Enabled_Preconditioning": "true", "HostInterface_Type": "NVME", "IO_Queue_Depth": "1024",
@@ -26,7 +26,8 @@ DEFAULTS = {
     "Transaction_Scheduling_Policy": "OUT_OF_ORDER", "Overprovisioning_Ratio": "0.07", "GC_Exec_Threshold": "0.05",
     "GC_Block_Selection_Policy": "RGA", "Preemptible_GC_Enabled": "true", "GC_Hard_Threshold": "0.005",
     "Flash_Channel_Count": "8", "Flash_Channel_Width": "1", "Channel_Transfer_Rate": "300", "Chip_No_Per_Channel": "4",
-    **mqsim_flash.DEFAULTS,
+    "Flash_Comm_Protocol": "NVDDR2", "Dynamic_Wearleveling_Enabled": "true", "Static_Wearleveling_Enabled": "true",
+    "Static_Wearleveling_Threshold": "100", **mqsim_flash.DEFAULTS,
 }  # fmt: skip
 _DRAM = ("Data_Cache_DRAM_Row_Size", "Data_Cache_DRAM_Data_Rate", "Data_Cache_DRAM_Data_Busrt_Size",
          "Data_Cache_DRAM_tRCD", "Data_Cache_DRAM_tCL", "Data_Cache_DRAM_tRP")  # fmt: skip
@@ -63,7 +64,10 @@ def _keys(file: str) -> Mapping[str, str]:
         raise ConfigError(
             f"{plain(file)}: <{shown(root.tag)}>: expected <Execution_Parameter_Set>, as in MQSim's ssdconfig.xml"
         )
-    return {leaf.tag: (leaf.text or "").strip() for leaf in root.iter() if not len(leaf) and isinstance(leaf.tag, str)}
+    found = {leaf.tag: (leaf.text or "").strip() for leaf in root.iter() if not len(leaf) and isinstance(leaf.tag, str)}
+    if not set(found) & set(DEFAULTS):
+        raise ConfigError(f"{plain(file)}: none of MQSim's keys, such as Flash_Channel_Count; expected one at least")
+    return found
 
 
 def _host(source: Source) -> None:

@@ -101,7 +101,7 @@ def convert(drive: Source, flows: Sequence[Flow], path: Path) -> str:
 
 
 def _host(drive: Source, flows: Sequence[Flow], depths: int) -> None:
-    """How the tenants enter: a closed loop if no flow has times, and weights by priority."""
+    """Entry of the tenants: a closed loop if no flow has times, and weights by priority."""
     if depths:
         ours: dict[str, Value] = {"host.queue_depth": depths}
         if len(flows) == 1:
