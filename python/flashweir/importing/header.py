@@ -4,6 +4,7 @@ import ast
 import functools
 import operator
 import re
+import warnings
 from collections.abc import Callable, Mapping
 
 from flashweir._native import ConfigError
@@ -70,7 +71,9 @@ def number(macro: str, known: Mapping[str, str], depth: int = 0) -> float | None
     if depth > _DEPTH or len(macro) > _MAX_SIGNS:
         return None
     try:
-        tree = ast.parse(_SUFFIX.sub(r"\1", macro).strip(), mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(_SUFFIX.sub(r"\1", macro).strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     found = _value(tree.body, known, depth)
