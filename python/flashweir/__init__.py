@@ -7,6 +7,7 @@
 `check_bundle` does; `reproduce` compares measured values with published ones;
 `bench` grades drives, real and simulated;
 `probe` finds the geometry and times of a drive, and writes a device file;
+`import_drive` makes a drive of another simulator's configuration;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `collect` records the requests that a running system makes of a drive;
 `diagnose` finds the poor part of a drive in a log of requests;
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from flashweir.bundles import bundle, check_bundle
     from flashweir.character import characterize
     from flashweir.collecting import collect
+    from flashweir.importing.api import import_drive
     from flashweir.policies import compare, judge
     from flashweir.reports.api import report
     from flashweir.reproduction import reproduce
@@ -55,6 +57,7 @@ __all__ = [
     "collect",
     "compare",
     "diagnose",
+    "import_drive",
     "judge",
     "presets",
     "probe",
@@ -81,6 +84,7 @@ _MODULES = {
     "check_bundle": "flashweir.bundles",
     "collect": "flashweir.collecting",
     "compare": "flashweir.policies",
+    "import_drive": "flashweir.importing.api",
     "judge": "flashweir.policies",
     "read_sweep": "flashweir.sweeps",
     "report": "flashweir.reports.api",

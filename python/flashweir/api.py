@@ -13,6 +13,7 @@ from flashweir._native import ConfigError
 from flashweir.allocators import Allocator, as_native
 from flashweir.arguments import check, in_python, is_utf8, place
 from flashweir.external import given, split
+from flashweir.importing.device import imported
 from flashweir.result import RequestLog, Result, Section
 from flashweir.settings import chosen
 from flashweir.tenants import AnyPath, Tenant, tenant
@@ -274,7 +275,11 @@ def device_name(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> ob
     if device is None:
         return None
     if not isinstance(device, Mapping):
-        return place(device)
+        name = place(device)
+        drive = imported(name) if isinstance(name, str) else None
+        if drive is None:
+            return name
+        device = drive.settings
     file = scratch / _DEVICE
     file.write_text(as_json(device.to_dict() if isinstance(device, Section) else device), encoding="utf-8")
     return str(file)

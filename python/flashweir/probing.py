@@ -5,6 +5,7 @@ import os
 
 from flashweir import _native
 from flashweir.api import Progress, as_json, as_native_progress
+from flashweir.importing import device
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
@@ -33,5 +34,9 @@ def probe(target: AnyPath, *, erase: AnyPath | None = None, seed: int = 1, progr
         FlashweirError: the target failed, or `progress` stopped it.
         KeyboardInterrupt: Ctrl-C.
     """
-    spec = {"target": os.fspath(target), "erase": erase and os.fspath(erase), "seed": seed}
-    return Section(json.loads(_native.probe(as_json(spec), as_native_progress(progress))))
+    name = os.fspath(target)
+    asked = device.target(name) if isinstance(name, str) else name
+    spec = {"target": asked, "erase": asked if erase == target else erase and os.fspath(erase), "seed": seed}
+    with device.named(str(name), str(asked)):
+        text = _native.probe(as_json(spec), as_native_progress(progress))
+    return Section(json.loads(device.original(text, str(name), str(asked))))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from flashweir import _native
 from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.arguments import check, in_python
+from flashweir.importing import device
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
@@ -101,7 +102,13 @@ def replay(
         "skip_bad": skip_bad,
     }
     check({name: value for name, value in spec.items() if name not in ("size", "scale")})
-    return Section(json.loads(_native.replay(as_json(spec), as_native_progress(progress))))
+    name = str(spec["target"])
+    spec["target"] = asked = device.target(name)
+    if spec["erase"] == name:
+        spec["erase"] = asked
+    with device.named(name, asked):
+        text = _native.replay(as_json(spec), as_native_progress(progress))
+    return Section(json.loads(device.original(text, name, asked)))
 
 
 @in_python

@@ -13,6 +13,7 @@ from flashweir._native import ConfigError
 from flashweir.arguments import check, in_python
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
+from flashweir.importing import device
 from flashweir.locks import Lock
 
 SUITES, STATES = scores.SUITES, scores.STATES
@@ -96,7 +97,8 @@ def _graded(
 ) -> dict[str, Any]:
     chosen = list(dict.fromkeys(scores.COUNTED if suites is None else suites))
     _check_settings(chosen, state, scale)
-    settings: dict[str, Any] = {"target": target, "state": state, "seed": seed, "erase": erase}
+    asked_for = device.target(target)
+    settings: dict[str, Any] = {"target": asked_for, "state": state, "seed": seed, "erase": erase}
     plan = _plan(settings, scale, chosen)
     # The name has to lead to the same drive for every workload.
     settings["drive"] = plan["drive"]
@@ -129,7 +131,7 @@ def _graded(
             ours = True
             if _digest(target) != digest:
                 raise ConfigError(f"{target}: the file was changed during {workload['name']}; expected the same drive")
-            done[_key(workload)] = json.loads(text)
+            done[_key(workload)] = json.loads(device.original(text, target, asked_for))
         finished.append(done[_key(workload)])
         _grade(result, finished, complete=number + 1 == len(wanted))
         if output is not None:

@@ -10,6 +10,7 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.bundles import toml
 from flashweir.bundles.contents import CODE, Contents, code_in, read_table
 from flashweir.bundles.manifest import versions
+from flashweir.importing.device import converted
 from flashweir.notices import warn
 from flashweir.sweeps import store
 from flashweir.sweeps.points import Planned, Planner, Run, runs
@@ -83,7 +84,7 @@ def _streams(streams: Streams, contents: Contents) -> object:
 
 
 def _device(text: str, contents: Contents) -> str:
-    return contents.device(Path(text)) if Path(text).is_file() else text
+    return contents.device(Path(converted(text))) if Path(text).is_file() else text
 
 
 def _check(directory: Path, spec: SweepSpec, contents: Contents) -> None:

@@ -20,6 +20,7 @@ from flashweir.cli.common import Stopped, quietly
 from flashweir.cli.compare import compare
 from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
+from flashweir.cli.import_ import import_configuration
 from flashweir.cli.probe import probe
 from flashweir.cli.replay import replay
 from flashweir.cli.report import report
@@ -53,13 +54,16 @@ COMMANDS = (
     replay,
     probe,
     diagnose,
+    import_configuration,
     presets,
     schema,
     train_allocator,
     completion.completion,
 )
+# Commands whose function is named otherwise: `import` is a word of Python.
+_NAMES: dict[object, str] = {import_configuration: "import"}
 for command in COMMANDS:
-    app.command()(quietly(command))
+    app.command(_NAMES.get(command))(quietly(command))
 
 
 @app.callback(invoke_without_command=True)

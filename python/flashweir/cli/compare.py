@@ -47,7 +47,10 @@ def compare(
         Path | None, typer.Option("--matrix", metavar="FILE.toml", help="A trial of a frozen policy instead.")
     ] = None,
     device: Annotated[
-        str | None, typer.Option("--device", metavar="PRESET|FILE", help="A preset, or a TOML or JSON file.")
+        str | None,
+        typer.Option(
+            "--device", metavar="PRESET|FILE", help="A preset, a TOML or JSON file, or one of another simulator."
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,

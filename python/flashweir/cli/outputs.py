@@ -35,6 +35,7 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"trace", "error"},
     {"verdict", "symptoms"},
     {"answers", "device_file"},
+    {"imported", "keys"},
     {"suites", "workloads", "format"},
     {"drives", "rows", "warnings"},
     {"requests", "by_op"},
@@ -204,7 +205,7 @@ def _has(*marks: bytes) -> Callable[[Path], bool]:
 
 
 def _is_device(path: Path) -> bool:
-    return _ends(path).startswith(b"# Probed from ")
+    return _ends(path).startswith((b"# Probed from ", b"# Imported from "))
 
 
 def _is_figure(path: Path) -> bool:
@@ -224,7 +225,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Path], bool]]] = {
     "timeline": ("timeline of flashweir", _has(b"dirty pages", b"free blocks", b"host")),
     "markdown": ("document of flashweir", _has(b"Made by flashweir ")),
     "figure": ("figure of flashweir", _is_figure),
-    "device": ("device file of flashweir probe", _is_device),
+    "device": ("device file of flashweir", _is_device),
     "trace": ("trace", _is_trace),
     "lines": ("lines of flashweir trace characterize", _is_lines),
     "bundle": ("bundle of flashweir", _is_bundle),

@@ -9,8 +9,9 @@ import typer
 from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.assumptions import of_workloads, print_of
-from flashweir.cli.common import Columns, Format, Json, SkipBad, console, pair, watched, write_json
+from flashweir.cli.common import Columns, Format, Json, SkipBad, console, note_import, pair, watched, write_json
 from flashweir.cli.outputs import Force, check_outputs
+from flashweir.importing.device import converted
 from flashweir.result import Result
 from flashweir.tenants import MIX
 
@@ -21,7 +22,10 @@ def simulate(
         typer.Argument(metavar="WORKLOAD", help="A trace file, a generator such as random:count=100000, or mix:FILE."),
     ] = None,
     device: Annotated[
-        str | None, typer.Option("--device", metavar="PRESET|FILE", help="A preset, or a TOML or JSON file.")
+        str | None,
+        typer.Option(
+            "--device", metavar="PRESET|FILE", help="A preset, a TOML or JSON file, or one of another simulator."
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -133,6 +137,7 @@ def simulate(
 
     result = watched(run)
     print_of(of_workloads(result))
+    note_import(device)
     if json_to is not None:
         write_json(result.to_dict(), json_to)
         return
@@ -144,7 +149,7 @@ def simulate(
 
 def _traces(mix: str, device: str | None, overrides: dict[str, Any]) -> list[str]:
     """The traces of a mix."""
-    spec = {"workloads": [{"spec": mix}], "device": device, "overrides": overrides}
+    spec = {"workloads": [{"spec": mix}], "device": device and converted(device), "overrides": overrides}
     return [one["path"] for one in json.loads(_native.plan(api.as_json(spec)))["workloads"] if "path" in one]
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from flashweir import _native
 from flashweir._native import FlashweirError
+from flashweir.importing.device import converted
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Label
 from flashweir.sweeps.spec import PLACEHOLDER, Streams, SweepSpec
@@ -113,6 +114,7 @@ def _first_run(spec: SweepSpec, point: int, name: str, ranks: Sequence[int | Non
             chosen |= {} if rank is None else axis.settings[rank]
     settings = over(over(spec.settings, spec.set_for.get(name, {})), chosen)
     device = settings.pop("device", spec.device)
+    device = device and converted(str(device))
     workloads = [{key: _filled(value, settings) for key, value in one.items()} | {"name": stream}
                  for stream, one in spec.workloads[name].items()]  # fmt: skip
     overrides = {key: value for key, value in settings.items() if key not in spec.placeholders}

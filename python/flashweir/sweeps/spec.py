@@ -12,6 +12,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError
+from flashweir.importing.device import converted
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
@@ -350,7 +351,8 @@ def _check_run(spec: SweepSpec) -> None:
               if "device" in settings]  # fmt: skip
     options = {name: value for name, value in spec.run.items() if name in ("warmup", "activity", "explain")}
     for device in dict.fromkeys([spec.device, *chosen]):
-        _native.plan(json.dumps({"workloads": [PROBE], "device": device, **options}))
+        asked = device and converted(str(device))
+        _native.plan(json.dumps({"workloads": [PROBE], "device": asked, **options}))
 
 
 def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
