@@ -6,8 +6,9 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 60] = [
+const NEEDS: [(&str, &[Setting]); 61] = [
     ("timing.multi_plane", &[("planes", "2")]),
+    ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
     ("gc.choices", &[("gc.victim", "d-choices")]),

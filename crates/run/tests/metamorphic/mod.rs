@@ -21,7 +21,7 @@ const MIXED: &str = "random:span=4MiB,size=512B|4KiB|12KiB|40KiB:0.4,align=512,c
 
 /// Two tenants of this kind: what allocators of channels tell apart.
 const TENANTS: &str = "random:span=2MiB,size=4KiB|12KiB:0.4,count=1200,write=0.7,rate=2000 + \
-                       random:span=2MiB,offset=2MiB,size=4KiB|40KiB:0.4,count=1200,write=0.4,rate=2000";
+                       random:span=2MiB,offset=2MiB,size=4KiB|40KiB:0.4|6KiB:0.05,count=1200,write=0.4,rate=2000";
 
 /// A drive of the default shape, small and full, so that it collects.
 const SMALL: [Setting; 4] =

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 88] = [
+const VALUES: [(&str, &[&str]); 90] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -29,6 +29,7 @@ const VALUES: [(&str, &[&str]); 88] = [
     ("timing.command", &["1us"]),
     ("timing.cache_program", &["true"]),
     ("timing.multi_plane", &["true"]),
+    ("nand.codeword", &["512"]),
     ("ftl.associativity", &["2"]),
     ("alloc.mode", &["1"]),
     ("ftl.cache_bytes", &["512", "1KiB"]),
@@ -41,6 +42,7 @@ const VALUES: [(&str, &[&str]); 88] = [
     ("background.destage.file", &["never"]),
     ("gc.frontiers", &["2"]),
     ("gc.free_blocks", &["2"]),
+    ("gc.copyback", &["1", "1000"]),
     ("gc.merged_percent", &["60"]),
     ("gc.moved_percent", &["10"]),
     ("gc.throttle", &["1"]),

@@ -61,7 +61,7 @@ mod tests {
     use crate::config::Config;
 
     fn copybacks(limit: u32) -> Copybacks {
-        Copybacks::new(limit, &Geometry::new(&Config::default()).unwrap()).unwrap()
+        Copybacks::new(limit, &Geometry::new(&Config::default()).expect("a drive")).expect("a limit")
     }
 
     #[test]
@@ -86,6 +86,6 @@ mod tests {
 
     #[test]
     fn without_a_limit_there_is_none() {
-        assert!(Copybacks::new(0, &Geometry::new(&Config::default()).unwrap()).is_none());
+        assert!(Copybacks::new(0, &Geometry::new(&Config::default()).expect("a drive")).is_none());
     }
 }
