@@ -64,7 +64,7 @@ def test_defaults_of_a_simulator_give_its_preset(kind: str, tmp_path: Path) -> N
 
 def test_every_key_of_mqsim_is_in_the_table(tmp_path: Path) -> None:
     found = flashweir.import_drive("mqsim", sample("mqsim", tmp_path))
-    assert found.counts == {"set": 43, "part": 8, "none": 10}
+    assert found.counts == {"set": 45, "part": 8, "none": 8}
     assert all(one.reason for one in found.entries if one.status != "set")
     settings = found.settings
     assert settings["ftl.kind"] == "dftl"
@@ -103,8 +103,8 @@ def test_a_device_file_says_where_each_key_is_from(tmp_path: Path) -> None:
     run = command("import", "mqsim", str(path), "-o", str(out))
     text = out.read_text()
     assert text.startswith("# Imported from ")
-    assert "43 keys set, 8 in part, 10 not imported" in text
-    assert "43 keys set, 8 in part, 10 not imported" in run.out
+    assert "45 keys set, 8 in part, 8 not imported" in text
+    assert "45 keys set, 8 in part, 8 not imported" in run.out
     assert "none  Queue_Fetch_Size = 512: " in run.out
     assert "# Block_Erase_Latency = 3800000\nerase = " in text
     found = flashweir.import_drive("mqsim", path)

@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 
 from flashweir.charts import from_sweep
+from flashweir.charts.labels import title
 from flashweir.charts.model import Chart, Heat, Plot
-from flashweir.reports import build
+from flashweir.reports import sweep as pages
 from flashweir.reports.model import Cell, Table, Text
 from flashweir.statistics import Estimate, bootstrap_mean, mean_interval, pooled_quantile, summarize
 from flashweir.statistics.bootstrap import bucket_width
@@ -71,13 +72,13 @@ def test_a_quantile_is_the_same_in_tables_and_figures(
     assert sorted(y for one in front.series for y in one.y) == pytest.approx(
         sorted(row[P99] for row in table.values()), rel=1e-5
     )
-    text, shown = build._summary(frame, frame.meta or {}, [P99, "iops"])
+    text, shown = pages._summary(frame, pages._summarized(frame, [P99, "iops"]), frame.meta or {}, [P99, "iops"])
     assert isinstance(text, Text)
-    assert (f"{P99}: of all requests of all seeds" in text.text) == frame.pooled
+    assert (f"{title(P99)}: of all requests of all seeds" in text.text) == frame.pooled
     assert ("the runs' latency quantiles" in text.text) != frame.pooled
     assert isinstance(shown, Table)
     for row in shown.rows:
-        cell, key = row[4], tuple(cell.text if isinstance(cell, Cell) else str(cell) for cell in row[:2])
+        cell, key = row[2], tuple(cell.text if isinstance(cell, Cell) else str(cell) for cell in row[:2])
         assert isinstance(cell, Cell)
         assert cell.value == table[key[0], float(key[1])][P99]
         assert re.search("±|to", cell.text)
@@ -89,7 +90,7 @@ def test_the_terminal_and_the_comparison_say_which(swept: SweepFrame) -> None:
     assert f"{swept.summary([P99])[P99][0]:,.0f}" in stream.getvalue()
     assert f"{P99} (lower is better), against fifo; means of the runs' quantiles\n" in stream.getvalue()
     assert "iops (higher is better), against fifo\n" in stream.getvalue()
-    text = build._comparison(swept, swept.meta or {}, [P99])[0]
+    text = pages._comparison(pages._compared(swept, swept.meta or {}, [P99]), swept.meta or {}, [P99])[0]
     assert isinstance(text, Text)
     assert "those of the runs' quantiles, and not the quantile of all requests" in text.text
 

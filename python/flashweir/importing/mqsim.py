@@ -16,6 +16,8 @@ _MAX_ENTRIES = 65_536
 _ORDERS = ("CDPW", "CDWP", "CPDW", "CPWD", "CWDP", "WDPC")
 # Collections that a plane may have under way: so many blocks are kept free at least.
 _COLLECTIONS = 10
+# Copybacks in a row without a limit.
+_ALWAYS = 1_000_000
 _MAP_FRONTIERS = 4
 # Values of MQSim for keys that a file lacks, of those that make a drive.
 DEFAULTS = {
@@ -170,7 +172,7 @@ def _collection(source: Source) -> None:
                 f" plane at a time, ahead of the writes that need them, here one when it is needed{cut}")  # fmt: skip
     _victims(source, blocks)
     if source.given.get("Use_Copyback_for_GC", "false") == "true":
-        source.none("Use_Copyback_for_GC", "copies cross the bus of the channel: waits for copies within a plane")
+        source.same("Use_Copyback_for_GC", {"gc.copyback": _ALWAYS}, "no copy crosses the bus, however often")
     else:
         source.same("Use_Copyback_for_GC", None, "copies cross the bus of the channel")
     preempts = source.flag("Preemptible_GC_Enabled")
@@ -199,7 +201,6 @@ def _victims(source: Source, blocks: int) -> None:
 
 
 def _wear(source: Source) -> None:
-    has_map_on_flash = source.text("Address_Mapping") == "PAGE_LEVEL" and not source.flag("Ideal_Mapping_Table")
     static: tuple[tuple[str, str, Mapping[str, Value]], ...] = (
         ("Static_Wearleveling_Enabled", "true", {"wear.static_gap": 100}),
         ("Static_Wearleveling_Threshold", "100", {"wear.static_gap": 100}),
@@ -207,10 +208,7 @@ def _wear(source: Source) -> None:
     for key, value, ours in (("Dynamic_Wearleveling_Enabled", "true", {"wear.dynamic": True}), *static):
         is_so = source.given.get(key, value) == value
         reason = "" if is_so else f"MQSim ignores the key, and is as with {value}"
-        if has_map_on_flash and "wear.dynamic" not in ours:
-            source.none(key, "waits for static wear leveling with a map on flash; Ideal_Mapping_Table has it")
-        else:
-            source.add(key, "set" if is_so else "part", ours, reason)
+        source.add(key, "set" if is_so else "part", ours, reason)
     source.same("Block_PE_Cycles_Limit", None, "no effect in MQSim: blocks do not fail")
 
 

@@ -28,7 +28,8 @@ def geometry(source: Source) -> None:
     page = source.whole("Page_Capacity", 512, 256 << 10)
     if page % 512:
         raise source.wrong("Page_Capacity", "a multiple of 512")
-    source.same("Page_Capacity", {"page": size(page)})
+    transfers = {"nand.transfer": "codeword", "nand.codeword": "512"}
+    source.same("Page_Capacity", {"page": size(page), **transfers}, "a read transfers the sectors that it asks for")
     source.same("Page_Metadat_Capacity", None, "no effect in MQSim: it is not transferred")
     width, rate = source.whole("Flash_Channel_Width", 1, 1024), source.number("Channel_Transfer_Rate", 1, 1e6)
     bus = {"timing.bus": int(1000 / rate) / width}

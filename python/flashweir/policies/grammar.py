@@ -243,9 +243,9 @@ def _keys() -> dict[str, list[str]]:
 
 @functools.cache
 def _words() -> dict[str, list[str]]:
-    """Every choice, with the keys that have it."""
+    """Every choice that names a policy, with the keys that have it. Transfers of the flash are none."""
     found: dict[str, list[str]] = {}
     for key, choices in _keys().items():
-        for choice in choices:
+        for choice in choices if not key.startswith("nand.") else ():
             found.setdefault(choice, []).append(key)
     return found

@@ -115,9 +115,14 @@ pub(super) fn spare(
     }
     let of_unit = pages.count as f64 / units as f64;
     if let Some(block) = found.block_pages {
-        // Blocks are whole: what fills them all but for what is valid was spare, and a few pages may have lain idle.
-        let blocks = ((halves.before(units) + of_unit) / block as f64 - 0.02).ceil();
-        found.op_ratio = Some((blocks * block as f64 / of_unit - 1.0).max(0.0));
+        // Blocks are whole: what fills them all but for what is valid was spare, and a few pages may have lain idle. Planes
+        // whose numbers of blocks differ are of a drive whose spare blocks do not divide evenly: the mean is nearest to it.
+        let blocks = |before: f64| ((before + of_unit) / block as f64 - 0.02).ceil();
+        let firsts = halves.firsts(units);
+        let most = blocks(firsts.iter().copied().fold(0.0, f64::max));
+        let sum: f64 = firsts.iter().map(|before| blocks(*before).max(most - 1.0)).sum();
+        let mean = if firsts.is_empty() { most } else { sum / firsts.len() as f64 };
+        found.op_ratio = Some((mean * block as f64 / of_unit - 1.0).max(0.0));
     }
     Ok(found)
 }
@@ -132,11 +137,16 @@ struct Halves {
 }
 
 impl Halves {
-    /// Writes of a plane before the first collection that moved pages: the most of all planes.
-    fn before(&self, units: u64) -> f64 {
+    /// Writes of each plane before its first collection that moved pages.
+    fn firsts(&self, units: u64) -> Vec<f64> {
         let units = units as usize;
         let first = |unit: usize| self.moved.iter().find(|number| *number % units == unit);
-        (0..units).filter_map(first).map(|number| number / units).max().unwrap_or(0) as f64
+        (0..units).filter_map(first).map(|number| (number / units) as f64).collect()
+    }
+
+    /// The most of these of all planes.
+    fn before(&self, units: u64) -> f64 {
+        self.firsts(units).into_iter().fold(0.0, f64::max)
     }
 }
 

@@ -133,7 +133,7 @@ impl InSets {
         if set.fixed {
             let unit = fixed_unit(&set.channels, [self.chips, self.dies, self.planes], lpn);
             if view.has_room(unit) {
-                return Turn::Unit(unit);
+                return if view.admits(unit / self.planes) { Turn::Unit(unit) } else { Turn::Busy };
             }
         }
         next_in(set, &mut self.turns, view)

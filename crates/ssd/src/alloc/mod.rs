@@ -81,6 +81,10 @@ pub(crate) trait AllocView {
     fn die_is_idle(&self, die: u32) -> bool;
     /// True if the unit can take one more page for good.
     fn has_room(&self, unit: u32) -> bool;
+    /// True if a page that has one place may go to this die now, idle or not.
+    fn admits(&self, _die: u32) -> bool {
+        true
+    }
 }
 
 /// The allocation policies: one closed enum, because it is asked for every page.

@@ -30,6 +30,9 @@ impl<X: Executor> AllocView for View<'_, X> {
             None => self.executor.die_is_idle(die, self.now_ns),
         }
     }
+    fn admits(&self, die: u32) -> bool {
+        self.only.as_ref().is_none_or(|dies| dies.contains(&die))
+    }
     fn has_room(&self, unit: u32) -> bool {
         self.before == Some(unit) || self.ftl.has_room(unit)
     }

@@ -16,7 +16,7 @@ pub enum Transfer {
     Codeword,
 }
 
-/// What crosses the bus when a page is read.
+/// Transfers out of the flash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NandConfig {

@@ -131,7 +131,6 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             let page = sectors * 512;
             let units = u64::from(channels * chips * dies * planes);
             let lock_step = has_clock(planner).unwrap_or(lock_step);
-            let clock = if lock_step { "lock-step" } else { "async" };
             let synchronized = synchronized && planner == "none";
             let least = super::least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers);
             let mut settings = vec![
@@ -143,7 +142,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
                 ("op_ratio", (f64::from(op_percent + least) / 100.0).to_string()),
                 ("timing.multi_plane", (planes > 1 && !bound && typed).to_string()),
                 ("ftl.kind", ftl.into()),
-                ("clock", clock.into()),
+                ("clock", if lock_step { "lock-step" } else { "async" }.into()),
                 ("gc.planner", planner.into()),
                 ("buffer.bytes", (buffer_pages * page).to_string()),
                 ("precondition", precondition.into()),

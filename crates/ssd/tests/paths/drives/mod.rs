@@ -117,10 +117,9 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(OPEN.to_vec()),
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
-    // Cached entries of each unit's map on flash; batch update.
+    // Cached entries of each unit's map on flash, batch update; sectors of a codeword, copybacks in a row.
     let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32);
     (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, map)| {
-        let (cached, batch, codeword, copybacks) = map;
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
@@ -157,8 +156,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("precondition", precondition.into()),
         ];
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        settings.extend(of_transfers(codeword, sectors, copybacks));
-        of_ftl(&mut settings, ftl, 8 * units * cached, batch);
+        settings.extend(of_transfers(map.2, sectors, map.3));
+        of_ftl(&mut settings, ftl, 8 * units * map.0, map.1);
         if buffer_pages > 0 {
             let replacement = ("buffer.replacement", replacement.into());
             settings.push(if ack_flash { ("buffer.ack", "flash".into()) } else { replacement });

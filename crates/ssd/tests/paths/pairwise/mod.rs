@@ -4,8 +4,8 @@
 mod array;
 mod every_key;
 mod factors;
+mod one_place;
 mod space;
-mod stuck;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,17 +167,17 @@ fn stepped(config: &Config, requests: &[Request]) -> Stats {
 
 /// Runs a drive every way there is. Returns whether both time paths could.
 fn compare(settings: &[(&'static str, String)], requests: &[Request]) -> bool {
-    let told = || format!("{settings:?} {requests:?}");
+    let case = || format!("{settings:?} {requests:?}");
     let events = config(settings, "event").unwrap_or_else(|| panic!("refused: {settings:?}"));
     let (stats, records) =
-        recorded(&events, requests, 7).unwrap_or_else(|error| panic!("{error}: {}", told()));
+        recorded(&events, requests, 7).unwrap_or_else(|error| panic!("{error}: {}", case()));
     let expected = digest(&stats);
-    assert_eq!(stats.counters.requests.iter().sum::<u64>(), requests.len() as u64, "{}", told());
+    assert_eq!(stats.counters.requests.iter().sum::<u64>(), requests.len() as u64, "{}", case());
     assert_eq!(
         expected,
         digest(&run(&events, requests, false).expect("ran before")),
         "unverified: {}",
-        told()
+        case()
     );
     let (first, second) = requests.split_at(requests.len() / 2);
     let mut drive = start(&events, true);
@@ -186,21 +186,21 @@ fn compare(settings: &[(&'static str, String)], requests: &[Request]) -> bool {
     for simulation in [&mut fork, &mut drive] {
         simulation.serve(second).expect("ran before");
         simulation.finish().expect("ran before");
-        assert_eq!(expected, digest(&simulation.stats()), "a fork: {}", told());
+        assert_eq!(expected, digest(&simulation.stats()), "a fork: {}", case());
     }
     let looked_at = (!holds_back(&events)).then(|| watched(&events, requests, 5));
     if let Some((seen, ..)) = &looked_at {
-        assert_eq!(expected, *seen, "looked at: {}", told());
+        assert_eq!(expected, *seen, "looked at: {}", case());
         if matches!(events.host.mode, flashweir_ssd::HostMode::Open(_)) {
-            assert_eq!(expected, digest(&stepped(&events, requests)), "in steps: {}", told());
+            assert_eq!(expected, digest(&stepped(&events, requests)), "in steps: {}", case());
         }
     }
     let Some(timeline) = config(settings, "timeline") else { return false };
     let (by_times, same_records) = recorded(&timeline, requests, 13).expect("ran by events");
-    assert_eq!(expected, digest(&by_times), "by busy-until times: {}", told());
-    assert_eq!(normal(&records), normal(&same_records), "by busy-until times: {}", told());
+    assert_eq!(expected, digest(&by_times), "by busy-until times: {}", case());
+    assert_eq!(normal(&records), normal(&same_records), "by busy-until times: {}", case());
     if looked_at.is_some() {
-        assert_eq!(looked_at, Some(watched(&timeline, requests, 5)), "by busy-until times: {}", told());
+        assert_eq!(looked_at, Some(watched(&timeline, requests, 5)), "by busy-until times: {}", case());
     }
     true
 }

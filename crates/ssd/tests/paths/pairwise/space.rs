@@ -231,8 +231,8 @@ impl Space {
                 }
             }
         }
-        let mut told = BTreeSet::new();
-        reasons.retain(|reason| told.insert(reason.clone()));
+        let mut listed = BTreeSet::new();
+        reasons.retain(|reason| listed.insert(reason.clone()));
         Err(Some(reasons))
     }
 }
