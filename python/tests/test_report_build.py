@@ -107,7 +107,7 @@ def test_a_single_run(result: dict[str, Any]) -> None:
     assert [section.title for section in sections] == [
         "In short",
         "Key figures",
-        "What channels did",
+        "Channels over time",
         "Over time",
         "Curves",
         "Two axes at a time",
@@ -287,7 +287,7 @@ def test_figures_stand_in_the_sections_of_their_names() -> None:
         for section in sections
     }
     assert names["Latency"] == ["latency-cdf-read"]
-    assert names["What channels did"] == ["channel-time", "channel-activity"]
+    assert names["Channels over time"] == ["channel-time", "channel-activity"]
     assert names["Curves"] == ["curve-iops", "curve-victim"]
     more = sections_of([bars("compare-iops"), *every_kind(), bars("points-iops")])
     assert more[0].title == "Comparison of runs"

@@ -176,7 +176,7 @@ def table_sections(rows: Sequence[Json]) -> list[Section]:
         for row in good
     ]
     parts = [
-        Section("Traces", [Table("What is written, by trace; shares are of the bytes", columns, cells, fits=True)])
+        Section("Traces", [Table("Written data, by trace; shares are of the bytes", columns, cells, fits=True)])
     ]
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in good:
@@ -195,7 +195,7 @@ def table_sections(rows: Sequence[Json]) -> list[Section]:
         ]
         chart = Plot(
             "points-suites",
-            "How the traces write, and the suite that each belongs to",
+            "Writes of the traces, and the suite that each belongs to",
             Axis("sequential in written bytes", from_zero=True),
             Axis("rewrites in written bytes", from_zero=True),
             series,

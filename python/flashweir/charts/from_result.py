@@ -124,10 +124,10 @@ def _channel_time(results: Named) -> list[Chart]:
     if len(results) == 1:
         channels = results[0][1].get("channels") or []
         rows = [(f"channel {number}", channel) for number, channel in enumerate(channels)]
-        title = "What the dies of each channel did"
+        title = "Time of the dies of each channel"
     else:
         rows = [(run, result["time_share"]) for run, result in results if result.get("time_share")]
-        title = "What the dies did, all channels together"
+        title = "Time of the dies, all channels together"
     if not rows:
         return []
     note = "Without the warm-up." if any(_warm_up_end(result) for _, result in results) else ""

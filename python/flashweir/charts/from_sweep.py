@@ -235,7 +235,7 @@ def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) ->
         if any(value is not None for value in split.values()):
             rows.append((names[key], split))
     if rows:
-        charts.append(time_bars(rows, f"What the dies did{of}", note))
+        charts.append(time_bars(rows, f"Time of the dies{of}", note))
     if results is not None:
         wanted = {setting: key for key in keys for setting in part.settings[key]}
         histograms, samples = _read(sweep, wanted, names, results)

@@ -78,7 +78,7 @@ def bundle(
 
 
 def check_bundle(
-    path: Annotated[Path, typer.Argument(metavar="FILE.tar.zst", help="What flashweir bundle wrote.")],
+    path: Annotated[Path, typer.Argument(metavar="FILE.tar.zst", help="Archive that flashweir bundle wrote.")],
     traces: Annotated[
         Path | None,
         typer.Option("--traces", metavar="DIR", help="Folder with the traces that the archive does not include."),

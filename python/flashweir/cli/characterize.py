@@ -158,7 +158,7 @@ def _folder(folder: str, output: Path, html: str | None, json_to: str | None, **
     if html is not None:
         from flashweir.character import report
 
-        _write_page(html, f"What the traces in {Path(folder).name or folder} are like", report.table_sections(rows))
+        _write_page(html, f"Traces in {Path(folder).name or folder}", report.table_sections(rows))
     if json_to is not None:
         write_json([row_of(row) for row in rows], json_to)
     else:

@@ -10,7 +10,7 @@ _FIGURES = (
     ("Comparison of runs", ("compare-",)),
     ("Latency", ("latency-",)),
     ("Tenants", ("tenant-",)),
-    ("What channels did", ("channel-", "dirty-")),
+    ("Channels over time", ("channel-", "dirty-")),
     ("Over time", ("over-time-", "collection-")),
     ("Curves", ("curve-", "points-")),
     ("Two axes at a time", ("heat-",)),
