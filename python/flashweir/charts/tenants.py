@@ -36,7 +36,7 @@ def tenant_figures(results: Named) -> list[Chart]:
         parts = [("slowdown", [_short(value) for _, value in shown])]
         note = "1 is as fast as alone." + _left_out(len(known))
         axis = Axis("mean latency / mean latency alone")
-        title = "How much slower tenants are than alone"
+        title = "Slowdown of tenants against running alone"
         charts.append(Bars("tenant-slowdown", title, axis, [name for name, _ in shown], parts, note=note))
     return charts
 
