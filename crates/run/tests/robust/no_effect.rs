@@ -13,13 +13,15 @@ const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 44] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 46] = [
     &[("buffer.replacement", "block-lru")],
     &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
     &[("planes_bound", "true")],
     &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
+    &[("nand.transfer", "codeword"), ("timing.bus", "0")],
+    &[("nand.codeword", "512")],
     &[("timing.cache_program", "true"), ("timing.bus", "0")],
     &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
     &[STEP, ("timing.cache_program", "true")],
