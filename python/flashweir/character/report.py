@@ -175,9 +175,7 @@ def table_sections(rows: Sequence[Json]) -> list[Section]:
         ]
         for row in good
     ]
-    parts = [
-        Section("Traces", [Table("Written data, by trace; shares are of the bytes", columns, cells, fits=True)])
-    ]
+    parts = [Section("Traces", [Table("Written data, by trace; shares are of the bytes", columns, cells, fits=True)])]
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in good:
         if row["suite"]:
