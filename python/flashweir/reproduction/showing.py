@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from flashweir.reproduction.verdicts import SHARE
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from flashweir.reports.model import Section
     from flashweir.reproduction import Reproduction
     from flashweir.reproduction.catalogue import Drawing, Experiment
+    from flashweir.reproduction.coverage import Row
     from flashweir.reproduction.curves import Curve, Family
 
 _LARGE = 1000
@@ -137,6 +139,27 @@ def print_reproduction(found: "Reproduction", console: "Console") -> None:
         say(f"{_verdict(row['ok']):<4} {_whose(row)}: {row['claim']}", _STYLES[row["ok"]])
         say(f"     {row['evidence']}")
     say(summary(found))
+
+
+def print_coverage(rows: "Sequence[Row]", console: "Console") -> None:
+    """Prints a row a figure, table or claim with its check or reason, and counts by status."""
+    from collections import Counter
+
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    for paper, found in groupby(rows, key=lambda row: row.paper):
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=paper, title_justify="left")
+        for heading in ("where", "claim", "status", "check or reason"):
+            table.add_column(heading, overflow="fold")
+        listed = list(found)
+        for row in listed:
+            said = row.check or row.reason or "NO CHECK"
+            table.add_row(*(Text(text) for text in (row.where, row.claim, row.status, said)))
+        console.print(table)
+        counts = Counter(row.status for row in listed)
+        console.print(Text(f"{paper}: {', '.join(f'{count} {status}' for status, count in counts.items())}"))
 
 
 def summary(found: "Reproduction") -> str:
