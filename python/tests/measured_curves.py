@@ -6,6 +6,7 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from flashweir.sweeps.frame import read
 
 FOLDER = Path(__file__).parent / "curves"
 _DIGITS = 6
-# A list in a result has more bins than a check needs: of longer ones so many are kept, each the largest of its stretch.
-_MAX_BINS = 512
+# Of the lists of all channels over time every eighth bin is kept.
+_STEP = 8
 
 
 def path_of(paper: catalogue.Paper, experiment: catalogue.Experiment) -> Path:
@@ -27,11 +28,12 @@ def path_of(paper: catalogue.Paper, experiment: catalogue.Experiment) -> Path:
 def picks(experiment: catalogue.Experiment) -> dict[str, Pick]:
     """Curves that a check or its twin needs, those that others are worked out of included."""
     return {
-        name: one for name, one in experiment.curves.items() if isinstance(one, Pick) and name in _needed(experiment)
+        name: one for name, one in experiment.curves.items() if isinstance(one, Pick) and name in needed(experiment)
     }
 
 
-def _needed(experiment: catalogue.Experiment) -> set[str]:
+def needed(experiment: catalogue.Experiment) -> set[str]:
+    """Curves of checks and twins, with those they are worked out of."""
     found: set[str] = set()
     for value in experiment.values:
         if value.judged:
@@ -57,8 +59,14 @@ def of_runs(experiment: catalogue.Experiment, folder: Path) -> dict[str, list[Cu
         rows = list(character.rows(experiment.characterized))
         return {name: pick.family(rows, lambda _: {}) for name, pick in picks(experiment).items()}
     measured = Measured.of_sweep(experiment, read(folder))
-    return {
+    families = {
         name: pick.family(measured.rows, measured.result_of, measured.axes) for name, pick in picks(experiment).items()
+    }
+    return {
+        name: [replace(one, names=one.names[::_STEP], y=one.y[::_STEP]) for one in family]
+        if "*" in picks(experiment)[name].points
+        else family
+        for name, family in families.items()
     }
 
 

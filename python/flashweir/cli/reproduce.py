@@ -90,8 +90,9 @@ def reproduce(
         results = [one.to_dict() for one in found]
         write_json(results if paper is None else results[0], json_to)
     else:
-        from flashweir.reproduction.showing import print_reproduction
+        from flashweir.reproduction.showing import print_opening, print_reproduction
 
+        print_opening(found, console())
         for one in found:
             print_reproduction(one, console())
     if html is not None:

@@ -21,10 +21,10 @@ _NUMBER = (int, float)
 class Twin:
     """A wrong measurement: changes of curves, by the names of their families.
 
-    `swap` exchanges pairs of families; `take` gives a family the values of another; `scale` multiplies values, `places` the
-    places of the axis; `flat` has everywhere the value of the first place, as if the axis had no effect; `reverse` has
-    the values in reverse order; `level` has one value everywhere; `exchange` gives the curves of one value of an axis
-    the values of another, and the other way round.
+    `swap` exchanges pairs of families; `take` gives a family the values of another; `scale` multiplies values, `places`
+    the places of the axis; `flat` has everywhere the value of the first place, as if the axis had no effect; `reverse`
+    has the values in reverse order; `level` has one value everywhere; `exchange` gives the curves of one value of an
+    axis the values of another, and the other way round.
     """
 
     says: str
@@ -76,10 +76,13 @@ def applied(twin: Twin, curves: Mapping[str, AnyCurve], measured: Families) -> d
         curves: of the experiment, by name, in their order.
         measured: the families as they are, those of picks at least.
     """
+    as_is: dict[str, list[Curve]] = {}
     known: dict[str, list[Curve]] = {}
     for name, one in curves.items():
-        family = list(measured[name]) if isinstance(one, Pick) else one.family(known)
-        known[name] = _changed(name, family, twin, measured)
+        as_is[name] = list(measured[name]) if isinstance(one, Pick) else one.family(as_is)
+    for name, one in curves.items():
+        family = as_is[name] if isinstance(one, Pick) else one.family(known)
+        known[name] = _changed(name, family, twin, as_is)
     return known
 
 
