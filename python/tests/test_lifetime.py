@@ -196,5 +196,7 @@ def test_wrong_options_are_one_line(options: list[str], said: str) -> None:
 def test_what_wears_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="writes nothing"):
         lifetime("random:span=32MiB,count=100,write=0", **DRIVE)
+    with pytest.raises(ConfigError, match="erases no block"):
+        lifetime("random:span=64KiB,count=5000", buffer={"bytes": "1MiB"}, **DRIVE)
     with pytest.raises(ConfigError, match="seeds"):
         lifetime(RANDOM, seeds=0, **DRIVE)

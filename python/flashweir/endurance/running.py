@@ -32,7 +32,7 @@ class Piece:
     @property
     def difference(self) -> float:
         """Relative error of the prediction."""
-        return abs(self.simulated / self.predicted - 1) if self.predicted > 0 else 0.0
+        return abs(self.simulated / self.predicted - 1)
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,8 @@ def simulated(
         target = min(2 * point.host, _NEAR * end)
         if target <= point.host:
             target = _NEAR * point.host
+    if points[-1].mean <= points[-2].mean:
+        raise ConfigError("the workload erases no block in what was simulated: it does not wear the drive")
     return Simulated(fitted(points), settled or point.mean >= rated, _check(points), result)
 
 
@@ -89,6 +91,8 @@ def _check(points: list[Snapshot]) -> Piece | None:
         return None
     pieces = [(new.host - old.host, new.mean - old.mean) for old, new in zip(points[-3:], points[-2:], strict=False)]
     (host, wear), (next_host, next_wear) = pieces
+    if wear <= 0:
+        return None
     return Piece(wear / host * next_host, next_wear)
 
 
