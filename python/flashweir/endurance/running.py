@@ -5,6 +5,7 @@ difference of two is a piece of the drive's life. The drive is steady once the w
 with it the wear, is as the piece before predicts.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -66,7 +67,7 @@ def simulated(
     target, settled = raw * min(1.0, rated / _SHORT), False
     while True:
         cycles = target / written
-        result = run(max(1.0, round(cycles)) if whole else cycles)
+        result = run(math.ceil(cycles) if whole else cycles)
         point = snapshot(result)
         if point.host <= 0:
             raise ConfigError("the workload writes nothing to the drive: it does not wear")
