@@ -3,6 +3,7 @@
 `simulate` runs a workload through a drive and returns a `Result`; a `Drive` is one that the caller steps;
 `sweep` runs many simulations over a grid, and `read_sweep` reads what one has left;
 `compare` runs policies on the same workloads, and `judge` a frozen one against its rivals;
+`lifetime` estimates when a drive is worn out;
 `report` writes a page and figures of results and sweeps; `bundle` packs them so that others can check them, and
 `check_bundle` does; `reproduce` compares measured values with published ones;
 `bench` grades drives, real and simulated;
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from flashweir.bundles import bundle, check_bundle
     from flashweir.character import characterize
     from flashweir.collecting import collect
+    from flashweir.endurance import lifetime
     from flashweir.importing.api import import_drive
     from flashweir.policies import compare, judge
     from flashweir.reports.api import report
@@ -59,6 +61,7 @@ __all__ = [
     "diagnose",
     "import_drive",
     "judge",
+    "lifetime",
     "presets",
     "probe",
     "read_sweep",
@@ -86,6 +89,7 @@ _MODULES = {
     "compare": "flashweir.policies",
     "import_drive": "flashweir.importing.api",
     "judge": "flashweir.policies",
+    "lifetime": "flashweir.endurance",
     "read_sweep": "flashweir.sweeps",
     "report": "flashweir.reports.api",
     "reproduce": "flashweir.reproduction",

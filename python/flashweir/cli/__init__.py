@@ -21,6 +21,7 @@ from flashweir.cli.compare import compare
 from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
 from flashweir.cli.import_ import import_configuration
+from flashweir.cli.lifetime import lifetime
 from flashweir.cli.probe import probe
 from flashweir.cli.replay import replay
 from flashweir.cli.report import report
@@ -45,6 +46,7 @@ COMMANDS = (
     simulate,
     sweep,
     compare,
+    lifetime,
     bench,
     report,
     bundle,

@@ -43,6 +43,7 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"log", "requests"},
     {"format", "detected_by"},
     {"bundle", "equal", "differences"},
+    {"tbw_bytes", "dwpd", "curve"},
 )
 _taken = {"standard": False}
 
