@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
-from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
+from flashweir.api import presets, refusals, renamed, schema, simulate, trace_convert, trace_generate, trace_info
 from flashweir.diagnosis import diagnose
 from flashweir.drive import Drive
 from flashweir.notices import FlashweirWarning
@@ -67,6 +67,7 @@ __all__ = [
     "read_sweep",
     "recover_log",
     "refusals",
+    "renamed",
     "replay",
     "report",
     "reproduce",

@@ -62,7 +62,7 @@ pub struct OpenOptions {
     pub engine: Engine,
     /// Most requests under way at the workload's times, where lateness would pile up more; closed loops have their own depth. 1 with
     /// [`Engine::Sync`].
-    pub most_under_way: u32,
+    pub max_outstanding: u32,
     /// True if requests bypass the page cache (`O_DIRECT`), as they should where a drive is measured.
     pub direct: bool,
     /// Seed of what is written, and of a simulated drive's randomness.
@@ -83,7 +83,7 @@ impl Default for OpenOptions {
             ours: false,
             size_bytes: None,
             engine: Engine::default(),
-            most_under_way: 256,
+            max_outstanding: 256,
             direct: true,
             seed: 1,
             stop: Stop::default(),

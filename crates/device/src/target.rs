@@ -30,7 +30,7 @@ pub const LATE_NS: u64 = 100_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Activity {
     /// Most requests that were under way at once.
-    pub most_under_way: u32,
+    pub max_outstanding: u32,
     /// Requests that were issued more than [`LATE_NS`] after they were due though the drive had room for them all that time: the host
     /// was late.
     pub late_by_host: u64,

@@ -156,6 +156,12 @@ fn refusals() -> String {
     flashweir_run::refusals().to_string()
 }
 
+/// The names that have changed, as a JSON list.
+#[pyfunction]
+fn renamed() -> String {
+    flashweir_run::renamed().to_string()
+}
+
 /// Says what a trace holds, as JSON; `progress` is as in `simulate`.
 #[pyfunction]
 #[pyo3(signature = (path, options_json="{}", progress=None))]
@@ -329,6 +335,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity_units, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(refusals, module)?)?;
+    module.add_function(wrap_pyfunction!(renamed, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;

@@ -43,7 +43,7 @@ pub use progress::{Phase, Progress};
 pub use simulate::{simulate, simulate_sharing};
 pub use spec::RunSpec;
 pub use tenant::WorkloadSpec;
-pub use tools::{presets, refusals, schema, trace_convert, trace_generate, trace_info};
+pub use tools::{presets, refusals, renamed, schema, trace_convert, trace_generate, trace_info};
 pub use trace_options::TraceOptions;
 pub use traces::Traces;
 pub use warmup::{WINDOW_ROUNDS, steady};

@@ -174,8 +174,8 @@ fn collections(stats: &Stats, geometry: &Geometry) -> Value {
     if !geometry.maps_blocks {
         return Value::Null;
     }
-    let Collections { count, merged, most, per_bin, max, .. } = &stats.collections;
-    json!({"count": count, "merged": merged, "most": most, "per_bin": per_bin, "max": max,
+    let Collections { count, merged, max_merged, per_bin, max, .. } = &stats.collections;
+    json!({"count": count, "merged": merged, "max_merged": max_merged, "per_bin": per_bin, "max": max,
         "mean": stats.collections.means()})
 }
 

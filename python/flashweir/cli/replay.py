@@ -161,7 +161,7 @@ def _lines(done: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("lateness", f"mean {late['mean']:,.1f} us, p99 {late['p99']:,.1f} us, max {late['max']:,.1f} us"))
     if done["planned_s"] is not None:
         lines.append(("the trace", f"lasts {done['planned_s']:.3f} s"))
-    lines.append(("under way", f"{done['most_under_way']} requests at most"))
+    lines.append(("outstanding", f"at most {done['max_outstanding']} requests"))
     if before := done["preconditioned"]:
         text = f"{before['method']}: {before['bytes'] / 1e6:,.0f} MB in {before['seconds']:.1f} s"
         if before["steady"] is not None:

@@ -52,7 +52,7 @@ pub struct RealTarget {
     clock: Clock,
     stop: Stop,
     began: Began,
-    most_under_way: u32,
+    max_outstanding: u32,
     executed: u64,
     activity: Activity,
 }
@@ -62,8 +62,8 @@ impl RealTarget {
     /// [`crate::safety`]).
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, Error> {
         let device = Device::open(path, options)?;
-        check_depth("depth", options.most_under_way)?;
-        let most_under_way = if options.engine == Engine::Sync { 1 } else { options.most_under_way };
+        check_depth("depth", options.max_outstanding)?;
+        let max_outstanding = if options.engine == Engine::Sync { 1 } else { options.max_outstanding };
         Ok(Self {
             content: Content::new(options.seed, device.align_bytes),
             device,
@@ -72,7 +72,7 @@ impl RealTarget {
             clock: Clock::start(),
             stop: options.stop.clone(),
             began: options.began.clone(),
-            most_under_way,
+            max_outstanding,
             executed: 0,
             activity: Activity::default(),
         })

@@ -248,7 +248,7 @@ fn result(spec: &ReplaySpec, target: &dyn Target, outline: &Outline, done: &Done
         all.extend(counts);
     }
     let late = &done.activity;
-    value["most_under_way"] = json!(late.most_under_way);
+    value["max_outstanding"] = json!(late.max_outstanding);
     value["late_by_host"] = json!(late.late_by_host);
     value["late_by_drive"] = json!(late.late_by_drive);
     value["widened"] = json!(late.widened);

@@ -194,7 +194,7 @@ impl ReplaySpec {
     /// Options for opening the target; `write`: true if anything is going to be written.
     pub(super) fn open_options(&self, write: bool, stop: &Stop, began: &Began) -> Result<OpenOptions, Error> {
         let default = OpenOptions::default();
-        let under_way = if self.is_simulated() { u32::MAX } else { default.most_under_way };
+        let under_way = if self.is_simulated() { u32::MAX } else { default.max_outstanding };
         Ok(OpenOptions {
             write,
             erase: self.erase.clone(),
@@ -202,7 +202,7 @@ impl ReplaySpec {
             ours: false,
             size_bytes: self.size_bytes()?,
             engine: self.engine,
-            most_under_way: self.depth.unwrap_or(under_way),
+            max_outstanding: self.depth.unwrap_or(under_way),
             direct: !self.buffered,
             seed: self.seed,
             stop: stop.clone(),

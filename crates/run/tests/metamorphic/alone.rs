@@ -79,7 +79,7 @@ const NEEDS: [(&str, &[Setting]); 61] = [
     ("tenants.applies", &KEEPER),
     ("tenants.turns", &[("alloc.kind", "dynamic"), ("host.queue_depth", "8")]),
     (
-        "tenants.most_slowed",
+        "tenants.max_late_share",
         &[("alloc.kind", "dynamic"), ("host.queue_depth", "8"), ("tenants.turns", "shortest-fair")],
     ),
     ("tenants.two_groups_up_to", &KEEPER),
@@ -154,7 +154,7 @@ fn every_key_acts_where_it_can() {
 
 #[test]
 fn the_engine_changes_its_name_and_nothing_else() {
-    let expected = [("auto", "timeline"), ("timeline", "timeline"), ("event", "event")];
+    let expected = [("auto", "busy-until"), ("busy-until", "busy-until"), ("event", "event")];
     let results = expected.map(|(engine, name)| {
         let (result, used) = result_and_engine(&over(&SMALL, &[("engine", engine)]), MIXED).expect("legal");
         assert_eq!(used, name);

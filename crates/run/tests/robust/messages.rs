@@ -156,8 +156,8 @@ fn refusals_that_need_the_shape_say_it() {
         message.starts_with("alloc.kind=dynamic or hybrid, capacity: one map serves all units"),
         "{message}"
     );
-    let message = error(&[("engine", "timeline"), ("dies", "2")]).expect("needs events");
-    assert!(message.starts_with("engine=timeline: dies that share a channel"), "{message}");
+    let message = error(&[("engine", "busy-until"), ("dies", "2")]).expect("needs events");
+    assert!(message.starts_with("engine=busy-until: dies that share a channel"), "{message}");
     let message =
         error(&[("ftl.kind", "dftl"), ("ftl.cache_bytes", "63")]).expect("seven entries for eight units");
     assert_eq!(
@@ -178,7 +178,7 @@ fn refusals_that_need_the_shape_say_it() {
         &[("alloc.kind", "dynamic")],
         &[("buffer.bytes", "1MiB"), ("host.mode", "open")],
     ] {
-        let settings: Vec<_> = settings.iter().copied().chain([("engine", "timeline")]).collect();
+        let settings: Vec<_> = settings.iter().copied().chain([("engine", "busy-until")]).collect();
         assert!(error(&settings).expect("needs events").ends_with("use engine=auto or engine=event"));
     }
 }
@@ -332,10 +332,10 @@ fn settings_of_the_host_say_what_they_expect() {
     assert_eq!(error(&[("host.weights", "1,1")]), None);
     let message = error(&[("host.arbitration", "wrr")]).expect("no arbitration");
     assert!(message.contains("expected one of `arrival`, `round-robin`, `weighted`, `fair`"), "{message}");
-    let slots = [("host.mode", "open"), ("host.slots", "4"), ("engine", "timeline")];
+    let slots = [("host.mode", "open"), ("host.slots", "4"), ("engine", "busy-until")];
     let message = error(&slots).expect("needs events");
     assert_eq!(
         message,
-        "engine=timeline: a request that waits for a slot enters when another one ends: use engine=auto or engine=event"
+        "engine=busy-until: a request that waits for a slot enters when another one ends: use engine=auto or engine=event"
     );
 }

@@ -45,7 +45,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 46] = [
     &[("tenants.channels", "shared"), DYNAMIC, ("tenants.min_channels", "2")],
     &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
     &[("tenants.turns", "shortest")],
-    &[("tenants.most_slowed", "0.5")],
+    &[("tenants.max_late_share", "0.5")],
     &[("background.collect.until", "3")],
     &[("background.level.after", "1ms")],
     &[("background.write_back.after", "1ms")],

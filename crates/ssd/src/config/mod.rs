@@ -9,6 +9,7 @@ pub mod layers;
 pub mod no_effect;
 pub mod presets;
 pub mod refusals;
+pub mod renamed;
 mod shape;
 mod size;
 
@@ -55,7 +56,7 @@ pub enum Engine {
     #[default]
     Auto,
     /// Busy-until times; refused where they are not exact.
-    Timeline,
+    BusyUntil,
     /// Events.
     Event,
 }
@@ -243,7 +244,7 @@ impl Config {
 
     /// True if there is never more than one request outstanding.
     pub(crate) fn is_one_at_a_time(&self) -> bool {
-        self.host.most_under_way() == 1
+        self.host.max_outstanding() == 1
     }
 
     /// True if a request takes time, or waits, between the host and the drive's work for it.
@@ -295,14 +296,14 @@ impl Config {
     pub fn uses_events(&self) -> bool {
         match self.engine {
             Engine::Auto => self.needs_events().is_some(),
-            Engine::Timeline => false,
+            Engine::BusyUntil => false,
             Engine::Event => true,
         }
     }
 
-    /// The time path that the drive gets: `event` or `timeline`.
+    /// The time path that the drive gets: `event` or `busy-until`.
     pub fn engine_name(&self) -> &'static str {
-        if self.uses_events() { "event" } else { "timeline" }
+        if self.uses_events() { "event" } else { "busy-until" }
     }
 
     /// The JSON Schema of a device file: every key with its type, unit, default and meaning.

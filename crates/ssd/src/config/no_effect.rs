@@ -318,14 +318,14 @@ const TABLE: [NoEffect; 32] = [
         clear: |config| config.tenants.turns = Turns::Arrival,
     },
     NoEffect {
-        keys: "tenants.most_slowed, tenants.turns",
+        keys: "tenants.max_late_share, tenants.turns",
         reason: "only turns=shortest-fair, or an allocator that says so, heeds it",
         applies: |config| {
-            config.tenants.most_slowed.to_bits() != TenantsConfig::default().most_slowed.to_bits()
+            config.tenants.max_late_share.to_bits() != TenantsConfig::default().max_late_share.to_bits()
                 && config.tenants.turns != Turns::ShortestFair
                 && !config.tenants.is_external()
         },
-        clear: |config| config.tenants.most_slowed = TenantsConfig::default().most_slowed,
+        clear: |config| config.tenants.max_late_share = TenantsConfig::default().max_late_share,
     },
 ];
 
@@ -345,7 +345,7 @@ fn without_victims(config: &Config) -> Config {
 
 /// Copy with the settings of windows and groups at their defaults.
 fn without_windows(tenants: &TenantsConfig) -> TenantsConfig {
-    TenantsConfig { turns: tenants.turns, most_slowed: tenants.most_slowed, ..TenantsConfig::default() }
+    TenantsConfig { turns: tenants.turns, max_late_share: tenants.max_late_share, ..TenantsConfig::default() }
 }
 
 /// The allocation of pages where a key of it has no effect on this shape, and why.

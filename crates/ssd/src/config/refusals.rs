@@ -98,11 +98,11 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
         return Err(ConfigError::Refused { keys: "alloc.kind=dynamic or hybrid, capacity".into(), reason });
     }
     tenants::check(config, &geometry)?;
-    if config.engine == Engine::Timeline
+    if config.engine == Engine::BusyUntil
         && let Some(reason) = config.needs_events()
     {
         let reason = format!("{reason}: use engine=auto or engine=event");
-        return Err(ConfigError::Refused { keys: "engine=timeline".into(), reason });
+        return Err(ConfigError::Refused { keys: "engine=busy-until".into(), reason });
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
 
 /// Some allocators need a channel for each tenant.
 pub(super) fn check_tenants(config: &Config, tenants: u16) -> Result<(), ConfigError> {
-    match config.tenants.most_tenants(config.channels) {
+    match config.tenants.max_tenants(config.channels) {
         Some(most) if u32::from(tenants) > most => Err(ConfigError::Refused {
             keys: format!("{tenants} tenants, channels = {most}, tenants.channels=isolated"),
             reason: format!(

@@ -50,7 +50,7 @@ const VALUES: [(&str, &[&str]); 29] = [
     ("host.max_transfer", &["0", "512", "3KiB"]),
     ("fill", &["1", "0.9", "0.3"]),
     ("firmware.hmb_bytes", &["0", "4KiB", "8KiB"]),
-    ("tenants.most_slowed", &["0", "0.05", "0.7"]),
+    ("tenants.max_late_share", &["0", "0.05", "0.7"]),
     ("tenants.dominant_share", &["0", "0.5", "1"]),
     ("tenants.window_time", &["30us", "1ms", "100ms"]),
     ("tenants.window_requests", &["1", "5", "17", "60"]),
