@@ -14,6 +14,7 @@ mod drive;
 mod external;
 mod probe;
 mod replay;
+mod target;
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -345,5 +346,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     characterize::register(module)?;
     collect::register(module)?;
     diagnose::register(module)?;
+    target::register(module)?;
     Ok(())
 }

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from flashweir import _native
+from flashweir import _native, targets
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.whole import STANDARD, same_file
 
@@ -145,6 +145,8 @@ def _files(text: str) -> list[Path]:
         return []
     if text.startswith("sim:"):
         return [Path(text.removeprefix("sim:").partition(",")[0])]
+    if text.startswith(targets.PREFIX):
+        return [Path(targets.file_of(text))]
     return [Path(name) for name in (text, text.partition("=")[2]) if name]
 
 

@@ -23,7 +23,10 @@ Method = Literal["none", "snia", "random"]
 def replay(
     trace: Annotated[str | None, typer.Argument(metavar="TRACE", help="A trace file, or a generator.")] = None,
     target: Annotated[
-        str | None, typer.Argument(metavar="TARGET", help="A block device, a file, or sim:PRESET[,KEY=VALUE...].")
+        str | None,
+        typer.Argument(
+            metavar="TARGET", help="A block device, a file, sim:PRESET[,KEY=VALUE...], or py:FILE.py:CLASS."
+        ),
     ] = None,
     timing: Annotated[
         str,

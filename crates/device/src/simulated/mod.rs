@@ -199,6 +199,10 @@ impl Target for SimTarget {
         SECTOR_BYTES as u32
     }
 
+    fn is_new(&self) -> bool {
+        self.taken == 0
+    }
+
     fn execute(
         &mut self,
         requests: &mut dyn Iterator<Item = Result<Request, Error>>,

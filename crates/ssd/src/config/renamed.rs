@@ -33,7 +33,7 @@ pub const RENAMED: [Renamed; 6] = [
     Renamed { kind: Kind::Value, old: "engine=timeline", new: "engine=busy-until" },
     Renamed { kind: Kind::Preset, old: "970pro", new: "970-pro" },
     Renamed { kind: Kind::Field, old: "collections.most", new: "collections.max_merged" },
-    Renamed { kind: Kind::Field, old: "max_outstanding", new: "max_outstanding" },
+    Renamed { kind: Kind::Field, old: "most_under_way", new: "max_outstanding" },
     Renamed { kind: Kind::Field, old: "rate.windows.most_per_s", new: "rate.windows.max_per_s" },
 ];
 
