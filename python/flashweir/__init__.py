@@ -7,6 +7,7 @@
 `check_bundle` does; `reproduce` compares measured values with published ones;
 `bench` grades drives, real and simulated;
 `probe` finds the geometry and times of a drive, and writes a device file;
+`fit` searches the drive that comes closest to measurements, and predicts others;
 `import_drive` makes a drive of another simulator's configuration;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `collect` records the requests that a running system makes of a drive;
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from flashweir.bundles import bundle, check_bundle
     from flashweir.character import characterize
     from flashweir.collecting import collect
+    from flashweir.fitting import fit
     from flashweir.importing.api import import_drive
     from flashweir.policies import compare, judge
     from flashweir.reports.api import report
@@ -57,6 +59,7 @@ __all__ = [
     "collect",
     "compare",
     "diagnose",
+    "fit",
     "import_drive",
     "judge",
     "presets",
@@ -84,6 +87,7 @@ _MODULES = {
     "check_bundle": "flashweir.bundles",
     "collect": "flashweir.collecting",
     "compare": "flashweir.policies",
+    "fit": "flashweir.fitting",
     "import_drive": "flashweir.importing.api",
     "judge": "flashweir.policies",
     "read_sweep": "flashweir.sweeps",

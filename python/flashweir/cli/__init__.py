@@ -20,6 +20,7 @@ from flashweir.cli.common import Stopped, quietly
 from flashweir.cli.compare import compare
 from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
+from flashweir.cli.fit import fit
 from flashweir.cli.import_ import import_configuration
 from flashweir.cli.probe import probe
 from flashweir.cli.replay import replay
@@ -53,6 +54,7 @@ COMMANDS = (
     collect,
     replay,
     probe,
+    fit,
     diagnose,
     import_configuration,
     presets,
