@@ -1,4 +1,4 @@
-"""A fit as it is told: JSON, a device file, tables."""
+"""Forms of a fit: JSON, a device file, tables."""
 
 import json
 from collections.abc import Mapping, Sequence
