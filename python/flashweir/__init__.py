@@ -8,6 +8,7 @@
 `check_bundle` does; `reproduce` compares measured values with published ones;
 `bench` grades drives, real and simulated;
 `probe` finds the geometry and times of a drive, and writes a device file;
+`fit` searches the drive that comes closest to measurements, and predicts others;
 `import_drive` makes a drive of another simulator's configuration;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `collect` records the requests that a running system makes of a drive;
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from flashweir.character import characterize
     from flashweir.collecting import collect
     from flashweir.endurance import lifetime
+    from flashweir.fitting import fit
     from flashweir.importing.api import import_drive
     from flashweir.policies import compare, judge
     from flashweir.reports.api import report
@@ -59,6 +61,7 @@ __all__ = [
     "collect",
     "compare",
     "diagnose",
+    "fit",
     "import_drive",
     "judge",
     "lifetime",
@@ -88,6 +91,7 @@ _MODULES = {
     "check_bundle": "flashweir.bundles",
     "collect": "flashweir.collecting",
     "compare": "flashweir.policies",
+    "fit": "flashweir.fitting",
     "import_drive": "flashweir.importing.api",
     "judge": "flashweir.policies",
     "lifetime": "flashweir.endurance",

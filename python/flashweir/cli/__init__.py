@@ -20,6 +20,7 @@ from flashweir.cli.common import Stopped, quietly
 from flashweir.cli.compare import compare
 from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
+from flashweir.cli.fit import fit
 from flashweir.cli.import_ import import_configuration
 from flashweir.cli.lifetime import lifetime
 from flashweir.cli.probe import probe
@@ -55,6 +56,7 @@ COMMANDS = (
     collect,
     replay,
     probe,
+    fit,
     diagnose,
     import_configuration,
     presets,

@@ -42,6 +42,7 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"lost_events", "output"},
     {"log", "requests"},
     {"format", "detected_by"},
+    {"drive", "medians", "runs", "seed"},
     {"bundle", "equal", "differences"},
     {"tbw_bytes", "dwpd", "curve"},
 )
@@ -208,7 +209,7 @@ def _has(*marks: bytes) -> Callable[[Path], bool]:
 
 
 def _is_device(path: Path) -> bool:
-    return _ends(path).startswith((b"# Probed from ", b"# Imported from "))
+    return _ends(path).startswith((b"# Probed from ", b"# Imported from ", b"# Fitted to "))
 
 
 def _is_figure(path: Path) -> bool:
