@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 96] = [
+const VALUES: [(&str, &[&str]); 101] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -30,6 +30,11 @@ const VALUES: [(&str, &[&str]); 96] = [
     ("timing.cache_program", &["true"]),
     ("timing.multi_plane", &["true"]),
     ("nand.codeword", &["512"]),
+    ("energy.read_uj", &["50"]),
+    ("energy.program_uj", &["220"]),
+    ("energy.erase_uj", &["1500"]),
+    ("energy.bus_mw", &["40"]),
+    ("energy.idle_mw", &["8"]),
     ("ftl.associativity", &["2"]),
     ("alloc.mode", &["1"]),
     ("ftl.cache_bytes", &["512", "1KiB"]),
