@@ -8,6 +8,7 @@ mod alone;
 mod characterize;
 mod diagnose;
 mod drive;
+mod energy;
 mod error;
 mod explain;
 pub mod external;

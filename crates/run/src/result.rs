@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::VERSION;
 use crate::alone::{self, Alone};
+use crate::energy::energy;
 use crate::spec::RunSpec;
 use crate::warmup::Outcome;
 use crate::workload::Description;
@@ -75,6 +76,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "bus_time_share": shares(&stats.buses, elapsed),
         "channels": channels(stats, geometry),
         "host": host(stats),
+        "energy": energy(stats, measured.config, geometry),
         "counters": counts(counters, measured.config),
         "unmapped_reads": unmapped(counters),
         "preexisting_pages": counters.preexisting_pages,

@@ -52,6 +52,7 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
             "host",
             "fairness",
             "drain",
+            "energy",
         ),
         (dict, type(None)),
     ),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 90] = [
+const VALUES: [(&str, &[&str]); 101] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -30,6 +30,11 @@ const VALUES: [(&str, &[&str]); 90] = [
     ("timing.cache_program", &["true"]),
     ("timing.multi_plane", &["true"]),
     ("nand.codeword", &["512"]),
+    ("energy.read_uj", &["50"]),
+    ("energy.program_uj", &["220"]),
+    ("energy.erase_uj", &["1500"]),
+    ("energy.bus_mw", &["40"]),
+    ("energy.idle_mw", &["8"]),
     ("ftl.associativity", &["2"]),
     ("alloc.mode", &["1"]),
     ("ftl.cache_bytes", &["512", "1KiB"]),
@@ -43,6 +48,7 @@ const VALUES: [(&str, &[&str]); 90] = [
     ("gc.frontiers", &["2"]),
     ("gc.free_blocks", &["2"]),
     ("gc.copyback", &["1", "1000"]),
+    ("gc.batch", &["3"]),
     ("gc.merged_percent", &["60"]),
     ("gc.moved_percent", &["10"]),
     ("gc.throttle", &["1"]),
@@ -53,6 +59,11 @@ const VALUES: [(&str, &[&str]); 90] = [
     ("sched.suspend_time", &["10us"]),
     ("sched.resume_time", &["10us"]),
     ("sched.max_suspensions", &["1"]),
+    ("sched.erase_suspend_time", &["100us"]),
+    ("sched.erase_resume_time", &["100us"]),
+    ("sched.min_run", &["300us"]),
+    ("sched.protected_start", &["0.5"]),
+    ("sched.protected_end", &["0.5"]),
     ("sched.write_weight", &["0", "2"]),
     ("sched.bus_reads_first", &["false"]),
     ("sched.window", &["1"]),

@@ -274,11 +274,19 @@ fn settings_of_schedulers_say_what_they_expect() {
             "{message}"
         );
     }
-    for key in ["sched.suspend_time", "sched.resume_time"] {
+    let times = [
+        "sched.suspend_time",
+        "sched.resume_time",
+        "sched.erase_suspend_time",
+        "sched.erase_resume_time",
+        "sched.min_run",
+    ];
+    let refused = format!("{}: expected at most one hour", times.join(", "));
+    for key in times {
         assert_eq!(with("suspend", key, "3600s"), None);
         for value in ["3600000000001", "9223372036854775807"] {
             let message = with("suspend", key, value).expect("more than an hour");
-            assert_eq!(message, "sched.suspend_time, sched.resume_time: expected at most one hour");
+            assert_eq!(message, refused);
         }
         assert!(with("suspend", key, "true").expect("no time").contains("expected a time such as"));
     }

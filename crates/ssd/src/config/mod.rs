@@ -24,7 +24,7 @@ use crate::external::Files;
 use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::host::{Arbitration, FirmwareConfig, HostConfig};
-use crate::nand::{NandConfig, TimingConfig};
+use crate::nand::{EnergyConfig, NandConfig, TimingConfig};
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
 use crate::task::{BackgroundConfig, Kind};
@@ -131,6 +131,8 @@ pub struct Config {
     pub timing: TimingConfig,
     /// Transfers out of the flash.
     pub nand: NandConfig,
+    /// Energy of operations, transfers and idle dies.
+    pub energy: EnergyConfig,
     /// Translation of logical pages.
     pub ftl: FtlConfig,
     /// Parallel unit of a logical page.
@@ -174,6 +176,7 @@ impl Default for Config {
             engine: Engine::default(),
             timing: TimingConfig::default(),
             nand: NandConfig::default(),
+            energy: EnergyConfig::default(),
             ftl: FtlConfig::default(),
             alloc: AllocConfig::default(),
             gc: GcConfig::default(),

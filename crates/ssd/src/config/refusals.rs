@@ -54,9 +54,9 @@ const REFUSALS: [Refusal; 6] = [
         },
     },
     Refusal {
-        keys: "sched.suspend_time, sched.resume_time",
+        keys: "sched.suspend_time, sched.resume_time, sched.erase_suspend_time, sched.erase_resume_time, sched.min_run",
         reason: "expected at most one hour",
-        applies: |config| matches!(&config.sched.policy, SchedPolicy::Suspend(own) if own.suspend_time.max(own.resume_time).0 > LONGEST_NS),
+        applies: |config| matches!(&config.sched.policy, SchedPolicy::Suspend(own) if own.longest().0 > LONGEST_NS),
     },
     Refusal {
         keys: "ftl.kind=direct, alloc.kind=dynamic or hybrid",

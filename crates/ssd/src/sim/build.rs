@@ -30,6 +30,7 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
         if !config.sched.batches() {
             array.dispatch_at_once();
         }
+        array.copy_in_batches(config.gc.batch);
         if config.is_managed() || config.background != BackgroundConfig::default() {
             array.use_fences();
         }

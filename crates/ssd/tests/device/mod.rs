@@ -15,3 +15,4 @@ mod pages;
 mod records;
 mod rig;
 mod scheduling;
+mod suspension;
