@@ -99,7 +99,7 @@ fn energy_is_counts_times_energy_and_power_times_time_for_every_drive() {
 fn both_time_paths_have_the_same_energy_and_a_drive_without_settings_has_none() {
     let workload = "random:span=4MiB,size=4KiB,count=2000,write=0.7";
     let of = |engine| run(workload, &[&ENERGY[..], &[("engine", engine)]].concat())["energy"].clone();
-    assert_eq!(of("timeline"), of("event"));
-    assert!(of("timeline").is_object());
+    assert_eq!(of("busy-until"), of("event"));
+    assert!(of("busy-until").is_object());
     assert!(run(workload, &[])["energy"].is_null());
 }
