@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from fit_samples import BASE, GENERAL, TABLES, written
 
@@ -67,13 +66,6 @@ def test_refused_tables(tmp_path: Path) -> None:
         measurements.read(written(tmp_path, "one.toml", TABLES), "c")
     with pytest.raises(ConfigError, match=r"no measurements: expected \[\[point\]\]"):
         measurements.read(written(tmp_path, "none.toml", "a = 1"))
-
-
-def test_a_thread_catches_up_when_its_queue_has_room() -> None:
-    arrival, end = np.array([0, 1, 2, 3]), np.array([10, 30, 20, 40])
-    # Depth 2: the third enters at the first completion, the fourth at the second.
-    assert load._issued(arrival, end, 2).tolist() == [0, 1, 10, 20]
-    assert load._issued(arrival, end, 4).tolist() == arrival.tolist()
 
 
 def test_a_lone_read_takes_what_the_drive_takes(tmp_path: Path) -> None:

@@ -84,7 +84,6 @@ def make(base: str | None, settings: Settings, point: Point, real: int | None, s
         "capacity": capacity(base, settings, real),
         "precondition": "steady",
         "host.queues": "none",
-        "host.queue_entries": point.cap,
     }
     if point.workload.used_share < 1:
         own["fill"] = point.workload.used_share
@@ -94,8 +93,7 @@ def make(base: str | None, settings: Settings, point: Point, real: int | None, s
 
 def same_state(left: Point, right: Point) -> bool:
     """True if a fork of the drive of one point is the drive of another."""
-    return (left.cap, threads(left), left.workload.used_share, left.workload.pattern) == (
-        right.cap,
+    return (threads(left), left.workload.used_share, left.workload.pattern) == (
         threads(right),
         right.workload.used_share,
         right.workload.pattern,

@@ -57,10 +57,16 @@ class Source:
 
     Arrivals, directions and addresses of each stream have a generator of their own, so that points with other rates
     have addresses in common.
+
+    Attributes:
+        size: bytes of a request.
+        threads: threads of all streams.
     """
 
     def __init__(self, point: Point, span_bytes: int, seed: int) -> None:
         self._point = point
+        self.size = point.workload.size
+        self.threads = threads(point)
         self._slots = max(1, span_bytes // point.workload.size)
         count = len(point.workload.streams)
         self._arrivals = [np.random.default_rng((seed, _ARRIVALS, at)) for at in range(count)]
@@ -78,13 +84,17 @@ class Source:
                 found.append(self._made(at, times))
         return found
 
-    def at_once(self, now_ns: int, count: int) -> list[Requests]:
-        """Requests for streams that go as fast as the drive does: `count` for each of their threads."""
-        found = []
-        for at, stream in enumerate(self._point.workload.streams):
-            if rate_of(self._point, stream) is None:
-                found.append(self._made(at, np.full(count * stream.threads, now_ns, dtype=np.int64)))
-        return found
+    def at_once(self, thread: int, count: int) -> Requests | None:
+        """Requests without a due time (0), for all threads of a stream that goes as fast as the drive does.
+
+        Returns:
+            `count` for each thread of the stream that `thread` belongs to; None if that stream has a rate.
+        """
+        at = max(number for number, first in enumerate(first_threads(self._point)) if first <= thread)
+        stream = self._point.workload.streams[at]
+        if rate_of(self._point, stream) is not None:
+            return None
+        return self._made(at, np.zeros(count * stream.threads, dtype=np.int64))
 
     def _made(self, at: int, times: "Column") -> Requests:
         stream = self._point.workload.streams[at]
@@ -100,17 +110,3 @@ class Source:
         else:
             place = (drawn[:, 2] * self._slots).astype(np.int64)
         return Requests(times, thread, drawn[:, 1] < stream.write, place * self._point.workload.size)
-
-
-def merged(parts: list[Requests]) -> Requests | None:
-    """Requests of several streams in the order of their times; None if there are none."""
-    if not any(len(part.time_ns) for part in parts):
-        return None
-    joined = Requests(
-        np.concatenate([part.time_ns for part in parts]),
-        np.concatenate([part.thread for part in parts]),
-        np.concatenate([part.is_write for part in parts]),
-        np.concatenate([part.offset for part in parts]),
-    )
-    order = np.argsort(joined.time_ns, kind="stable")
-    return Requests(joined.time_ns[order], joined.thread[order], joined.is_write[order], joined.offset[order])
