@@ -7,6 +7,7 @@ __all__ = [
     "DeviceError",
     "Drive",
     "FlashweirError",
+    "Server",
     "Session",
     "TraceError",
     "Traces",
@@ -63,6 +64,14 @@ class Session:
     def size_bytes(self) -> int: ...
     @property
     def block_bytes(self) -> int: ...
+
+@final
+class Server:
+    def __new__(cls, spec_json: str, progress: _Progress | None = None) -> Server: ...
+    @property
+    def ready(self) -> str: ...
+    def wait(self, limit_ms: int) -> bool: ...
+    def stop(self) -> str: ...
 
 @final
 class Drive:

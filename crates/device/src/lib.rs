@@ -15,6 +15,7 @@ pub mod probe;
 pub mod real;
 pub mod replay;
 pub mod safety;
+pub mod serve;
 pub mod session;
 pub mod simulated;
 mod target;

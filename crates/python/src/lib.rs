@@ -14,6 +14,7 @@ mod drive;
 mod external;
 mod probe;
 mod replay;
+mod serve;
 mod target;
 
 use std::cell::RefCell;
@@ -346,6 +347,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     characterize::register(module)?;
     collect::register(module)?;
     diagnose::register(module)?;
+    serve::register(module)?;
     target::register(module)?;
     Ok(())
 }

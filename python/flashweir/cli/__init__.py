@@ -27,6 +27,7 @@ from flashweir.cli.probe import probe
 from flashweir.cli.replay import replay
 from flashweir.cli.report import report
 from flashweir.cli.reproduce import reproduce
+from flashweir.cli.serve import serve
 from flashweir.cli.simulate import simulate
 from flashweir.cli.sweep import sweep
 from flashweir.cli.trace import trace_app
@@ -55,6 +56,7 @@ COMMANDS = (
     reproduce,
     collect,
     replay,
+    serve,
     probe,
     fit,
     diagnose,
