@@ -29,12 +29,13 @@ def fit(
         str | None, typer.Option("--drive", metavar="NAME", help="Drive to take, of a file that has several.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**63, help="Seed of everything random.")] = 1,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")] = None,
     json_to: Json = None,
     force: Force = False,
 ) -> None:
     """Fit a model to what a drive measures, and predict other measurements."""
     inputs = [str(path) for path in (measurements, check, base) if path is not None]
-    check_outputs({"-o": output, "--json": json_to}, inputs, force=force, kinds={"-o": "device"})
+    check_outputs({"-o": output, "--html": html, "--json": json_to}, inputs, force=force, kinds={"-o": "device"})
     from flashweir import fitting
     from flashweir.fitting.outcome import show
 
@@ -53,6 +54,8 @@ def fit(
         raise Stopped(f"evaluations were made; {kept}") from interrupt
     if shown and found.runs:
         say("")
+    if html is not None:
+        found.write_html(html)
     if json_to is not None:
         write_json(found.to_dict(), json_to)
     else:

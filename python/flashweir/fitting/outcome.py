@@ -1,6 +1,7 @@
 """Forms of a fit: JSON, a device file, tables."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -89,6 +90,16 @@ class Fit:
             "runs": self.runs,
             "seed": self.seed,
         }
+
+    def write_html(self, path: str | os.PathLike[str]) -> None:
+        """Writes a report with measured and predicted curves; a file that exists is replaced.
+
+        Raises:
+            FlashweirError: the file can't be written.
+        """
+        from flashweir.fitting import showing
+
+        showing.write(self, path)
 
     @property
     def device_file(self) -> str:
