@@ -1,7 +1,6 @@
 """`flashweir serve`: a disk that clients open, and how it ends."""
 
 import json
-import shutil
 import signal
 import socket
 import struct
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from block_devices import tool
 from conftest import refused
 
 SMALL = ("--set", "channels=2", "--set", "capacity=8MiB", "--set", "pages_per_block=8")
@@ -23,7 +23,6 @@ LIMIT_S = 60
 READ, WRITE, DISCONNECT, FLUSH, TRIM, WRITE_ZEROES = 0, 1, 2, 3, 4, 6
 FUA = 1
 INVALID, NO_SPACE = 22, 28
-NBDINFO, NBDCOPY = shutil.which("nbdinfo"), shutil.which("nbdcopy")
 OPTION, OPTION_REPLY = 0x49484156454F5054, 0x3E889045565A9
 GO, STRUCTURED_REPLY, STARTTLS = 7, 8, 5
 ACK, INFO, POLICY = 1, 3, (1 << 31) + 2
@@ -202,11 +201,11 @@ def test_noise_and_clients_that_vanish_end_only_their_connection(tmp_path: Path)
         ended(run)
 
 
-@pytest.mark.skipif(NBDINFO is None, reason="nbdinfo is not installed (package libnbd-bin)")
 def test_nbdinfo_reads_the_drive(tmp_path: Path) -> None:
+    nbdinfo = tool("nbdinfo")
     with served(tmp_path, "--clock", "virtual") as (run, ready):
         found = subprocess.run(
-            [str(NBDINFO), "--json", ready["uri"]], capture_output=True, text=True, timeout=LIMIT_S, check=True
+            [nbdinfo, "--json", ready["uri"]], capture_output=True, text=True, timeout=LIMIT_S, check=True
         )
         export = json.loads(found.stdout)["exports"][0]
         assert export["export-size"] == CAPACITY
@@ -215,13 +214,13 @@ def test_nbdinfo_reads_the_drive(tmp_path: Path) -> None:
         ended(run)
 
 
-@pytest.mark.skipif(NBDCOPY is None, reason="nbdcopy is not installed (package libnbd-bin)")
 def test_nbdcopy_copies_in_and_out(tmp_path: Path) -> None:
+    nbdcopy = tool("nbdcopy")
     data = bytes(range(256)) * (CAPACITY // 256)
     (tmp_path / "in").write_bytes(data)
     with served(tmp_path, "--clock", "virtual") as (run, ready):
         for pair in (("in", ready["uri"]), (ready["uri"], "out")):
-            subprocess.run([str(NBDCOPY), *pair], cwd=tmp_path, timeout=LIMIT_S, check=True)
+            subprocess.run([nbdcopy, *pair], cwd=tmp_path, timeout=LIMIT_S, check=True)
         ended(run)
     assert (tmp_path / "out").read_bytes() == data
 

@@ -7,7 +7,19 @@ import typer
 
 from flashweir import api
 from flashweir._native import ConfigError, FlashweirError
-from flashweir.cli.common import Columns, Format, Json, SkipBad, console, note_import, pair, watched, write_json
+from flashweir.cli.common import (
+    Columns,
+    Device,
+    Format,
+    Json,
+    Settings,
+    SkipBad,
+    console,
+    note_import,
+    pair,
+    watched,
+    write_json,
+)
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.result import Section
 from flashweir.tenants import MIX
@@ -17,16 +29,8 @@ def lifetime(
     workload: Annotated[
         str, typer.Argument(metavar="WORKLOAD", help="A trace file, a generator such as random, or mix:FILE; repeated.")
     ],
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device", metavar="PRESET|FILE", help="A preset, a TOML or JSON file, or one of another simulator."
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the drive; may be repeated."),
-    ] = None,
+    device: Device = None,
+    settings: Settings = None,
     years: Annotated[float, typer.Option("--years", metavar="Y", help="Horizon, and the years of DWPD.")] = 5.0,
     temperature: Annotated[
         float, typer.Option("--temperature", metavar="C", help="Temperature of the flash, in degrees Celsius.")

@@ -11,7 +11,7 @@ import typer
 
 from flashweir import _native, api
 from flashweir._native import FlashweirError
-from flashweir.cli.common import Json, Stopped, console, note_import, pair, watched, write_json
+from flashweir.cli.common import Json, Settings, Stopped, console, note_import, pair, watched, write_json
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.importing.device import converted
 from flashweir.result import Result
@@ -25,10 +25,7 @@ def serve(
         str | None,
         typer.Argument(metavar="DEVICE", help="A preset, a TOML or JSON file, or one of another simulator."),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the drive; may be repeated."),
-    ] = None,
+    settings: Settings = None,
     nbd: Annotated[
         str, typer.Option("--nbd", metavar="unix:PATH|tcp:HOST:PORT", help="Address that clients connect to.")
     ] = "unix:./flashweir.sock",
