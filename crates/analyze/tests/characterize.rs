@@ -102,7 +102,7 @@ fn compare(requests: &[Request], gap: usize, small: u64) -> Character {
 }
 
 fn write(n: u64, lba: u64, sectors: u32) -> Request {
-    Request { time_ns: n * 1000, lba, sectors, stream: 0, op: Op::Write }
+    Request { time_ns: n * 1000, lba, sectors, stream: 0, op: Op::Write, handle: 0 }
 }
 
 prop_compose! {
@@ -122,7 +122,7 @@ prop_compose! {
             let op = if op == 3 && place % 10 == 0 { Op::Flush } else { [Op::Read, Op::Write, Op::Write, Op::Trim][op as usize] };
             let sectors = if kind == 4 { sectors / 8 * 8 + 8 } else { sectors };
             let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, sectors) };
-            requests.push(Request { time_ns, lba, sectors, stream: 0, op });
+            requests.push(Request { time_ns, lba, sectors, stream: 0, op, handle: 0 });
         }
         requests
     }

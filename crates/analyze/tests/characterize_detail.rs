@@ -48,7 +48,7 @@ proptest! {
             .into_iter()
             .map(|(lba, sectors, read)| {
                 let op = if read { Op::Read } else { Op::Write };
-                Request { time_ns: 0, lba, sectors, stream: 0, op }
+                Request { time_ns: 0, lba, sectors, stream: 0, op, handle: 0 }
             })
             .collect();
         let found = detail(&requests, Sampling::Blocks(64)).reuse;

@@ -178,7 +178,7 @@ impl Iterator for Pass {
         let start = unit * self.unit_bytes;
         let bytes = self.unit_bytes.min(self.size_bytes - start);
         let (lba, sectors) = (start / SECTOR_BYTES, (bytes / SECTOR_BYTES) as u32);
-        Some(Request { time_ns: 0, lba, sectors, stream: 0, op: Op::Write })
+        Some(Request { time_ns: 0, lba, sectors, stream: 0, op: Op::Write, handle: 0 })
     }
 }
 

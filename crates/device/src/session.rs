@@ -99,7 +99,7 @@ fn request_of(batch: &Batch, at: usize) -> Result<Request, Error> {
     let sectors = u32::try_from(batch.length[at] / SECTOR_BYTES);
     let sectors = sectors.map_err(|_| refuse(format!("length {}", batch.length[at]), "less than 2 TiB"))?;
     let (time_ns, stream) = (u64::try_from(batch.due_ns[at]).unwrap_or(0), at as u16);
-    Ok(Request { time_ns, lba: batch.offset[at] / SECTOR_BYTES, sectors, stream, op })
+    Ok(Request { time_ns, lba: batch.offset[at] / SECTOR_BYTES, sectors, stream, op, handle: 0 })
 }
 
 fn signed(time_ns: Option<u64>) -> i64 {

@@ -58,8 +58,14 @@ impl Drive {
     ) -> PyResult<u64> {
         let (ops, tenants) = (ops.to_vec(py)?, tenants.to_vec(py)?);
         let (offsets, lengths, times) = (offsets.to_vec(py)?, lengths.to_vec(py)?, times.to_vec(py)?);
-        let columns =
-            Columns { ops: &ops, offsets: &offsets, lengths: &lengths, times_ns: &times, tenants: &tenants };
+        let columns = Columns {
+            ops: &ops,
+            offsets: &offsets,
+            lengths: &lengths,
+            times_ns: &times,
+            tenants: &tenants,
+            handles: &[],
+        };
         self.step(py, |drive, _| Ok(drive.submit_columns(&columns)?.start))
     }
 
@@ -82,6 +88,7 @@ impl Drive {
                 lengths: &[length],
                 times_ns: &[time_ns],
                 tenants: &[tenant],
+                handles: &[],
             };
             Ok(drive.submit_columns(&columns)?.start)
         })

@@ -65,7 +65,7 @@ mod tests {
 
     fn record(index: u64) -> LogRecord {
         let op = Op::ALL[index as usize % 2];
-        let request = Request { time_ns: index * 10, lba: index * 8, sectors: 8, stream: 1, op };
+        let request = Request { time_ns: index * 10, lba: index * 8, sectors: 8, stream: 1, op, handle: 0 };
         let completion_ns = Some(index * 10 + 7);
         LogRecord { issue_ns: Some(index * 10 + 2), completion_ns, ..LogRecord::bare(request) }
     }

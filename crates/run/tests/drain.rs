@@ -157,7 +157,7 @@ fn a_stepped_drive_is_drained_when_it_is_finished() {
     let spec = DriveSpec { overrides, ..DriveSpec::default() };
     let mut drive = Drive::open(&spec, None, &mut |_| true).expect("a drive");
     let requests: Vec<Request> = (0..100)
-        .map(|page| Request { time_ns: page, lba: page * 8, sectors: 8, stream: 0, op: Op::Write })
+        .map(|page| Request { time_ns: page, lba: page * 8, sectors: 8, stream: 0, op: Op::Write, handle: 0 })
         .collect();
     drive.submit(&requests).expect("submitted");
     drive.advance_to(1_000_000_000).expect("advanced");

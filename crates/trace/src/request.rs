@@ -51,6 +51,8 @@ pub struct Request {
     pub stream: u16,
     /// Operation.
     pub op: Op,
+    /// Placement handle: the stream, as the host says, to which its data belong. 0 where it says nothing.
+    pub handle: u8,
 }
 
 impl Request {

@@ -108,8 +108,14 @@ fn records(parquet: bool) -> impl Strategy<Value = Vec<LogRecord>> {
             let op = Op::ALL[op];
             // Distinct addresses: equal requests under way are completed in their order. Flushes all are equal.
             let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba << 8 | number as u64, sectors) };
-            let request =
-                Request { time_ns, lba, sectors, stream: if parquet { process.into() } else { 0 }, op };
+            let request = Request {
+                time_ns,
+                lba,
+                sectors,
+                stream: if parquet { process.into() } else { 0 },
+                op,
+                handle: 0,
+            };
             let kept = parquet || op != Op::Flush;
             LogRecord {
                 request,
@@ -159,7 +165,8 @@ proptest! {
 #[test]
 fn parquet_is_found_by_content_and_written_in_pieces() {
     let folder = Folder::new("parquet");
-    let request = |i: u64| Request { time_ns: i * 3 + 5, lba: i * 8, sectors: 8, stream: 1, op: Op::Write };
+    let request =
+        |i: u64| Request { time_ns: i * 3 + 5, lba: i * 8, sectors: 8, stream: 1, op: Op::Write, handle: 0 };
     let records: Vec<LogRecord> = (0..140_000).map(|i| LogRecord::bare(request(i))).collect();
     let path = folder.0.join("log");
     write(&path, Format::Parquet, &records);
@@ -171,8 +178,14 @@ fn parquet_is_found_by_content_and_written_in_pieces() {
 /// Good files of every binary format, to be mutated.
 fn seeds() -> Vec<(Format, Vec<u8>)> {
     let folder = Folder::new("seeds");
-    let request =
-        |i: u64| Request { time_ns: i * 7, lba: i * 8, sectors: 8, stream: 0, op: Op::ALL[i as usize % 4] };
+    let request = |i: u64| Request {
+        time_ns: i * 7,
+        lba: i * 8,
+        sectors: 8,
+        stream: 0,
+        op: Op::ALL[i as usize % 4],
+        handle: 0,
+    };
     let bare = |i| match request(i) {
         request @ Request { op: Op::Flush, .. } => LogRecord::bare(Request { lba: 0, sectors: 0, ..request }),
         request => {

@@ -243,7 +243,7 @@ fn a_trace_is_read_one_way_only() {
 #[test]
 fn what_a_format_cannot_hold_is_refused_and_leaves_no_file() {
     let folder = Folder::new("unwritable");
-    let trim = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Trim };
+    let trim = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Trim, handle: 0 };
     let mut writer = Writer::create(&folder.0.join("out"), Format::FioV3).expect("a writable format");
     let said = writer.write_request(&Request { lba: u64::MAX - 8, ..trim }).expect_err("too far").to_string();
     assert!(said.contains("counts bytes in 64 bits"), "{said}");
@@ -263,8 +263,8 @@ fn operations_that_a_format_does_not_have_are_left_out_and_counted() {
     let folder = Folder::new("left-out");
     let ops = [Op::Flush, Op::Read, Op::Trim, Op::Flush, Op::Write];
     let request = |op| match op {
-        Op::Flush => Request { time_ns: 0, lba: 0, sectors: 0, stream: 0, op },
-        _ => Request { time_ns: 0, lba: 64, sectors: 8, stream: 0, op },
+        Op::Flush => Request { time_ns: 0, lba: 0, sectors: 0, stream: 0, op, handle: 0 },
+        _ => Request { time_ns: 0, lba: 64, sectors: 8, stream: 0, op, handle: 0 },
     };
     for format in Format::ALL.into_iter().filter(|format| format.is_writable()) {
         let path = folder.0.join("out");

@@ -29,7 +29,7 @@ fn requests(step_ns: u64, all_ops: bool) -> impl Strategy<Value = Vec<Request>> 
                 first = false;
                 let op = Op::ALL[op];
                 let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, sectors) };
-                Request { time_ns, lba, sectors, stream: 0, op }
+                Request { time_ns, lba, sectors, stream: 0, op, handle: 0 }
             })
             .collect()
     })
@@ -73,7 +73,7 @@ proptest! {
 #[test]
 fn response_times_survive_msr() {
     let path = scratch("log.msr.csv");
-    let request = Request { time_ns: 0, lba: 8, sectors: 8, stream: 0, op: Op::Read };
+    let request = Request { time_ns: 0, lba: 8, sectors: 8, stream: 0, op: Op::Read, handle: 0 };
     let record = LogRecord { completion_ns: Some(12_300), ..LogRecord::bare(request) };
     let mut writer = Writer::create(&path, Format::Msr).expect("writable");
     writer.write(&record).expect("holds it");
@@ -98,7 +98,7 @@ fn blktrace_has_every_stage_of_a_request() {
     for (time_ns, issue_ns, completion_ns) in
         [(0, Some(700), Some(900)), (500, None, Some(800)), (600, Some(650), None)]
     {
-        let request = Request { time_ns, lba: time_ns, sectors: 8, stream: 0, op: Op::Write };
+        let request = Request { time_ns, lba: time_ns, sectors: 8, stream: 0, op: Op::Write, handle: 0 };
         writer.write(&LogRecord { issue_ns, completion_ns, ..LogRecord::bare(request) }).expect("holds it");
     }
     writer.finish().expect("written");

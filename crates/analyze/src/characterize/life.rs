@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn request(lba: u64, sectors: u32) -> Request {
-        Request { time_ns: 0, lba, sectors, stream: 0, op: Op::Write }
+        Request { time_ns: 0, lba, sectors, stream: 0, op: Op::Write, handle: 0 }
     }
 
     proptest! {
@@ -195,7 +195,7 @@ mod tests {
     fn lives(starts: impl Iterator<Item = u64>) -> Life {
         let mut lives = Lives::new(8);
         for (n, lba) in (0..).zip(starts) {
-            lives.observe(&Request { time_ns: 0, lba, sectors: 8, stream: 0, op: Op::Write }, n);
+            lives.observe(&Request { time_ns: 0, lba, sectors: 8, stream: 0, op: Op::Write, handle: 0 }, n);
         }
         lives.finish()
     }

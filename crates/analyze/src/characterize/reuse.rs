@@ -228,7 +228,7 @@ mod tests {
             let (mut time_ns, mut touched) = (0, Vec::new());
             for (number, (block, pause)) in (0..).zip(steps) {
                 time_ns += pause;
-                let request = Request { time_ns, lba: block * 8, sectors: 8, stream: 0, op: Op::Write };
+                let request = Request { time_ns, lba: block * 8, sectors: 8, stream: 0, op: Op::Write, handle: 0 };
                 reuse.observe(&request, time_ns, number);
                 touched.push((time_ns, block));
             }

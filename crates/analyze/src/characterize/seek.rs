@@ -216,7 +216,14 @@ mod tests {
     fn seeks(places: &[(u64, u32)]) -> SeekDistance {
         let mut seeks = Seeks::new();
         for (lba, sectors) in places {
-            seeks.observe(&Request { time_ns: 0, lba: *lba, sectors: *sectors, stream: 0, op: Op::Write });
+            seeks.observe(&Request {
+                time_ns: 0,
+                lba: *lba,
+                sectors: *sectors,
+                stream: 0,
+                op: Op::Write,
+                handle: 0,
+            });
         }
         seeks.finish(1 << 20)
     }

@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn the_shipped_model_asks_for_features_that_there_are() {
         let mut log = Log::default();
-        let request = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Write };
+        let request = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Write, handle: 0 };
         log.push(&LogRecord { completion_ns: Some(1), ..LogRecord::bare(request) });
         let features = Features::of(&log, &Usual::of(&log));
         for input in &Model::shipped().inputs {

@@ -197,7 +197,7 @@ impl Follower {
         self.requests.extend(writes.iter().map(|write| {
             let lba = write.lba - self.low;
             let sectors = (write.bytes / SECTOR_BYTES).clamp(1, self.capacity - lba) as u32;
-            Request { time_ns: 0, lba, sectors, stream: 0, op: Op::Write }
+            Request { time_ns: 0, lba, sectors, stream: 0, op: Op::Write, handle: 0 }
         }));
         self.drive.overwrite(&self.requests, false).ok()?;
         let counters = self.drive.counters();
@@ -274,7 +274,7 @@ mod tests {
     fn written(writes: impl Iterator<Item = (u64, u32)>) -> Log {
         let mut log = Log::default();
         for (number, (lba, sectors)) in (0..).zip(writes) {
-            let request = Request { time_ns: number, lba, sectors, stream: 0, op: Op::Write };
+            let request = Request { time_ns: number, lba, sectors, stream: 0, op: Op::Write, handle: 0 };
             log.push(&LogRecord { completion_ns: Some(number + 1), ..LogRecord::bare(request) });
         }
         log

@@ -6,7 +6,7 @@ use super::{Log, diagnose};
 use flashweir_trace::{LogRecord, Op, Request};
 
 fn write(issue_ns: u64, lba: u64, sectors: u32, response_ns: u64) -> LogRecord {
-    let request = Request { time_ns: issue_ns, lba, sectors, stream: 0, op: Op::Write };
+    let request = Request { time_ns: issue_ns, lba, sectors, stream: 0, op: Op::Write, handle: 0 };
     LogRecord {
         issue_ns: Some(issue_ns),
         completion_ns: issue_ns.checked_add(response_ns),
@@ -78,7 +78,7 @@ fn a_stall_counts_once_for_all_that_wait_behind_it() {
 #[test]
 fn reads_are_no_writes_and_requests_without_an_end_are_counted() {
     let mut log = Log::default();
-    let read = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Read };
+    let read = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Read, handle: 0 };
     log.push(&LogRecord { completion_ns: Some(5), ..LogRecord::bare(read) });
     log.push(&LogRecord::bare(Request { op: Op::Write, ..read }));
     let diagnosis = diagnose(&log);
@@ -119,7 +119,7 @@ proptest! {
             let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][usize::from(*op)];
             // Some as long as a real request, some as long as can be.
             let sectors = if *lba % 3 == 0 { *sectors } else { *sectors % 4096 };
-            let request = Request { time_ns: *time_ns, lba: *lba, sectors, stream: 0, op };
+            let request = Request { time_ns: *time_ns, lba: *lba, sectors, stream: 0, op, handle: 0 };
             log.push(&LogRecord { completion_ns: *completion_ns, ..LogRecord::bare(request) });
         }
         let diagnosis = diagnose(&log);

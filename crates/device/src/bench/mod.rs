@@ -127,7 +127,7 @@ fn prepare(target: &mut dyn Target, state: State, tell: &mut Tell<'_>) -> Result
     let total = sectors.div_ceil(step);
     let mut requests = (0..total).map(|at| {
         let lba = at * step;
-        Ok(Request { time_ns: 0, lba, sectors: step.min(sectors - lba) as u32, stream: 0, op })
+        Ok(Request { time_ns: 0, lba, sectors: step.min(sectors - lba) as u32, stream: 0, op, handle: 0 })
     });
     let mut done = 0;
     target.execute(&mut requests, Timing::Closed { depth: 1 }, &mut |_| {

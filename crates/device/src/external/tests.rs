@@ -60,7 +60,7 @@ fn target(model: Plain) -> ExternalTarget {
 }
 
 fn request(time_ns: u64, block: u64) -> Request {
-    Request { time_ns, lba: block * 8, sectors: 8, stream: 0, op: Op::Write }
+    Request { time_ns, lba: block * 8, sectors: 8, stream: 0, op: Op::Write, handle: 0 }
 }
 
 fn run(target: &mut ExternalTarget, blocks: &[u64], timing: Timing) -> Result<Vec<LogRecord>, Error> {

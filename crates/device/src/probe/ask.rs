@@ -200,7 +200,7 @@ fn flush() -> Request {
 
 fn request(op: Op, from_bytes: u64, bytes: u64) -> Request {
     let sectors = u32::try_from(bytes / SECTOR_BYTES).unwrap_or(u32::MAX);
-    Request { time_ns: 0, lba: from_bytes / SECTOR_BYTES, sectors, stream: 0, op }
+    Request { time_ns: 0, lba: from_bytes / SECTOR_BYTES, sectors, stream: 0, op, handle: 0 }
 }
 
 /// The middle one; of an even number the lower. 0 of none.

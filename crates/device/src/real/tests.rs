@@ -62,7 +62,7 @@ impl Drop for Loop {
 }
 
 fn request(op: Op, lba: u64, sectors: u32, time_ns: u64) -> Request {
-    Request { time_ns, lba, sectors, stream: lba as u16, op }
+    Request { time_ns, lba, sectors, stream: lba as u16, op, handle: 0 }
 }
 
 fn writable() -> OpenOptions {

@@ -228,7 +228,7 @@ impl Core {
             }
             let Arrival { op, lba, sectors, stream, fua, reply } = arrival;
             let fua = (fua && self.volatile).then_some(stream);
-            self.submit(Request { time_ns, lba, sectors, stream, op }, reply, fua, time_ns)?;
+            self.submit(Request { time_ns, lba, sectors, stream, op, handle: 0 }, reply, fua, time_ns)?;
         }
         if paced {
             let now_ns = self.clock.now_ns().max(self.drive.now_ns());
@@ -266,7 +266,7 @@ impl Core {
             let Pending { reply, fua, arrived_ns } = pending;
             if let Some(stream) = fua {
                 let time_ns = self.drive.now_ns();
-                let flush = Request { time_ns, lba: 0, sectors: 0, stream, op: Op::Flush };
+                let flush = Request { time_ns, lba: 0, sectors: 0, stream, op: Op::Flush, handle: 0 };
                 self.submit(flush, reply, None, arrived_ns)?;
                 continue;
             }
@@ -305,7 +305,8 @@ impl Core {
             }
             self.drive.advance_to_completion(u64::MAX)?;
         }
-        let flush = Request { time_ns: self.drive.now_ns(), lba: 0, sectors: 0, stream: 0, op: Op::Flush };
+        let flush =
+            Request { time_ns: self.drive.now_ns(), lba: 0, sectors: 0, stream: 0, op: Op::Flush, handle: 0 };
         self.drive.submit(&[flush])?;
         self.drive.drain_while(&mut || true)?;
         while self.drive.next_completion().is_some() {}

@@ -50,7 +50,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
                 time_ns += gap_ns;
                 let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (page * 8, sectors) };
                 // The stream holds the number of the request: the drive gets stream 0.
-                Request { time_ns, lba: lba % 4000, sectors, stream, op }
+                Request { time_ns, lba: lba % 4000, sectors, stream, op, handle: 0 }
             })
             .collect()
     })
@@ -165,7 +165,7 @@ proptest! {
 fn with_a_limit_of_requests_under_way_the_others_are_late() {
     let options = OpenOptions { max_outstanding: 1, ..OpenOptions::default() };
     let mut target = SimTarget::open("sim:slc-2006,capacity=8MiB,op_ratio=0.3", &options).expect("opened");
-    let request = |lba| Request { time_ns: 5, lba, sectors: 8, stream: lba as u16, op: Op::Write };
+    let request = |lba| Request { time_ns: 5, lba, sectors: 8, stream: lba as u16, op: Op::Write, handle: 0 };
     let seen = execute(&mut target, &[request(0), request(8)], Timing::Times { scale: 1.0 });
     assert_eq!(seen[0].1, 5);
     assert_eq!(seen[1].1, seen[0].2);
@@ -174,7 +174,7 @@ fn with_a_limit_of_requests_under_way_the_others_are_late() {
 #[test]
 fn a_buffer_keeps_what_waits_in_it_between_calls() {
     let mut target = target("buffer.bytes=16KiB");
-    let write = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Write };
+    let write = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Write, handle: 0 };
     execute(&mut target, &[write], Timing::Closed { depth: 1 });
     target.pause(1 << 40).expect("paused");
     let read = Request { op: Op::Read, ..write };
@@ -212,7 +212,7 @@ fn names_say_preset_or_file_and_settings() {
 fn errors_and_wishes_to_stop_leave_no_request_out() {
     let options = OpenOptions::default();
     let mut target = open("sim:slc-2006,capacity=8MiB,op_ratio=0.3", &options).expect("opened");
-    let request = |lba| Request { time_ns: 0, lba, sectors: 8, stream: 0, op: Op::Write };
+    let request = |lba| Request { time_ns: 0, lba, sectors: 8, stream: 0, op: Op::Write, handle: 0 };
     let mut seen = 0;
     let mut requests = vec![Ok(request(0)), Ok(request(8)), Ok(request(1 << 40))].into_iter();
     let mut sink = |_| {

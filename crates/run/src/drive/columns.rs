@@ -20,13 +20,19 @@ pub struct Columns<'a> {
     pub times_ns: &'a [u64],
     /// Numbers of tenants.
     pub tenants: &'a [u16],
+    /// Placement handles; none: all have 0.
+    pub handles: &'a [u8],
 }
 
 impl Drive {
     /// As [`Drive::submit`], of columns.
     pub fn submit_columns(&mut self, columns: &Columns<'_>) -> Result<Range<u64>, Error> {
-        let Columns { ops, offsets, lengths, times_ns, tenants } = *columns;
+        let Columns { ops, offsets, lengths, times_ns, tenants, handles } = *columns;
         let lens = [ops.len(), offsets.len(), lengths.len(), times_ns.len(), tenants.len()];
+        if !handles.is_empty() && handles.len() != ops.len() {
+            let what = format!("a column of {} placement handles", handles.len());
+            return Err(Error::setting(what, format!("expected {}, as many as operations", ops.len())));
+        }
         if lens.iter().any(|len| *len != ops.len()) {
             let [ops, offsets, lengths, times, tenants] = lens;
             let what = format!(
@@ -38,7 +44,8 @@ impl Drive {
         for at in 0..ops.len() {
             let request = request(ops[at], offsets[at], lengths[at], times_ns[at], tenants[at]);
             let which = || format!("request {} of {}", at + 1, ops.len());
-            requests.push(request.map_err(|detail| Error::Submitted { which: which(), detail })?);
+            let request = request.map_err(|detail| Error::Submitted { which: which(), detail })?;
+            requests.push(Request { handle: handles.get(at).copied().unwrap_or(0), ..request });
         }
         self.submit(&requests)
     }
@@ -54,5 +61,5 @@ fn request(op: u8, offset: u64, length: u64, time_ns: u64, stream: u16) -> Resul
     }
     let sectors = u32::try_from(length / SECTOR_BYTES)
         .map_err(|_| format!("length {length}; expected less than 2 TiB"))?;
-    Ok(Request { time_ns, lba: offset / SECTOR_BYTES, sectors, stream, op })
+    Ok(Request { time_ns, lba: offset / SECTOR_BYTES, sectors, stream, op, handle: 0 })
 }

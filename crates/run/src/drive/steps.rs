@@ -264,7 +264,7 @@ impl Drive {
 
     /// Refuses a request: says why.
     fn check(&self, request: &Request) -> Result<(), String> {
-        let Request { time_ns, lba, sectors, stream, op } = *request;
+        let Request { time_ns, lba, sectors, stream, op, handle: _ } = *request;
         if time_ns < self.state.now_ns {
             let now_ns = self.state.now_ns;
             return Err(format!(

@@ -107,7 +107,7 @@ impl Bench {
 
     fn request(&mut self, number: u64, op: Op, sectors: u32, (issue_ns, completion_ns): (u64, u64)) {
         let parts = Parts::default();
-        let request = Request { time_ns: issue_ns, lba: 0, sectors, stream: 0, op };
+        let request = Request { time_ns: issue_ns, lba: 0, sectors, stream: 0, op, handle: 0 };
         self.recorded.issues.push(IssueRecord { number, request, issue_ns });
         self.recorded.requests.push(RequestRecord { number, request, issue_ns, completion_ns, parts });
     }

@@ -61,7 +61,7 @@ impl Arrows {
 mod tests {
     use super::*;
 
-    const WRITE: Request = Request { time_ns: 0, lba: 4, sectors: 16, stream: 0, op: Op::Write };
+    const WRITE: Request = Request { time_ns: 0, lba: 4, sectors: 16, stream: 0, op: Op::Write, handle: 0 };
 
     #[test]
     fn every_arrow_is_one_of_its_request_and_taken_once() {

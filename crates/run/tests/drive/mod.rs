@@ -29,7 +29,7 @@ fn drive(settings: &[Setting<'_>]) -> Drive {
 
 /// A page write or read.
 fn request(op: Op, time_ns: u64, page: u64) -> Request {
-    Request { time_ns, lba: page * 8, sectors: 8, stream: 0, op }
+    Request { time_ns, lba: page * 8, sectors: 8, stream: 0, op, handle: 0 }
 }
 
 fn poll(drive: &mut Drive) -> Vec<Completion> {

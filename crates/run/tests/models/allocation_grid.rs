@@ -56,6 +56,7 @@ fn simulated(setup: &Setup, accesses: &[Access]) -> (Vec<u64>, Vec<Given>) {
         sectors: (access.pages * PAGE) as u32,
         stream: access.tenant as u16,
         op: if access.reads { Op::Read } else { Op::Write },
+        handle: 0,
     };
     let requests: Vec<_> = accesses.iter().map(request).collect();
     simulation.serve(&requests).expect("served");

@@ -58,7 +58,14 @@ fn request(of_model: &model::Request) -> Request {
         Work::Flush => (Op::Flush, 0, 0),
         Work::Trim => (Op::Trim, PAGES, 1),
     };
-    Request { time_ns: of_model.time, lba, sectors: sectors as u32, stream: of_model.tenant as u16, op }
+    Request {
+        time_ns: of_model.time,
+        lba,
+        sectors: sectors as u32,
+        stream: of_model.tenant as u16,
+        op,
+        handle: 0,
+    }
 }
 
 fn simulation(drive: &Drive, closed: bool, engine: &str) -> Simulation {

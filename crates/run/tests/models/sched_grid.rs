@@ -28,6 +28,7 @@ fn simulated(settings: &Settings, accesses: &[Access]) -> (Vec<u64>, u64) {
         sectors: PAGE as u32,
         stream: 0,
         op: if access.reads { Op::Read } else { Op::Write },
+        handle: 0,
     };
     let requests: Vec<_> = accesses.iter().map(request).collect();
     simulation.serve(&requests).expect("served");

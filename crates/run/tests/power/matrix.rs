@@ -135,7 +135,7 @@ fn requests(count: u64, sectors: u64, seed: u64, reads: u64) -> Vec<Request> {
         let length = length.min(sectors - lba) as u32;
         next = lba + u64::from(length);
         let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, length) };
-        Request { time_ns: 0, lba, sectors, stream: 0, op }
+        Request { time_ns: 0, lba, sectors, stream: 0, op, handle: 0 }
     };
     (0..count).map(request).collect()
 }

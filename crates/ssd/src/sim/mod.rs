@@ -30,7 +30,7 @@ use windows::Windows;
 pub use windows::{Allocations, Allocator, Level, Tried, Window};
 
 /// In a closed loop a request enters when there is a place, whichever it is.
-const WHICHEVER: Request = Request { time_ns: 0, lba: 0, sectors: 0, stream: 0, op: Op::Flush };
+const WHICHEVER: Request = Request { time_ns: 0, lba: 0, sectors: 0, stream: 0, op: Op::Flush, handle: 0 };
 
 /// Options of a run, apart from the drive and the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

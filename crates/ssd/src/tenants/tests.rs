@@ -263,7 +263,7 @@ fn collectors_count_windows_levels_and_times() {
         ..TenantsConfig::default()
     };
     let mut collector = Collector::new(&config, 2);
-    let one = |op, stream| Request { time_ns: 0, lba: 0, sectors: 4, stream, op };
+    let one = |op, stream| Request { time_ns: 0, lba: 0, sectors: 4, stream, op, handle: 0 };
     assert!(collector.is_empty() && !collector.ends_before(1 << 60));
     collector.add(&one(Op::Read, 1), 50);
     assert!(!collector.ends_before(149) && collector.ends_before(150));

@@ -70,7 +70,7 @@ pub(crate) fn pages(time_ns: u64, op: Op, page: u64, count: u32) -> Request {
 
 /// A request of sectors.
 pub(crate) fn sectors(time_ns: u64, op: Op, lba: u64, sectors: u32) -> Request {
-    Request { time_ns, lba, sectors, stream: 0, op }
+    Request { time_ns, lba, sectors, stream: 0, op, handle: 0 }
 }
 
 pub(crate) fn read(time_ns: u64, page: u64) -> Request {

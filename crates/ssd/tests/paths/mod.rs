@@ -234,7 +234,7 @@ fn the_first_read_of_a_block_of_older_data_comes_after_its_erase() {
         ("precondition", "on-read"),
         ("host.queue_depth", "1"),
     ];
-    let one = |op, lba, sectors| Request { time_ns: 0, lba, sectors, stream: 0, op };
+    let one = |op, lba, sectors| Request { time_ns: 0, lba, sectors, stream: 0, op, handle: 0 };
     let writes = [3, 4, 4, 3].map(|sectors| one(Op::Write, 7, sectors));
     let requests: Vec<_> = writes.into_iter().chain([one(Op::Read, 0, 13)]).collect();
     for scheduler in [

@@ -96,7 +96,7 @@ fn stream(pages: u64) -> impl Strategy<Value = Vec<Request>> {
         let request = |(kind, fraction, page, together)| {
             time_ns += if together == 0 { 0 } else { 2 * gap * fraction / 10_000 };
             let op = if kind < reads { Op::Read } else { Op::Write };
-            Request { time_ns, lba: page * PAGE, sectors: PAGE as u32, stream: 0, op }
+            Request { time_ns, lba: page * PAGE, sectors: PAGE as u32, stream: 0, op, handle: 0 }
         };
         raw.into_iter().map(request).collect()
     })
@@ -243,7 +243,7 @@ fn without_a_bound_writes_starve_under_reads_without_end_and_the_result_says_so(
     let request = |number: u64| {
         let op = if number % 50 == 7 { Op::Write } else { Op::Read };
         let page = if op == Op::Write { 60 } else { number % 50 };
-        Request { time_ns: number * 29_000, lba: page * PAGE, sectors: PAGE as u32, stream: 0, op }
+        Request { time_ns: number * 29_000, lba: page * PAGE, sectors: PAGE as u32, stream: 0, op, handle: 0 }
     };
     let requests: Vec<_> = (0..2000).map(request).collect();
     for scheduler in [SCHEDULERS[1], SCHEDULERS[4], SCHEDULERS[6]] {

@@ -128,7 +128,7 @@ fn on(config: &Config, raw: &[(u32, u32, u32, u64, u16)]) -> Vec<Request> {
             let lba = u64::from(*lba) % sectors;
             let length = (*length).min((sectors - lba) as u32);
             let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, length) };
-            Request { time_ns, lba, sectors, stream: *stream, op }
+            Request { time_ns, lba, sectors, stream: *stream, op, handle: 0 }
         })
         .collect()
 }

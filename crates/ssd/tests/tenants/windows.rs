@@ -38,7 +38,7 @@ fn new(settings: &[Setting], allocator: Allocator) -> Simulation {
 
 fn one(time_ns: u64, op: Op, page: u64, stream: u16) -> Request {
     let sectors = if op == Op::Flush { 0 } else { 8 };
-    Request { time_ns, lba: page * 8, sectors, stream, op }
+    Request { time_ns, lba: page * 8, sectors, stream, op, handle: 0 }
 }
 
 fn served(settings: &[Setting], allocator: Allocator, requests: &[Request]) -> (Simulation, Vec<u64>) {

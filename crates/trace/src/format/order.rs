@@ -137,7 +137,7 @@ mod tests {
     use crate::Op;
 
     fn at(time_ns: u64) -> Request {
-        Request { time_ns, lba: time_ns, sectors: 1, stream: 0, op: Op::Read }
+        Request { time_ns, lba: time_ns, sectors: 1, stream: 0, op: Op::Read, handle: 0 }
     }
 
     #[test]

@@ -216,7 +216,7 @@ mod tests {
     use crate::Request;
 
     fn record(time_ns: u64, op: Op, sectors: u32) -> LogRecord {
-        LogRecord::bare(Request { time_ns, op, lba: 8, sectors, stream: 0 })
+        LogRecord::bare(Request { time_ns, op, lba: 8, sectors, stream: 0, handle: 0 })
     }
 
     fn part(op: Op, sectors: u32) -> Part {

@@ -17,6 +17,8 @@ pub(crate) struct Raw<'a> {
     pub(crate) device: &'a [u8],
     /// Stream to which it belongs.
     pub(crate) stream: u16,
+    /// Placement handle.
+    pub(crate) handle: u8,
     /// When it should have gone to the device, on the clock of `time_ns`.
     pub(crate) due_ns: Option<u64>,
     /// When it went to the device, on the clock of `time_ns`.
@@ -45,6 +47,7 @@ impl<'a> Raw<'a> {
             sectors,
             device,
             stream: 0,
+            handle: 0,
             due_ns: None,
             issue_ns: None,
             completion_ns: None,

@@ -170,6 +170,7 @@ impl Sink {
             sectors,
             stream: raw.stream,
             op: raw.op,
+            handle: raw.handle,
         };
         match self.want {
             Want::Requests => self.push_request(request),

@@ -25,6 +25,7 @@ pub struct Columns {
     size: Column<u64>,
     response: Option<Column<u32>>,
     stream: Option<At>,
+    handle: Option<At>,
     device: Option<At>,
 }
 
@@ -51,6 +52,7 @@ struct Places {
     size: usize,
     response: Option<usize>,
     stream: Option<usize>,
+    handle: Option<usize>,
     device: Option<usize>,
 }
 
@@ -78,7 +80,7 @@ impl Columns {
     ///
     /// Keys are `time` (unit `s`, `ms`, `us`, `ns` or `100ns`; default `ns`), `op` (`:read1` or `:write1` if it is a
     /// digit), `lba` and `size` (unit `bytes`, `sectors` or `4k-pages`; default `sectors`), and optionally `response` (a time as
-    /// `time`), `stream` (a number), `device` (anything), `sep` (`comma`, `tab`, `space` or one character) and `header`
+    /// `time`), `stream` (the tenant's number), `handle` (the placement handle), `device` (anything), `sep` (`comma`, `tab`, `space` or one character) and `header`
     /// (lines to skip, the last of which has the headings; 1 where a column is named).
     pub fn parse(spec: &str) -> Result<Self, TraceError> {
         let wrong = |found: &str, expected: &str| TraceError::Spec {
@@ -87,7 +89,7 @@ impl Columns {
             expected: expected.to_owned(),
         };
         let (mut time, mut op, mut lba, mut size) = (None, None, None, None);
-        let (mut stream, mut device, mut response) = (None, None, None);
+        let (mut stream, mut handle, mut device, mut response) = (None, None, None, None);
         let (mut separator, mut header_lines) = (Separator::Byte(b','), None);
         for part in spec.split(',') {
             let (key, value) =
@@ -111,6 +113,7 @@ impl Columns {
                 "size" => size = Some(Column { at: at()?, unit: pick_size(unit, part)? }),
                 "response" => response = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part)? }),
                 "stream" => stream = Some(at()?),
+                "handle" => handle = Some(at()?),
                 "device" => device = Some(at()?),
                 "sep" => {
                     separator = parse_separator(value)
@@ -118,7 +121,7 @@ impl Columns {
                 }
                 "header" => header_lines = Some(value.parse().map_err(|_| wrong(part, "a number of lines"))?),
                 _ => {
-                    let keys = "one of time, op, lba, size, response, stream, device, sep and header";
+                    let keys = "one of time, op, lba, size, response, stream, handle, device, sep and header";
                     return Err(wrong(part, keys));
                 }
             }
@@ -133,6 +136,7 @@ impl Columns {
             size: size.ok_or_else(|| needed("size"))?,
             response,
             stream,
+            handle,
             device,
         };
         if columns.places(&[]).is_err() {
@@ -157,6 +161,7 @@ impl Columns {
             size: place(&self.size.at)?,
             response: self.response.as_ref().map(|column| place(&column.at)).transpose()?,
             stream: self.stream.as_ref().map(place).transpose()?,
+            handle: self.handle.as_ref().map(place).transpose()?,
             device: self.device.as_ref().map(place).transpose()?,
         })
     }
@@ -194,15 +199,23 @@ impl Columns {
                     .map_err(|_| FieldError::new("stream", text, "a number below 65536"))?
             }
         };
+        let handle = match places.handle {
+            None => 0,
+            Some(index) => {
+                let text = field(index, "handle")?;
+                u8::try_from(whole("handle", text)?)
+                    .map_err(|_| FieldError::new("handle", text, "a number below 256"))?
+            }
+        };
         let device = places.device.map_or(Ok(&b""[..]), |index| field(index, "device"))?;
-        Ok(Raw { device, stream, completion_ns, ..raw })
+        Ok(Raw { device, stream, handle, completion_ns, ..raw })
     }
 }
 
 impl Places {
     /// One past the last column needed.
     fn count(&self) -> usize {
-        let optional = [self.response, self.stream, self.device].into_iter().flatten();
+        let optional = [self.response, self.stream, self.handle, self.device].into_iter().flatten();
         let last = [self.time, self.op, self.lba, self.size].into_iter().chain(optional).max();
         last.map_or(0, |last| last + 1)
     }
@@ -295,10 +308,11 @@ mod tests {
     #[test]
     fn columns_have_units_and_separators() {
         let (requests, _) = decode(
-            table("time=3:us,op=1,lba=4:bytes,size=5:bytes,stream=0"),
+            table("time=3:us,op=1,lba=4:bytes,size=5:bytes,stream=0,handle=0"),
             "7,Read,x,1000,4096,512\n9,w,x,1001.5,0,1\n9,F,x,1002,,\n9,0x28,,1003,8,8\n",
         );
         assert_eq!((requests[0].stream, requests[0].lba, requests[0].sectors), (7, 8, 1));
+        assert_eq!(requests[0].handle, 7);
         assert_eq!((requests[1].time_ns, requests[1].op, requests[1].sectors), (1_500, Op::Write, 1));
         assert_eq!((requests[2].op, requests[3].op), (Op::Flush, Op::Read));
         let (requests, _) = decode(
@@ -353,13 +367,14 @@ mod tests {
 
     #[test]
     fn bad_fields_say_what_was_expected() {
-        let spec = "time=0,op=1,lba=2,size=3,stream=4";
+        let spec = "time=0,op=1,lba=2,size=3,stream=4,handle=5";
         for (line, said) in [
-            ("1,1,0,8,0", "op=COLUMN:read1"),
-            ("1,x,0,8,0", "op: found \"x\""),
-            ("1,r,0,8,70000", "stream: found \"70000\", expected a number below 65536"),
+            ("1,1,0,8,0,0", "op=COLUMN:read1"),
+            ("1,x,0,8,0,0", "op: found \"x\""),
+            ("1,r,0,8,70000,0", "stream: found \"70000\", expected a number below 65536"),
+            ("1,r,0,8,0,256", "handle: found \"256\", expected a number below 256"),
             ("1,r,0,8", "column: found the end of the line"),
-            ("-1,r,0,8,0", "time: found \"-1\", expected a number that is not negative"),
+            ("-1,r,0,8,0,0", "time: found \"-1\", expected a number that is not negative"),
         ] {
             assert!(decode_err(table(spec), line).contains(said), "{line}");
         }

@@ -19,17 +19,36 @@ pub enum Kind {
     FileCopy,
     /// The file system of a desktop in daily use.
     Desktop,
+    /// One storage engine.
+    Store(Store),
     /// One application.
     App(App),
 }
 
+/// A storage engine that knows the lifetimes of its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// A flash cache of small and large objects.
+    Cachelib,
+    /// A log-structured merge tree.
+    Lsm,
+    /// A log.
+    Wal,
+    /// A log, and pages written in place.
+    Btree,
+}
+
 impl Kind {
     /// All kinds, in the order of the documentation.
-    pub const ALL: [Kind; 20] = [
+    pub const ALL: [Kind; 24] = [
         Kind::Random,
         Kind::Sequential,
         Kind::Zipf,
         Kind::HotCold,
+        Kind::Store(Store::Cachelib),
+        Kind::Store(Store::Lsm),
+        Kind::Store(Store::Wal),
+        Kind::Store(Store::Btree),
         Kind::FileCopy,
         Kind::Desktop,
         Kind::App(App::CopyMp3),
@@ -57,6 +76,10 @@ impl Kind {
             Kind::HotCold => "hotcold",
             Kind::FileCopy => "filecopy",
             Kind::Desktop => "desktop",
+            Kind::Store(Store::Cachelib) => "cachelib",
+            Kind::Store(Store::Lsm) => "lsm",
+            Kind::Store(Store::Wal) => "wal",
+            Kind::Store(Store::Btree) => "btree",
             Kind::App(app) => app.name(),
         }
     }
@@ -75,6 +98,16 @@ impl Kind {
             }
             Kind::Desktop => {
                 "writes of a file system on which somebody surfs, writes, develops, plays and downloads"
+            }
+            Kind::Store(Store::Cachelib) => {
+                "a flash cache: small objects in buckets anywhere, large ones in regions one behind the other"
+            }
+            Kind::Store(Store::Lsm) => {
+                "a log-structured merge tree: a log, files of each level, compactions that read and discard"
+            }
+            Kind::Store(Store::Wal) => "a log written around and around, flushed after each record",
+            Kind::Store(Store::Btree) => {
+                "a log, and pages of a database written in place, popular ones more often"
             }
             Kind::App(app) => app.help(),
         }
@@ -100,13 +133,28 @@ pub struct Key {
     pub help: &'static str,
 }
 
+const STORES: &[Kind] = Kind::ALL.split_at(8).0.split_at(4).1;
+const CACHELIB: &[Kind] = &[Kind::Store(Store::Cachelib)];
+const LSM: &[Kind] = &[Kind::Store(Store::Lsm)];
+const BTREE: &[Kind] = &[Kind::Store(Store::Btree)];
 const PLACED: &[Kind] = &[Kind::Zipf, Kind::HotCold];
 const DRAWN: &[Kind] = &[Kind::Random, Kind::Sequential, Kind::Zipf, Kind::HotCold];
 const VOLUMES: &[Kind] = &[Kind::FileCopy, Kind::Desktop];
-const PARTITIONED: &[Kind] = Kind::ALL.split_at(4).1;
-const APPS: &[Kind] = Kind::ALL.split_at(6).1;
+const FILLED: &[Kind] = &[Kind::FileCopy, Kind::Desktop, Kind::Store(Store::Lsm)];
+const FLUSHED: &[Kind] = &[
+    Kind::Random,
+    Kind::Sequential,
+    Kind::Zipf,
+    Kind::HotCold,
+    Kind::Store(Store::Wal),
+    Kind::Store(Store::Btree),
+];
+const MIXED: &[Kind] =
+    &[Kind::Random, Kind::Sequential, Kind::Zipf, Kind::HotCold, Kind::Store(Store::Cachelib)];
+const PARTITIONED: &[Kind] = Kind::ALL.split_at(8).1;
+const APPS: &[Kind] = Kind::ALL.split_at(10).1;
 /// All that do not end by themselves.
-const COUNTED: &[Kind] = Kind::ALL.split_at(6).0;
+const COUNTED: &[Kind] = Kind::ALL.split_at(10).0;
 
 /// Every key of every kind, in the order of a canonical spec.
 pub const KEYS: &[Key] = &[
@@ -162,10 +210,10 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "fill",
-        VOLUMES,
+        FILLED,
         "share",
-        "0.8; 0.5 for desktop",
-        "how full the volume is kept, what the file system keeps for itself included",
+        "0.8; 0.5 for desktop; 0.6 for lsm",
+        "how full the volume is kept, what the file system keeps for itself included; share of the space that the tree's data take",
     ),
     key(
         "scale",
@@ -185,7 +233,7 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "write",
-        DRAWN,
+        MIXED,
         "share",
         "what trim and flush leave",
         "share of the requests that write; the rest reads",
@@ -194,10 +242,10 @@ pub const KEYS: &[Key] = &[
     key("flush", DRAWN, "share", "0.0", "share of the requests that flush"),
     key(
         "flush_every",
-        DRAWN,
+        FLUSHED,
         "requests",
-        "never",
-        "every n-th request is a flush; the shares are of the others",
+        "never; 1 for wal and btree",
+        "every n-th request is a flush, the shares are of the others; in wal and btree: records from flush to flush, 0 for none",
     ),
     key(
         "rate",
@@ -221,7 +269,13 @@ pub const KEYS: &[Key] = &[
         "none",
         "time from burst to burst, the bursts being on top of one request every period",
     ),
-    key("theta", &[Kind::Zipf], "number", "0.99", "exponent of the popularity, above 0 and at most 5"),
+    key(
+        "theta",
+        &[Kind::Zipf, Kind::Store(Store::Btree)],
+        "number",
+        "0.99",
+        "exponent of the popularity, above 0 and at most 5",
+    ),
     key("hot_share", &[Kind::HotCold], "share", "0.2", "share of the starts that is hot"),
     key("hot_writes", &[Kind::HotCold], "share", "0.8", "share of the requests that goes to hot starts"),
     key(
@@ -230,6 +284,43 @@ pub const KEYS: &[Key] = &[
         "scattered or together",
         "scattered for zipf, together for hotcold",
         "whether popular starts are spread over the span by a seeded permutation or are its first ones",
+    ),
+    key("small", CACHELIB, "share", "0.04", "share of the span for buckets of small objects"),
+    key("small_writes", CACHELIB, "share", "0.5", "share of the written bytes that are small objects"),
+    key("bucket", CACHELIB, "size", "4KiB", "length of a bucket, written whole"),
+    key("region", CACHELIB, "size", "16MiB", "length of a region of large objects, written whole"),
+    key("table", LSM, "size", "64MiB", "length of the table in memory, and of a file"),
+    key("fanout", LSM, "number", "10", "how many times a level is as large as the one above, from 2 to 100"),
+    key("log", BTREE, "share", "0.05", "share of the span for the log"),
+    key("page", BTREE, "size", "16KiB", "length of a page of the database"),
+    key("pages", BTREE, "number", "2", "pages written for each record of the log"),
+    key(
+        "request",
+        &[Kind::Store(Store::Cachelib), Kind::Store(Store::Lsm)],
+        "size",
+        "256KiB",
+        "longest request of data that are written in order",
+    ),
+    key(
+        "record",
+        &[Kind::Store(Store::Lsm), Kind::Store(Store::Wal), Kind::Store(Store::Btree)],
+        "size",
+        "16KiB",
+        "length of a record of the log",
+    ),
+    key(
+        "hints",
+        STORES,
+        "true or false",
+        "true",
+        "whether requests carry placement handles of their own: by size of object, level of file, log or page",
+    ),
+    key(
+        "stream",
+        &Kind::ALL,
+        "number",
+        "0",
+        "placement handle of all requests, from 0 to 255; the first one, where requests carry handles of their own",
     ),
     key(
         "seed",

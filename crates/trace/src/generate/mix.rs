@@ -16,6 +16,12 @@ pub(super) struct Mix {
     pub(super) flush_every: u64,
 }
 
+impl Mix {
+    /// Only writes.
+    pub(super) const WRITES: Mix =
+        Mix { write: Share::ONE, trim: Share::ZERO, flush: Share::ZERO, flush_every: 0 };
+}
+
 /// Operations, one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Ops {

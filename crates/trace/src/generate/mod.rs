@@ -30,6 +30,7 @@ mod script;
 mod sequential;
 mod share;
 mod spec;
+mod store;
 #[cfg(test)]
 mod tests;
 mod volume;
@@ -38,7 +39,7 @@ mod volume_tests;
 mod zipf;
 
 pub use app::App;
-pub use keys::{KEYS, Key, Kind};
+pub use keys::{KEYS, Key, Kind, Store};
 pub use spec::Spec;
 
 use crate::{Op, Request};
@@ -68,6 +69,7 @@ enum Addresses {
     HotCold(HotCold),
     Volume(Box<Volume>),
     App(Box<app::Writer>),
+    Store(Box<store::Writer>),
 }
 
 /// A stream of requests. Endless or bounded by the spec's count; cloning one forks the stream where it stands.
@@ -77,6 +79,8 @@ pub struct Generator {
     frame: Frame,
     /// Requests still to come; `None` without end.
     left: Option<u64>,
+    /// Placement handle of all requests that have none of their own.
+    stream: u8,
 }
 
 /// All of a request but its place.
@@ -137,6 +141,12 @@ impl Spec {
                 let clock = Clock::new(self.arrivals, seed);
                 Addresses::App(Box::new(app::Writer::new(options, range, seed, clock)))
             }
+            Places::Store(options) => {
+                let range = Range { lba: self.offset_sectors, sectors: self.span_sectors };
+                let clock = Clock::new(self.arrivals, seed);
+                let writer = store::Writer::new(options, range, seed, clock, self.mix, self.stream);
+                Addresses::Store(Box::new(writer))
+            }
         };
         let frame = Frame {
             offset_sectors: self.offset_sectors,
@@ -145,7 +155,7 @@ impl Spec {
             ops: Ops::new(self.mix, seed),
             lengths: Lengths::new(&self.sizes, seed),
         };
-        Generator { addresses, frame, left }
+        Generator { addresses, frame, left, stream: self.stream }
     }
 }
 
@@ -153,12 +163,22 @@ impl Generator {
     /// Appends the next requests to `out`, at most `limit`. False once the last request has been appended: there is
     /// no more to read.
     pub fn read(&mut self, out: &mut Vec<Request>, limit: usize) -> bool {
+        let start = out.len();
+        let more = self.read_unmarked(out, limit);
+        if self.stream > 0 && !matches!(self.addresses, Addresses::Store(_)) {
+            out[start..].iter_mut().for_each(|request| request.handle = self.stream);
+        }
+        more
+    }
+
+    fn read_unmarked(&mut self, out: &mut Vec<Request>, limit: usize) -> bool {
         let count = self.left.map_or(limit, |left| usize::try_from(left).unwrap_or(usize::MAX).min(limit));
         match &mut self.addresses {
             Addresses::Random(places) => self.frame.fill(places, out, count),
             Addresses::Sequential(places) => self.frame.fill(places, out, count),
             Addresses::Zipf(places) => self.frame.fill(places, out, count),
             Addresses::HotCold(places) => self.frame.fill(places, out, count),
+            Addresses::Store(writer) => writer.fill(out, count),
             Addresses::Volume(volume) => {
                 if !volume.fill(out, count) {
                     self.left = Some(0);
@@ -187,10 +207,10 @@ impl Frame {
         let time_ns = self.clock.next_ns();
         let op = self.ops.next();
         if op == Op::Flush {
-            return Request { time_ns, lba: 0, sectors: 0, stream: 0, op };
+            return Request { time_ns, lba: 0, sectors: 0, stream: 0, op, handle: 0 };
         }
         let sectors = self.lengths.next();
         let lba = self.offset_sectors + places.place(sectors) * self.align_sectors;
-        Request { time_ns, lba, sectors, stream: 0, op }
+        Request { time_ns, lba, sectors, stream: 0, op, handle: 0 }
     }
 }

@@ -76,7 +76,7 @@ impl Volume {
             sectors = u64::from(sectors).min(*left) as u32;
             *left -= u64::from(sectors);
         }
-        Some(Request { time_ns: self.clock.next_ns(), lba, sectors, stream: 0, op: Op::Write })
+        Some(Request { time_ns: self.clock.next_ns(), lba, sectors, stream: 0, op: Op::Write, handle: 0 })
     }
 }
 

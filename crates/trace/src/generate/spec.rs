@@ -11,6 +11,7 @@ use super::{
     keys::{self, Kind, Pairs, bad_value},
     mix::{Mix, Size},
     share::Share,
+    store,
     volume::Options,
 };
 use crate::{SECTOR_BYTES, TraceError, quantity};
@@ -43,6 +44,8 @@ pub(super) enum Places {
     Volume(Options),
     /// Where an application puts them; it ends by itself.
     App(app::Options),
+    /// Where a storage engine puts them.
+    Store(store::Options),
 }
 
 /// A workload to generate: a parsed and checked spec. [`super`] describes the language.
@@ -57,6 +60,7 @@ pub struct Spec {
     pub(super) count: u64,
     pub(super) mix: Mix,
     pub(super) arrivals: Arrivals,
+    pub(super) stream: u8,
     pub(super) seed: u64,
 }
 
@@ -83,11 +87,16 @@ impl Spec {
                 vec![Size { sectors: app::Options::LONGEST_SECTORS, share: Share::ONE }],
                 Some(options.expected_requests()),
             ),
+            Places::Store(options) => {
+                (vec![Size { sectors: options.longest_sectors(), share: Share::ONE }], None)
+            }
             _ => (read_sizes(pairs.get("size").unwrap_or("4KiB"))?, None),
         };
         let smallest = sizes.iter().map(|size| u64::from(size.sectors)).min().unwrap_or(1);
         let align = if pairs.kind == Kind::Sequential { 1 } else { smallest };
         let align_sectors = sectors(&pairs, "align", align * SECTOR_BYTES)?;
+        // Elsewhere `flush_every` counts records of a log.
+        let has_mix = !matches!(places, Places::Store(_)) || store::Options::mixes_reads(pairs.kind);
         let spec = Spec {
             kind: pairs.kind,
             places,
@@ -96,8 +105,10 @@ impl Spec {
             align_sectors,
             sizes,
             count: pairs.read("count", written.unwrap_or(1_000_000), NUMBER, positive)?,
-            mix: read_mix(&pairs)?,
+            mix: if has_mix { read_mix(&pairs)? } else { Mix::WRITES },
             arrivals: read_arrivals(&pairs)?,
+            stream: pairs
+                .read("stream", 0, "expected a whole number from 0 to 255", |text| text.parse().ok())?,
             seed: pairs.read("seed", 1, "expected a whole number below 2^64", |text| text.parse().ok())?,
         };
         spec.check()?;
@@ -126,6 +137,12 @@ impl Spec {
             }
         } else if let Places::App(options) = self.places {
             options.print().iter().for_each(|(key, value)| put(key, value));
+        } else if let Places::Store(options) = self.places {
+            put("count", &self.count);
+            if store::Options::mixes_reads(self.kind) {
+                put("write", &self.mix.write);
+            }
+            options.print().iter().for_each(|(key, value)| put(key, value));
         } else {
             put("size", &print_sizes(&self.sizes));
             put("align", &bytes(self.align_sectors));
@@ -151,7 +168,7 @@ impl Spec {
             }
         }
         match self.places {
-            Places::Random | Places::Sequential | Places::Volume(_) | Places::App(_) => {}
+            Places::Random | Places::Sequential | Places::Volume(_) | Places::App(_) | Places::Store(_) => {}
             Places::Zipf { theta, layout } => {
                 put("theta", &theta);
                 put("layout", &layout.name());
@@ -161,6 +178,9 @@ impl Spec {
                 put("hot_writes", &hot_writes);
                 put("layout", &layout.name());
             }
+        }
+        if self.stream > 0 {
+            put("stream", &self.stream);
         }
         put("seed", &self.seed);
         text
@@ -237,6 +257,16 @@ impl Spec {
         }
         if let Places::App(options) = self.places {
             options.check(self.span_sectors)?;
+        }
+        if let Places::Store(options) = self.places {
+            options.check(self.span_sectors)?;
+            if u32::from(self.stream) + u32::from(options.handles()) > 256 {
+                let expected = format!(
+                    "expected at most {}: requests have handles from there on",
+                    256 - u32::from(options.handles())
+                );
+                return Err(bad_value("stream", &self.stream.to_string(), expected));
+            }
         }
         if let Places::HotCold { hot_share, .. } = self.places {
             let (starts, hot) = (self.starts(), hot_starts(self.starts(), hot_share));

@@ -227,19 +227,25 @@ fn refused(cases: &[(&str, &str)]) {
 #[test]
 fn every_refusal_says_what_is_right() {
     let keys = "the keys of random are span, offset, size, align, count, write, trim, flush, flush_every, rate, \
-                period, burst, burst_period, seed";
+                period, burst, burst_period, stream, seed";
     let cases = [
         (
             "randm:span=1GiB",
             "workload \"randm\": no such kind (did you mean `random`?); the kinds are random,",
         ),
-        ("fancy", "no such kind; the kinds are random, sequential, zipf, hotcold, filecopy, desktop"),
+        (
+            "fancy",
+            "no such kind; the kinds are random, sequential, zipf, hotcold, cachelib, lsm, wal, btree, filecopy, desktop",
+        ),
         (
             "random:spam=1GiB",
             "workload key \"spam\": no such key (did you mean `span`?); the keys of random are",
         ),
         ("random:xylophone=1", keys),
-        ("random:theta=1", "\"theta\": has no effect in random, it is a key of zipf; the keys of random are"),
+        (
+            "random:theta=1",
+            "\"theta\": has no effect in random, it is a key of zipf and btree; the keys of random are",
+        ),
         ("sequential:layout=together", "has no effect in sequential, it is a key of zipf and hotcold"),
         ("random:span", "workload \"span\": expected key=value"),
         ("random:seed=1,seed=2", "workload key \"seed\": given twice"),

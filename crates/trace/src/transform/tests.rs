@@ -32,7 +32,7 @@ fn given(requests: &[Request]) -> Given {
 }
 
 fn write(time_ns: u64, lba: u64, sectors: u32) -> Request {
-    Request { time_ns, lba, sectors, stream: 0, op: Op::Write }
+    Request { time_ns, lba, sectors, stream: 0, op: Op::Write, handle: 0 }
 }
 
 fn drain(mut source: impl Source, batch: usize) -> Result<Vec<Request>, TraceError> {
@@ -74,7 +74,7 @@ fn scale_keeps_all_but_time() {
 
 #[test]
 fn wrap_folds_and_neither_loses_nor_doubles() {
-    let flush = Request { time_ns: 5, lba: 0, sectors: 0, stream: 0, op: Op::Flush };
+    let flush = Request { time_ns: 5, lba: 0, sectors: 0, stream: 0, op: Op::Flush, handle: 0 };
     let requests = [write(0, 3, 2), write(1, 23, 4), write(2, 8, 4), flush, write(6, 5, 25)];
     let expected = [write(0, 3, 2), write(1, 3, 4), write(2, 6, 4), flush, write(6, 0, 10)];
     for batch in 1..10 {
@@ -84,7 +84,7 @@ fn wrap_folds_and_neither_loses_nor_doubles() {
 
 #[test]
 fn limit_delay_offset_and_number_do_what_they_say() {
-    let flush = Request { time_ns: 2, lba: 0, sectors: 0, stream: 0, op: Op::Flush };
+    let flush = Request { time_ns: 2, lba: 0, sectors: 0, stream: 0, op: Op::Flush, handle: 0 };
     let requests = [write(0, 3, 2), flush, write(4, 8, 1), write(5, 9, 1)];
     for batch in 1..6 {
         let chain = Offset::new(Delay::new(Limit::new(given(&requests), 3), 10), 100);
@@ -187,7 +187,8 @@ proptest! {
 
 #[test]
 fn taking_turns_loses_nothing_when_all_others_have_ended() {
-    let request = |number: u64| Request { time_ns: 0, lba: number, sectors: 1, stream: 0, op: Op::Write };
+    let request =
+        |number: u64| Request { time_ns: 0, lba: number, sectors: 1, stream: 0, op: Op::Write, handle: 0 };
     let long: Vec<Request> = (0..5000).map(request).collect();
     for limit in [1, 7, 1000, 1 << 20] {
         let sources: Vec<Box<dyn Source + Send>> = vec![Box::new(given(&long)), Box::new(given(&long[..3]))];

@@ -61,7 +61,7 @@ impl Stack {
                 assert!(may, "opened: {context}");
                 let blocks = self.built[node].bytes / 4096;
                 let lba = self.random.below(blocks) * 8;
-                let write = Request { time_ns: 0, lba, sectors: 8, stream: 0, op: Op::Write };
+                let write = Request { time_ns: 0, lba, sectors: 8, stream: 0, op: Op::Write, handle: 0 };
                 let mut requests = std::iter::once(Ok(write));
                 target.execute(&mut requests, Timing::Closed { depth: 1 }, &mut |_| Ok(())).expect("written");
                 drop(target);

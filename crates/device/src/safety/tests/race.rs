@@ -39,7 +39,7 @@ fn written(path: &Path, erase: Option<&str>, seen: Option<Identity>) -> bool {
         ..OpenOptions::default()
     };
     let Ok(mut target) = open(text(path), &options) else { return false };
-    let write = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Write };
+    let write = Request { time_ns: 0, lba: 0, sectors: 8, stream: 0, op: Op::Write, handle: 0 };
     let mut requests = std::iter::once(Ok(write));
     target.execute(&mut requests, Timing::Closed { depth: 1 }, &mut |_| Ok(())).expect("executed");
     true

@@ -195,7 +195,7 @@ pub(crate) fn requests(sectors: u64) -> impl Strategy<Value = Vec<Request>> {
                 };
                 let length = length.min((sectors - lba) as u32);
                 let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, length) };
-                Request { time_ns, lba, sectors, stream, op }
+                Request { time_ns, lba, sectors, stream, op, handle: 0 }
             })
             .collect()
     })
@@ -224,6 +224,7 @@ pub(crate) fn start(config: &Config, verify: bool) -> Simulation {
                 sectors,
                 stream: 0,
                 op: Op::Write,
+                handle: 0,
             };
             let requests: Vec<_> = (0..2 * pages).map(one).collect();
             simulation.overwrite(&requests, false).expect("a new drive takes overwrites");

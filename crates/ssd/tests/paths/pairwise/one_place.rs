@@ -101,7 +101,7 @@ fn a_page_with_one_place_waits_for_its_die() {
     let config = config(&drive.map(|(key, value)| (key, value.to_owned())), "event").expect("a legal drive");
     let request = |(is_write, lba, sectors)| {
         let op = if is_write { Op::Write } else { Op::Read };
-        Request { time_ns: 0, lba, sectors, stream: 0, op }
+        Request { time_ns: 0, lba, sectors, stream: 0, op, handle: 0 }
     };
     run(&config, &REQUESTS.map(request), false).unwrap_or_else(|error| panic!("{error}"));
 }

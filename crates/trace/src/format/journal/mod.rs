@@ -28,7 +28,7 @@ const HAS_ISSUE: u8 = 2;
 const HAS_COMPLETION: u8 = 4;
 
 /// A record as it stands in the file, little-endian: time, lba, due, issue, completion (u64), sectors, flags (u32), stream (u16), op,
-/// which times there are (u8), zeros, and a sum over all that.
+/// which times there are, placement handle (u8), zeros, and a sum over all that.
 fn encode(record: &LogRecord) -> [u8; BYTES] {
     let request = &record.request;
     let times = [record.due_ns, record.issue_ns, record.completion_ns];
@@ -44,7 +44,7 @@ fn encode(record: &LogRecord) -> [u8; BYTES] {
     put(48, &request.stream.to_le_bytes());
     let present = [HAS_DUE, HAS_ISSUE, HAS_COMPLETION];
     let present = times.iter().zip(present).map(|(time, bit)| if time.is_some() { bit } else { 0 }).sum();
-    put(50, &[request.op as u8, present]);
+    put(50, &[request.op as u8, present, request.handle]);
     let sum = sum(&bytes);
     bytes[56..].copy_from_slice(&sum.to_le_bytes());
     bytes
@@ -66,6 +66,7 @@ fn decode(bytes: &[u8; BYTES]) -> Option<LogRecord> {
         sectors: number(40, 4) as u32,
         stream: number(48, 2) as u16,
         op,
+        handle: bytes[52],
     };
     Some(LogRecord {
         request,

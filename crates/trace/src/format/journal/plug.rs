@@ -39,8 +39,8 @@ impl RecordDecoder for JournalDecoder {
                 Raw::sectors(request.time_ns, request.op, request.lba, request.sectors.into())
             };
             let (due_ns, issue_ns, completion_ns) = (record.due_ns, record.issue_ns, record.completion_ns);
-            let (stream, flags) = (request.stream, record.flags);
-            let pushed = sink.push(Raw { stream, due_ns, issue_ns, completion_ns, flags, ..raw });
+            let (stream, handle, flags) = (request.stream, request.handle, record.flags);
+            let pushed = sink.push(Raw { stream, handle, due_ns, issue_ns, completion_ns, flags, ..raw });
             if let Err(field) = pushed {
                 sink.bad(input.path(), Position::Record(self.records), field)?;
             }

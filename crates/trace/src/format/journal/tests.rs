@@ -34,6 +34,7 @@ fn record(number: u64) -> LogRecord {
         sectors: 8,
         stream: 3,
         op: Op::ALL[number as usize % 4],
+        handle: 0,
     };
     LogRecord {
         due_ns: (!number.is_multiple_of(3)).then_some(number * 1000),
@@ -94,7 +95,7 @@ proptest! {
         damage in 0..BYTES, bit in 0..8u32,
     ) {
         let [time_ns, lba, due, issue, completion] = numbers;
-        let request = Request { time_ns, lba, sectors: small.0, stream: small.2, op: Op::ALL[op] };
+        let request = Request { time_ns, lba, sectors: small.0, stream: small.2, op: Op::ALL[op], handle: 0 };
         let record = LogRecord {
             due_ns: there[0].then_some(due),
             issue_ns: there[1].then_some(issue),

@@ -38,4 +38,5 @@ const SCHEMA: &str = "message flashweir_request {
     optional int64 completion_ns;
     required int32 flags (INTEGER(32, false));
     required binary process (STRING);
+    required int32 handle (INTEGER(8, false));
 }";

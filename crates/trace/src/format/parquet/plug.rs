@@ -42,6 +42,7 @@ impl RecordDecoder for LogDecoder {
             };
             let pushed = sink.push(Raw {
                 stream: request.stream,
+                handle: request.handle,
                 due_ns: record.due_ns,
                 issue_ns: record.issue_ns,
                 completion_ns: record.completion_ns,

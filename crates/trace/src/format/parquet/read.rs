@@ -43,6 +43,8 @@ struct Group {
     times: [ColumnReaderImpl<Int64Type>; 3],
     flags: ColumnReaderImpl<Int32Type>,
     process: ColumnReaderImpl<ByteArrayType>,
+    /// `None` in files from before requests had one.
+    handle: Option<ColumnReaderImpl<Int32Type>>,
 }
 
 /// Values of the rows read last; kept for its memory.
@@ -56,6 +58,8 @@ struct Batch {
     times: [Optional; 3],
     flags: Vec<i32>,
     process: Vec<ByteArray>,
+    /// Empty if the file has none.
+    handle: Vec<i32>,
 }
 
 /// Values of an optional column: those there are, and which rows have one.
@@ -177,6 +181,7 @@ impl Group {
             times: [column(group, 5)?, column(group, 6)?, column(group, 7)?],
             flags: column(group, 8)?,
             process: column(group, 9)?,
+            handle: has_handle(group).then(|| column(group, 10)).transpose()?,
         })
     }
 }
@@ -213,6 +218,10 @@ impl Batch {
         all(&mut group.lba, rows, &mut self.lba)?;
         all(&mut group.sectors, rows, &mut self.sectors)?;
         all(&mut group.stream, rows, &mut self.stream)?;
+        self.handle.clear();
+        if let Some(column) = &mut group.handle {
+            all(column, rows, &mut self.handle)?;
+        }
         if requests_only {
             return Ok(());
         }
@@ -227,6 +236,12 @@ impl Batch {
         all(&mut group.process, rows, &mut self.process)
     }
 
+    fn handle(&self, row: usize) -> Result<u8, FieldError> {
+        let handle = self.handle.get(row).copied().unwrap_or(0).cast_unsigned();
+        u8::try_from(handle)
+            .map_err(|_| FieldError::new("handle", handle.to_string().as_bytes(), "a number of 8 bits"))
+    }
+
     fn rows(&self, requests_only: bool) -> impl Iterator<Item = Result<LogRecord, FieldError>> {
         let mut times = self.times.each_ref().map(|column| column.values.iter());
         (0..self.time_ns.len()).map(move |row| {
@@ -239,6 +254,7 @@ impl Batch {
                 stream: u16::try_from(stream).map_err(|_| {
                     FieldError::new("stream", stream.to_string().as_bytes(), "a number of 16 bits")
                 })?,
+                handle: self.handle(row)?,
             };
             if requests_only {
                 return Ok(LogRecord::bare(request));
@@ -255,6 +271,12 @@ impl Batch {
             Ok(LogRecord { request, due_ns, issue_ns, completion_ns, flags, process })
         })
     }
+}
+
+/// True if the column after those of every version is that of placement handles.
+fn has_handle(group: &dyn RowGroupReader) -> bool {
+    let columns = group.metadata().columns();
+    columns.get(10).is_some_and(|column| column.column_path().string() == "handle")
 }
 
 fn unsigned(field: &'static str, value: i64) -> Result<u64, FieldError> {
@@ -296,8 +318,12 @@ fn check(metadata: &ParquetMetaData) -> Result<(), FieldError> {
         };
         schema.columns().iter().map(column).collect()
     };
-    let wanted = parse_message_type(SCHEMA).map(|schema| columns(&SchemaDescriptor::new(schema.into())));
     let found = columns(file.schema_descr());
+    let mut wanted = parse_message_type(SCHEMA).map(|schema| columns(&SchemaDescriptor::new(schema.into())));
+    // Files from before requests had a placement handle have all columns but that.
+    if let (Ok(wanted), false) = (&mut wanted, found.iter().any(|(name, ..)| name == "handle")) {
+        wanted.pop();
+    }
     // Columns after those are for other readers.
     if wanted.is_ok_and(|wanted| found.starts_with(&wanted)) {
         return Ok(());

@@ -25,7 +25,14 @@ fn read(bytes: &[u8], batch: usize) -> Result<Vec<LogRecord>, TraceError> {
 fn any_record() -> impl Strategy<Value = LogRecord> {
     let time = || 0..=i64::MAX as u64;
     let request = (time(), time(), any::<u32>(), any::<u16>(), 0usize..4).prop_map(
-        |(time_ns, lba, sectors, stream, op)| Request { time_ns, lba, sectors, stream, op: Op::ALL[op] },
+        |(time_ns, lba, sectors, stream, op)| Request {
+            time_ns,
+            lba,
+            sectors,
+            stream,
+            op: Op::ALL[op],
+            handle: 0,
+        },
     );
     let optional = || prop::option::of(time());
     (request, optional(), optional(), optional(), any::<u32>(), "\\PC{0,12}").prop_map(
@@ -41,8 +48,14 @@ fn any_record() -> impl Strategy<Value = LogRecord> {
 }
 
 fn some_records(count: u64) -> Vec<LogRecord> {
-    let request =
-        |i: u64| Request { time_ns: i * 7, lba: i * 8, sectors: 8, stream: 0, op: Op::ALL[i as usize % 3] };
+    let request = |i: u64| Request {
+        time_ns: i * 7,
+        lba: i * 8,
+        sectors: 8,
+        stream: 0,
+        op: Op::ALL[i as usize % 3],
+        handle: 0,
+    };
     (0..count)
         .map(|i| LogRecord { completion_ns: (i % 2 == 0).then_some(i * 9), ..LogRecord::bare(request(i)) })
         .collect()
@@ -86,7 +99,7 @@ fn every_cut_is_an_error() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let mut writer = LogWriter::new(Vec::new(), "log.parquet").unwrap();
-    let far = Request { time_ns: 0, lba: 1 << 63, sectors: 1, stream: 0, op: Op::Read };
+    let far = Request { time_ns: 0, lba: 1 << 63, sectors: 1, stream: 0, op: Op::Read, handle: 0 };
     let message = writer.push(LogRecord::bare(far)).unwrap_err().to_string();
     assert!(message.contains("sector 9223372036854775808 does not fit"), "{message}");
 }

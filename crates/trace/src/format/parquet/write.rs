@@ -171,6 +171,7 @@ fn write_group<W: Write + Send>(
     put::<Int32Type, W>(&mut group, &small(|row| row.flags), None)?;
     let processes: Vec<ByteArray> = rows.iter().map(|row| ByteArray::from(row.process.as_str())).collect();
     put::<ByteArrayType, W>(&mut group, &processes, None)?;
+    put::<Int32Type, W>(&mut group, &small(|row| row.request.handle.into()), None)?;
     for column in more {
         put::<Int64Type, W>(&mut group, column, None)?;
     }

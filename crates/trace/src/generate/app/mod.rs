@@ -98,7 +98,7 @@ impl Writer {
         for _ in 0..count {
             let Some((lba, sectors)) = self.next() else { return false };
             let time_ns = self.clock.next_ns();
-            out.push(Request { time_ns, lba, sectors: sectors as u32, stream: 0, op: Op::Write });
+            out.push(Request { time_ns, lba, sectors: sectors as u32, stream: 0, op: Op::Write, handle: 0 });
         }
         true
     }

@@ -6,6 +6,7 @@ use super::super::{
     keys::{Kind, Pairs, bad_value},
     mix::{Mix, Size},
     share::Share,
+    store,
     volume::Options,
 };
 use super::{Layout, Places};
@@ -72,6 +73,7 @@ pub(super) fn read_places(pairs: &Pairs<'_>) -> Result<Places, TraceError> {
     let layout = |default| pairs.read("layout", default, "expected scattered or together", Layout::parse);
     Ok(match pairs.kind {
         Kind::FileCopy | Kind::Desktop => Places::Volume(Options::read(pairs)?),
+        Kind::Store(store) => Places::Store(store::Options::read(pairs, store)?),
         Kind::App(app) => Places::App(app::Options::read(pairs, app)?),
         Kind::Random => Places::Random,
         Kind::Sequential => Places::Sequential,
