@@ -31,6 +31,7 @@ const VALUES: [(&str, &[&str]); 90] = [
     ("timing.multi_plane", &["true"]),
     ("nand.codeword", &["512"]),
     ("ftl.associativity", &["2"]),
+    ("ftl.map_unit", &["1KiB", "2KiB"]),
     ("alloc.mode", &["1"]),
     ("ftl.cache_bytes", &["512", "1KiB"]),
     ("ftl.batch_update", &["false"]),

@@ -24,7 +24,7 @@ const NOT_DRAWN: [(&str, &str); 6] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 29] = [
+const VALUES: [(&str, &[&str]); 30] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -40,6 +40,7 @@ const VALUES: [(&str, &[&str]); 29] = [
     ("timing.bus", &["0", "0.3", "25"]),
     ("gc.free_blocks", &["1", "2", "3"]),
     ("ftl.cache_bytes", &["512", "1KiB", "64KiB"]),
+    ("ftl.map_unit", &["auto", "512", "1KiB"]),
     ("sched.write_weight", &["0", "0.5", "3"]),
     ("host.weights", &["1", "1,3", "urgent,1"]),
     ("host.link", &["none", "pcie3x4", "sata3", "20MB/s"]),
