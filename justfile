@@ -118,6 +118,11 @@ theory:
 reproduce dir="reproduction": build-release
     flashweir reproduce -o {{ dir }} --figures {{ dir }}-figures --html {{ dir }}.html --force
 
+# Fits each drive of MEASUREMENTS, and keeps drives and predictions in DIR (20 minutes a drive on two cores)
+fit-drives measurements dir="fits" drives="pe8110 d7-p5520 7450-max pm9a3" budget="300":
+    mkdir -p {{ dir }}
+    for drive in {{ drives }}; do flashweir fit {{ measurements }} --drive $drive --budget {{ budget }} -o {{ dir }}/$drive.toml --json {{ dir }}/$drive.json --force; done
+
 # Throws CASES damaged files at every trace reader, far more than the tests do
 fuzz cases="1000000":
     FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test all -- no_panic:: binary::

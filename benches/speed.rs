@@ -152,7 +152,7 @@ fn main() {
     println!("command: cargo bench -p flashweir-run --bench speed");
     println!("4 KiB random overwrites of {} pages, {} a measurement", size.logical_pages, size.requests);
     let mut reference = Reference::steady(size);
-    for engine in ["timeline", "event"] {
+    for engine in ["busy-until", "event"] {
         let mut simulated = Simulated::steady(&[("engine", engine)], 1.0, false, size);
         let (bare, ours) = in_turn(size, || reference.measure(), || simulated.measure());
         report("bare loop", &bare, &bare);
@@ -188,7 +188,7 @@ fn half_reads(settings: &[(&'static str, &'static str)], parts: bool, size: Size
 
 /// Cost of the latency breakdown.
 fn breakdown(half: &mut Simulated, size: Size) {
-    for engine in ["timeline", "event"] {
+    for engine in ["busy-until", "event"] {
         let settings = [("engine", engine)];
         let mut without = Simulated::steady(&settings, 1.0, false, size);
         let mut with = Simulated::steady(&settings, 1.0, true, size);

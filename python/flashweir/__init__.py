@@ -3,10 +3,12 @@
 `simulate` runs a workload through a drive and returns a `Result`; a `Drive` is one that the caller steps;
 `sweep` runs many simulations over a grid, and `read_sweep` reads what one has left;
 `compare` runs policies on the same workloads, and `judge` a frozen one against its rivals;
+`lifetime` estimates when a drive is worn out;
 `report` writes a page and figures of results and sweeps; `bundle` packs them so that others can check them, and
 `check_bundle` does; `reproduce` compares measured values with published ones;
 `bench` grades drives, real and simulated;
 `probe` finds the geometry and times of a drive, and writes a device file;
+`fit` searches the drive that comes closest to measurements, and predicts others;
 `import_drive` makes a drive of another simulator's configuration;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `collect` records the requests that a running system makes of a drive;
@@ -19,7 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
-from flashweir.api import presets, refusals, schema, simulate, trace_convert, trace_generate, trace_info
+from flashweir.api import presets, refusals, renamed, schema, simulate, trace_convert, trace_generate, trace_info
 from flashweir.diagnosis import diagnose
 from flashweir.drive import Drive
 from flashweir.notices import FlashweirWarning
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from flashweir.bundles import bundle, check_bundle
     from flashweir.character import characterize
     from flashweir.collecting import collect
+    from flashweir.endurance import lifetime
+    from flashweir.fitting import fit
     from flashweir.importing.api import import_drive
     from flashweir.policies import compare, judge
     from flashweir.reports.api import report
@@ -57,13 +61,16 @@ __all__ = [
     "collect",
     "compare",
     "diagnose",
+    "fit",
     "import_drive",
     "judge",
+    "lifetime",
     "presets",
     "probe",
     "read_sweep",
     "recover_log",
     "refusals",
+    "renamed",
     "replay",
     "report",
     "reproduce",
@@ -84,8 +91,10 @@ _MODULES = {
     "check_bundle": "flashweir.bundles",
     "collect": "flashweir.collecting",
     "compare": "flashweir.policies",
+    "fit": "flashweir.fitting",
     "import_drive": "flashweir.importing.api",
     "judge": "flashweir.policies",
+    "lifetime": "flashweir.endurance",
     "read_sweep": "flashweir.sweeps",
     "report": "flashweir.reports.api",
     "reproduce": "flashweir.reproduction",

@@ -179,6 +179,11 @@ def refusals() -> list[Section]:
     return [Section(refusal) for refusal in json.loads(_native.refusals())]
 
 
+def renamed() -> list[Section]:
+    """Names of keys, values, presets and result fields that have changed: `kind`, `old` and `new` of each."""
+    return [Section(name) for name in json.loads(_native.renamed())]
+
+
 @in_python
 def trace_info(
     path: AnyPath,

@@ -247,8 +247,8 @@ class Drive:
     def stats(self) -> Result:
         """The statistics at the present: requests that are complete, flash commands that were made.
 
-        Its fields are those of `simulate`. Where times are worked out at once (`engine` is `timeline`), flash commands
-        count from when their request arrives.
+        Its fields are those of `simulate`. Where times are worked out at once (`engine` is `busy-until`), flash
+        commands count from when their request arrives.
         """
         return Result(self._drive.stats())
 

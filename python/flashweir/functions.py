@@ -1,6 +1,7 @@
-"""Functions of files, as `FILE.py:FUNCTION` names them."""
+"""Functions and classes of files, as `FILE.py:FUNCTION` names them."""
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,8 @@ from typing import Any
 from flashweir._native import ConfigError
 
 
-def load_function(place: str, user: str) -> Callable[..., Any]:
-    """The function at `FILE.py:FUNCTION`. Runs the file. `user` is named in errors.
+def load_function(place: str, user: str, noun: str = "FUNCTION") -> Callable[..., Any]:
+    """The function at `FILE.py:FUNCTION`. Runs the file, which may import its neighbours. `user` is named in errors.
 
     Raises:
         ConfigError: there is no such file or function, or the file does not run.
@@ -17,11 +18,16 @@ def load_function(place: str, user: str) -> Callable[..., Any]:
     file, _, name = place.rpartition(":")
     path = Path(file)
     if not file or not name.isidentifier() or not path.is_file():
-        raise ConfigError(f"{user} {place!r}: expected FILE.py:FUNCTION, with a file that is there")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+        raise ConfigError(f"{user} {place!r}: expected FILE.py:{noun}, with a file that is there")
+    spec = importlib.util.spec_from_file_location(f"_flashweir_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ConfigError(f"{user} {place!r}: {file} is no Python file (expected a name that ends in .py)")
     module = importlib.util.module_from_spec(spec)
+    # Dataclasses look for their module there.
+    sys.modules[spec.name] = module
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
     try:
         spec.loader.exec_module(module)
     except KeyboardInterrupt:
@@ -31,7 +37,8 @@ def load_function(place: str, user: str) -> Callable[..., Any]:
         raise ConfigError(f"{user} {place!r}: {file} does not run: {why}") from error
     found = getattr(module, name, None)
     if not callable(found):
-        known = "no function" if found is None else f"{type(found).__name__}, not a function,"
+        kind = noun.lower()
+        known = f"no {kind}" if found is None else f"{type(found).__name__}, not a {kind},"
         raise ConfigError(f"{user} {place!r}: {file} has {known} {name}")
     function: Callable[..., Any] = found
     return function

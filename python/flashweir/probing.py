@@ -7,18 +7,22 @@ from flashweir import _native
 from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.importing import device
 from flashweir.result import Section
+from flashweir.targets import Target, given
 from flashweir.tenants import AnyPath
 
 __all__ = ["probe"]
 
 
-def probe(target: AnyPath, *, erase: AnyPath | None = None, seed: int = 1, progress: Progress | None = None) -> Section:
+def probe(
+    target: AnyPath | Target, *, erase: AnyPath | None = None, seed: int = 1, progress: Progress | None = None
+) -> Section:
     """Finds pages, channels, dies, planes, blocks, times, spare space and write buffer of a drive.
 
     Overwrites the whole drive. Uses requests and their times alone (docs/guide/model-my-drive.md).
 
     Args:
-        target: `"sim:PRESET[,KEY=VALUE...]"`, or the path of a block device or file.
+        target: `"sim:PRESET[,KEY=VALUE...]"`, `"py:FILE.py:CLASS[,key=value...]"`, the path of a block device or file,
+            or an object of a class as `py:` names one.
         erase: the target's own name once more; real drives and files are refused without it.
         seed: of what is written, of random addresses, and of a simulated drive.
         progress: that of `simulate`, with the phase "run" and `done` in requests.
@@ -34,9 +38,9 @@ def probe(target: AnyPath, *, erase: AnyPath | None = None, seed: int = 1, progr
         FlashweirError: the target failed, or `progress` stopped it.
         KeyboardInterrupt: Ctrl-C.
     """
-    name = os.fspath(target)
-    asked = device.target(name) if isinstance(name, str) else name
-    spec = {"target": asked, "erase": asked if erase == target else erase and os.fspath(erase), "seed": seed}
-    with device.named(str(name), str(asked)):
-        text = _native.probe(as_json(spec), as_native_progress(progress))
-    return Section(json.loads(device.original(text, str(name), str(asked))))
+    with given(target) as name:
+        asked = device.target(name)
+        spec = {"target": asked, "erase": asked if erase == target else erase and os.fspath(erase), "seed": seed}
+        with device.named(name, asked):
+            text = _native.probe(as_json(spec), as_native_progress(progress))
+    return Section(json.loads(device.original(text, name, asked)))

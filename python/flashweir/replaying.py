@@ -9,13 +9,14 @@ from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.arguments import check, in_python
 from flashweir.importing import device
 from flashweir.result import Section
+from flashweir.targets import Target, given
 from flashweir.tenants import AnyPath
 
 
 @in_python
 def replay(
     trace: AnyPath,
-    target: AnyPath,
+    target: AnyPath | Target,
     *,
     timing: Literal["original", "asap", "closed"] = "original",
     scale: float = 1.0,
@@ -44,7 +45,8 @@ def replay(
 
     Args:
         trace: a trace file, or a generator spec such as `"random:rate=1000,count=10000"`.
-        target: a block device, a file, or `"sim:PRESET[,KEY=VALUE...]"`.
+        target: a block device, a file, `"sim:PRESET[,KEY=VALUE...]"`, `"py:FILE.py:CLASS[,key=value...]"`, or an
+            object of such a class (docs/guide/drive-in-python.md).
         timing: `"original"`, at the trace's times; `"asap"`, as fast as the target takes requests; `"closed"`, with
             `depth` of them outstanding.
         scale: factor on the trace's times: 0.5 is twice as fast.
@@ -78,10 +80,9 @@ def replay(
         FlashweirError: the target failed, or `progress` stopped it; the log has what was done.
         KeyboardInterrupt: Ctrl-C; its message says what was done and where it is.
     """
-    check({"trace": trace, "target": target, "erase": erase, "log": log, "seed": seed, "depth": depth, "limit": limit})
+    check({"trace": trace, "erase": erase, "log": log, "seed": seed, "depth": depth, "limit": limit})
     spec: dict[str, Any] = {
         "trace": os.fspath(trace),
-        "target": os.fspath(target),
         "timing": timing,
         "scale": scale,
         "depth": depth,
@@ -102,12 +103,12 @@ def replay(
         "skip_bad": skip_bad,
     }
     check({name: value for name, value in spec.items() if name not in ("size", "scale")})
-    name = str(spec["target"])
-    spec["target"] = asked = device.target(name)
-    if spec["erase"] == name:
-        spec["erase"] = asked
-    with device.named(name, asked):
-        text = _native.replay(as_json(spec), as_native_progress(progress))
+    with given(target) as name:
+        spec["target"] = asked = device.target(name)
+        if spec["erase"] == name:
+            spec["erase"] = asked
+        with device.named(name, asked):
+            text = _native.replay(as_json(spec), as_native_progress(progress))
     return Section(json.loads(device.original(text, name, asked)))
 
 

@@ -303,7 +303,7 @@ def test_short_writes_overtake_long_ones_and_fair_bounds_what_that_costs_a_tenan
         return {name: run[f"streams.{name}.latency_us.write.mean"] for name in tenants}
 
     arrival, shortest, fair = means(), means(turns="shortest"), means(turns="shortest-fair")
-    strict, lax = (means(turns="shortest-fair", most_slowed=share) for share in (0.0, 1.0))
+    strict, lax = (means(turns="shortest-fair", max_late_share=share) for share in (0.0, 1.0))
     assert shortest["web"] < 0.5 * arrival["web"]
     assert shortest["bulk"] > 1.1 * arrival["bulk"]
     # Bounded are pages placed; times follow them nearly.

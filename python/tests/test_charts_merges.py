@@ -14,7 +14,7 @@ def merged(most: list[int], width: int = 1, count: int | None = None) -> dict[st
     """A result whose collections merged so many data blocks."""
     count = len(most) * width if count is None else count
     mean = [value / 2 for value in most] if width > 1 else [float(value) for value in most]
-    return {"collections": {"count": count, "merged": sum(most), "most": max(most, default=0), "per_bin": width,
+    return {"collections": {"count": count, "merged": sum(most), "max_merged": max(most, default=0), "per_bin": width,
                             "max": most, "mean": mean}}  # fmt: skip
 
 

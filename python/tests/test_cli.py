@@ -297,6 +297,9 @@ def test_presets_schema_and_refusals() -> None:
     assert "mlc-2006" in flashweir("presets").out
     assert "channels" in flashweir("schema").json()["properties"]
     assert isinstance(flashweir("schema", "--refusals").json(), list)
+    renamed = {name["old"]: name["new"] for name in flashweir("schema", "--renamed").json()}
+    assert renamed["tenants.most_slowed"] == "tenants.max_late_share"
+    assert flashweir("schema", "--renamed", "--refusals", code=2).err.startswith("error:")
 
 
 def test_trace_info_counts_the_shipped_trace() -> None:

@@ -122,7 +122,7 @@ def test_a_capacity_that_is_no_size_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("drive", ["MTRON", "Samsung", "OCZ", "Transcend SLC"])
-def test_four_drives_of_the_paper_are_told_apart_by_their_buffers(drive: str, tmp_path: Path) -> None:
+def test_a_missing_write_buffer_is_diagnosed_on_four_drives_of_the_paper(drive: str, tmp_path: Path) -> None:
     # Two have one (experiments/05-yang2009). No drive or workload like these was learned from.
     folder = Path(__file__).parents[2] / "experiments" / "05-yang2009"
     settings = tomllib.loads((folder / "drives.toml").read_text(encoding="utf-8"))

@@ -1,26 +1,18 @@
 """Traces of other programs, and other programs with our traces: tables of any origin, blktrace's own tools, fio."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import polars as pl
 import pytest
+from block_devices import tool
 from conftest import flashweir, refused
 
 import flashweir as package
 
 WORK = "random:span=8MiB,count=300,rate=2000,write=0.6"
 NAMED = "time=when:us,op=rw,lba=offset:bytes,size=length:bytes,response=rt:us"
-
-
-def needs(program: str) -> str:
-    """The path of a program; a test that needs one which is not there says which."""
-    found = shutil.which(program)
-    if found is None:
-        pytest.skip(f"{program} is not installed")
-    return found
 
 
 def run(*args: str, cwd: Path) -> str:
@@ -77,7 +69,7 @@ def recorded(tmp_path: Path) -> Path:
 
 
 def test_the_tools_of_blktrace_read_what_we_write(recorded: Path) -> None:
-    blkparse, btt = needs("blkparse"), needs("btt")
+    blkparse, btt = tool("blkparse"), tool("btt")
     out = run(blkparse, "-i", "sda", "-d", "all.bin", cwd=recorded)
     stages = [line.split()[5] for line in out.splitlines() if re.match(r"\s+8,0 ", line)]
     assert {stage: stages.count(stage) for stage in "QGIDC"} == dict.fromkeys("QGIDC", 300)
@@ -89,7 +81,7 @@ def test_the_tools_of_blktrace_read_what_we_write(recorded: Path) -> None:
 
 
 def test_fio_replays_what_we_write(recorded: Path) -> None:
-    fio = needs("fio")
+    fio = tool("fio")
     (recorded / "target").write_bytes(bytes(8 << 20))
     out = run(fio, "--name=r", "--read_iolog=sda.blktrace.0", "--replay_redirect=target", "--ioengine=psync",
               "--replay_no_stall=1", cwd=recorded)  # fmt: skip

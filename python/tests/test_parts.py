@@ -17,8 +17,8 @@ MIXED = "random:span=48MiB,size=12KiB,align=4KiB,count=3000,write=0.6,trim=0.03,
 FULL = {**SMALL_DRIVE, "precondition": "full"}
 OPEN = {**FULL, "host.mode": "open"}
 DRIVES: dict[str, dict[str, Any]] = {
-    "busy-until times": {**FULL, "engine": "timeline"},
-    "busy-until times, open": {**OPEN, "engine": "timeline"},
+    "busy-until times": {**FULL, "engine": "busy-until"},
+    "busy-until times, open": {**OPEN, "engine": "busy-until"},
     "events": {**FULL, "engine": "event", "host.queue_depth": 8},
     "dies on a bus": {**OPEN, "dies": 4},
     "a buffer": {**OPEN, "buffer.bytes": "256KiB"},

@@ -81,10 +81,10 @@ def test_the_shipped_trace_goes_to_a_simulated_drive(tmp_path: Path) -> None:
 
 def test_the_summary_says_what_matters(tmp_path: Path) -> None:
     run = flashweir("replay", f"{TIMED},count=200", "file.img", "--size", "8MiB", cwd=tmp_path)
-    for part in ("200 requests in", "latency", "lateness", "p99", "under way", "the trace"):
+    for part in ("200 requests in", "latency", "lateness", "p99", "outstanding", "the trace"):
         assert part in run.out
     closed = flashweir("replay", f"{TIMED},count=200", SIM, "--timing", "closed", "--depth", "3", cwd=tmp_path)
-    assert "3 requests at most" in closed.out
+    assert "at most 3 requests" in closed.out
 
 
 def test_targets_with_something_on_them_are_refused_unless_named(tmp_path: Path) -> None:

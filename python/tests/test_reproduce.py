@@ -152,6 +152,19 @@ def test_misses_are_shown_and_are_no_failure(root: Path) -> None:
     assert "sample: 4 of 6 values within tolerance (2 more are shown and not judged), 1 of 2 claims hold" in shown
 
 
+def test_it_opens_with_a_line_a_paper_and_says_what_quick_runs_cannot_decide(root: Path) -> None:
+    path = root / "01-sample" / "figure-1" / "experiment.toml"
+    wanted = EXPERIMENT.replace("published = 9.0", 'published = 9.0, needs_full = "few blocks"')
+    path.write_text(wanted, encoding="utf-8")
+    shown = run(root, "sample", "--quick").out
+    assert shown.startswith("sample: 5 rows hold, 2 miss, 1 can't be decided\n")
+    assert "? can't be decided by quick runs: few blocks" in shown
+    rows_ = run(root, "sample", "--quick", "--figure", "1", "--json", "-").json()["rows"]
+    assert [(row["ok"], row["undecided"]) for row in rows_ if "undecided" in row] == [(None, "few blocks")]
+    full = run(root, "sample", "--figure", "1", "--json", "-").json()["rows"]
+    assert not [row for row in full if "undecided" in row]
+
+
 def test_without_a_name_all_papers_are_a_list(root: Path) -> None:
     (found,) = run(root, "--quick", "--json", "-").json()
     assert found["paper"] == "sample"

@@ -7,6 +7,7 @@
 pub mod bench;
 pub mod collect;
 mod error;
+pub mod external;
 mod open;
 mod owner;
 pub mod precondition;
@@ -14,9 +15,12 @@ pub mod probe;
 pub mod real;
 pub mod replay;
 pub mod safety;
+pub mod serve;
+pub mod session;
 pub mod simulated;
 mod target;
 
 pub use error::{Error, ErrorKind};
-pub use open::{Began, OpenOptions, SIMULATED, Stop, open};
+pub(crate) use open::named_again;
+pub use open::{Began, EXTERNAL, OpenOptions, SIMULATED, Stop, is_simulated, open};
 pub use target::{Activity, LATE_NS, Target, Timing};

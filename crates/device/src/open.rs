@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::external::ExternalTarget;
 use crate::real::{Engine, RealTarget};
 use crate::safety::Identity;
 use crate::simulated::SimTarget;
@@ -11,6 +12,31 @@ use crate::{Error, Target};
 
 /// Prefix of the names of simulated drives.
 pub const SIMULATED: &str = "sim:";
+/// Prefix of the names of drives that are classes of Python.
+pub const EXTERNAL: &str = "py:";
+
+/// True for the name of a drive that has its own clock and holds nobody's data.
+pub fn is_simulated(name: &str) -> bool {
+    name.starts_with(SIMULATED) || name.starts_with(EXTERNAL)
+}
+
+/// Refuses a real target that is not there, or that its owner did not name once more. `doing` says what destroys what it holds.
+pub(crate) fn named_again(name: &str, erase: Option<&str>, doing: &str) -> Result<(), Error> {
+    let refuse = |detail: String| Err(Error::Target { path: name.into(), detail });
+    if is_simulated(name) {
+        return Ok(());
+    }
+    if erase.is_none() {
+        return refuse(format!(
+            "{doing} destroys all that a drive holds; expected --erase {name}, its name once more"
+        ));
+    }
+    // No file is made: what would be found is the file system.
+    if !Path::new(name).exists() {
+        return refuse("there is no such device or file; expected one, or sim:PRESET".into());
+    }
+    Ok(())
+}
 
 /// A wish to stop, which several threads can see. Clones are the same wish.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +88,7 @@ pub struct OpenOptions {
     pub engine: Engine,
     /// Most requests under way at the workload's times, where lateness would pile up more; closed loops have their own depth. 1 with
     /// [`Engine::Sync`].
-    pub most_under_way: u32,
+    pub max_outstanding: u32,
     /// True if requests bypass the page cache (`O_DIRECT`), as they should where a drive is measured.
     pub direct: bool,
     /// Seed of what is written, and of a simulated drive's randomness.
@@ -83,7 +109,7 @@ impl Default for OpenOptions {
             ours: false,
             size_bytes: None,
             engine: Engine::default(),
-            most_under_way: 256,
+            max_outstanding: 256,
             direct: true,
             seed: 1,
             stop: Stop::default(),
@@ -92,10 +118,13 @@ impl Default for OpenOptions {
     }
 }
 
-/// Opens a target: `sim:PRESET[,KEY=VALUE...]` or `sim:FILE.toml[,KEY=VALUE...]`, or the path of a block device or file.
+/// Opens a target: `sim:PRESET[,KEY=VALUE...]`, `sim:FILE.toml[,KEY=VALUE...]`, `py:FILE.py:CLASS[,key=value...]`, or the path of a block device or file.
 pub fn open(name: &str, options: &OpenOptions) -> Result<Box<dyn Target>, Error> {
-    Ok(match name.strip_prefix(SIMULATED) {
-        Some(_) => Box::new(SimTarget::open(name, options)?),
-        None => Box::new(RealTarget::open(Path::new(name), options)?),
+    Ok(if name.starts_with(SIMULATED) {
+        Box::new(SimTarget::open(name, options)?)
+    } else if name.starts_with(EXTERNAL) {
+        Box::new(ExternalTarget::open(name, options)?)
+    } else {
+        Box::new(RealTarget::open(Path::new(name), options)?)
     })
 }

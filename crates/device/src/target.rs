@@ -1,7 +1,7 @@
 //! A drive that executes requests. The contract of every target, real or simulated.
 
 use flashweir_ssd::quantity::round_to_u64;
-use flashweir_trace::{LogRecord, Request};
+use flashweir_trace::{LogRecord, Op, Request, SECTOR_BYTES};
 use serde::Serialize;
 
 use crate::Error;
@@ -30,7 +30,7 @@ pub const LATE_NS: u64 = 100_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Activity {
     /// Most requests that were under way at once.
-    pub most_under_way: u32,
+    pub max_outstanding: u32,
     /// Requests that were issued more than [`LATE_NS`] after they were due though the drive had room for them all that time: the host
     /// was late.
     pub late_by_host: u64,
@@ -70,6 +70,11 @@ pub trait Target: Send {
         None
     }
 
+    /// True if nothing was ever done to it: a simulated drive that was made for this target, and was not asked yet.
+    fn is_new(&self) -> bool {
+        false
+    }
+
     /// Executes requests and hands a record of each to `sink`, in the order in which they complete. All of them are complete when it
     /// returns. A target that may not be written refuses the first write.
     fn execute(
@@ -87,6 +92,34 @@ pub trait Target: Send {
 
     /// Activity so far.
     fn activity(&self) -> Activity;
+}
+
+/// First byte and length of a request in whole blocks of a drive (TRIMs are narrowed), and whether they are others than its own.
+///
+/// # Errors
+/// It lies beyond the drive; says so, without the drive's name.
+pub(crate) fn whole_blocks(
+    request: &Request,
+    block_bytes: u32,
+    size_bytes: u64,
+) -> Result<(u64, u64, bool), String> {
+    let block = u64::from(block_bytes);
+    let (start, end) = (request.lba.saturating_mul(SECTOR_BYTES), request.end().saturating_mul(SECTOR_BYTES));
+    if request.op != Op::Flush && end > size_bytes {
+        return Err(format!(
+            "a {} of sectors {} to {} lies beyond its {} sectors; expected addresses within, or --wrap",
+            request.op.name(),
+            request.lba,
+            request.end(),
+            size_bytes / SECTOR_BYTES
+        ));
+    }
+    let (first, last) = if request.op == Op::Trim {
+        (start.next_multiple_of(block), end / block * block)
+    } else {
+        (start / block * block, end.next_multiple_of(block))
+    };
+    Ok((first, last.saturating_sub(first), (first, last) != (start, end)))
 }
 
 /// When a request of the workload's time `time_ns` is due, ns on the clock of a target, if the call began at `start_ns`.

@@ -27,7 +27,7 @@ fn function(slot: &str, file: &str) -> Result<Py<PyAny>, String> {
 }
 
 /// Type and message of an exception in one line; of a `ConfigError` the message alone.
-fn one_line(error: &PyErr) -> String {
+pub(crate) fn one_line(error: &PyErr) -> String {
     let message = Python::attach(|py| {
         let value = error.value(py).to_string();
         let name = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();

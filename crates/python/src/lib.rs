@@ -14,6 +14,8 @@ mod drive;
 mod external;
 mod probe;
 mod replay;
+mod serve;
+mod target;
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -154,6 +156,12 @@ fn quantity_units() -> Vec<(&'static str, &'static str, u64)> {
 #[pyfunction]
 fn refusals() -> String {
     flashweir_run::refusals().to_string()
+}
+
+/// The names that have changed, as a JSON list.
+#[pyfunction]
+fn renamed() -> String {
+    flashweir_run::renamed().to_string()
 }
 
 /// Says what a trace holds, as JSON; `progress` is as in `simulate`.
@@ -329,6 +337,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity_units, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(refusals, module)?)?;
+    module.add_function(wrap_pyfunction!(renamed, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
@@ -338,5 +347,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     characterize::register(module)?;
     collect::register(module)?;
     diagnose::register(module)?;
+    serve::register(module)?;
+    target::register(module)?;
     Ok(())
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::VERSION;
 use crate::alone::{self, Alone};
+use crate::energy::energy;
 use crate::spec::RunSpec;
 use crate::warmup::Outcome;
 use crate::workload::Description;
@@ -75,6 +76,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "bus_time_share": shares(&stats.buses, elapsed),
         "channels": channels(stats, geometry),
         "host": host(stats),
+        "energy": energy(stats, measured.config, geometry),
         "counters": counts(counters, measured.config, geometry.units_per_page),
         "unmapped_reads": unmapped(counters),
         "preexisting_pages": counters.preexisting_pages,
@@ -179,8 +181,8 @@ fn collections(stats: &Stats, geometry: &Geometry) -> Value {
     if !geometry.maps_blocks {
         return Value::Null;
     }
-    let Collections { count, merged, most, per_bin, max, .. } = &stats.collections;
-    json!({"count": count, "merged": merged, "most": most, "per_bin": per_bin, "max": max,
+    let Collections { count, merged, max_merged, per_bin, max, .. } = &stats.collections;
+    json!({"count": count, "merged": merged, "max_merged": max_merged, "per_bin": per_bin, "max": max,
         "mean": stats.collections.means()})
 }
 

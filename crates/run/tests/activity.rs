@@ -112,7 +112,7 @@ fn traced(more: &[(&'static str, &str)], requests: &[(u64, char, u64)]) -> Value
 fn a_buffer_full_for_one_channel_keeps_the_other_one_waiting() {
     // Even pages are of channel 0. Pages 0 and 2 enter at 0; page 4 waits for 0, until 120, and page 6 for 2, until 240.
     let writes = [0, 2, 4, 6].map(|page| (0, 'W', page));
-    for engine in ["timeline", "event"] {
+    for engine in ["busy-until", "event"] {
         let more = [("channels", "2"), ("buffer.bytes", "8KiB"), ("engine", engine)];
         let all = traced(&more, &writes);
         assert_eq!((ns(&all["to_s"]), ns(&all["bin_s"])), (480, 1), "the drain takes pages 4 and 6");
@@ -379,8 +379,9 @@ fn activity_agrees_with_everything_else() {
 
         // Both time paths tell the same.
         let on = |engine: &str| [&drive[..], &[("engine", engine.to_owned())]].concat();
-        if simulate(&spec(&on("timeline"), &workload, None), &mut |_| true).is_ok() {
-            let [times, events] = ["timeline", "event"].map(|engine| activity(&on(engine), &workload, "all"));
+        if simulate(&spec(&on("busy-until"), &workload, None), &mut |_| true).is_ok() {
+            let [times, events] =
+                ["busy-until", "event"].map(|engine| activity(&on(engine), &workload, "all"));
             prop_assert_eq!(times, events);
         }
         Ok(())

@@ -4,6 +4,7 @@ mod activity;
 mod arbitration;
 mod drain;
 mod drive;
+mod energy;
 mod external;
 mod frozen;
 mod golden;

@@ -99,7 +99,7 @@ fn both_paths_ask_for_the_same_requests() {
                 let own = [("host.arbitration", arbitration), ("host.weights", weights), ("engine", engine)];
                 result(&host.iter().copied().chain(own).collect::<Vec<_>>(), &TENANTS)
             };
-            assert_eq!(on("timeline"), on("event"), "{arbitration} on {host:?}");
+            assert_eq!(on("busy-until"), on("event"), "{arbitration} on {host:?}");
         }
     }
 }

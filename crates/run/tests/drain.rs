@@ -91,7 +91,7 @@ fn both_time_paths_drain_alike() {
         object.retain(|key, _| !key.ends_with("wall_s") && key != "engine" && key != "config");
         result
     };
-    let timeline = of("timeline");
+    let timeline = of("busy-until");
     assert!(number(&timeline, "/drain/pages") > 100.0 && number(&timeline, "/drain/flash/erases") > 0.0);
     assert_eq!(timeline, of("event"));
 }

@@ -15,6 +15,7 @@ from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
 from flashweir.importing import device
 from flashweir.locks import Lock
+from flashweir.targets import PREFIX, Target, file_of, given
 
 SUITES, STATES = scores.SUITES, scores.STATES
 Progress = Callable[[dict[str, Any]], bool | None]
@@ -27,7 +28,7 @@ _PLANNED = ("spec", "setup")
 
 @in_python
 def bench(
-    target: str,
+    target: str | Target,
     *,
     suites: Sequence[str] | None = None,
     state: str = "empty",
@@ -42,8 +43,9 @@ def bench(
     """Grades a drive by the writes of known workloads, made one after the other.
 
     Args:
-        target: `sim:PRESET[,KEY=VALUE...]` or `sim:FILE.toml[,...]` for a simulated drive, else a block device or file,
-            which is overwritten.
+        target: `sim:PRESET[,KEY=VALUE...]` or `sim:FILE.toml[,...]` for a simulated drive,
+            `py:FILE.py:CLASS[,key=value...]` or an object for one in Python, else a block device or file, which is
+            overwritten.
         suites: which of `SUITES`; the first five if not given.
         state: what the drive is like before each workload: `empty` (TRIM; a simulated drive is new), `filled` (written
             once) or `as-is`.
@@ -64,9 +66,9 @@ def bench(
         DeviceError: the drive can't be used.
         FlashweirError: it failed, or was stopped.
     """
-    check({"target": target, "seed": seed, "erase": erase, "output": output})
-    with _locked(None if output is None else Path(output)):
-        return _graded(target, suites, state, scale, seed, erase, output, resume, progress, tell)
+    check({"seed": seed, "erase": erase, "output": output})
+    with _locked(None if output is None else Path(output)), given(target) as name:
+        return _graded(name, suites, state, scale, seed, erase, output, resume, progress, tell)
 
 
 @contextmanager
@@ -156,8 +158,9 @@ def _plan(settings: Mapping[str, Any], scale: float | None, suites: Sequence[str
 
 def _digest(target: str) -> str | None:
     """SHA-256 of the file that describes a simulated drive; None of presets, which are of flashweir's version."""
-    name = target.removeprefix("sim:").partition(",")[0]
-    if not target.startswith("sim:") or name in {preset["name"] for preset in json.loads(_native.presets())}:
+    name = file_of(target) if target.startswith(PREFIX) else target.removeprefix("sim:").partition(",")[0]
+    known = {preset["name"] for preset in json.loads(_native.presets())}
+    if not target.startswith(("sim:", PREFIX)) or not name or name in known:
         return None
     try:
         return hashlib.sha256(Path(name).read_bytes()).hexdigest() if Path(name).is_file() else None

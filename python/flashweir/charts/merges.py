@@ -21,7 +21,9 @@ def collection_figures(results: Sequence[tuple[str, Mapping[str, Any]]]) -> list
     Args:
         results: each run's name and its result, or the part of it that has `collections`.
     """
-    recorded = [(name, found) for name, result in results if (found := result.get("collections")) and found["most"]]
+    recorded = [
+        (name, found) for name, result in results if (found := result.get("collections")) and found["max_merged"]
+    ]
     if not recorded:
         return []
     shown = recorded[:MAX_CURVES]

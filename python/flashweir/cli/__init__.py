@@ -20,11 +20,14 @@ from flashweir.cli.common import Stopped, quietly
 from flashweir.cli.compare import compare
 from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
+from flashweir.cli.fit import fit
 from flashweir.cli.import_ import import_configuration
+from flashweir.cli.lifetime import lifetime
 from flashweir.cli.probe import probe
 from flashweir.cli.replay import replay
 from flashweir.cli.report import report
 from flashweir.cli.reproduce import reproduce
+from flashweir.cli.serve import serve
 from flashweir.cli.simulate import simulate
 from flashweir.cli.sweep import sweep
 from flashweir.cli.trace import trace_app
@@ -45,6 +48,7 @@ COMMANDS = (
     simulate,
     sweep,
     compare,
+    lifetime,
     bench,
     report,
     bundle,
@@ -52,7 +56,9 @@ COMMANDS = (
     reproduce,
     collect,
     replay,
+    serve,
     probe,
+    fit,
     diagnose,
     import_configuration,
     presets,

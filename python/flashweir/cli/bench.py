@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def bench(
     targets: Annotated[
         list[str],
-        typer.Argument(metavar="TARGET", help="sim:PRESET[,KEY=VALUE...] or a device; with --compare, results."),
+        typer.Argument(
+            metavar="TARGET", help="sim:PRESET[,KEY=VALUE...], py:FILE.py:CLASS or a device; with --compare, results."
+        ),
     ],
     suite: Annotated[
         list[str] | None,

@@ -34,6 +34,13 @@ Columns = Annotated[
 SkipBad = Annotated[
     int, typer.Option("--skip-bad", metavar="N", min=0, max=2**63, help="Maximum number of unreadable lines.")
 ]
+Device = Annotated[
+    str | None,
+    typer.Option("--device", metavar="PRESET|FILE", help="A preset, a TOML or JSON file, or one of another simulator."),
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the drive; may be repeated.")
+]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the result as JSON; - is stdout.")]
 
 

@@ -9,6 +9,7 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.assumptions import of_sweep, print_of
 from flashweir.cli.common import (
     Columns,
+    Device,
     Format,
     Json,
     SkipBad,
@@ -46,12 +47,7 @@ def compare(
     matrix: Annotated[
         Path | None, typer.Option("--matrix", metavar="FILE.toml", help="A trial of a frozen policy instead.")
     ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device", metavar="PRESET|FILE", help="A preset, a TOML or JSON file, or one of another simulator."
-        ),
-    ] = None,
+    device: Device = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Set a key for all policies; may be repeated."),

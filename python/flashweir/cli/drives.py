@@ -25,6 +25,12 @@ def schema(
     refusals: Annotated[
         bool, typer.Option("--refusals", help="Print the combinations of keys that are refused, with reasons.")
     ] = False,
+    renamed: Annotated[
+        bool, typer.Option("--renamed", help="Print the names that have changed: the old and the new ones.")
+    ] = False,
 ) -> None:
     """Print every key of a drive as JSON Schema, with defaults and units."""
-    write_json([refusal.to_dict() for refusal in api.refusals()] if refusals else api.schema(), "-")
+    if refusals and renamed:
+        raise typer.BadParameter("--refusals and --renamed are two lists: ask for one")
+    sections = api.refusals() if refusals else api.renamed() if renamed else None
+    write_json(api.schema() if sections is None else [section.to_dict() for section in sections], "-")

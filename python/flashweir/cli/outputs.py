@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from flashweir import _native
+from flashweir import _native, targets
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.whole import STANDARD, same_file
 
@@ -42,7 +42,9 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"lost_events", "output"},
     {"log", "requests"},
     {"format", "detected_by"},
+    {"drive", "medians", "runs", "seed"},
     {"bundle", "equal", "differences"},
+    {"tbw_bytes", "dwpd", "curve"},
 )
 _taken = {"standard": False}
 
@@ -144,6 +146,8 @@ def _files(text: str) -> list[Path]:
         return []
     if text.startswith("sim:"):
         return [Path(text.removeprefix("sim:").partition(",")[0])]
+    if text.startswith(targets.PREFIX):
+        return [Path(targets.file_of(text))]
     return [Path(name) for name in (text, text.partition("=")[2]) if name]
 
 
@@ -205,7 +209,7 @@ def _has(*marks: bytes) -> Callable[[Path], bool]:
 
 
 def _is_device(path: Path) -> bool:
-    return _ends(path).startswith((b"# Probed from ", b"# Imported from "))
+    return _ends(path).startswith((b"# Probed from ", b"# Imported from ", b"# Fitted to "))
 
 
 def _is_figure(path: Path) -> bool:

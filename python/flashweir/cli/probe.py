@@ -16,7 +16,10 @@ _SURE = 0.5
 
 def probe(
     target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="A block device, a file, or sim:PRESET[,KEY=VALUE...].")
+        str,
+        typer.Argument(
+            metavar="TARGET", help="A block device, a file, sim:PRESET[,KEY=VALUE...], or py:FILE.py:CLASS."
+        ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="F.toml", help="The device file to write.")],
     erase: Annotated[

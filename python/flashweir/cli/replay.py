@@ -23,7 +23,10 @@ Method = Literal["none", "snia", "random"]
 def replay(
     trace: Annotated[str | None, typer.Argument(metavar="TRACE", help="A trace file, or a generator.")] = None,
     target: Annotated[
-        str | None, typer.Argument(metavar="TARGET", help="A block device, a file, or sim:PRESET[,KEY=VALUE...].")
+        str | None,
+        typer.Argument(
+            metavar="TARGET", help="A block device, a file, sim:PRESET[,KEY=VALUE...], or py:FILE.py:CLASS."
+        ),
     ] = None,
     timing: Annotated[
         str,
@@ -161,7 +164,7 @@ def _lines(done: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("lateness", f"mean {late['mean']:,.1f} us, p99 {late['p99']:,.1f} us, max {late['max']:,.1f} us"))
     if done["planned_s"] is not None:
         lines.append(("the trace", f"lasts {done['planned_s']:.3f} s"))
-    lines.append(("under way", f"{done['most_under_way']} requests at most"))
+    lines.append(("outstanding", f"at most {done['max_outstanding']} requests"))
     if before := done["preconditioned"]:
         text = f"{before['method']}: {before['bytes'] / 1e6:,.0f} MB in {before['seconds']:.1f} s"
         if before["steady"] is not None:

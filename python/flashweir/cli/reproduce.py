@@ -13,6 +13,8 @@ from flashweir.cli.outputs import Force, check_existing, check_figures, check_ou
 from flashweir.cli.report import FORMATS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from flashweir.reproduction import Reproduction
     from flashweir.sweeps import State
 
@@ -25,6 +27,10 @@ def reproduce(
         str | None, typer.Option("--figure", metavar="N", help="Only the experiments of this figure or folder.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller drives, fewer points a curve.")] = False,
+    coverage: Annotated[
+        bool,
+        typer.Option("--coverage", help="List figures, tables and claims with their checks; run nothing."),
+    ] = False,
     json_to: Json = None,
     force: Force = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")] = None,
@@ -55,6 +61,11 @@ def reproduce(
     from flashweir.sweeps.recorded import TracesMissingError
 
     check_outputs({"--json": json_to, "--html": html}, [], force=force)
+    if coverage:
+        given = {"--figure": figure, "--quick": quick, "--html": html, "--figures": figures, "--format": format}
+        _check_alone({**given, "-o": output, "--traces": traces, "--threads": threads})
+        _cover(paper, experiments, json_to)
+        return
     _check(figures, format, output)
     check_figures(figures, force=force)
     reproduction.choose(paper, figure, experiments)
@@ -79,8 +90,9 @@ def reproduce(
         results = [one.to_dict() for one in found]
         write_json(results if paper is None else results[0], json_to)
     else:
-        from flashweir.reproduction.showing import print_reproduction
+        from flashweir.reproduction.showing import print_opening, print_reproduction
 
+        print_opening(found, console())
         for one in found:
             print_reproduction(one, console())
     if html is not None:
@@ -108,6 +120,29 @@ def _check(figures: Path | None, format: str | None, output: Path | None) -> Non
             raise ConfigError(f"{option} {folder}: expected a folder")
         if folder is not None and not folder.absolute().parent.is_dir():
             raise ConfigError(f"{option} {folder}: there is no folder {folder.parent}")
+
+
+def _check_alone(options: "Mapping[str, object]") -> None:
+    """Refuses options of runs beside --coverage."""
+    for option, value in options.items():
+        if value not in (None, False):
+            raise ConfigError(f"{option}: expected without --coverage, which runs nothing")
+
+
+def _cover(paper: str | None, experiments: Path | None, json_to: str | None) -> None:
+    from flashweir.reproduction import covered
+
+    rows = covered(paper, experiments=experiments)
+    if json_to is not None:
+        write_json([row.to_dict() for row in rows], json_to)
+    else:
+        from flashweir.reproduction.showing import print_coverage
+
+        print_coverage(rows, console())
+    open_rows = [row for row in rows if not row.is_covered]
+    if open_rows:
+        first = f"{open_rows[0].paper}, {open_rows[0].where}: {open_rows[0].claim}"
+        raise FlashweirError(f"{len(open_rows)} of {len(rows)} rows have neither check nor reason, the first: {first}")
 
 
 def _watched(output: Path | None, last: "list[State]", run) -> "list[Reproduction]":  # type: ignore[no-untyped-def]  # noqa: ANN001

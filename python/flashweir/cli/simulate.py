@@ -9,7 +9,19 @@ import typer
 from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.assumptions import of_workloads, print_of
-from flashweir.cli.common import Columns, Format, Json, SkipBad, console, note_import, pair, watched, write_json
+from flashweir.cli.common import (
+    Columns,
+    Device,
+    Format,
+    Json,
+    Settings,
+    SkipBad,
+    console,
+    note_import,
+    pair,
+    watched,
+    write_json,
+)
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.importing.device import converted
 from flashweir.result import Result
@@ -21,16 +33,8 @@ def simulate(
         str | None,
         typer.Argument(metavar="WORKLOAD", help="A trace file, a generator such as random:count=100000, or mix:FILE."),
     ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device", metavar="PRESET|FILE", help="A preset, a TOML or JSON file, or one of another simulator."
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the drive; may be repeated."),
-    ] = None,
+    device: Device = None,
+    settings: Settings = None,
     json_to: Json = None,
     force: Force = False,
     requests: Annotated[

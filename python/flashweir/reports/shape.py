@@ -52,6 +52,7 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
             "host",
             "fairness",
             "drain",
+            "energy",
         ),
         (dict, type(None)),
     ),
@@ -106,7 +107,7 @@ _COMMAND: dict[str, tuple[type, ...]] = {
     "end_us": _NUMBER,
 }
 _COLLECTIONS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("count", "most", "per_bin"), (int,)),
+    **dict.fromkeys(("count", "max_merged", "per_bin"), (int,)),
     **dict.fromkeys(("max", "mean"), (list,)),
 }
 # Fields of a stream that results of earlier versions lack.

@@ -2,6 +2,7 @@
 
 `catalogue` reads what papers say and which runs show it, `running` runs them with the one runner of sweeps, `curves`
 picks what was measured, `shapes` and `shapes_over_time` are the checks, `verdicts` the rows, `showing` the tables.
+`twins` are wrong measurements that checks have to reject, `coverage` lists figures and claims with their checks.
 """
 
 import os
@@ -19,6 +20,7 @@ from flashweir.sweeps.recorded import TracesMissingError
 
 if TYPE_CHECKING:
     from flashweir.charts.model import Chart
+    from flashweir.reproduction import coverage
     from flashweir.reproduction.running import Measured
     from flashweir.sweeps.runner import Progress
 
@@ -51,8 +53,8 @@ class Reproduction:
 
         experiment = measured.experiment
         families = curves.measured(experiment.curves, measured.rows, measured.result_of, measured.axes)
-        self.rows += [verdicts.row(value, families) for value in experiment.values]
-        self.shapes += [verdicts.shape(claim, families) for claim in experiment.claims]
+        self.rows += [verdicts.row(value, families, quick=self.quick) for value in experiment.values]
+        self.shapes += [verdicts.shape(claim, families, quick=self.quick) for claim in experiment.claims]
         self.figures.append((experiment, showing.charts(experiment, families)))
         self.traces += measured.traces
         self.failed += [f"{experiment.name}: {error}" for error in measured.failed]
@@ -98,6 +100,23 @@ def reproduce(
                 raise ConfigError("--traces: expected the experiments that ship: those of --experiments name their own")
             experiments = stack.enter_context(shipped.with_traces(Path(traces)))
         return _reproduced(choose(paper, figure, experiments), quick, directory, threads, progress)
+
+
+def covered(paper: str | None = None, *, experiments: AnyPath | None = None) -> "list[coverage.Row]":
+    """Figures, tables and claims of a paper, or of all, each with its check or the reason why it has none.
+
+    Runs nothing.
+
+    Args:
+        paper: its name; all papers if not given.
+        experiments: a folder of experiments; those that ship if not given.
+
+    Raises:
+        ConfigError: there is no such paper, or it has no list of figures, tables and claims.
+    """
+    from flashweir.reproduction import coverage
+
+    return coverage.of([one for one, _ in choose(paper, None, experiments)])
 
 
 def _reproduced(

@@ -13,63 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError
+from flashweir.reproduction.checks import Claim, Part, Value, read_claim, read_quantiles
+from flashweir.reproduction.checks import read_value as _value
 from flashweir.reproduction.curves import AnyCurve, Combination, Entry, Mean, Pick
 from flashweir.reproduction.fields import Fields
 from flashweir.reproduction.shipped import SHIPPED, is_installed
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.include import read_toml
 
+__all__ = ["Claim", "Drawing", "Experiment", "Paper", "Part", "Value", "experiment", "named", "paper", "papers"]
 KINDS = ("lines", "points", "steps", "bars")
-_NUMBER = (int, float)
-_ANY = (int, float, list, str)
-
-
-@dataclass(frozen=True)
-class Value:
-    """A published value, and where among the measured ones its counterpart is.
-
-    `published` is None where a value is only to be shown; a range is right if the measured value lies in it; a word
-    such as "low" is right up to `most`. Without a tolerance a deviation is shown and not judged. With `quantiles` the
-    published value has to lie between these two of the runs, whatever their mean.
-    """
-
-    name: str
-    where: str
-    unit: str
-    of: str
-    at: Mapping[str, Any] = field(default_factory=dict)
-    published: float | tuple[float, float] | str | None = None
-    tolerance: float | None = None
-    most: float | None = None
-    quantiles: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a claim: a check, the curves it is made on, and its numbers.
-
-    `at` chooses among the curves; `start`, `end` and `only` choose among their places.
-    """
-
-    says: str
-    check: str
-    of: str
-    than: str | None = None
-    at: Mapping[str, Any] = field(default_factory=dict)
-    start: object = None
-    end: object = None
-    only: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A claim about a figure, and the checks that all have to hold for it; `by` names its author, if not the paper."""
-
-    where: str
-    claim: str
-    parts: tuple[Part, ...]
-    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,6 +77,12 @@ class Experiment:
             return ""
         place = "" if is_installed(self.traces) else f"in {os.path.normpath(self.traces)}, or "
         return f"{self.name}: needs recorded traces, which do not ship: expected them {place}in the folder of --traces"
+
+    @property
+    def checks(self) -> dict[str, Value | Claim]:
+        """Values and claims by their identifiers, such as `figure-18/leads`; without claims that have no name."""
+        every: list[Value | Claim] = [*self.values, *self.claims]
+        return {f"{self.name}/{one.name}": one for one in every if one.name}
 
     def sweep(self, *, quick: bool) -> Path:
         """The spec of its runs."""
@@ -213,7 +172,7 @@ def experiment(folder: Path) -> Experiment:
     for group in fields.listed("values"):
         rows = group.listed("rows")
         values += [_value(Fields(path, {**group.table, **row.table}, row.where)) for row in rows]
-    claims = tuple(_claim(one) for one in fields.listed("claims"))
+    claims = tuple(read_claim(one) for one in fields.listed("claims"))
     plots = tuple(_drawing(one) for one in fields.listed("plots"))
     fields.done()
     found = Experiment(folder, title, figures, curves, tuple(values), claims, plots, traces, workloads)
@@ -261,64 +220,6 @@ def _entry(fields: Fields) -> Entry | None:
     return entry
 
 
-def _value(fields: Fields) -> Value:
-    published = fields.take("published", _ANY)
-    if isinstance(published, list):
-        if len(published) != 2 or not all(isinstance(end, _NUMBER) for end in published):  # noqa: PLR2004 - two ends
-            raise fields.wrong("published", f"{published!r}: expected a range [low, high]")
-        published = (float(published[0]), float(published[1]))
-    found = Value(
-        fields.text("name"),
-        fields.text("where"),
-        fields.text("unit"),
-        fields.text("of"),
-        fields.take("at", dict, {}),
-        published,
-        fields.take("tolerance", _NUMBER),
-        fields.take("most", _NUMBER),
-        _quantiles(fields, "quantiles"),
-    )
-    fields.done()
-    if found.quantiles and (found.tolerance is not None or not isinstance(published, _NUMBER)):
-        raise fields.wrong("quantiles", "expected with a published number, and without a tolerance")
-    if isinstance(published, str) and found.most is None:
-        raise fields.wrong("most", f"expected the largest value that counts as {published!r}")
-    return found
-
-
-def _quantiles(fields: Fields, key: str) -> tuple[float, float] | None:
-    """Two shares, the smaller first."""
-    found = fields.take(key, list)
-    if found is None:
-        return None
-    numbers = all(isinstance(share, _NUMBER) and not isinstance(share, bool) for share in found)
-    if not numbers or len(found) != 2 or not 0 <= found[0] < found[1] <= 1:  # noqa: PLR2004 - two ends
-        raise fields.wrong(key, f"{found!r}: expected two shares such as [0.05, 0.95]")
-    return float(found[0]), float(found[1])
-
-
-def _claim(fields: Fields) -> Claim:
-    parts = [
-        Part(
-            part.text("says"),
-            part.text("check"),
-            part.text("of"),
-            part.take("than", str),
-            part.take("at", dict, {}),
-            part.table.pop("start", None),
-            part.table.pop("end", None),
-            tuple(str(name) for name in part.take("only", list, [])),
-            part.table,
-        )
-        for part in fields.listed("parts")
-    ]
-    found = Claim(fields.text("where"), fields.text("claim"), tuple(parts), fields.text("by", ""))
-    fields.done()
-    if not parts:
-        raise fields.wrong("parts", "expected at least one check")
-    return found
-
-
 def _drawing(fields: Fields) -> Drawing:
     found = Drawing(
         fields.text("name"),
@@ -331,7 +232,7 @@ def _drawing(fields: Fields) -> Drawing:
         fields.text("note", ""),
         fields.text("scale", ""),
         tuple(str(name) for name in fields.take("levels", list, [])),
-        _quantiles(fields, "band"),
+        read_quantiles(fields, "band"),
         tuple(str(name) for name in fields.take("over", list, [])),
     )
     fields.done()
@@ -360,10 +261,17 @@ def _check_names(path: Path, found: Experiment) -> None:
                 raise ConfigError(f"{path}: curves.{name}: {other} is no curve before it")
         before.append(name)
     uses = [(f"value {value.name}", value.of) for value in found.values]
+    uses += [
+        (f"twin of value {value.name}", name)
+        for value in found.values
+        if value.twin is not None
+        for name in sorted(value.twin.names())
+    ]
     uses += [(f"plot {plot.name}", curve) for plot in found.plots for curve in (*plot.curves, *plot.levels, *plot.over)]
     for claim in found.claims:
         for part in claim.parts:
             uses += [(f"claim {claim.where}", curve) for curve in (part.of, part.than) if curve is not None]
+            uses += [(f"twin of {part.says!r}", name) for name in sorted(part.twin.names() if part.twin else ())]
             if wrong := check_part(part):
                 raise ConfigError(f"{path}: claim {claim.where}: {wrong}")
     for where, curve_name in uses:

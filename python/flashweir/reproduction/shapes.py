@@ -19,9 +19,12 @@ _THOUSAND = 1000
 
 
 class Finding(NamedTuple):
-    """Result of a check, and the numbers that show it; `brief` is shorter, for claims about many curves."""
+    """Result of a check, and the numbers that show it; `brief` is shorter, for claims about many curves.
 
-    ok: bool
+    `ok` is None where it can't be decided.
+    """
+
+    ok: bool | None
     said: str
     brief: str = ""
 

@@ -60,8 +60,11 @@ def _outstanding(curve: Curve, smooth: float) -> list[tuple[float, float]]:
     return [(place, height) for place, height in peaks(curve, smooth) if height > last]
 
 
-def roles_swap(family: Sequence[Curve], *, high: float, low: float) -> Finding:
-    """Of two of these curves one is at `high` or above while the other is at `low` or below, and later they swap."""
+def roles_swap(family: Sequence[Curve], *, high: float, low: float, share: float = 0.0) -> Finding:
+    """Of two of these curves one is at `high` or above while the other is at `low` or below, and later they swap.
+
+    At least one pair does, and at least this `share` of all pairs.
+    """
     best: tuple[float, str] | None = None
     full = [(one, other, at) for one, other in permutations(family, 2) for at in _times(one, other, high, low)[:1]]
     for one, other, first in full:
@@ -71,7 +74,10 @@ def roles_swap(family: Sequence[Curve], *, high: float, low: float) -> Finding:
     count = len({frozenset((one.label, other.label)) for one, other, _ in full if _swap(one, other, high, low)})
     every = len(family) * (len(family) - 1) // 2
     said = f"; {count} of {every} pairs do"
-    return Finding(best is not None, (best[1] if best else f"no two of {len(family)} change places") + said)
+    return Finding(
+        best is not None and count >= share * every,
+        (best[1] if best else f"no two of {len(family)} change places") + said,
+    )
 
 
 def mean_where(

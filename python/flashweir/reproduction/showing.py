@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from flashweir.reproduction.verdicts import SHARE
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from flashweir.reports.model import Section
     from flashweir.reproduction import Reproduction
     from flashweir.reproduction.catalogue import Drawing, Experiment
+    from flashweir.reproduction.coverage import Row
     from flashweir.reproduction.curves import Curve, Family
 
 _LARGE = 1000
@@ -105,6 +107,14 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def print_opening(found: "Sequence[Reproduction]", console: "Console") -> None:
+    """Prints a line a paper: how many of its rows hold, miss, and can't be decided."""
+    from rich.text import Text
+
+    for one in found:
+        console.print(Text(opening(one), style="bold"))
+
+
 def print_reproduction(found: "Reproduction", console: "Console") -> None:
     """Prints a row a value, then a row a claim with what it rests on, and how many hold."""
     from rich.box import SIMPLE_HEAD
@@ -127,25 +137,60 @@ def print_reproduction(found: "Reproduction", console: "Console") -> None:
         for heading in _HEADINGS:
             table.add_column(heading, justify="right", no_wrap=True)
         for row in found.rows:
-            verdict = Text(_verdict(row["ok"]), style=_STYLES[row["ok"]])
+            verdict = Text(_verdict_of(row), style=_STYLES[row["ok"]])
             cells = (Text(text.replace(" points", " pt")) for text in _said(row))
             table.add_row(Text(row["name"]), verdict, *cells)
         console.print(table)
         if any("range" in row for row in found.rows):
             say(_OF_RUNS)
+        for reason in dict.fromkeys(row["undecided"] for row in found.rows if "undecided" in row):
+            say(f"? can't be decided by quick runs: {reason}")
     for row in found.shapes:
-        say(f"{_verdict(row['ok']):<4} {_whose(row)}: {row['claim']}", _STYLES[row["ok"]])
+        say(f"{_verdict_of(row):<4} {_whose(row)}: {row['claim']}", _STYLES[row["ok"]])
         say(f"     {row['evidence']}")
     say(summary(found))
+
+
+def print_coverage(rows: "Sequence[Row]", console: "Console") -> None:
+    """Prints a row a figure, table or claim with its check or reason, and counts by status."""
+    from collections import Counter
+
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    for paper, found in groupby(rows, key=lambda row: row.paper):
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=paper, title_justify="left")
+        for heading in ("where", "claim", "status", "check or reason"):
+            table.add_column(heading, overflow="fold")
+        listed = list(found)
+        for row in listed:
+            said = row.check or row.reason or "NO CHECK"
+            table.add_row(*(Text(text) for text in (row.where, row.claim, row.status, said)))
+        console.print(table)
+        counts = Counter(row.status for row in listed)
+        console.print(Text(f"{paper}: {', '.join(f'{count} {status}' for status, count in counts.items())}"))
+
+
+def opening(found: "Reproduction") -> str:
+    """A line: rows of the paper, values and claims, that hold, that miss, and that can't be decided."""
+    rows = [*found.rows, *(row for row in found.shapes if "by" not in row)]
+    verdicts = [row["ok"] for row in rows]
+    undecided = sum("undecided" in row for row in rows)
+    skipped = f", {len(found.skipped)} experiments not run" if found.skipped else ""
+    counts = f"{verdicts.count(True)} rows hold, {verdicts.count(False)} miss, {undecided} can't be decided"
+    return f"{found.paper.name}: {counts}{skipped}"
 
 
 def summary(found: "Reproduction") -> str:
     """Number of values and claims that hold, in words."""
     judged = [row["ok"] for row in found.rows if row["ok"] is not None]
-    claims = [row["ok"] for row in found.shapes if "by" not in row]
-    others = [row["ok"] for row in found.shapes if "by" in row]
+    claims = [row["ok"] for row in found.shapes if "by" not in row and row["ok"] is not None]
+    others = [row["ok"] for row in found.shapes if "by" in row and row["ok"] is not None]
     also = f"; {sum(others)} of {len(others)} claims that are not the paper's" if others else ""
-    shown = len(found.rows) - len(judged)
+    undecided = sum("undecided" in row for row in (*found.rows, *found.shapes))
+    also += f"; {undecided} rows can't be decided" if undecided else ""
+    shown = sum(row["ok"] is None and "undecided" not in row for row in found.rows)
     more = f" ({shown} more are shown and not judged)" if shown else ""
     return (
         f"{found.paper.name}: {sum(judged)} of {len(judged)} values within tolerance{more}, "
@@ -166,8 +211,8 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
     found: list[Section] = [finding.section([f"{_finding(one)}" for one in reproductions], lead)]
     for one in reproductions:
         columns = ["value", *_COLUMNS, "ok", "unit", "where"]
-        rows = [[row["name"], *_said(row), _verdict(row["ok"]), row["unit"], row["where"]] for row in one.rows]
-        claims = [[_whose(row), _verdict(row["ok"]), row["claim"], row["evidence"]] for row in one.shapes]
+        rows = [[row["name"], *_said(row), _verdict_of(row), row["unit"], row["where"]] for row in one.rows]
+        claims = [[_whose(row), _verdict_of(row), row["claim"], row["evidence"]] for row in one.shapes]
         blocks: list[Block] = [Figure(chart) for chart in compared[one.paper.name] if chart is not lead]
         if one.paper.note:
             blocks.append(Text(one.paper.note))
@@ -197,7 +242,7 @@ def _finding(found: "Reproduction") -> str:
     more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
     outside = f" Not within tolerance: {', '.join(wrong[:_NAMED])}{more}." if wrong else ""
     quick = " Quick runs: smaller drives, shorter streams." if found.quick else ""
-    return f"{summary(found)}.{outside}{quick}"
+    return f"{opening(found)}. {summary(found)}.{outside}{quick}"
 
 
 def _title(found: "Reproduction") -> str:
@@ -243,5 +288,7 @@ def _whose(claim: Mapping[str, Any]) -> str:
     return f"{claim['by']}: {claim['where']}" if "by" in claim else str(claim["where"])
 
 
-def _verdict(ok: bool | None) -> str:
-    return "-" if ok is None else "yes" if ok else "NO"
+def _verdict_of(row: Mapping[str, Any]) -> str:
+    if "undecided" in row:
+        return "?"
+    return "-" if row["ok"] is None else "yes" if row["ok"] else "NO"

@@ -2,10 +2,11 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from flashweir.reproduction import shapes, shapes_over_time
-from flashweir.reproduction.catalogue import Claim, Part, Value
+from flashweir.reproduction.checks import Claim, Part, Value
 from flashweir.reproduction.curves import Curve, Family, matches, pairs, point, runs_of
 from flashweir.reproduction.shapes import Check, Finding
 
@@ -31,12 +32,12 @@ SHARE = "share"
 _HAIR = 1e-9
 
 
-def row(value: Value, families: Families) -> dict[str, Any]:
+def row(value: Value, families: Families, *, quick: bool = False) -> dict[str, Any]:
     """A published value beside the measured one.
 
     `deviation` is relative to the published value, or the plain difference where the unit is a share (0.03 is 3
     points); of a range, from its nearest end, and 0 inside; None beside a published 0. `ok` is None where there is
-    nothing to judge by.
+    nothing to judge by, and where the runs are `quick` and the value needs those of full size: `undecided` says why.
 
     Where the value is judged by the runs, it has to lie between two of their quantiles: `range`. `percentile` is the
     share of the runs below it, of those equal to it a half.
@@ -44,7 +45,7 @@ def row(value: Value, families: Families) -> dict[str, Any]:
     measured = point(families[value.of], value.at)
     deviation = None if measured is None else _deviation(value, measured)
     tolerance = 0.0 if isinstance(value.published, tuple | str) else value.tolerance
-    found = {
+    found: dict[str, Any] = {
         "name": value.name,
         "where": value.where,
         "published": list(value.published) if isinstance(value.published, tuple) else value.published,
@@ -58,10 +59,12 @@ def row(value: Value, families: Families) -> dict[str, Any]:
         runs = sorted(runs_of(families[value.of], value.at).values())
         low, high = (quantile(runs, share) if measured is not None and runs else None for share in value.quantiles)
         place = _below(runs, value.published) if low is not None else None
-        ok = low is not None and high is not None and low <= value.published <= high
-        return {**found, "ok": ok, "range": [low, high], "percentile": place}
-    if value.published is not None and tolerance is not None:
+        found["ok"] = low is not None and high is not None and low <= value.published <= high
+        found |= {"range": [low, high], "percentile": place}
+    elif value.published is not None and tolerance is not None:
         found["ok"] = deviation is not None and abs(deviation) <= tolerance + _HAIR
+    if quick and value.needs_full and found["ok"] is not None:
+        found |= {"ok": None, "undecided": value.needs_full}
     return found
 
 
@@ -93,29 +96,55 @@ def _deviation(value: Value, measured: float) -> float | None:
     return difference / abs(nearest) if nearest else None
 
 
-def shape(claim: Claim, families: Families) -> dict[str, Any]:
-    """A claim with the verdict of its parts: `{"where", "claim", "ok", "evidence"}`, and `by` whom if not the paper."""
+def shape(claim: Claim, families: Families, *, quick: bool = False) -> dict[str, Any]:
+    """A claim with the verdict of its parts: `{"where", "claim", "ok", "evidence"}`, and `by` whom if not the paper.
+
+    `ok` is None, and `undecided` says why, where no part fails and at least one can't be decided.
+    """
     findings = [(part, found(part, families)) for part in claim.parts]
-    evidence = "; ".join(f"{part.says}: {'' if finding.ok else 'NO, '}{finding.said}" for part, finding in findings)
+    reasons = {part.says: _reason(part, finding, quick=quick) for part, finding in findings}
+    evidence = "; ".join(
+        f"{part.says}: {'UNDECIDED, ' if reasons[part.says] else '' if finding.ok else 'NO, '}{finding.said}"
+        for part, finding in findings
+    )
+    fails = any(finding.ok is False and not reasons[part.says] for part, finding in findings)
+    undecided = "; ".join(f"{says}: {reason}" for says, reason in reasons.items() if reason)
     return {
         "where": claim.where,
         "claim": claim.claim,
-        "ok": all(finding.ok for _, finding in findings),
+        "ok": False if fails else None if undecided else True,
         "evidence": evidence,
+        **({"undecided": undecided} if undecided and not fails else {}),
         **({"by": claim.by} if claim.by else {}),
     }
 
 
+def _reason(part: Part, finding: Finding, *, quick: bool) -> str:
+    """Why a part can't be decided; empty if it can."""
+    if quick and part.needs_full:
+        return part.needs_full
+    return f"the difference is within the {part.noise:.1%} that seeds make" if finding.ok is None else ""
+
+
 def found(part: Part, families: Families) -> Finding:
-    """Result of a part's check, for all its curves."""
-    family = _chosen(families[part.of], part)
+    """Result of a part's check, for all its curves; `ok` is None where it depends on less than seeds differ by."""
+    as_is = _found(part, families)
+    if not part.noise:
+        return as_is
+    verdicts = {as_is.ok, *(_found(part, families, sign * part.noise).ok for sign in (-1, 1))}
+    return as_is._replace(ok=verdicts.pop() if len(verdicts) == 1 else None)
+
+
+def _found(part: Part, families: Families, shift: float = 0.0) -> Finding:
+    """Result of a check with its curves shifted by this share, those they are compared with the other way."""
+    family = [_shifted(curve, shift, part.check) for curve in _chosen(families[part.of], part)]
     if lacking := _lacking(family, part):
         return Finding(False, lacking)
     if part.check in OF_ALL:
         return OF_ALL[part.check](family, **part.options)
     if part.check in OF_ONE:
         return _together([(curve.label, OF_ONE[part.check](curve, **part.options)) for curve in family])
-    others = _chosen(families[str(part.than)], part)
+    others = [_shifted(curve, -shift, part.check) for curve in _chosen(families[str(part.than)], part)]
     if lacking := _lacking(others, part):
         return Finding(False, lacking)
     if part.check in OF_BOTH:
@@ -124,6 +153,15 @@ def found(part: Part, families: Families) -> Finding:
         (_both(one, other), OF_TWO[part.check](one, other, **part.options)) for one, other in pairs(family, others)
     ]
     return _together(checked) if checked else Finding(False, "no curves that belong together")
+
+
+def _shifted(curve: Curve, shift: float, check: str) -> Curve:
+    """The curve, higher by a share of itself; where its course is checked, tilted from its first to its last point."""
+    if not shift:
+        return curve
+    last = len(curve.y) - 1
+    tilts = [1.0 if check in _OF_POINTS or not last else 2 * at / last - 1 for at in range(len(curve.y))]
+    return replace(curve, y=tuple(y * (1 + shift * tilt) for y, tilt in zip(curve.y, tilts, strict=True)))
 
 
 def check_part(part: Part) -> str:

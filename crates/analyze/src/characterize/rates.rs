@@ -43,7 +43,7 @@ pub struct RateWindows {
     /// Length of a window, seconds.
     pub window_s: f64,
     /// Most requests in a window, per second.
-    pub most_per_s: f64,
+    pub max_per_s: f64,
     /// Variance of the requests in a window by their mean: 1 where they come at random, more in bursts, less when regular.
     pub dispersion: f64,
     /// Windows by how many requests they have.
@@ -118,7 +118,7 @@ impl Clocked {
         let (mean, squares) = (self.sum as f64 / windows, self.squares / windows);
         RateWindows {
             window_s: seconds,
-            most_per_s: self.most as f64 / seconds,
+            max_per_s: self.most as f64 / seconds,
             dispersion: if mean > 0.0 { (squares - mean * mean).max(0.0) / mean } else { 0.0 },
             requests: self.counts.finish(1),
         }
@@ -138,7 +138,7 @@ mod tests {
         let found = rates.finish();
         assert_eq!(found.windows.len(), 2);
         let second = &found.windows[1];
-        assert_eq!((second.window_s, second.most_per_s), (1.0, 3.0));
+        assert_eq!((second.window_s, second.max_per_s), (1.0, 3.0));
         let counts: Vec<(u64, u64)> = second.requests.iter().map(|bin| (bin.from, bin.count)).collect();
         assert_eq!(counts, [(0, 2), (1, 0), (2, 2)]);
         // 3, 0, 0, 2: mean 1.25, mean square 3.25.

@@ -81,8 +81,7 @@ pub fn run(
 /// [`Error::Target`] if it is to forget everything and knows no TRIM, or is not there.
 pub fn check_state(name: &str, state: State) -> Result<(), Error> {
     let path = Path::new(name);
-    if state == State::Empty && !name.starts_with(crate::SIMULATED) && !crate::safety::glance(path)?.discards
-    {
+    if state == State::Empty && !crate::is_simulated(name) && !crate::safety::glance(path)?.discards {
         let detail = "it knows no TRIM, so it can't be emptied; expected --state filled or as-is".into();
         return Err(Error::Target { path: path.into(), detail });
     }
@@ -120,8 +119,8 @@ fn prepare(target: &mut dyn Target, state: State, tell: &mut Tell<'_>) -> Result
     let sectors = target.size_bytes() / SECTOR_BYTES;
     let (op, step) = match state {
         State::AsIs => return Ok(()),
-        // A simulated drive that was opened has no other data than its configuration wants.
-        State::Empty if target.name().starts_with(crate::SIMULATED) => return Ok(()),
+        // A simulated drive that was made for this has no other data than its configuration wants.
+        State::Empty if target.is_new() => return Ok(()),
         State::Empty => (Op::Trim, TRIM_SECTORS),
         State::Filled => (Op::Write, FILL_SECTORS),
     };

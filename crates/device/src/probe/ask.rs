@@ -6,7 +6,7 @@ use flashweir_run::{Phase, Progress};
 use flashweir_ssd::quantity::round_to_u64;
 use flashweir_trace::{Op, Request, SECTOR_BYTES};
 
-use crate::{Error, ErrorKind, SIMULATED, Target, Timing};
+use crate::{Error, ErrorKind, Target, Timing, is_simulated};
 
 /// Between two calls of the progress function, and requests between two looks at the clock.
 const TELL_EVERY: Duration = Duration::from_millis(100);
@@ -63,7 +63,7 @@ impl<'a> Asked<'a> {
         call: &'a mut dyn FnMut(&Progress) -> bool,
     ) -> Self {
         let now = Instant::now();
-        let real = !target.name().starts_with(SIMULATED);
+        let real = !is_simulated(&target.name());
         let teller = Teller { call, started: now, last: None, requests: 0 };
         Self { target, teller, dice: seed ^ 0x9E37_79B9_7F4A_7C15, written_bytes: 0, real }
     }

@@ -21,7 +21,7 @@ use flashweir_run::Progress;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Error, OpenOptions, SIMULATED, Target, open};
+use crate::{Error, OpenOptions, Target, named_again, open};
 use ask::Asked;
 use layout::{Layout, Placing};
 use page::Page;
@@ -61,7 +61,7 @@ pub struct Probed {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeSpec {
-    /// `sim:...`, or the path of a block device or file.
+    /// `sim:...`, `py:...`, or the path of a block device or file.
     pub target: String,
     /// The target's own name, typed once more: what is on it is destroyed. Real drives need it, whatever is on them.
     #[serde(default)]
@@ -76,19 +76,7 @@ pub struct ProbeSpec {
 /// # Errors
 /// The drive can't be used or is too small, a real one is not named once more, it fails, or `tell` said no.
 pub fn probe(spec: &ProbeSpec, tell: &mut dyn FnMut(&Progress) -> bool) -> Result<Value, Error> {
-    let refuse = |detail: String| Error::Target { path: spec.target.clone().into(), detail };
-    if !spec.target.starts_with(SIMULATED) {
-        if spec.erase.is_none() {
-            return Err(refuse(format!(
-                "probing destroys all that a drive holds; expected --erase {}, its name once more",
-                spec.target
-            )));
-        }
-        // A probe makes no file: what it would find is the file system.
-        if !std::path::Path::new(&spec.target).exists() {
-            return Err(refuse("there is no such device or file; expected one, or sim:PRESET".into()));
-        }
-    }
+    named_again(&spec.target, spec.erase.as_deref(), "probing")?;
     let options =
         OpenOptions { write: true, erase: spec.erase.clone(), seed: spec.seed, ..OpenOptions::default() };
     let mut target = open(&spec.target, &options)?;

@@ -17,10 +17,11 @@ mod uring;
 
 use std::path::Path;
 
-use flashweir_trace::{LogRecord, Op, Request, SECTOR_BYTES};
+use flashweir_trace::{LogRecord, Op, Request};
 use serde::{Deserialize, Serialize};
 
 use crate::safety::Identity;
+use crate::target::whole_blocks;
 use crate::{Activity, Began, Error, OpenOptions, Stop, Target, Timing};
 
 use buffers::Content;
@@ -52,7 +53,7 @@ pub struct RealTarget {
     clock: Clock,
     stop: Stop,
     began: Began,
-    most_under_way: u32,
+    max_outstanding: u32,
     executed: u64,
     activity: Activity,
 }
@@ -62,8 +63,8 @@ impl RealTarget {
     /// [`crate::safety`]).
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, Error> {
         let device = Device::open(path, options)?;
-        check_depth("depth", options.most_under_way)?;
-        let most_under_way = if options.engine == Engine::Sync { 1 } else { options.most_under_way };
+        check_depth("depth", options.max_outstanding)?;
+        let max_outstanding = if options.engine == Engine::Sync { 1 } else { options.max_outstanding };
         Ok(Self {
             content: Content::new(options.seed, device.align_bytes),
             device,
@@ -72,7 +73,7 @@ impl RealTarget {
             clock: Clock::start(),
             stop: options.stop.clone(),
             began: options.began.clone(),
-            most_under_way,
+            max_outstanding,
             executed: 0,
             activity: Activity::default(),
         })
@@ -95,30 +96,15 @@ impl RealTarget {
 
     /// Where a request goes on the drive, bytes; counts those that are not made of whole blocks.
     fn place(&mut self, request: &Request) -> Result<(u64, u64), Error> {
-        let block = u64::from(self.device.block_bytes);
-        let (start, end) =
-            (request.lba.saturating_mul(SECTOR_BYTES), request.end().saturating_mul(SECTOR_BYTES));
-        if request.op != Op::Flush && end > self.device.size_bytes {
-            return Err(self.device.refuse(format!(
-                "a {} of sectors {} to {} lies beyond its {} sectors; expected addresses within, or --wrap",
-                request.op.name(),
-                request.lba,
-                request.end(),
-                self.device.size_bytes / SECTOR_BYTES
-            )));
-        }
+        let placed = whole_blocks(request, self.device.block_bytes, self.device.size_bytes);
+        let (first, length, widened) = placed.map_err(|detail| self.device.refuse(detail))?;
         if request.op != Op::Read && request.op != Op::Flush && !self.device.writable {
             return Err(self
                 .device
                 .refuse(format!("it was opened for reading only, and a {} came", request.op.name())));
         }
-        let (first, last) = if request.op == Op::Trim {
-            (start.next_multiple_of(block), end / block * block)
-        } else {
-            (start / block * block, end.next_multiple_of(block))
-        };
-        self.activity.widened += u64::from((first, last) != (start, end));
-        Ok((first, last.saturating_sub(first)))
+        self.activity.widened += u64::from(widened);
+        Ok((first, length))
     }
 }
 

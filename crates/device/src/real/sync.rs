@@ -37,7 +37,7 @@ pub(super) fn execute(
             clock.sleep_towards(due_ns);
         }
         let issue_ns = clock.now_ns();
-        target.activity.most_under_way = 1;
+        target.activity.max_outstanding = 1;
         let had_room = due_ns.is_some_and(|due_ns| last_ns <= due_ns);
         target.activity.count_late(due_ns, issue_ns, had_room);
         let done = perform(target, &request, offset, length, &mut buffer);

@@ -133,9 +133,9 @@ fn every_engine_and_timing_executes_every_request() {
         let most = match (engine, timing) {
             (Engine::Sync, _) => 1,
             (_, Timing::Closed { depth }) => depth,
-            _ => options.most_under_way,
+            _ => options.max_outstanding,
         };
-        assert!((1..=most).contains(&target.activity().most_under_way));
+        assert!((1..=most).contains(&target.activity().max_outstanding));
     }
 }
 
@@ -257,7 +257,9 @@ fn settings_that_no_drive_takes_are_refused() {
         opened.expect_err("refused").to_string()
     };
     let closed = |depth| Timing::Closed { depth };
-    assert!(error(OpenOptions { most_under_way: 0, ..writable() }, closed(1)).contains("expected 1 to 4096"));
+    assert!(
+        error(OpenOptions { max_outstanding: 0, ..writable() }, closed(1)).contains("expected 1 to 4096")
+    );
     assert!(error(writable(), closed(5000)).contains("expected 1 to 4096"));
     let sync = OpenOptions { engine: Engine::Sync, ..writable() };
     assert!(error(sync, closed(2)).contains("engine io_uring"));

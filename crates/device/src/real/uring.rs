@@ -135,7 +135,7 @@ pub(super) fn execute(
 ) -> Result<(), Error> {
     let depth = match timing {
         Timing::Closed { depth } => depth,
-        Timing::Times { .. } => target.most_under_way,
+        Timing::Times { .. } => target.max_outstanding,
     };
     check_depth("depth", depth)?;
     let mut ring = match target.ring.take().filter(|ring| ring.depth >= depth) {
@@ -227,7 +227,7 @@ impl Call<'_> {
         self.ring.flights[tag as usize] = Some(flight);
         self.ring.under_way += 1;
         let activity = &mut self.target.activity;
-        activity.most_under_way = activity.most_under_way.max(self.ring.under_way);
+        activity.max_outstanding = activity.max_outstanding.max(self.ring.under_way);
         let had_room = self.full_ns.is_none_or(|full_ns| due_ns.is_some_and(|due_ns| full_ns < due_ns));
         activity.count_late(due_ns, issue_ns, had_room);
         self.start(tag, &flight).map_err(|error| self.lost(error))

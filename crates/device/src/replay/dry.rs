@@ -11,19 +11,25 @@ use super::supervise::Tell;
 use crate::precondition::{Method, Preconditioning};
 use crate::safety::{Kind, Survey, glance, survey};
 use crate::simulated::SimTarget;
-use crate::{Error, Timing};
+use crate::{Began, EXTERNAL, Error, Stop, Target, Timing, open};
 
 /// Size of the target, and what it is, if it is real.
 pub(super) struct Capacity {
     pub(super) size_bytes: u64,
     pub(super) survey: Option<Survey>,
+    /// A target that had to be made to know its size.
+    pub(super) made: Option<Box<dyn Target>>,
 }
 
 /// Size and kind of the target.
-pub(super) fn capacity(spec: &ReplaySpec) -> Result<Capacity, Error> {
+pub(super) fn capacity(spec: &ReplaySpec, stop: &Stop, began: &Began) -> Result<Capacity, Error> {
+    if spec.target.starts_with(EXTERNAL) {
+        let made = open(&spec.target, &spec.open_options(true, stop, began)?)?;
+        return Ok(Capacity { size_bytes: made.size_bytes(), survey: None, made: Some(made) });
+    }
     if spec.is_simulated() {
         let size_bytes = SimTarget::size_of(&spec.target)?;
-        return Ok(Capacity { size_bytes, survey: None });
+        return Ok(Capacity { size_bytes, survey: None, made: None });
     }
     let path = Path::new(&spec.target);
     let survey = if spec.dry_run { survey(path) } else { glance(path) }?;
@@ -36,7 +42,7 @@ pub(super) fn capacity(spec: &ReplaySpec) -> Result<Capacity, Error> {
         (Kind::File, Some(size)) => size.max(survey.size_bytes),
         _ => survey.size_bytes,
     };
-    Ok(Capacity { size_bytes, survey: Some(survey) })
+    Ok(Capacity { size_bytes, survey: Some(survey), made: None })
 }
 
 /// Refuses TRIMs for a drive that knows none, before anything else is done to it.
@@ -59,10 +65,10 @@ pub(super) fn outline(spec: &ReplaySpec, size_bytes: u64, tell: &mut Tell<'_>) -
 
 /// Says what would be done, and what would be refused.
 pub(super) fn run(spec: &ReplaySpec, tell: &mut Tell<'_>) -> Result<Value, Error> {
-    let capacity = capacity(spec)?;
+    let capacity = capacity(spec, &Stop::default(), &Began::default())?;
     let outline = outline(spec, capacity.size_bytes, tell)?;
     let trims = check_trims(spec, &capacity, &outline);
-    let Capacity { size_bytes, survey } = capacity;
+    let Capacity { size_bytes, survey, .. } = capacity;
     let writes = outline.writes() || spec.precondition != Method::None;
     let mut refused = None;
     if let Some(survey) = survey.as_ref().filter(|_| writes || spec.erase.is_some()) {

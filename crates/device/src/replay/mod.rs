@@ -48,19 +48,20 @@ pub fn replay(spec: &ReplaySpec, progress: &mut dyn FnMut(&Progress) -> bool) ->
     if spec.dry_run {
         return dry::run(spec, &mut tell);
     }
-    let capacity = dry::capacity(spec)?;
+    let mut capacity = dry::capacity(spec, &stop, &began)?;
     let outline = dry::outline(spec, capacity.size_bytes, &mut tell)?;
     if !spec.wrap {
         outline.check_size(&spec.target, capacity.size_bytes)?;
     }
     dry::check_trims(spec, &capacity, &outline)?;
     let writes = outline.writes() || spec.precondition != Method::None;
+    let made = capacity.made.take();
     let survey = capacity.survey.as_ref();
     let options = crate::OpenOptions {
         seen: survey.and_then(|survey| survey.identity),
         ..spec.open_options(writes, &stop, &began)?
     };
-    let mut target = open(&spec.target, &options)?;
+    let mut target = made.map_or_else(|| open(&spec.target, &options), Ok)?;
     let whole_bytes = target.size_bytes();
     if !spec.wrap && outline.end_sector > whole_bytes / SECTOR_BYTES {
         // Requests behind the last whole block of a drive are impossible.
@@ -248,7 +249,7 @@ fn result(spec: &ReplaySpec, target: &dyn Target, outline: &Outline, done: &Done
         all.extend(counts);
     }
     let late = &done.activity;
-    value["most_under_way"] = json!(late.most_under_way);
+    value["max_outstanding"] = json!(late.max_outstanding);
     value["late_by_host"] = json!(late.late_by_host);
     value["late_by_drive"] = json!(late.late_by_drive);
     value["widened"] = json!(late.widened);

@@ -37,7 +37,7 @@ const ASAP_DEPTH: u32 = 64;
 pub struct ReplaySpec {
     /// A trace file or a generator's spec.
     pub trace: String,
-    /// A block device, a file, or `sim:PRESET`.
+    /// A block device, a file, `sim:PRESET`, or `py:FILE.py:CLASS`.
     pub target: String,
     /// When requests are issued.
     pub timing: Pace,
@@ -134,9 +134,7 @@ impl ReplaySpec {
             );
         }
         if let Some(log) = &self.log {
-            let drive =
-                self.target.strip_prefix(crate::SIMULATED).map(|text| text.split(',').next().unwrap_or(text));
-            for other in [self.trace.as_str(), drive.unwrap_or(&self.target)] {
+            for other in [self.trace.as_str(), file_of(&self.target)] {
                 if same_file(std::path::Path::new(other), log) {
                     let expected = format!("a file of its own: {other} is read or written already");
                     return refuse(&format!("log {}", log.display()), &expected);
@@ -169,7 +167,7 @@ impl ReplaySpec {
     }
 
     pub(super) fn is_simulated(&self) -> bool {
-        self.target.starts_with(crate::SIMULATED)
+        crate::is_simulated(&self.target)
     }
 
     pub(super) fn ops(&self) -> Result<Option<OpSet>, Error> {
@@ -194,7 +192,8 @@ impl ReplaySpec {
     /// Options for opening the target; `write`: true if anything is going to be written.
     pub(super) fn open_options(&self, write: bool, stop: &Stop, began: &Began) -> Result<OpenOptions, Error> {
         let default = OpenOptions::default();
-        let under_way = if self.is_simulated() { u32::MAX } else { default.most_under_way };
+        let under_way =
+            if self.target.starts_with(crate::SIMULATED) { u32::MAX } else { default.max_outstanding };
         Ok(OpenOptions {
             write,
             erase: self.erase.clone(),
@@ -202,11 +201,22 @@ impl ReplaySpec {
             ours: false,
             size_bytes: self.size_bytes()?,
             engine: self.engine,
-            most_under_way: self.depth.unwrap_or(under_way),
+            max_outstanding: self.depth.unwrap_or(under_way),
             direct: !self.buffered,
             seed: self.seed,
             stop: stop.clone(),
             began: began.clone(),
         })
     }
+}
+
+/// The file that a target names: itself, or that of a simulated drive.
+fn file_of(target: &str) -> &str {
+    let head = |text: &'_ str| text.split(',').next().unwrap_or_default().len();
+    if let Some(text) = target.strip_prefix(crate::SIMULATED) {
+        return &text[..head(text)];
+    }
+    let Some(text) = target.strip_prefix(crate::EXTERNAL) else { return target };
+    let place = &text[..head(text)];
+    place.rsplit_once(':').map_or(place, |(file, _)| file)
 }

@@ -95,7 +95,7 @@ fn closed_loops_scales_and_choices_act() {
     let sim = rig.spec("sim:slc-2006,capacity=4MiB,op_ratio=0.3");
     let closed = ReplaySpec { timing: Pace::Closed, depth: Some(4), ..sim.clone() };
     let done = go(&closed).expect("replayed");
-    assert_eq!((&done["most_under_way"], &done["lateness_us"]), (&json!(4), &Value::Null));
+    assert_eq!((&done["max_outstanding"], &done["lateness_us"]), (&json!(4), &Value::Null));
     std::fs::remove_file(rig.path("log.parquet")).expect("there");
     let slow = go(&ReplaySpec { scale: 10.0, log: None, ..sim.clone() }).expect("replayed");
     assert!((slow["planned_s"].as_f64().expect("a number") - 0.1198).abs() < 1e-9, "{slow}");

@@ -35,7 +35,7 @@ pub struct SimTarget {
     drive: Drive,
     stop: Stop,
     began: Began,
-    most_under_way: u32,
+    max_outstanding: u32,
     /// Requests submitted to the drive so far.
     taken: u64,
     under_way: BTreeMap<u64, Pending>,
@@ -74,7 +74,7 @@ impl SimTarget {
             drive,
             stop,
             began: options.began.clone(),
-            most_under_way: options.most_under_way,
+            max_outstanding: options.max_outstanding,
             taken: 0,
             under_way: BTreeMap::new(),
             activity: Activity::default(),
@@ -106,7 +106,7 @@ impl SimTarget {
             drive: self.drive.fork(),
             stop: self.stop.clone(),
             began: self.began.clone(),
-            most_under_way: self.most_under_way,
+            max_outstanding: self.max_outstanding,
             taken: self.taken,
             under_way: BTreeMap::new(),
             activity: Activity::default(),
@@ -147,7 +147,7 @@ impl SimTarget {
         let number = self.drive.submit(&[at]).map_err(|error| error.of_request(self.taken + 1))?.start;
         self.taken += 1;
         self.under_way.insert(number, Pending { request: *request, due_ns });
-        self.activity.most_under_way = self.activity.most_under_way.max(self.under_way.len() as u32);
+        self.activity.max_outstanding = self.activity.max_outstanding.max(self.under_way.len() as u32);
         self.activity.count_late(due_ns, time_ns, false);
         Ok(())
     }
@@ -170,7 +170,7 @@ impl SimTarget {
                 }
                 Timing::Times { scale } => {
                     let due_ns = scaled(start_ns, request.time_ns, scale);
-                    self.make_room(self.most_under_way, sink)?;
+                    self.make_room(self.max_outstanding, sink)?;
                     let time_ns = self.drive.now_ns().max(due_ns);
                     self.issue(&request, time_ns, Some(due_ns))?;
                     // Completions at this instant or before it are known once the request has entered.
@@ -197,6 +197,10 @@ impl Target for SimTarget {
 
     fn block_bytes(&self) -> u32 {
         SECTOR_BYTES as u32
+    }
+
+    fn is_new(&self) -> bool {
+        self.taken == 0
     }
 
     fn execute(

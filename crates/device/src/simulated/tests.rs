@@ -163,7 +163,7 @@ proptest! {
 
 #[test]
 fn with_a_limit_of_requests_under_way_the_others_are_late() {
-    let options = OpenOptions { most_under_way: 1, ..OpenOptions::default() };
+    let options = OpenOptions { max_outstanding: 1, ..OpenOptions::default() };
     let mut target = SimTarget::open("sim:slc-2006,capacity=8MiB,op_ratio=0.3", &options).expect("opened");
     let request = |lba| Request { time_ns: 5, lba, sectors: 8, stream: lba as u16, op: Op::Write };
     let seen = execute(&mut target, &[request(0), request(8)], Timing::Times { scale: 1.0 });

@@ -104,7 +104,7 @@ pub(super) fn with_open_arrivals(mut config: Config) -> Result<Config, Error> {
     } else {
         config.host = HostConfig { mode: HostMode::unlimited(), ..HostConfig::default() };
         // Busy-until times may be exact for the configuration's own host only: who asks for them gets the same times by events.
-        if config.engine == Engine::Timeline {
+        if config.engine == Engine::BusyUntil {
             config.engine = Engine::Auto;
         }
     }

@@ -116,6 +116,16 @@ impl Drive {
         drained
     }
 
+    /// When the next completion is due, as far as that is known before it happens.
+    pub fn next_end_ns(&self) -> Option<u64> {
+        self.state.ended.peek().map(|ended| ended.0.end_ns)
+    }
+
+    /// True if requests are outstanding of which the end is known only once it has happened.
+    pub fn awaits_events(&self) -> bool {
+        self.state.with_simulation.len() > 0
+    }
+
     /// Appends the completions by the present that were not polled yet, in the order of their ends, then of submission.
     pub fn poll(&mut self, into: &mut Vec<Completion>) {
         into.extend(self.state.ready.drain(..));

@@ -199,7 +199,7 @@ proptest! {
             let (warmup, mut simulation) = follow(&drive, &requests, method, &[500]);
             warmup.finish(&mut simulation).expect("shorter than the run")
         };
-        let (events, timeline) = (on("event"), on("timeline"));
+        let (events, timeline) = (on("event"), on("busy-until"));
         prop_assert_eq!(format!("{:?}", events.removed), format!("{:?}", timeline.removed));
         prop_assert_eq!(events.rest.simulated_ns, timeline.rest.simulated_ns);
         prop_assert_eq!(said(&events.rest.latencies), said(&timeline.rest.latencies));

@@ -14,7 +14,7 @@ const COUNT: usize = 384;
 /// Settings that make a family of policies legal; of several choices one is drawn.
 const FAMILIES: [&[(&str, &str)]; 31] = [
     &[],
-    &[("engine", "timeline|auto|event")],
+    &[("engine", "busy-until|auto|event")],
     &[("ftl.kind", "page"), ("host.queue_depth", "8|32")],
     &[("sched.kind", "read-first|read-priority|suspend"), ("host.queue_depth", "4|16")],
     &[("sched.kind", "out-of-order|suspend"), ("host.queue_depth", "16")],
@@ -119,7 +119,7 @@ const PRESETS: [(&str, &str); 12] = [
 
 /// Values to try, of every key that is no part of the shape.
 const VALUES: [(&str, &str); 60] = [
-    ("engine", "timeline|event"),
+    ("engine", "busy-until|event"),
     ("clock", "lock-step"),
     ("units", "synchronized"),
     ("planes_bound", "true"),
@@ -173,7 +173,7 @@ const VALUES: [(&str, &str); 60] = [
     ("tenants.min_channels", "2"),
     ("tenants.applies", "same"),
     ("tenants.turns", "shortest|shortest-fair"),
-    ("tenants.most_slowed", "0|0.5"),
+    ("tenants.max_late_share", "0|0.5"),
     ("tenants.depth", "2"),
     ("tenants.two_groups_up_to", "1|20"),
     ("tenants.dominant_share", "0.4"),

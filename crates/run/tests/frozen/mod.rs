@@ -180,5 +180,5 @@ const POLICIES: [(&str, &str); 21] = [
     ("tenants.channels", "all shared partially-isolated isolated ssdkeeper look-ahead learned external"),
     ("tenants.turns", "arrival shortest shortest-fair"),
     ("precondition", "empty full on-read steady"),
-    ("engine", "auto timeline event"),
+    ("engine", "auto busy-until event"),
 ];

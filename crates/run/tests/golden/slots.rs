@@ -277,7 +277,7 @@ pub(crate) const TURNS: Slot = Slot {
         ("alloc.kind", "dynamic"),
         ("host.mode", "open"),
     ],
-    more: &[&[("tenants.turns", "shortest-fair"), ("tenants.most_slowed", "0.15")]],
+    more: &[&[("tenants.turns", "shortest-fair"), ("tenants.max_late_share", "0.15")]],
     loads: &[
         "random:span=4MiB,size=4KiB|64KiB:0.5,count=1000,write=0.9,rate=900",
         "random:span=2MiB,offset=4MiB,size=4KiB,count=1500,write=0.8,rate=1500",

@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 61] = [
+const NEEDS: [(&str, &[Setting]); 68] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
@@ -31,6 +31,13 @@ const NEEDS: [(&str, &[Setting]); 61] = [
     ("sched.resume_time", &[("host.queue_depth", "8"), ("sched.kind", "suspend")]),
     ("sched.write_weight", &[("host.queue_depth", "8"), ("sched.kind", "suspend")]),
     ("sched.max_suspensions", &[("host.queue_depth", "8"), ("sched.kind", "suspend")]),
+    ("sched.suspends", &SUSPENDING),
+    ("sched.erase_suspend_time", &SUSPENDING),
+    ("sched.erase_resume_time", &SUSPENDING),
+    ("sched.min_run", &SUSPENDING),
+    ("sched.protected_start", &SUSPENDING),
+    ("sched.protected_end", &SUSPENDING),
+    ("gc.batch", &SUSPENDING),
     (
         "sched.bus_reads_first",
         &[("host.queue_depth", "8"), ("channels", "1"), ("dies", "4"), ("sched.kind", "suspend")],
@@ -79,7 +86,7 @@ const NEEDS: [(&str, &[Setting]); 61] = [
     ("tenants.applies", &KEEPER),
     ("tenants.turns", &[("alloc.kind", "dynamic"), ("host.queue_depth", "8")]),
     (
-        "tenants.most_slowed",
+        "tenants.max_late_share",
         &[("alloc.kind", "dynamic"), ("host.queue_depth", "8"), ("tenants.turns", "shortest-fair")],
     ),
     ("tenants.two_groups_up_to", &KEEPER),
@@ -105,6 +112,10 @@ const NEEDS: [(&str, &[Setting]); 61] = [
     ("background.destage.after", &[("buffer.bytes", "64KiB"), ("host.mode", "open")]),
     ("wear.dynamic", &[("gc.free_blocks", "3"), ("op_ratio", "0.5")]),
 ];
+
+/// Operations are suspended whatever is left of them.
+const SUSPENDING: [Setting; 3] =
+    [("host.queue_depth", "8"), ("sched.kind", "suspend"), ("sched.write_weight", "0")];
 
 /// Channels by the features of windows, of which every run has some.
 const KEEPER: [Setting; 6] = [
@@ -154,7 +165,7 @@ fn every_key_acts_where_it_can() {
 
 #[test]
 fn the_engine_changes_its_name_and_nothing_else() {
-    let expected = [("auto", "timeline"), ("timeline", "timeline"), ("event", "event")];
+    let expected = [("auto", "busy-until"), ("busy-until", "busy-until"), ("event", "event")];
     let results = expected.map(|(engine, name)| {
         let (result, used) = result_and_engine(&over(&SMALL, &[("engine", engine)]), MIXED).expect("legal");
         assert_eq!(used, name);

@@ -153,7 +153,7 @@ proptest! {
         let served = serve(&drive, &requests);
         let mut order: Vec<usize> = (0..requests.len()).collect();
         order.sort_by_key(|number| served[*number].place);
-        for engine in ["timeline", "event"] {
+        for engine in ["busy-until", "event"] {
             let mut simulation = simulation(&drive, CLOSED, engine);
             let mut left = [0, 1, 2].map(|tenant| {
                 requests.iter().filter(|request| request.tenant == tenant).collect::<std::collections::VecDeque<_>>()

@@ -108,7 +108,7 @@ impl Case {
             ("cycles", "clock.write_cycles", model.write_cycles as f64),
             ("collections", "collections.count", model.merges.len() as f64),
             ("merged", "collections.merged", merged),
-            ("most", "collections.most", most),
+            ("most", "collections.max_merged", most),
         ] {
             // Few collections, and fewer of the largest size, hang on which channel is served first.
             let allowed = match what {

@@ -73,7 +73,7 @@ fn the_slowest_are_the_last_of_the_percentile() {
 #[test]
 fn both_time_paths_explain_alike() {
     let [timeline, event] =
-        ["timeline", "event"].map(|engine| explained(&[("engine", engine)], "p99")["explain"].take());
+        ["busy-until", "event"].map(|engine| explained(&[("engine", engine)], "p99")["explain"].take());
     assert_eq!(timeline, event);
 }
 

@@ -91,7 +91,7 @@ fn a_workload_of_nothing_is_a_result_of_nothing() {
     std::fs::write(&trace, "").unwrap();
     let mut run = spec(None, &SMALL, trace.to_str().unwrap());
     run.format = Some("spc".into());
-    for engine in ["timeline", "event"] {
+    for engine in ["busy-until", "event"] {
         run.overrides.insert("engine".into(), engine.into());
         match simulate(&run, &mut |_| true) {
             Ok(result) => {

@@ -156,8 +156,8 @@ fn refusals_that_need_the_shape_say_it() {
         message.starts_with("alloc.kind=dynamic or hybrid, capacity: one map serves all units"),
         "{message}"
     );
-    let message = error(&[("engine", "timeline"), ("dies", "2")]).expect("needs events");
-    assert!(message.starts_with("engine=timeline: dies that share a channel"), "{message}");
+    let message = error(&[("engine", "busy-until"), ("dies", "2")]).expect("needs events");
+    assert!(message.starts_with("engine=busy-until: dies that share a channel"), "{message}");
     let message =
         error(&[("ftl.kind", "dftl"), ("ftl.cache_bytes", "63")]).expect("seven entries for eight units");
     assert_eq!(
@@ -178,7 +178,7 @@ fn refusals_that_need_the_shape_say_it() {
         &[("alloc.kind", "dynamic")],
         &[("buffer.bytes", "1MiB"), ("host.mode", "open")],
     ] {
-        let settings: Vec<_> = settings.iter().copied().chain([("engine", "timeline")]).collect();
+        let settings: Vec<_> = settings.iter().copied().chain([("engine", "busy-until")]).collect();
         assert!(error(&settings).expect("needs events").ends_with("use engine=auto or engine=event"));
     }
 }
@@ -274,11 +274,19 @@ fn settings_of_schedulers_say_what_they_expect() {
             "{message}"
         );
     }
-    for key in ["sched.suspend_time", "sched.resume_time"] {
+    let times = [
+        "sched.suspend_time",
+        "sched.resume_time",
+        "sched.erase_suspend_time",
+        "sched.erase_resume_time",
+        "sched.min_run",
+    ];
+    let refused = format!("{}: expected at most one hour", times.join(", "));
+    for key in times {
         assert_eq!(with("suspend", key, "3600s"), None);
         for value in ["3600000000001", "9223372036854775807"] {
             let message = with("suspend", key, value).expect("more than an hour");
-            assert_eq!(message, "sched.suspend_time, sched.resume_time: expected at most one hour");
+            assert_eq!(message, refused);
         }
         assert!(with("suspend", key, "true").expect("no time").contains("expected a time such as"));
     }
@@ -332,10 +340,10 @@ fn settings_of_the_host_say_what_they_expect() {
     assert_eq!(error(&[("host.weights", "1,1")]), None);
     let message = error(&[("host.arbitration", "wrr")]).expect("no arbitration");
     assert!(message.contains("expected one of `arrival`, `round-robin`, `weighted`, `fair`"), "{message}");
-    let slots = [("host.mode", "open"), ("host.slots", "4"), ("engine", "timeline")];
+    let slots = [("host.mode", "open"), ("host.slots", "4"), ("engine", "busy-until")];
     let message = error(&slots).expect("needs events");
     assert_eq!(
         message,
-        "engine=timeline: a request that waits for a slot enters when another one ends: use engine=auto or engine=event"
+        "engine=busy-until: a request that waits for a slot enters when another one ends: use engine=auto or engine=event"
     );
 }

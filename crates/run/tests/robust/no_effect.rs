@@ -11,27 +11,14 @@ const DIRECT: Setting<'static> = ("ftl.kind", "direct");
 const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
+const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 46] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 49] = [
     &[("buffer.replacement", "block-lru")],
     &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
-    &[("planes_bound", "true")],
-    &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
-    &[("nand.transfer", "codeword"), ("timing.bus", "0")],
-    &[("nand.codeword", "512")],
-    &[("timing.cache_program", "true"), ("timing.bus", "0")],
-    &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
-    &[STEP, ("timing.cache_program", "true")],
-    &[("timing.cache_program", "true"), ("buffer.bytes", "1MiB")],
-    &[("sched.kind", "read-priority"), ("sched.write_bound", "1ms"), ("host.queue_depth", "2")],
-    &[("sched.preempt_gc", "true")],
-    &[("sched.kind", "read-first"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
-    &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("host.queue_depth", "2")],
-    &[("sched.kind", "out-of-order")],
-    &[("sched.dispatch", "immediate")],
     &[("wear.dynamic", "true")],
     &[DIRECT, ("gc.free_blocks", "2")],
     &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
@@ -45,7 +32,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 46] = [
     &[("tenants.channels", "shared"), DYNAMIC, ("tenants.min_channels", "2")],
     &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
     &[("tenants.turns", "shortest")],
-    &[("tenants.most_slowed", "0.5")],
+    &[("tenants.max_late_share", "0.5")],
     &[("background.collect.until", "3")],
     &[("background.level.after", "1ms")],
     &[("background.write_back.after", "1ms")],
@@ -64,6 +51,23 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 46] = [
     &[("host.doorbell_wait", "1us")],
     &[("firmware.cores", "2")],
     &[("firmware.hmb_miss_time", "1us")],
+    &[("planes_bound", "true")],
+    &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
+    &[("nand.transfer", "codeword"), ("timing.bus", "0")],
+    &[("nand.codeword", "512")],
+    &[("timing.cache_program", "true"), ("timing.bus", "0")],
+    &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
+    &[STEP, ("timing.cache_program", "true")],
+    &[("timing.cache_program", "true"), ("buffer.bytes", "1MiB")],
+    &[("sched.kind", "read-priority"), ("sched.write_bound", "1ms"), ("host.queue_depth", "2")],
+    &[("sched.preempt_gc", "true")],
+    &[("sched.kind", "read-first"), ("sched.preempt_gc", "true"), DIRECT, ("host.queue_depth", "2")],
+    &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("host.queue_depth", "2")],
+    &[("sched.kind", "out-of-order")],
+    &[("sched.dispatch", "immediate")],
+    &[("gc.batch", "2")],
+    &[("sched.kind", "suspend"), ("sched.suspends", "program"), ("sched.erase_suspend_time", "9us"), DEPTH],
+    &[("sched.kind", "suspend"), ("sched.min_run", "9us"), ("sched.max_suspensions", "1"), DEPTH],
 ];
 
 #[test]

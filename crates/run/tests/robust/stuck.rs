@@ -162,7 +162,7 @@ fn the_longest_times_and_largest_blocks_fit_the_clock() {
         ("timing.bus", "1000000"),
         ("timing.command", "3600s"),
     ];
-    for engine in ["timeline", "event"] {
+    for engine in ["busy-until", "event"] {
         let settings: Vec<_> = settings.iter().copied().chain([("engine", engine)]).collect();
         let error = refusal(&settings, "random:span=8MiB,size=512,count=400000");
         assert!(error.contains("simulated time passes 146 years"), "{error}");

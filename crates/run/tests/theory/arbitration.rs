@@ -88,7 +88,7 @@ fn weighted_serves_requests_in_proportion() {
 #[test]
 fn fair_gives_flash_time_within_one_request_though_some_are_16_times_as_large() {
     for (weights, text) in [([1, 1], "1"), ([1, 4], "1,4")] {
-        for (engine, depth) in [("timeline", "1"), ("timeline", "8"), ("event", "8")] {
+        for (engine, depth) in [("busy-until", "1"), ("busy-until", "8"), ("event", "8")] {
             let settings = [
                 ("host.arbitration", "fair"),
                 ("host.weights", text),

@@ -87,7 +87,7 @@ fn nothing_is_lost_on_any_kind() {
     for kind in kinds {
         for precondition in ["empty", "full", "steady"] {
             for (key, value) in
-                [("engine", "timeline"), ("engine", "event"), ("buffer.bytes", "32KiB"), ("planes", "2")]
+                [("engine", "busy-until"), ("engine", "event"), ("buffer.bytes", "32KiB"), ("planes", "2")]
             {
                 let drive = Drive::default()
                     .set("channels", 2)

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::renamed::{self, Kind};
 use super::size::Given;
 use super::{Config, Precondition, keys, no_effect};
 use crate::error::ConfigError;
@@ -156,7 +157,7 @@ fn set(config: &Config, origin: &str, key: &str, value: &Value) -> Result<Config
         origin: origin.into(),
         key: key.into(),
         value: shown(value),
-        expected: expectation(key, &error.to_string()),
+        expected: expectation(key, value, &error.to_string()),
     })?;
     check_range(&changed, origin, key, value)?;
     Ok(changed)
@@ -195,7 +196,12 @@ fn shown(value: &Value) -> String {
 }
 
 /// Expected value: by the key's type, or in serde's words without the position, which means nothing here.
-fn expectation(key: &str, error: &str) -> String {
+fn expectation(key: &str, value: &Value, error: &str) -> String {
+    let assignment = value.as_str().map(|value| format!("{key}={value}"));
+    if let Some(new) = assignment.and_then(|old| renamed::new_name(Kind::Value, &old)) {
+        let (_, value) = new.split_once('=').unwrap_or((key, new));
+        return format!("expected `{value}`, its name now");
+    }
     match keys::find(key).map(|key| key.value_type) {
         Some("integer") => "expected a whole number, zero or more, of at most 32 bits".into(),
         Some("number") => "expected a number".into(),
@@ -217,10 +223,11 @@ fn missing(origin: &str, key: &str) -> ConfigError {
         .filter(|(distance, candidate)| *distance <= 2.max(candidate.len() / 3));
     let member =
         names().find(|candidate| candidate.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')));
-    let hint = match (member, nearest) {
-        (Some(member), _) => format!(" on its own; it is a table with keys such as `{member}`"),
-        (None, Some((_, candidate))) => format!("; did you mean `{candidate}`?"),
-        (None, None) => "; `flashweir schema` lists all keys".into(),
+    let hint = match (renamed::new_name(Kind::Key, key), member, nearest) {
+        (Some(new), ..) => format!("; it is now `{new}`"),
+        (None, Some(member), _) => format!(" on its own; it is a table with keys such as `{member}`"),
+        (None, None, Some((_, candidate))) => format!("; did you mean `{candidate}`?"),
+        (None, None, None) => "; `flashweir schema` lists all keys".into(),
     };
     ConfigError::UnknownKey { origin: origin.into(), key: key.into(), hint }
 }
@@ -274,7 +281,7 @@ mod tests {
                 .contains("unknown variant `gready`, expected one of `greedy`")
         );
         assert!(message(&[("gc.victim", "3")]).contains("expected one of greedy, fifo"));
-        assert!(message(&[("engine", "1")]).contains("expected one of auto, timeline, event"));
+        assert!(message(&[("engine", "1")]).contains("expected one of auto, busy-until, event"));
         assert!(
             message(&[("channels", "1e3")])
                 .ends_with("expected a whole number, zero or more, of at most 32 bits")

@@ -9,6 +9,7 @@ pub mod layers;
 pub mod no_effect;
 pub mod presets;
 pub mod refusals;
+pub mod renamed;
 mod shape;
 mod size;
 
@@ -24,7 +25,7 @@ use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::MAX_PAGE_SECTORS;
 use crate::host::{Arbitration, FirmwareConfig, HostConfig};
-use crate::nand::{NandConfig, TimingConfig};
+use crate::nand::{EnergyConfig, NandConfig, TimingConfig};
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
 use crate::task::{BackgroundConfig, Kind};
@@ -56,7 +57,7 @@ pub enum Engine {
     #[default]
     Auto,
     /// Busy-until times; refused where they are not exact.
-    Timeline,
+    BusyUntil,
     /// Events.
     Event,
 }
@@ -131,6 +132,8 @@ pub struct Config {
     pub timing: TimingConfig,
     /// Transfers out of the flash.
     pub nand: NandConfig,
+    /// Energy of operations, transfers and idle dies.
+    pub energy: EnergyConfig,
     /// Translation of logical pages.
     pub ftl: FtlConfig,
     /// Parallel unit of a logical page.
@@ -174,6 +177,7 @@ impl Default for Config {
             engine: Engine::default(),
             timing: TimingConfig::default(),
             nand: NandConfig::default(),
+            energy: EnergyConfig::default(),
             ftl: FtlConfig::default(),
             alloc: AllocConfig::default(),
             gc: GcConfig::default(),
@@ -251,7 +255,7 @@ impl Config {
 
     /// True if there is never more than one request outstanding.
     pub(crate) fn is_one_at_a_time(&self) -> bool {
-        self.host.most_under_way() == 1
+        self.host.max_outstanding() == 1
     }
 
     /// True if a request takes time, or waits, between the host and the drive's work for it.
@@ -303,14 +307,14 @@ impl Config {
     pub fn uses_events(&self) -> bool {
         match self.engine {
             Engine::Auto => self.needs_events().is_some(),
-            Engine::Timeline => false,
+            Engine::BusyUntil => false,
             Engine::Event => true,
         }
     }
 
-    /// The time path that the drive gets: `event` or `timeline`.
+    /// The time path that the drive gets: `event` or `busy-until`.
     pub fn engine_name(&self) -> &'static str {
-        if self.uses_events() { "event" } else { "timeline" }
+        if self.uses_events() { "event" } else { "busy-until" }
     }
 
     /// The JSON Schema of a device file: every key with its type, unit, default and meaning.

@@ -2,18 +2,16 @@
 //! their defaults, and the result says so; a drive that has such a setting is the one that does not.
 
 mod background;
+mod flash;
 mod host;
 
-use super::{Clock, Config, Precondition, Units};
+use super::{Config, Precondition, Units};
 use crate::alloc::AllocConfig;
 use crate::buffer::{Ack, BufferConfig, Order, Replacement};
 use crate::ftl::FtlConfig;
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::Geometry;
 use crate::host::HostMode;
-use crate::nand::{NandConfig, Transfer};
-use crate::quantity::Bound;
-use crate::sched::{Dispatch, SchedConfig, SchedPolicy};
 use crate::task::BackgroundConfig;
 use crate::tenants::{Applies, ChannelsConfig, TenantsConfig, Turns};
 use crate::wear::WearConfig;
@@ -31,7 +29,7 @@ pub struct NoEffect {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static NoEffect> {
-    TABLE.iter().chain(&background::TABLE).chain(&host::HOST)
+    TABLE.iter().chain(&background::TABLE).chain(&host::HOST).chain(&flash::FLASH)
 }
 
 /// Sets back what has no effect. Returns why, in the order of the table.
@@ -56,7 +54,7 @@ fn writes_one_by_one(config: &Config) -> bool {
     config.buffer.ack == Ack::Flash && config.is_one_at_a_time() && !is_cut
 }
 
-const TABLE: [NoEffect; 32] = [
+const TABLE: [NoEffect; 18] = [
     NoEffect {
         keys: "buffer.ack, buffer.order, buffer.replacement, buffer.coalesce, buffer.bytes=0",
         reason: "there is no buffer",
@@ -94,107 +92,6 @@ const TABLE: [NoEffect; 32] = [
         reason: "in order no write joins an older one",
         applies: |config| config.buffer.order == Order::InOrder && !config.buffer.coalesce,
         clear: |config| config.buffer.coalesce = true,
-    },
-    NoEffect {
-        keys: "planes_bound=true, planes=1",
-        reason: "a die has one plane",
-        applies: |config| config.planes_bound && config.planes == 1,
-        clear: |config| config.planes_bound = false,
-    },
-    NoEffect {
-        keys: "timing.multi_plane=true, planes=1 or planes_bound=true",
-        reason: "a die has one plane, or its planes run every command together",
-        applies: |config| config.timing.multi_plane && (config.planes == 1 || config.planes_bound),
-        clear: |config| config.timing.multi_plane = false,
-    },
-    NoEffect {
-        keys: "nand.transfer=codeword, timing.bus=0, timing.command=0",
-        reason: "transfers take no time",
-        applies: |config| config.nand.transfer == Transfer::Codeword && config.bus_is_free(),
-        clear: |config| config.nand.transfer = Transfer::Page,
-    },
-    NoEffect {
-        keys: "nand.codeword, nand.transfer=page",
-        reason: "whole pages cross the bus",
-        applies: |config| {
-            config.nand != NandConfig { transfer: config.nand.transfer, ..NandConfig::default() }
-                && config.nand.transfer == Transfer::Page
-        },
-        clear: |config| config.nand = NandConfig::default(),
-    },
-    NoEffect {
-        keys: "timing.cache_program=true, timing.bus=0, timing.command=0",
-        reason: "transfers take no time",
-        applies: |config| config.timing.cache_program && config.bus_is_free(),
-        clear: |config| config.timing.cache_program = false,
-    },
-    NoEffect {
-        keys: "timing.cache_program=true, alloc.kind=dynamic or hybrid",
-        reason: "dynamic allocation gives a page to an idle die only, which programs nothing meanwhile",
-        applies: |config| config.timing.cache_program && config.alloc.binds_late(),
-        clear: |config| config.timing.cache_program = false,
-    },
-    NoEffect {
-        keys: "timing.cache_program=true, clock=lock-step",
-        reason: "pages of a cycle start together, when all before them are done",
-        applies: |config| config.timing.cache_program && config.clock == Clock::LockStep,
-        clear: |config| config.timing.cache_program = false,
-    },
-    NoEffect {
-        keys: "timing.cache_program=true, buffer.bytes, planes=1",
-        reason: "a plane takes its next page from the buffer when the last one is programmed",
-        applies: |config| config.timing.cache_program && config.buffer.bytes.0 > 0 && config.planes == 1,
-        clear: |config| config.timing.cache_program = false,
-    },
-    NoEffect {
-        keys: "sched.write_bound, sched.kind",
-        reason: "only read-first and suspend hold reads back for writes",
-        applies: |config| config.sched.write_bound.0.is_some() && !config.sched.bounds_writes(),
-        clear: |config| config.sched.write_bound = Bound::default(),
-    },
-    NoEffect {
-        keys: "sched.preempt_gc=true, sched.kind",
-        reason: "fifo and out-of-order prefer no reads, suspend lets them get in between copies anyway",
-        applies: |config| {
-            let suspends = matches!(config.sched.policy, SchedPolicy::Suspend(_));
-            config.sched.preempt_gc && (suspends || !config.sched.prefers_reads())
-        },
-        clear: |config| config.sched.preempt_gc = false,
-    },
-    NoEffect {
-        keys: "sched.preempt_gc=true, ftl.kind=direct",
-        reason: "nothing is collected",
-        applies: |config| config.sched.preempt_gc && is_direct(config),
-        clear: |config| config.sched.preempt_gc = false,
-    },
-    NoEffect {
-        keys: "sched.bus_reads_first=false, chips=1 and dies=1, or timing.bus=0 and timing.command=0",
-        reason: "no die waits for a bus",
-        applies: |config| {
-            let no_wait = config.chips * config.dies == 1 || config.bus_is_free();
-            matches!(&config.sched.policy, SchedPolicy::Suspend(own) if !own.bus_reads_first) && no_wait
-        },
-        clear: |config| {
-            if let SchedPolicy::Suspend(own) = &mut config.sched.policy {
-                own.bus_reads_first = true;
-            }
-        },
-    },
-    NoEffect {
-        keys: "sched.kind=out-of-order, alloc.kind=striped, chips=1 and dies=1, or timing.bus=0 and timing.command=0",
-        reason: "no die waits for a bus, so the oldest command can always start",
-        applies: |config| {
-            let shares_bus = config.chips * config.dies > 1 && !config.bus_is_free();
-            let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
-            matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) && !shares_bus && is_striped
-        },
-        clear: |config| config.sched.policy = SchedConfig::default().policy,
-    },
-    NoEffect {
-        keys: "sched.dispatch=immediate, sched.kind=fifo",
-        reason: "commands start in the order of arrival",
-        applies: |config| config.sched.dispatch == Dispatch::Immediate && !config.sched.reorders(),
-        clear: |config| config.sched.dispatch = Dispatch::Batch,
     },
     NoEffect {
         keys: "wear.dynamic=true, gc.free_blocks=1, gc.frontiers=1",
@@ -318,14 +215,14 @@ const TABLE: [NoEffect; 32] = [
         clear: |config| config.tenants.turns = Turns::Arrival,
     },
     NoEffect {
-        keys: "tenants.most_slowed, tenants.turns",
+        keys: "tenants.max_late_share, tenants.turns",
         reason: "only turns=shortest-fair, or an allocator that says so, heeds it",
         applies: |config| {
-            config.tenants.most_slowed.to_bits() != TenantsConfig::default().most_slowed.to_bits()
+            config.tenants.max_late_share.to_bits() != TenantsConfig::default().max_late_share.to_bits()
                 && config.tenants.turns != Turns::ShortestFair
                 && !config.tenants.is_external()
         },
-        clear: |config| config.tenants.most_slowed = TenantsConfig::default().most_slowed,
+        clear: |config| config.tenants.max_late_share = TenantsConfig::default().max_late_share,
     },
 ];
 
@@ -345,7 +242,7 @@ fn without_victims(config: &Config) -> Config {
 
 /// Copy with the settings of windows and groups at their defaults.
 fn without_windows(tenants: &TenantsConfig) -> TenantsConfig {
-    TenantsConfig { turns: tenants.turns, most_slowed: tenants.most_slowed, ..TenantsConfig::default() }
+    TenantsConfig { turns: tenants.turns, max_late_share: tenants.max_late_share, ..TenantsConfig::default() }
 }
 
 /// The allocation of pages where a key of it has no effect on this shape, and why.

@@ -2,6 +2,7 @@
 
 use super::Config;
 use super::layers::{Layer, resolve};
+use super::renamed::{self, Kind};
 use crate::error::ConfigError;
 
 /// A named device.
@@ -61,13 +62,14 @@ impl Preset {
 /// The error for a device that is neither a preset nor a file.
 pub fn unknown(name: &str) -> ConfigError {
     let known = PRESETS.map(|preset| preset.name).join(", ");
-    let hint = PRESETS
+    let nearest = PRESETS
         .iter()
         .map(|preset| (strsim::damerau_levenshtein(preset.name, name), preset.name))
         .min()
         .filter(|(distance, _)| *distance <= 2)
-        .map(|(_, name)| format!("; did you mean {name}?"))
-        .unwrap_or_default();
+        .map(|(_, name)| format!("; did you mean {name}?"));
+    let renamed = renamed::new_name(Kind::Preset, name).map(|name| format!("; it is now {name}"));
+    let hint = renamed.or(nearest).unwrap_or_default();
     ConfigError::UnknownPreset { name: name.into(), known, hint }
 }
 

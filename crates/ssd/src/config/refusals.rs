@@ -56,9 +56,9 @@ const REFUSALS: [Refusal; 6] = [
         },
     },
     Refusal {
-        keys: "sched.suspend_time, sched.resume_time",
+        keys: "sched.suspend_time, sched.resume_time, sched.erase_suspend_time, sched.erase_resume_time, sched.min_run",
         reason: "expected at most one hour",
-        applies: |config| matches!(&config.sched.policy, SchedPolicy::Suspend(own) if own.suspend_time.max(own.resume_time).0 > LONGEST_NS),
+        applies: |config| matches!(&config.sched.policy, SchedPolicy::Suspend(own) if own.longest().0 > LONGEST_NS),
     },
     Refusal {
         keys: "ftl.kind=direct, alloc.kind=dynamic or hybrid",
@@ -100,11 +100,11 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
         return Err(ConfigError::Refused { keys: "alloc.kind=dynamic or hybrid, capacity".into(), reason });
     }
     tenants::check(config, &geometry)?;
-    if config.engine == Engine::Timeline
+    if config.engine == Engine::BusyUntil
         && let Some(reason) = config.needs_events()
     {
         let reason = format!("{reason}: use engine=auto or engine=event");
-        return Err(ConfigError::Refused { keys: "engine=timeline".into(), reason });
+        return Err(ConfigError::Refused { keys: "engine=busy-until".into(), reason });
     }
     Ok(())
 }

@@ -138,8 +138,8 @@ impl Frame {
             Share::OfLogical(_) => (blocks - uncounted) * self.pages_per_block as f64 / logical_pages - 1.0,
             Share::OfRaw(_) => 1.0 - logical_pages / (blocks * self.pages_per_block as f64),
         };
-        // Rounded up, so that what the message says works.
-        (least.max(0.0) * 1e4).ceil() / 1e4
+        // Rounded up, so that what the message says works, also where it falls between two numbers of blocks.
+        (least * 1e4 + 1e-6).ceil().max(0.0) / 1e4
     }
 }
 

@@ -34,6 +34,10 @@ pub struct GcConfig {
     pub free_blocks: u32,
     /// Copybacks of a page in a row: moves within its plane that don't cross the bus, before it must cross to be checked. 0: none.
     pub copyback: u32,
+    /// Page copies of a collection that no read gets in between, where reads get in between copies at all (`sched.kind=suspend`,
+    /// `sched.preempt_gc`). Above 1 no copy is suspended.
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub batch: u32,
 }
 
 impl Default for GcConfig {
@@ -46,6 +50,7 @@ impl Default for GcConfig {
             frontiers: 1,
             free_blocks: 1,
             copyback: 0,
+            batch: 1,
         }
     }
 }

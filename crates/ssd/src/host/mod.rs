@@ -114,7 +114,7 @@ impl HostConfig {
     }
 
     /// Most requests under way; without a limit, more than there can be.
-    pub(crate) fn most_under_way(&self) -> u32 {
+    pub(crate) fn max_outstanding(&self) -> u32 {
         match &self.mode {
             HostMode::Closed(closed) => closed.queue_depth,
             HostMode::Open(open) => open.slots.0.unwrap_or(u32::MAX),

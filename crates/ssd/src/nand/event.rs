@@ -52,6 +52,8 @@ pub(crate) struct Events<P> {
     /// True if a command that has begun may be paused.
     pauses: bool,
     agenda: Agenda,
+    /// Copies of a collection that no read gets in between.
+    batch: u32,
     /// Chains so far.
     chains: u64,
     /// True if the commands of one instant are ordered before the first of them starts.
@@ -94,6 +96,7 @@ impl<P: Probe> Events<P> {
             batches: true,
             scheduler,
             agenda: Agenda::new(dies + geometry.channels),
+            batch: 1,
             chains: 0,
             ready: Vec::new(),
             counts: SchedCounts::default(),
@@ -112,6 +115,11 @@ impl<P: Probe> Events<P> {
     /// From now on, a die that was idle before starts a command as it arrives, whatever else does at that instant.
     pub(crate) fn dispatch_at_once(&mut self) {
         self.batches = false;
+    }
+
+    /// From now on, no read gets in between so many copies of a collection.
+    pub(crate) fn copy_in_batches(&mut self, batch: u32) {
+        self.batch = batch;
     }
 
     /// From now on, counts the commands of each die, for fences.
@@ -142,13 +150,18 @@ impl<P: Probe> Events<P> {
         die.awaits = self.agenda.set(number, until_ns);
         if let Some(current) = &mut die.current {
             (current.phase, current.until_ns) = (phase, until_ns);
+            (current.since_ns, current.resumed) = (self.now_ns, false);
         }
     }
 
     fn array_done(&mut self, number: u32) {
         let die = &mut self.dies[number as usize];
         let Some(current) = &mut die.current else { return };
-        if current.phase == Phase::Reading {
+        if current.until_ns > self.now_ns {
+            // A time in which it could not be suspended is over.
+            die.awaits = self.agenda.set(number, current.until_ns);
+            self.make_way(number);
+        } else if current.phase == Phase::Reading {
             current.phase = Phase::OnBus;
             self.want_bus(number);
         } else if current.phase == Phase::Stopping {

@@ -4,6 +4,7 @@
 //! commands can't overtake one another; [`event`] does it with events, everywhere. Both give the same times where both
 //! apply. Nothing here knows of logical pages.
 
+mod energy;
 pub(crate) mod event;
 mod on_the_way;
 mod path;
@@ -12,6 +13,7 @@ pub(crate) mod timeline;
 pub(crate) mod timing;
 mod transfer;
 
+pub(crate) use energy::EnergyConfig;
 pub(crate) use path::TimePath;
 pub(crate) use probe::Course;
 pub(crate) use probe::Probe;

@@ -29,6 +29,7 @@ use crate::quantity::Bound;
 pub(crate) use pages::Pages;
 use passing::Passing;
 pub(crate) use queue::{Chain, Queue, Queued};
+pub(crate) use suspend::Suspends;
 
 /// In which order the commands of a die run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -113,6 +114,19 @@ impl SchedConfig {
     }
 }
 
+/// An operation that an array is busy with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operation {
+    /// Its array time without suspensions, ns.
+    pub(crate) total_ns: u64,
+    /// True if it was suspended before.
+    pub(crate) resumed: bool,
+    /// Time for which it is still being resumed, ns.
+    pub(crate) to_start_ns: u64,
+    /// Time for which it has run since it began, or was resumed, ns.
+    pub(crate) ran_ns: u64,
+}
+
 /// A command that runs, as a scheduler sees it that may pause it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Running {
@@ -124,6 +138,10 @@ pub(crate) struct Running {
     pub(crate) age_ns: u64,
     /// Time that it still takes without a pause, ns.
     pub(crate) left_ns: u64,
+    /// True if it erases.
+    pub(crate) is_erase: bool,
+    /// The operation that its array is busy with, if it is.
+    pub(crate) array: Option<Operation>,
     /// Number of its suspensions.
     pub(crate) suspensions: u32,
     /// Commands that a read delays that goes before it: itself, and those that wait and are no reads.
@@ -216,6 +234,11 @@ impl Scheduler {
         }
     }
 
+    /// Time for which the command that runs can't be paused, whatever comes, ns. The scheduler is asked again then.
+    pub(crate) fn protected_ns(&self, running: &Running) -> u64 {
+        if let Scheduler::Suspend(suspend) = self { suspend.protected_ns(running) } else { 0 }
+    }
+
     /// True if reads go on while a command is paused.
     pub(crate) fn goes_on_with(&self, paused: &Running, read: &Queued) -> bool {
         match self {
@@ -224,14 +247,14 @@ impl Scheduler {
         }
     }
 
-    /// Time from the decision to suspend a command to the die being free, ns.
-    pub(crate) fn suspend_ns(&self) -> u64 {
-        if let Scheduler::Suspend(suspend) = self { suspend.stop_ns } else { 0 }
+    /// Time from the decision to suspend a program or an erase to the die being free, ns.
+    pub(crate) fn suspend_ns(&self, is_erase: bool) -> u64 {
+        if let Scheduler::Suspend(suspend) = self { suspend.overhead(is_erase).stop_ns } else { 0 }
     }
 
-    /// Time that a suspended command takes more each time that it goes on, ns.
-    pub(crate) fn resume_ns(&self) -> u64 {
-        if let Scheduler::Suspend(suspend) = self { suspend.resume_ns } else { 0 }
+    /// Time that a suspended program or erase takes more each time that it goes on, ns.
+    pub(crate) fn resume_ns(&self, is_erase: bool) -> u64 {
+        if let Scheduler::Suspend(suspend) = self { suspend.overhead(is_erase).resume_ns } else { 0 }
     }
 
     /// True if reads get the bus before programs that wait for it.

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::queue::Behind;
 use super::{Queue, Queued};
 use crate::op::CommandKind;
 
@@ -70,14 +71,19 @@ impl OutOfOrder {
     }
 }
 
-/// True if the command at a place touches pages of one before it, which is then remembered: looked for once, as a rule.
+/// True if the command at a place touches pages of one before it. The answer is remembered: one it was found to depend on
+/// until that is gone, that there is none until a command comes back before others.
 fn depends(queue: &Queue, place: usize, queued: &Queued) -> bool {
     let behind = &queued.behind;
-    if behind.get() == 0 || !queue.has(behind.get()) {
-        let found = queue.iter().take(place).find(|before| touches(queued, before));
-        behind.set(found.map_or(0, |before| before.number));
+    let none = Behind::Nothing { returns: queue.returns() };
+    match behind.get() {
+        Behind::Number(number) if queue.has(number) => return true,
+        known if known == none => return false,
+        _ => {}
     }
-    behind.get() != 0
+    let found = queue.iter().take(place).find(|before| touches(queued, before));
+    behind.set(found.map_or(none, |before| Behind::Number(before.number)));
+    found.is_some()
 }
 
 /// True if one of the two reads what the other writes or erases.

@@ -22,6 +22,17 @@ pub(crate) enum Chain {
     Second { number: u64 },
 }
 
+/// Result of a search for a command before another one that it depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Behind {
+    /// Nobody has looked.
+    Unknown,
+    /// The command of this number.
+    Number(u64),
+    /// No command, when so many had come back ([`Queue::returns`]).
+    Nothing { returns: u64 },
+}
+
 /// A command that waits, with what a scheduler may want to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Queued {
@@ -40,9 +51,10 @@ pub(crate) struct Queued {
     pub(crate) passed: u32,
     /// Its number among all that its die was handed, where fences are used.
     pub(crate) handed: u64,
-    /// Its number in the queue, and that of a command before it that it was found to depend on; from 1.
+    /// Its number in the queue, from 1.
     pub(crate) number: u64,
-    pub(super) behind: Cell<u64>,
+    /// A command before it that it was found to depend on.
+    pub(super) behind: Cell<Behind>,
 }
 
 impl Queued {
@@ -66,7 +78,7 @@ impl Queued {
             passed: 0,
             handed: 0,
             number: 0,
-            behind: Cell::new(0),
+            behind: Cell::new(Behind::Unknown),
         }
     }
 
@@ -99,6 +111,8 @@ pub(crate) struct Queue {
     /// Commands so far, and the units that they write ([`Pages::units`]).
     numbers: u64,
     units: u64,
+    /// Commands so far that were put before others.
+    returns: u64,
     /// Chains of which the second command may not start yet.
     chains: BTreeSet<u64>,
     /// Pages that will be written by those waiting.
@@ -166,6 +180,11 @@ impl Queue {
         self.units
     }
 
+    /// Commands so far that were put before others that wait.
+    pub(super) fn returns(&self) -> u64 {
+        self.returns
+    }
+
     /// True if the command of that number waits. Only where all are put at the end.
     pub(super) fn has(&self, number: u64) -> bool {
         self.settled.binary_search_by_key(&number, |queued| queued.number).is_ok() || self.rest.has(number)
@@ -203,6 +222,7 @@ impl Queue {
         if queued.writes() && !queued.pages.is_empty() {
             self.writing.add(&queued);
         }
+        self.returns += u64::from(place < self.len());
         let settled = self.settled.len();
         if place < settled {
             self.settled.insert(place, queued);

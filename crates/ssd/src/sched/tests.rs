@@ -223,6 +223,8 @@ fn a_suspension_is_worth_it_while_more_is_left_than_stopping_takes_and_the_bound
         between_copies: false,
         age_ns: 100,
         left_ns: 50,
+        is_erase: false,
+        array: None,
         suspensions: 1,
         writes: 1,
     };

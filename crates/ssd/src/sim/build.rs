@@ -30,6 +30,7 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
         if !config.sched.batches() {
             array.dispatch_at_once();
         }
+        array.copy_in_batches(config.gc.batch);
         if config.is_managed() || config.background != BackgroundConfig::default() {
             array.use_fences();
         }
@@ -42,7 +43,7 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
 
 /// Some allocators need a channel for each tenant.
 pub(super) fn check_tenants(config: &Config, tenants: u16) -> Result<(), ConfigError> {
-    match config.tenants.most_tenants(config.channels) {
+    match config.tenants.max_tenants(config.channels) {
         Some(most) if u32::from(tenants) > most => Err(ConfigError::Refused {
             keys: format!("{tenants} tenants, channels = {most}, tenants.channels=isolated"),
             reason: format!(

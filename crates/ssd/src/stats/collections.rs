@@ -14,7 +14,7 @@ pub struct Collections {
     /// Data blocks that they merged.
     pub merged: u64,
     /// Most data blocks merged in one.
-    pub most: u64,
+    pub max_merged: u64,
     /// Collections in a bin; the last bin may have fewer.
     pub per_bin: u64,
     /// Most data blocks merged in one collection, by bin.
@@ -25,7 +25,7 @@ pub struct Collections {
 
 impl Default for Collections {
     fn default() -> Self {
-        Self { count: 0, merged: 0, most: 0, per_bin: 1, max: Vec::new(), sum: Vec::new() }
+        Self { count: 0, merged: 0, max_merged: 0, per_bin: 1, max: Vec::new(), sum: Vec::new() }
     }
 }
 
@@ -45,7 +45,7 @@ impl Collections {
         self.sum[bin] += merged;
         self.count += 1;
         self.merged += merged;
-        self.most = self.most.max(merged);
+        self.max_merged = self.max_merged.max(merged);
     }
 
     fn double(&mut self) {
@@ -72,7 +72,7 @@ mod tests {
         for number in 0..10_000u64 {
             collections.record(number % 7);
         }
-        assert_eq!((collections.count, collections.most, collections.per_bin), (10_000, 6, 8));
+        assert_eq!((collections.count, collections.max_merged, collections.per_bin), (10_000, 6, 8));
         assert_eq!(collections.merged, (0..10_000u64).map(|number| number % 7).sum::<u64>());
         assert_eq!(collections.sum.iter().sum::<u64>(), collections.merged);
         assert_eq!(collections.max.len(), 1250);

@@ -26,7 +26,7 @@ pub enum Turns {
     Arrival,
     /// One of the request with the fewest pages that wait: short requests are not held up by long ones.
     Shortest,
-    /// The same, but tenants that are overtaken too much (`tenants.most_slowed`) go first until that is made good.
+    /// The same, but tenants that are overtaken too much (`tenants.max_late_share`) go first until that is made good.
     ShortestFair,
 }
 

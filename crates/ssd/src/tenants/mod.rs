@@ -100,7 +100,7 @@ pub struct TenantsConfig {
     pub turns: Turns,
     /// For `turns=shortest-fair`: by how much of what its pages would have waited in the order of arrival a tenant's may wait longer.
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub most_slowed: f64,
+    pub max_late_share: f64,
 }
 
 /// Window and levels are those of SSD-keeper (request collector and feature collector).
@@ -114,7 +114,7 @@ impl Default for TenantsConfig {
             min_channels: 1,
             applies: Applies::default(),
             turns: Turns::default(),
-            most_slowed: 0.05,
+            max_late_share: 0.05,
         }
     }
 }
@@ -130,10 +130,10 @@ impl TenantsConfig {
         if self.turns == Turns::ShortestFair { Turns::ShortestFair } else { Turns::Shortest }
     }
 
-    /// `most_slowed`, in millionths.
+    /// `max_late_share`, in millionths.
     #[expect(clippy::cast_sign_loss, reason = "checked to be 0 to 1")]
-    pub(crate) fn most_slowed_ppm(&self) -> u32 {
-        (self.most_slowed * 1e6).round() as u32
+    pub(crate) fn max_late_share_ppm(&self) -> u32 {
+        (self.max_late_share * 1e6).round() as u32
     }
 
     /// True if `min_channels` has an effect.
@@ -160,7 +160,7 @@ impl TenantsConfig {
     }
 
     /// Most tenants that so many channels are enough for; `None`: any number.
-    pub(crate) fn most_tenants(&self, channels: u32) -> Option<u32> {
+    pub(crate) fn max_tenants(&self, channels: u32) -> Option<u32> {
         matches!(self.channels, ChannelsConfig::Isolated(_)).then_some(channels)
     }
 

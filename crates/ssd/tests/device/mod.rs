@@ -16,3 +16,4 @@ mod pages;
 mod records;
 mod rig;
 mod scheduling;
+mod suspension;

@@ -37,7 +37,7 @@ fn full(request: u64, start_ns: u64, end_ns: u64) -> FullRecord {
 
 #[test]
 fn a_write_that_finds_no_room_is_recorded_until_it_is_in() {
-    for engine in ["timeline", "event"] {
+    for engine in ["busy-until", "event"] {
         let engine = [("engine", engine)];
         let writes = [0, 1, 2, 3].map(|page| write(0, page));
         let of_one = recorded(&TWO_PAGES, &engine, &writes);
@@ -106,7 +106,7 @@ fn a_command_of_several_planes_serves_the_first_of_its_requests() {
     let more =
         [("channels", "2"), ("planes", "2"), ("timing.multi_plane", "true"), ("buffer.bytes", "16KiB")];
     let writes = [0, 1, 2, 3, 4].map(|page| write(0, page));
-    for engine in ["timeline", "event"] {
+    for engine in ["busy-until", "event"] {
         let more = [&more[..], &[("engine", engine)]].concat();
         let served = recorded(&TWO_PAGES, &more, &writes);
         let served: Vec<_> =
@@ -122,7 +122,7 @@ fn every_transfer_has_its_place_on_the_bus() {
     requests.extend([read(0, 0), sectors(0, Op::Write, 0, 1)]);
     let collected = 32 * WRITE;
     let programmed = collected + READ + TRANSFER + WRITE + ERASE;
-    for engine in ["timeline", "event"] {
+    for engine in ["busy-until", "event"] {
         let of_one = recorded(&[("precondition", "full"), ("engine", engine)], &[], &requests);
         let spans: Vec<_> = of_one
             .transfers

@@ -137,6 +137,6 @@ pub(crate) fn run_both(settings: &[Setting], requests: &[Request]) -> Outcome {
         run(&settings, requests)
     };
     let events = on("event");
-    assert_eq!(on("timeline"), events, "both paths agree");
+    assert_eq!(on("busy-until"), events, "both paths agree");
     events
 }

@@ -129,7 +129,7 @@ fn compare(
     }
     let parts: &Option<LatencyParts> = &stats.parts;
     assert!(parts.is_some());
-    let Some(timeline) = config(&settings, "timeline") else { return Some(false) };
+    let Some(timeline) = config(&settings, "busy-until") else { return Some(false) };
     let (by_times, _) = recorded(&timeline, requests, 13).expect("ran by events");
     assert_eq!(digest(&by_times), digest(&stats), "{settings:?}");
     assert_eq!(watched(&timeline, requests, 5), (seen, entries, completions), "{settings:?}");

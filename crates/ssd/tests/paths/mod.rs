@@ -119,7 +119,7 @@ fn both_paths_agree_and_every_request_completes() {
             prop_assert_eq!(done, requests.len() as u64);
             prop_assert_eq!(digest(&by_events), digest(&run(&events, &requests, false).expect("ran before")));
             **ran.borrow_mut() += 1;
-            if let Some(timeline) = config(&settings, "timeline") {
+            if let Some(timeline) = config(&settings, "busy-until") {
                 let (by_times, same_records) = recorded(&timeline, &requests, 13).expect("ran by events");
                 prop_assert_eq!(digest(&by_events), digest(&by_times));
                 prop_assert_eq!(normal(&records), normal(&same_records));
@@ -211,7 +211,7 @@ fn a_run_that_is_looked_at_stays_the_same() {
             let bytes: u64 = completions.iter().map(Completion::bytes).sum();
             prop_assert_eq!(bytes, plain.counters.bytes.iter().sum::<u64>());
             prop_assert!(entries.is_sorted() && entries.iter().all(|entry| *entry <= plain.simulated_ns));
-            if let Some(timeline) = config(&settings, "timeline") {
+            if let Some(timeline) = config(&settings, "busy-until") {
                 prop_assert_eq!(watched(&timeline, &requests, step), (seen, entries, completions));
             }
             Ok(())

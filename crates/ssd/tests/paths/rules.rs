@@ -21,7 +21,7 @@ type Scheduler = &'static [(&'static str, &'static str)];
 /// Sectors of a page.
 const PAGE: u64 = 2;
 
-const SCHEDULERS: [Scheduler; 10] = [
+const SCHEDULERS: [Scheduler; 12] = [
     &[],
     &[("sched.kind", "read-first")],
     &[("sched.kind", "read-first"), ("sched.write_bound", "1ms")],
@@ -42,6 +42,17 @@ const SCHEDULERS: [Scheduler; 10] = [
         ("sched.max_suspensions", "2"),
     ],
     &[("sched.kind", "out-of-order"), ("sched.window", "5")],
+    &[
+        ("sched.kind", "suspend"),
+        ("sched.suspend_time", "7us"),
+        ("sched.resume_time", "5us"),
+        ("sched.write_weight", "0"),
+        ("sched.min_run", "30us"),
+        ("sched.protected_start", "0.1"),
+        ("sched.protected_end", "0.2"),
+        ("gc.batch", "2"),
+    ],
+    &[("sched.kind", "suspend"), ("sched.suspends", "erase"), ("sched.resume_time", "0")],
 ];
 
 fn kind(scheduler: Scheduler) -> &'static str {

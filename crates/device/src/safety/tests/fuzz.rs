@@ -37,7 +37,7 @@ impl Stack {
             write: true,
             erase: erase.map(str::to_owned),
             engine: Engine::Sync,
-            most_under_way: 1,
+            max_outstanding: 1,
             direct: false,
             ..OpenOptions::default()
         };

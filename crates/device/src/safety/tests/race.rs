@@ -34,7 +34,7 @@ fn written(path: &Path, erase: Option<&str>, seen: Option<Identity>) -> bool {
         erase: erase.map(str::to_owned),
         seen,
         engine: Engine::Sync,
-        most_under_way: 1,
+        max_outstanding: 1,
         direct: false,
         ..OpenOptions::default()
     };

@@ -87,6 +87,20 @@ fn check(geometry: &Geometry) {
     assert!(more.iter().max().expect("channels") - more.iter().min().expect("channels") <= 1, "{blocks:?}");
 }
 
+#[test]
+fn an_advised_share_between_two_numbers_of_blocks_works() {
+    // 5 / 27 blocks of data x 2.7 is half a block: nothing, once rounded.
+    let settings = [("page", "512"), ("pages_per_block", "27"), ("capacity", "2560")];
+    let one = [("channels", "1"), ("chips", "1"), ("dies", "1"), ("planes", "1")];
+    let on = |share: &str| {
+        let all = settings.iter().chain(&one).copied().chain([("op_ratio", share)]);
+        resolve(&[Layer::from_assignments("--set", all)]).and_then(|config| Geometry::new(&config))
+    };
+    let message = on("0").expect_err("too little").to_string();
+    assert!(message.ends_with("use op_ratio of at least 1.7001"), "{message}");
+    assert!(on("1.7001").is_ok() && on("1.6999").is_err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 

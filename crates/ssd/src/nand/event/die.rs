@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::nand::HoldRecord;
 use crate::op::{Command, CommandKind};
-use crate::sched::{Queue, Queued, Running};
+use crate::sched::{Operation, Queue, Queued, Running};
 use crate::stats::{Cause, Parts, Spent};
 
 /// Where a command is within its die.
@@ -42,6 +42,10 @@ pub(super) struct Active {
     pub(super) resumed_ns: u64,
     /// When the phase under way ends, unless it waits for the bus, ns.
     pub(super) until_ns: u64,
+    /// When the array began with the phase under way, or goes on with it once it is resumed, ns.
+    pub(super) since_ns: u64,
+    /// True if the phase under way was suspended before.
+    pub(super) resumed: bool,
     /// Rest of the phase that is being suspended, ns.
     pub(super) stopped_ns: u64,
     /// Since when it has waited for the bus, ns.
@@ -70,6 +74,8 @@ impl Active {
             start_ns: now_ns,
             resumed_ns: now_ns,
             until_ns: now_ns,
+            since_ns: now_ns,
+            resumed: false,
             stopped_ns: 0,
             wanted_ns: now_ns,
             wait_bus_ns: 0,
@@ -128,10 +134,28 @@ impl Active {
         HoldRecord { die, kind, purpose, pages, start_ns: self.resumed_ns, end_ns }
     }
 
+    /// True if it erases.
+    pub(super) fn is_erase(&self) -> bool {
+        self.queued.command.kind == CommandKind::Erase
+    }
+
+    /// True if it stands between two batches of `batch` copies each.
+    pub(super) fn begins_batch(&self, batch: u32) -> bool {
+        (self.queued.command.copies() - self.left).is_multiple_of(batch)
+    }
+
     /// As a scheduler sees it.
     pub(super) fn running(&self, now_ns: u64, left_ns: u64, between_copies: bool, queue: &Queue) -> Running {
+        let array = (self.phase == Phase::Finishing).then(|| Operation {
+            total_ns: self.share(PROGRAM),
+            resumed: self.resumed,
+            to_start_ns: self.since_ns.saturating_sub(now_ns),
+            ran_ns: now_ns.saturating_sub(self.since_ns),
+        });
         Running {
             is_write: matches!(self.queued.command.kind, CommandKind::Program | CommandKind::Rewrite),
+            is_erase: self.is_erase(),
+            array,
             between_copies,
             age_ns: now_ns - self.queued.arrived_ns,
             left_ns,

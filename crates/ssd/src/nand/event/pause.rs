@@ -31,13 +31,17 @@ impl<P: Probe> Events<P> {
         }
         let left_ns = current.until_ns.saturating_sub(now_ns);
         match current.phase {
-            Phase::Finishing
-                if self.scheduler.gives_way(&current.running(now_ns, left_ns, false, &die.queue), read) =>
-            {
-                self.suspend(number, left_ns);
+            Phase::Finishing if kind != CommandKind::Copies || self.batch == 1 => {
+                let running = current.running(now_ns, left_ns, false, &die.queue);
+                let protected_ns = self.scheduler.protected_ns(&running);
+                if protected_ns > 0 {
+                    self.ask_again(number, protected_ns);
+                } else if self.scheduler.gives_way(&running, read) {
+                    self.suspend(number, left_ns);
+                }
             }
             Phase::Reading if kind == CommandKind::Copies => {
-                let begins = left_ns == current.share(READ);
+                let begins = left_ns == current.share(READ) && current.begins_batch(self.batch);
                 if begins
                     && self.scheduler.gives_way(&current.running(now_ns, left_ns, true, &die.queue), read)
                 {
@@ -55,12 +59,22 @@ impl<P: Probe> Events<P> {
         }
     }
 
+    /// The current command can't be suspended for so long: if it still runs then, the scheduler is asked again.
+    fn ask_again(&mut self, number: u32, protected_ns: u64) {
+        let die = &mut self.dies[number as usize];
+        let again_ns = self.now_ns.saturating_add(protected_ns);
+        if die.current.as_ref().is_some_and(|current| again_ns < current.until_ns) {
+            die.awaits = self.agenda.set(number, again_ns);
+        }
+    }
+
     /// Suspends the current command, whose array is busy for another `left_ns`.
     fn suspend(&mut self, number: u32, left_ns: u64) {
         self.counts.suspensions += 1;
-        let suspend_ns = self.scheduler.suspend_ns();
-        let resume_ns = self.scheduler.resume_ns();
+        let mut suspend_ns = 0;
         if let Some(current) = &mut self.dies[number as usize].current {
+            suspend_ns = self.scheduler.suspend_ns(current.is_erase());
+            let resume_ns = self.scheduler.resume_ns(current.is_erase());
             current.suspensions += 1;
             // Time that it still takes when it goes on.
             current.stopped_ns = left_ns + resume_ns;
@@ -153,8 +167,14 @@ impl<P: Probe> Events<P> {
             });
         }
         active.resumed_ns = now_ns;
+        let resume_ns = self.scheduler.resume_ns(active.is_erase());
         die.current = Some(active);
         self.enter(number, phase, left_ns);
+        if phase == Phase::Finishing
+            && let Some(current) = &mut self.dies[number as usize].current
+        {
+            (current.since_ns, current.resumed) = (now_ns + resume_ns, true);
+        }
         self.start(number);
     }
 }

@@ -45,9 +45,9 @@ pub(super) struct Unbound {
 }
 
 impl Unbound {
-    /// `most_late_ppm`: see [`Overtaken::new`].
-    pub(super) fn new(turns: Turns, most_late_ppm: u32) -> Self {
-        Self { turns, overtaken: Overtaken::new(most_late_ppm), ..Self::default() }
+    /// `max_late_ppm`: see [`Overtaken::new`].
+    pub(super) fn new(turns: Turns, max_late_ppm: u32) -> Self {
+        Self { turns, overtaken: Overtaken::new(max_late_ppm), ..Self::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {

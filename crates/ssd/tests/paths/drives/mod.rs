@@ -10,7 +10,9 @@ use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 
 /// Schedulers with settings of their own; half of them the one that does without events.
-const SCHEDULERS: [&[(&str, &str)]; 18] = [
+const SCHEDULERS: [&[(&str, &str)]; 22] = [
+    &[],
+    &[],
     &[],
     &[],
     &[],
@@ -29,6 +31,16 @@ const SCHEDULERS: [&[(&str, &str)]; 18] = [
     &[("sched.kind", "suspend"), ("sched.write_bound", "3ms"), ("sched.max_suspensions", "2")],
     &[("sched.kind", "suspend"), ("sched.suspend_time", "3us"), ("sched.dispatch", "immediate")],
     &[("sched.kind", "out-of-order"), ("sched.window", "3")],
+    &[
+        ("sched.kind", "suspend"),
+        ("sched.write_weight", "0"),
+        ("sched.min_run", "40us"),
+        ("sched.protected_start", "0.2"),
+        ("sched.protected_end", "0.1"),
+        ("sched.erase_suspend_time", "30us"),
+        ("sched.erase_resume_time", "20us"),
+    ],
+    &[("sched.kind", "suspend"), ("sched.suspends", "erase"), ("gc.batch", "2")],
 ];
 
 /// Hosts of an open loop: half of them hand over every request as it arrives.

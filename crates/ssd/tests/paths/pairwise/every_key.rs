@@ -24,7 +24,7 @@ const NOT_DRAWN: [(&str, &str); 6] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 30] = [
+const VALUES: [(&str, &[&str]); 37] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -38,10 +38,17 @@ const VALUES: [(&str, &[&str]); 30] = [
     ("timing.read", &["20us", "10us,13us,31us", "1ns"]),
     ("timing.program", &["200us", "100us,300us", "1ns"]),
     ("timing.bus", &["0", "0.3", "25"]),
+    ("energy.read_uj", &["0", "50"]),
+    ("energy.program_uj", &["0", "220"]),
+    ("energy.erase_uj", &["0", "1500"]),
+    ("energy.bus_mw", &["0", "40"]),
+    ("energy.idle_mw", &["0", "8"]),
     ("gc.free_blocks", &["1", "2", "3"]),
     ("ftl.cache_bytes", &["512", "1KiB", "64KiB"]),
     ("ftl.map_unit", &["auto", "512", "1KiB"]),
     ("sched.write_weight", &["0", "0.5", "3"]),
+    ("sched.protected_start", &["0", "0.1", "0.6"]),
+    ("sched.protected_end", &["0", "0.2", "1"]),
     ("host.weights", &["1", "1,3", "urgent,1"]),
     ("host.link", &["none", "pcie3x4", "sata3", "20MB/s"]),
     ("host.queues", &["none", "1", "2", "3"]),
@@ -51,7 +58,7 @@ const VALUES: [(&str, &[&str]); 30] = [
     ("host.max_transfer", &["0", "512", "3KiB"]),
     ("fill", &["1", "0.9", "0.3"]),
     ("firmware.hmb_bytes", &["0", "4KiB", "8KiB"]),
-    ("tenants.most_slowed", &["0", "0.05", "0.7"]),
+    ("tenants.max_late_share", &["0", "0.05", "0.7"]),
     ("tenants.dominant_share", &["0", "0.5", "1"]),
     ("tenants.window_time", &["30us", "1ms", "100ms"]),
     ("tenants.window_requests", &["1", "5", "17", "60"]),

@@ -195,7 +195,7 @@ fn compare(settings: &[(&'static str, String)], requests: &[Request]) -> bool {
             assert_eq!(expected, digest(&stepped(&events, requests)), "in steps: {}", case());
         }
     }
-    let Some(timeline) = config(settings, "timeline") else { return false };
+    let Some(timeline) = config(settings, "busy-until") else { return false };
     let (by_times, same_records) = recorded(&timeline, requests, 13).expect("ran by events");
     assert_eq!(expected, digest(&by_times), "by busy-until times: {}", case());
     assert_eq!(normal(&records), normal(&same_records), "by busy-until times: {}", case());
@@ -242,7 +242,7 @@ fn every_pair_of_policy_values_does_what_it_should_or_is_refused_by_a_table() {
 #[test]
 fn every_pair_of_policy_values_is_the_same_on_both_time_paths() {
     // Values for which busy-until times are not exact on any drive are left out.
-    let all = Space::new(factors(), "timeline");
+    let all = Space::new(factors(), "busy-until");
     let mut exact = factors();
     for (number, factor) in exact.iter_mut().enumerate() {
         let is_exact = |value: &usize| all.complete([(number, *value)].into()).is_ok();
@@ -252,7 +252,7 @@ fn every_pair_of_policy_values_is_the_same_on_both_time_paths() {
     exact.retain(|factor| !factor.values.is_empty());
     let values: usize =
         exact.iter().filter(|factor| factor.is_policy).map(|factor| factor.values.len()).sum();
-    let space = Space::new(exact, "timeline");
+    let space = Space::new(exact, "busy-until");
     let (seeds, count) = long().map_or((1, 48), |cases| (1 + cases / 5000, 300));
     for seed in 1..=seeds {
         let array = build(&space, seed);
@@ -264,7 +264,7 @@ fn every_pair_of_policy_values_is_the_same_on_both_time_paths() {
         assert!(values > 50 && array.rows.len() > 40);
         for (number, row) in array.rows.iter().enumerate() {
             let settings = space.settings(row);
-            let auto = config(&settings, "timeline").expect("a legal drive");
+            let auto = config(&settings, "busy-until").expect("a legal drive");
             let workload = Workload::ALL[number % Workload::ALL.len()];
             assert!(compare(&settings, &workload.requests(&auto, count, seed)), "refused: {settings:?}");
         }

@@ -1,11 +1,11 @@
 //! Pauses: only reads run in them, and no command loses array time by them.
 
-use flashweir_ssd::CommandKind::{Copies, Program, Read, Rewrite};
+use flashweir_ssd::CommandKind::{Copies, Erase, Program, Read, Rewrite};
 use flashweir_ssd::{CommandRecord, PauseRecord, Purpose, Recorded};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
-use super::{SCHEDULERS, cases, drive, kind, ran, runner, with};
+use super::{SCHEDULERS, Scheduler, cases, drive, kind, ran, runner, with};
 
 /// The longest that a host command of these kinds waited for its die: until it got it, and while it was paused.
 pub(super) fn longest_wait(records: &Recorded, kinds: &[flashweir_ssd::CommandKind]) -> u64 {
@@ -33,12 +33,40 @@ fn pauses_of<'a>(
     records.pauses.iter().filter(own)
 }
 
+/// Operations that may not be suspended, floors of progress, and batches of copies.
+fn check_limits(
+    command: &CommandRecord,
+    pauses: &[&PauseRecord],
+    scheduler: Scheduler,
+) -> Result<(), TestCaseError> {
+    let suspended: Vec<_> = pauses.iter().filter(|pause| pause.suspended).collect();
+    if scheduler.contains(&("sched.suspends", "erase")) {
+        prop_assert!(suspended.is_empty() || command.kind == Erase, "{:?}", command);
+    }
+    if !scheduler.contains(&("sched.min_run", "30us")) {
+        return Ok(());
+    }
+    prop_assert!(suspended.is_empty() || command.kind != Copies, "a batch is never suspended: {:?}", command);
+    for pair in suspended.windows(2) {
+        prop_assert!(pair[1].start_ns - pair[0].end_ns >= 5_000 + 30_000 + 7_000, "{:?}", pair);
+    }
+    if let (Program, Some(first), Some(last)) = (command.kind, suspended.first(), suspended.last()) {
+        prop_assert!(first.start_ns - command.start_ns >= 20_000 + 7_000, "{:?}", command);
+        prop_assert!(command.end_ns - last.end_ns > 5_000 + 40_000, "{:?}", command);
+    }
+    if command.kind == Copies {
+        prop_assert!(pauses.len() <= command.pages as usize / 2, "one a batch: {:?}", command);
+    }
+    Ok(())
+}
+
 /// Checks every pause of a run. `overhead_ns`: what a suspension costs. Returns how many there were of both kinds.
 fn check_pauses(
     records: &Recorded,
     overhead_ns: u64,
     most: u32,
     one_die: bool,
+    scheduler: Scheduler,
 ) -> Result<(usize, usize), TestCaseError> {
     for command in &records.commands {
         let pauses: Vec<_> = pauses_of(command, records).collect();
@@ -62,6 +90,7 @@ fn check_pauses(
             "array time is conserved: {:?}",
             command
         );
+        check_limits(command, &pauses, scheduler)?;
         for pause in &pauses {
             let within = records.commands.iter().filter(|other| {
                 other.die == pause.die && (pause.start_ns..pause.end_ns).contains(&other.start_ns)
@@ -100,7 +129,7 @@ fn check_pauses(
 fn only_reads_run_while_a_command_is_paused_and_its_array_time_is_conserved() {
     let shape = (1..3u32, 1..3u32, 1..3u32, 30..80u64, Just(false));
     let ftls = prop::sample::select(vec!["page", "page", "fast", "dftl"]);
-    let schedulers = prop::sample::select(vec![3usize, 3, 3, 5, 5, 6, 7, 8]);
+    let schedulers = prop::sample::select(vec![3usize, 3, 3, 5, 5, 6, 7, 8, 10, 11]);
     let (suspended, between) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     runner()
         .run(&(cases(shape), ftls, schedulers), |((shape, requests), ftl, scheduler)| {
@@ -115,7 +144,7 @@ fn only_reads_run_while_a_command_is_paused_and_its_array_time_is_conserved() {
                 "suspend" => 10,
                 _ => 0,
             };
-            let counted = check_pauses(&records, overhead_ns, most, shape.1 == 1)?;
+            let counted = check_pauses(&records, overhead_ns, most, shape.1 == 1, scheduler)?;
             let counts = stats.sched.expect("it reorders");
             prop_assert_eq!(counted, (counts.suspensions as usize, counts.preemptions as usize));
             prop_assert_eq!(counts.longest_read_wait_ns, longest_wait(&records, &[Read]));

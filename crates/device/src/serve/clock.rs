@@ -1,0 +1,64 @@
+//! Wall time and simulated time.
+
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+/// Relation of wall time to simulated time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockMode {
+    /// A request completes at wall time = start + k x simulated time.
+    #[default]
+    Paced,
+    /// A request completes at once. Simulated time passes only while one is outstanding.
+    Virtual,
+}
+
+/// The clock of a live drive.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    mode: ClockMode,
+    /// Wall time over simulated time.
+    dilate: f64,
+    started: Instant,
+    /// Simulated time at the start.
+    base_ns: u64,
+}
+
+impl Clock {
+    pub(super) fn start(mode: ClockMode, dilate: f64, base_ns: u64) -> Self {
+        Self { mode, dilate, started: Instant::now(), base_ns }
+    }
+
+    pub(super) fn is_paced(&self) -> bool {
+        self.mode == ClockMode::Paced
+    }
+
+    /// The same clock, for completions that no longer wait for wall time.
+    pub(super) fn virtually(self) -> Self {
+        Self { mode: ClockMode::Virtual, ..self }
+    }
+
+    /// The simulated present, ns.
+    pub(super) fn now_ns(&self) -> u64 {
+        self.base_ns + self.started.elapsed().div_f64(self.dilate).as_nanos() as u64
+    }
+
+    /// When a simulated time has come.
+    pub(super) fn due(&self, time_ns: u64) -> Instant {
+        self.started + self.wall(time_ns.saturating_sub(self.base_ns))
+    }
+
+    /// Wall time of a simulated span.
+    pub(super) fn wall(&self, span_ns: u64) -> Duration {
+        Duration::from_nanos(span_ns).mul_f64(self.dilate)
+    }
+}
+
+/// Lets this thread sleep to the microsecond: the kernel otherwise adds 50 us to every wait.
+pub(super) fn wake_precisely() {
+    // A kernel that refuses has later wake-ups; lateness shows them.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+}

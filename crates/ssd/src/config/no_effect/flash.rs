@@ -1,0 +1,145 @@
+//! Settings of planes, transfers and the queues of dies that have no effect.
+
+use super::{NoEffect, is_direct};
+use crate::alloc::AllocConfig;
+use crate::config::Clock;
+use crate::nand::{NandConfig, Transfer};
+use crate::quantity::Bound;
+use crate::sched::{Dispatch, SchedConfig, SchedPolicy, Suspends};
+
+pub(super) const FLASH: [NoEffect; 17] = [
+    NoEffect {
+        keys: "planes_bound=true, planes=1",
+        reason: "a die has one plane",
+        applies: |config| config.planes_bound && config.planes == 1,
+        clear: |config| config.planes_bound = false,
+    },
+    NoEffect {
+        keys: "timing.multi_plane=true, planes=1 or planes_bound=true",
+        reason: "a die has one plane, or its planes run every command together",
+        applies: |config| config.timing.multi_plane && (config.planes == 1 || config.planes_bound),
+        clear: |config| config.timing.multi_plane = false,
+    },
+    NoEffect {
+        keys: "nand.transfer=codeword, timing.bus=0, timing.command=0",
+        reason: "transfers take no time",
+        applies: |config| config.nand.transfer == Transfer::Codeword && config.bus_is_free(),
+        clear: |config| config.nand.transfer = Transfer::Page,
+    },
+    NoEffect {
+        keys: "nand.codeword, nand.transfer=page",
+        reason: "whole pages cross the bus",
+        applies: |config| {
+            config.nand != NandConfig { transfer: config.nand.transfer, ..NandConfig::default() }
+                && config.nand.transfer == Transfer::Page
+        },
+        clear: |config| config.nand = NandConfig::default(),
+    },
+    NoEffect {
+        keys: "timing.cache_program=true, timing.bus=0, timing.command=0",
+        reason: "transfers take no time",
+        applies: |config| config.timing.cache_program && config.bus_is_free(),
+        clear: |config| config.timing.cache_program = false,
+    },
+    NoEffect {
+        keys: "timing.cache_program=true, alloc.kind=dynamic or hybrid",
+        reason: "dynamic allocation gives a page to an idle die only, which programs nothing meanwhile",
+        applies: |config| config.timing.cache_program && config.alloc.binds_late(),
+        clear: |config| config.timing.cache_program = false,
+    },
+    NoEffect {
+        keys: "timing.cache_program=true, clock=lock-step",
+        reason: "pages of a cycle start together, when all before them are done",
+        applies: |config| config.timing.cache_program && config.clock == Clock::LockStep,
+        clear: |config| config.timing.cache_program = false,
+    },
+    NoEffect {
+        keys: "timing.cache_program=true, buffer.bytes, planes=1",
+        reason: "a plane takes its next page from the buffer when the last one is programmed",
+        applies: |config| config.timing.cache_program && config.buffer.bytes.0 > 0 && config.planes == 1,
+        clear: |config| config.timing.cache_program = false,
+    },
+    NoEffect {
+        keys: "sched.write_bound, sched.kind",
+        reason: "only read-first and suspend hold reads back for writes",
+        applies: |config| config.sched.write_bound.0.is_some() && !config.sched.bounds_writes(),
+        clear: |config| config.sched.write_bound = Bound::default(),
+    },
+    NoEffect {
+        keys: "sched.preempt_gc=true, sched.kind",
+        reason: "fifo and out-of-order prefer no reads, suspend lets them get in between copies anyway",
+        applies: |config| {
+            let suspends = matches!(config.sched.policy, SchedPolicy::Suspend(_));
+            config.sched.preempt_gc && (suspends || !config.sched.prefers_reads())
+        },
+        clear: |config| config.sched.preempt_gc = false,
+    },
+    NoEffect {
+        keys: "sched.preempt_gc=true, ftl.kind=direct",
+        reason: "nothing is collected",
+        applies: |config| config.sched.preempt_gc && is_direct(config),
+        clear: |config| config.sched.preempt_gc = false,
+    },
+    NoEffect {
+        keys: "sched.bus_reads_first=false, chips=1 and dies=1, or timing.bus=0 and timing.command=0",
+        reason: "no die waits for a bus",
+        applies: |config| {
+            let no_wait = config.chips * config.dies == 1 || config.bus_is_free();
+            matches!(&config.sched.policy, SchedPolicy::Suspend(own) if !own.bus_reads_first) && no_wait
+        },
+        clear: |config| {
+            if let SchedPolicy::Suspend(own) = &mut config.sched.policy {
+                own.bus_reads_first = true;
+            }
+        },
+    },
+    NoEffect {
+        keys: "sched.kind=out-of-order, alloc.kind=striped, chips=1 and dies=1, or timing.bus=0 and timing.command=0",
+        reason: "no die waits for a bus, so the oldest command can always start",
+        applies: |config| {
+            let shares_bus = config.chips * config.dies > 1 && !config.bus_is_free();
+            let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
+            matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) && !shares_bus && is_striped
+        },
+        clear: |config| config.sched.policy = SchedConfig::default().policy,
+    },
+    NoEffect {
+        keys: "sched.dispatch=immediate, sched.kind=fifo",
+        reason: "commands start in the order of arrival",
+        applies: |config| config.sched.dispatch == Dispatch::Immediate && !config.sched.reorders(),
+        clear: |config| config.sched.dispatch = Dispatch::Batch,
+    },
+    NoEffect {
+        keys: "gc.batch, sched.kind, sched.preempt_gc",
+        reason: "reads get in between the copies of a collection only with suspend, or with preempt_gc",
+        applies: |config| {
+            let suspends = matches!(config.sched.policy, SchedPolicy::Suspend(_));
+            config.gc.batch > 1 && !suspends && !config.sched.preempt_gc
+        },
+        clear: |config| config.gc.batch = 1,
+    },
+    NoEffect {
+        keys: "sched.erase_suspend_time, sched.erase_resume_time, sched.suspends=program",
+        reason: "erases are not suspended",
+        applies: |config| {
+            let none = Bound::default();
+            matches!(&config.sched.policy, SchedPolicy::Suspend(own)
+                if own.suspends == Suspends::Program && (own.erase_suspend_time, own.erase_resume_time) != (none, none))
+        },
+        clear: |config| {
+            if let SchedPolicy::Suspend(own) = &mut config.sched.policy {
+                (own.erase_suspend_time, own.erase_resume_time) = (Bound::default(), Bound::default());
+            }
+        },
+    },
+    NoEffect {
+        keys: "sched.min_run, sched.max_suspensions=0 or 1",
+        reason: "no operation is suspended twice",
+        applies: |config| matches!(&config.sched.policy, SchedPolicy::Suspend(own) if own.min_run.0 > 0 && own.max_suspensions < 2),
+        clear: |config| {
+            if let SchedPolicy::Suspend(own) = &mut config.sched.policy {
+                own.min_run.0 = 0;
+            }
+        },
+    },
+];

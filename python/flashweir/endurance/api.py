@@ -1,0 +1,238 @@
+"""The function `lifetime`: fast-forward over seeds, and the ends of a drive's life."""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashweir import _native, api
+from flashweir._native import ConfigError
+from flashweir.api import Progress, Workload, as_json, device_name, name_device, simulate
+from flashweir.arguments import check, in_python
+from flashweir.endurance import ends, outcome
+from flashweir.endurance.cells import rating
+from flashweir.endurance.errors import CODEWORD, Code, Stress, strength_for
+from flashweir.endurance.running import Simulated, raw_bytes, simulated
+from flashweir.endurance.streams import Streams
+from flashweir.external import split
+from flashweir.quantity import number_of
+from flashweir.result import Result, Section
+from flashweir.settings import chosen
+from flashweir.tenants import AnyPath
+
+if TYPE_CHECKING:
+    from flashweir.endurance.ends import Limits
+
+SEEDS = 3
+# Cycles at which a block is retired, as a multiple of the rating.
+BLOCK_MARGIN = 1.25
+# Conditions of the data that is read, and those that a default code is made for.
+DAYS, CELSIUS = 30.0, 30.0
+_PROBED = 2000
+
+
+@in_python
+def lifetime(
+    workload: Workload,
+    device: AnyPath | Mapping[str, Any] | None = None,
+    *,
+    years: float = 5.0,
+    temperature: float = CELSIUS,
+    cycles: float | None = None,
+    cell: str | None = None,
+    block_cycles: float | None = None,
+    retention_days: float = DAYS,
+    ecc: str | None = None,
+    per_day: str | float | None = None,
+    price: float | None = None,
+    seeds: int | Sequence[int] = SEEDS,
+    tolerance: float = 0.01,
+    full: bool = False,
+    format: str | None = None,
+    columns: str | None = None,
+    skip_bad: int = 0,
+    wrap: bool = False,
+    progress: Progress | None = None,
+    set: Mapping[str, object] | None = None,
+    **overrides: object,
+) -> Section:
+    """Time and bytes written until a drive's rated cycles or spare blocks are used up, or a read fails.
+
+    The workload is repeated. Stretches of it are simulated until the wear is steady; the rest of life is extrapolated
+    (docs/concepts/wear.md).
+
+    Args:
+        workload: as of `simulate`; it is repeated without end.
+        device: as of `simulate`.
+        years: horizon, and the years of DWPD.
+        temperature: of the flash, in degrees Celsius.
+        cycles: rated program/erase cycles; typical ones of the cell if not given.
+        cell: `"slc"`, `"mlc"`, `"tlc"` or `"qlc"`, where the drive does not say it.
+        block_cycles: cycles at which a block is retired; 1.25 times the rating if not given.
+        retention_days: age of the data that is read, in days.
+        ecc: bits that are corrected in a codeword, such as `"120/1KiB"`; by default as many as a block takes at the end
+            of its life with data of 30 days at 30 degrees.
+        per_day: bytes that the host writes a day, such as `"500GB"`, instead of the workload's own pace.
+        price: of the drive: adds `cost_per_tbw`.
+        seeds: how many (`3` is 1 to 3), or a list. A run that draws nothing is run once.
+        tolerance: relative change of write amplification up to which wear is steady.
+        full: simulates until the rated cycles, without extrapolation.
+        format: as of `simulate`.
+        columns: likewise.
+        skip_bad: likewise.
+        wrap: likewise.
+        progress: likewise.
+        set: keys of the drive, as of `simulate`.
+        overrides: the same as keyword arguments.
+
+    Returns:
+        `tbw_bytes`, `years`, `ended_by`, `curve` and more (docs/reference/lifetime.md).
+
+    Raises:
+        ConfigError: an argument, key or workload that makes no life.
+        TraceError: the workload can't be read, or does not fit the drive.
+        FlashweirError: a run failed, or `progress` stopped it.
+    """
+    check({"format": format, "columns": columns, "skip_bad": skip_bad, "wrap": wrap, "device": device})
+    _check_numbers(
+        {"years": years, "cycles": cycles, "block_cycles": block_cycles, "retention_days": retention_days,
+         "price": price, "tolerance": tolerance}
+    )  # fmt: skip
+    if not _is_number(temperature) or not -55 <= temperature <= 125:  # noqa: PLR2004 - flash works in no other
+        raise ConfigError(f"temperature {temperature}: expected degrees Celsius from -55 to 125")
+    daily = None if per_day is None else _size(per_day, "per_day")
+    code = None if ecc is None else _code(ecc)
+    settings = chosen(set, overrides)
+    reading = {"format": format, "columns": columns, "skip_bad": skip_bad}
+    with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
+        scratch = Path(folder)
+        plan = _plan(workload, device, settings, {**reading, "wrap": wrap}, scratch)
+        streams = Streams(plan, reading, scratch)
+        rated = rating(device, plan["config"], cell, cycles)
+        chosen_seeds = _seeds(seeds, seeded=plan["seeded"])
+
+        def run(count: float, seed: int) -> Result:
+            return simulate(streams.cycles(count), device, seed=seed, wrap=wrap, progress=progress, set=settings)
+
+        found = [
+            _of_seed(run, streams, seed, rated=rated.cycles, tolerance=tolerance, full=full) for seed in chosen_seeds
+        ]
+    result = found[0].result
+    stress = Stress(retention_days, temperature)
+    limits = _limits(result, rated, block_cycles, stress, code)
+    request = outcome.Request(years, daily, price, chosen_seeds, plan["seeded"], tolerance)
+    named = ", ".join(str(one.get("path", one["spec"])) for one in plan["workloads"])
+    return Section(outcome.combined(found, limits, request, raw_bytes(result), named, _name(device)))
+
+
+def _plan(
+    workload: Workload, device: object, settings: Mapping[str, object], options: Mapping[str, Any], scratch: Path
+) -> dict[str, Any]:
+    """The run of one cycle as the native module resolves it."""
+    drive, functions = split(settings)
+    if functions:
+        raise ConfigError(f"{next(iter(functions))}: a life is simulated without policies in Python")
+    spec = {"workloads": api._workloads(workload), "device": device_name(device, scratch),  # type: ignore[arg-type]  # noqa: SLF001
+            "overrides": drive, **options}  # fmt: skip
+    try:
+        found: dict[str, Any] = json.loads(_native.plan(as_json(spec)))
+    except ConfigError as error:
+        name_device(error, scratch)
+        raise
+    return found
+
+
+def _of_seed(
+    run: Any,  # noqa: ANN401 - a function of cycles and seed
+    streams: Streams,
+    seed: int,
+    *,
+    rated: float,
+    tolerance: float,
+    full: bool,
+) -> Simulated:
+    """The course of one seed. A first short run says how much a cycle writes."""
+    share = streams.share_of(_PROBED)
+    probe = run(share, seed)
+    written = probe["counters.bytes.write"] / share
+    if written <= 0:
+        probe = run(1.0, seed)
+        written = probe["counters.bytes.write"]
+    if written <= 0:
+        raise ConfigError("the workload writes nothing to the drive: it does not wear")
+    raw = raw_bytes(probe)
+    return simulated(
+        lambda count: run(count, seed),
+        written=written,
+        whole=streams.whole,
+        raw=raw,
+        rated=rated,
+        tolerance=tolerance,
+        full=full,
+    )
+
+
+def _limits(result: Result, rated: Any, block_cycles: float | None, stress: Stress, code: Code | None) -> "Limits":  # noqa: ANN401
+    geometry = result.geometry
+    blocks, pages = int(geometry.blocks), int(geometry.pages_per_block)
+    used = -(-int(geometry.logical_pages) // pages)
+    at_most = block_cycles if block_cycles is not None else BLOCK_MARGIN * rated.cycles
+    errors, why = rated.cell.errors, ""
+    if errors is None:
+        why, code = f"no parameters of errors are known for {rated.cell.name}", None
+    elif code is None:
+        code = strength_for(errors, at_most / rated.cycles, Stress(DAYS, CELSIUS))
+        why = "" if code is not None else "no code corrects the errors of a block at the end of its life"
+    return ends.Limits(
+        rating=rated,
+        block_cycles=at_most,
+        blocks=blocks,
+        spare_blocks=blocks - used - int(geometry.reserved_blocks),
+        page=raw_bytes(result) // int(geometry.physical_pages),
+        pages_per_block=pages,
+        stress=stress,
+        code=code,
+        why=why,
+    )
+
+
+def _seeds(seeds: object, *, seeded: bool) -> list[int]:
+    if isinstance(seeds, int) and not isinstance(seeds, bool) and seeds > 0:
+        found = list(range(1, seeds + 1))
+    elif isinstance(seeds, Sequence) and seeds and all(isinstance(one, int) and one >= 0 for one in seeds):
+        found = list(seeds)
+    else:
+        raise ConfigError(f"seeds: {seeds!r}: expected how many, or a list of whole numbers")
+    return found if seeded else found[:1]
+
+
+def _name(device: object) -> str:
+    if device is None:
+        return "default drive"
+    return "device" if isinstance(device, Mapping) else Path(str(device)).name
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+
+
+def _check_numbers(given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        if value is not None and not (_is_number(value) and float(str(value)) > 0):
+            raise ConfigError(f"{name} {value}: expected a number above 0")
+
+
+def _size(given: str | float, name: str) -> float:
+    number = number_of(given)
+    if number is None or not 0 < number < float("inf"):
+        raise ConfigError(f"{name} {given}: expected a size such as 500GB")
+    return float(number)
+
+
+def _code(text: str) -> Code:
+    bits, slash, size = str(text).partition("/")
+    number = number_of(size) if slash else float(CODEWORD)
+    if not bits.isdigit() or number is None or number < 1 or not 0 < int(bits) < 8 * number:
+        raise ConfigError(f"ecc {text}: expected bits that are corrected in a codeword, such as 120/1KiB")
+    return Code(int(bits), int(number), "given")

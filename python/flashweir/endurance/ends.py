@@ -1,0 +1,140 @@
+"""Ends of a drive's life, each in bytes that the host has written by then.
+
+- `cycles`: the mean of erases over blocks reaches the rated cycles.
+- `first_block`: the most erased block reaches them.
+- `spare`: more blocks have been retired than the drive has spare. A block is retired at its own limit of cycles.
+- `uncorrectable`: the expected number of codewords that were read and can't be corrected reaches 1. Retired blocks hold
+  no data.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from flashweir.endurance.cells import Rating
+from flashweir.endurance.course import Course
+from flashweir.endurance.errors import Code, Stress, rate
+
+NAMES = ("cycles", "spare", "uncorrectable")
+FIRST_BLOCK = "first_block"
+_BISECTIONS = 60
+# Places of the integral over life, and quantiles of the distribution of wear.
+_PLACES, _QUANTILES = 400, 33
+# Life is followed until the mean block has this many times the cycles at which a block is retired.
+_FAR = 1.5
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A drive's limits: blocks, spare blocks, cycles, code, and the conditions of data that is read.
+
+    `code` is None where errors are not known, with the reason in `why`.
+    """
+
+    rating: Rating
+    block_cycles: float
+    blocks: int
+    spare_blocks: int
+    page: int
+    pages_per_block: int
+    stress: Stress
+    code: Code | None
+    why: str
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Bytes written at each end by name, or the reason why there is none."""
+
+    host: dict[str, float]
+    reasons: dict[str, str]
+
+    @property
+    def first(self) -> tuple[str, float]:
+        """The end that comes first, and the bytes written."""
+        name = min((name for name in NAMES if name in self.host), key=self.host.__getitem__)
+        return name, self.host[name]
+
+
+def found(course: Course, limits: Limits) -> Ends:
+    """Every end of a course."""
+    rated = limits.rating.cycles
+    far = course.host_at("mean", _FAR * limits.block_cycles)
+    host: dict[str, float] = {}
+    reasons: dict[str, str] = {}
+    host["cycles"] = course.host_at("mean", rated)
+    host[FIRST_BLOCK] = _when(lambda at: course.spread(at)[1] >= rated, far)
+    if limits.spare_blocks > 0:
+        host["spare"] = _when(lambda at: retired(course, limits, at) > limits.spare_blocks, far)
+    else:
+        reasons["spare"] = "the drive has no spare blocks but those that it keeps erased"
+    errors = _first_uncorrectable(course, limits, far)
+    if isinstance(errors, str):
+        reasons["uncorrectable"] = errors
+    else:
+        host["uncorrectable"] = errors
+    return Ends(host, reasons)
+
+
+def retired(course: Course, limits: Limits, host: float) -> float:
+    """Expected blocks that are retired when `host` bytes are written."""
+    return limits.blocks * course.share_beyond(host, limits.block_cycles)
+
+
+def spare_share(course: Course, limits: Limits, host: float) -> float | None:
+    """Share of the spare blocks that are left; None if the drive has none."""
+    if limits.spare_blocks <= 0:
+        return None
+    return max(0.0, 1.0 - retired(course, limits, host) / limits.spare_blocks)
+
+
+def _when(reached: Callable[[float], bool], far: float) -> float:
+    """The least number of bytes at which something is reached that stays so; `far` at most."""
+    low, high = 0.0, far
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if reached(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _first_uncorrectable(course: Course, limits: Limits, far: float) -> float | str:
+    """Bytes written at the first uncorrectable read, or why it is not known."""
+    if limits.code is None:
+        return limits.why
+    per_byte = course.slope("flash_reads", math.inf) * -(-limits.page // limits.code.size)
+    if per_byte <= 0:
+        return "nothing is read from flash"
+    total, before = 0.0, (0.0, 0.0)
+    for place in range(1, _PLACES + 1):
+        host = far * place / _PLACES
+        expected = per_byte * _failure(course, limits, host)
+        step = host - before[0]
+        more = step * (expected + before[1]) / 2
+        if total + more >= 1.0:
+            return before[0] + step * (1.0 - total) / more
+        total, before = total + more, (host, expected)
+    cycles = _FAR * limits.block_cycles
+    return f"fewer than one is expected until the mean block has {cycles:,.0f} cycles"
+
+
+def _failure(course: Course, limits: Limits, host: float) -> float:
+    """Probability that a codeword which is read can't be corrected, over blocks that are not retired."""
+    errors, code = limits.rating.cell.errors, limits.code
+    assert errors is not None  # noqa: S101 - there is a code only where there are errors
+    assert code is not None  # noqa: S101
+    slope = course.slope("mean", host) * limits.blocks
+    reads = course.slope("flash_reads", host) / slope if slope > 0 else 0.0
+    stress = replace(limits.stress, block_reads=reads, page_reads=reads / limits.pages_per_block)
+    shares = [(place + 0.5) / _QUANTILES for place in range(_QUANTILES)]
+    # The most erased block stands for itself alone.
+    weighed = [(wear, 1 / _QUANTILES) for wear in course.quantiles(host, shares)]
+    weighed.append((course.spread(host)[1], 1 / limits.blocks))
+    kept = [(wear, weight) for wear, weight in weighed if wear < limits.block_cycles]
+    if not kept:
+        return 0.0
+    rated = limits.rating.cycles
+    total = sum(weight for _, weight in kept)
+    return sum(weight * code.failure(rate(errors, wear / rated, stress)) for wear, weight in kept) / total

@@ -1,0 +1,59 @@
+"""A drive's life as a report with curves."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flashweir.charts.model import Axis, Plot, Series
+from flashweir.endurance.summary import finding, lines
+from flashweir.reports import page
+from flashweir.reports.finding import section
+from flashweir.reports.model import Block, Facts, Figure, Section, Table, Text
+
+Json = Mapping[str, Any]
+_BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1.0, "B"))
+
+
+def write(found: Json, path: str | os.PathLike[str]) -> None:
+    """Writes the report as one HTML file that needs no network."""
+    page.write(path, f"Lifetime of {found['device']}", sections(found))
+
+
+def sections(found: Json) -> list[Section]:
+    """Contents of the report."""
+    wear = _plot(found, "wear", "Erases of a block", "erases", {"wear_mean": "mean", "wear_max": "most erased block"})
+    limit = Series("rated", [wear.series[0].x[0], wear.series[0].x[-1]], [found["rated_cycles"]] * 2)
+    wear = Plot(wear.name, wear.title, wear.x, wear.y, [*wear.series, limit], note="The line is the rated cycles.")
+    more: list[Block] = [
+        Figure(_plot(found, "write-amplification", "Write amplification over life", "write amplification",
+                     {"write_amplification": "write amplification"})),
+    ]  # fmt: skip
+    if found["spare_blocks"] > 0:
+        title = "Spare blocks left"
+        more.append(Figure(_plot(found, "spare", title, "share of the spare blocks", {"spare_share": "spare"})))
+    names = {"read_us": "reads", "write_us": "writes"}
+    there = {name: said for name, said in names.items() if found["curve"][0][name] is not None}
+    more.append(Figure(_plot(found, "latency", "Mean latency over life", "latency (us)", there)))
+    rows = [[name, *(point[name] for point in found["curve"][::10])] for name in found["curve"][0]]
+    table = Table("Points of the curve", ["", *(f"{place / 5:.0%}" for place in range(6))], rows)
+    assumed: list[Block] = [Text(text) for text in found["assumptions"]]
+    return [
+        section(finding(found), wear),
+        Section("Ends and endurance", [Facts(lines(found))]),
+        Section("Over life", [*more, table]),
+        Section("Assumptions", assumed),
+        Section("Workload", [Facts([("workload", found["workload"]), ("drive", found["device"])])]),
+    ]
+
+
+def _plot(found: Json, name: str, title: str, label: str, curves: Mapping[str, str]) -> Plot:
+    """Curves over the bytes written."""
+    points: Sequence[Json] = found["curve"]
+    size, unit = next((size, unit) for size, unit in _BYTES if points[-1]["host_bytes"] >= size or unit == "B")
+    x = [float(f"{point['host_bytes'] / size:.6g}") for point in points]
+    series = [Series(said, x, [_rounded(point[key]) for point in points]) for key, said in curves.items()]
+    return Plot(f"lifetime-{name}", title, Axis(f"written by the host ({unit})"), Axis(label, from_zero=True), series)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")

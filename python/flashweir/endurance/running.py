@@ -1,0 +1,131 @@
+"""Stretches of a workload on a simulated drive, each twice as long as the one before, until the wear is steady.
+
+Every stretch begins with the drive as its preconditioning leaves it, and with the requests of the one before: the
+difference of two is a piece of the drive's life. The drive is steady once the write amplification of a piece, and
+with it the wear, is as the piece before predicts.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flashweir._native import ConfigError
+from flashweir.endurance.course import Course, Snapshot, fitted
+from flashweir.result import Result
+
+# Bytes of the longest stretch, in capacities of the flash.
+_LONGEST = 256
+_PIECES = 3
+_NEAR = 1.02
+# Cycles of a short life that the first stretch has a part of.
+_SHORT = 30.0
+
+Run = Callable[[float], Result]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Check of the last piece: erases of a block that the piece before predicts, and those that were simulated."""
+
+    predicted: float
+    simulated: float
+
+    @property
+    def difference(self) -> float:
+        """Relative error of the prediction."""
+        return abs(self.simulated / self.predicted - 1)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The course of one seed, whether it became steady, and the check of its last piece."""
+
+    course: Course
+    settled: bool
+    check: Piece | None
+    result: Result
+
+
+def simulated(
+    run: Run, *, written: float, whole: bool, raw: int, rated: float, tolerance: float, full: bool
+) -> Simulated:
+    """Runs stretches of growing length.
+
+    Args:
+        run: simulates so many cycles of the workload.
+        written: bytes that the host writes in one cycle.
+        whole: stretches are whole cycles.
+        raw: bytes of the flash.
+        rated: rated cycles, at which it ends.
+        tolerance: relative change of write amplification up to which the drive is steady.
+        full: simulates all of it, without extrapolation.
+
+    Raises:
+        ConfigError: the workload writes nothing.
+    """
+    points = [Snapshot()]
+    target, settled = raw * min(1.0, rated / _SHORT), False
+    while True:
+        cycles = target / written
+        result = run(math.ceil(cycles) if whole else cycles)
+        point = snapshot(result)
+        if point.host <= 0:
+            raise ConfigError("the workload writes nothing to the drive: it does not wear")
+        if point.host <= points[-1].host:
+            break
+        points.append(point)
+        check = _check(points)
+        settled = check is not None and check.difference <= tolerance
+        if point.mean >= rated or (settled and not full) or (not full and point.host >= _LONGEST * raw):
+            break
+        end = Course(points).host_at("mean", rated)
+        target = min(2 * point.host, _NEAR * end)
+        if target <= point.host:
+            target = _NEAR * point.host
+    if points[-1].mean <= points[-2].mean:
+        raise ConfigError("the workload erases no block in what was simulated: it does not wear the drive")
+    return Simulated(fitted(points), settled or point.mean >= rated, _check(points), result)
+
+
+def _check(points: list[Snapshot]) -> Piece | None:
+    if len(points) <= _PIECES:
+        return None
+    pieces = [(new.host - old.host, new.mean - old.mean) for old, new in zip(points[-3:], points[-2:], strict=False)]
+    (host, wear), (next_host, next_wear) = pieces
+    if wear <= 0:
+        return None
+    return Piece(wear / host * next_host, next_wear)
+
+
+def snapshot(result: Result) -> Snapshot:
+    """Totals of a run. Erases of preconditioning count in the differences between blocks, but not in the mean."""
+    host = float(result["counters.bytes.write"])
+    page = _page(result)
+    wear = result.wear
+    mean = result["flash.erases"] / result["geometry.blocks"]
+    before = wear.mean - mean
+    totals: dict[str, float] = {}
+    for name in ("read", "write"):
+        count = result[f"latency_us.{name}.count"] or 0
+        totals[f"{name}s"] = float(count)
+        totals[f"{name}_us"] = count * (result[f"latency_us.{name}.mean"] or 0.0)
+    return Snapshot(
+        host=host,
+        programmed=float(result["flash.programs"] * page),
+        mean=mean,
+        least=max(0.0, wear.min - before),
+        most=wear.max - before,
+        variance=wear.stddev**2,
+        seconds=float(result.simulated_s),
+        flash_reads=float(result["flash.reads"]),
+        **totals,
+    )
+
+
+def raw_bytes(result: Result) -> int:
+    """Bytes of the flash."""
+    return int(result["geometry.physical_pages"]) * _page(result)
+
+
+def _page(result: Result) -> int:
+    return int(result["geometry.capacity_bytes"]) // int(result["geometry.logical_pages"])

@@ -1,0 +1,129 @@
+"""Fits a model to what a drive measures, and says how well it predicts (docs/guide/fit.md)."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from flashweir import whole
+from flashweir._native import ConfigError
+from flashweir.arguments import in_python
+from flashweir.fitting import evaluation, load, measurements, space
+from flashweir.fitting.outcome import Compared, Fit, KeyFound, compared
+from flashweir.fitting.search import Search, Trial
+
+__all__ = ["Compared", "Fit", "KeyFound", "fit"]
+
+AnyPath = str | os.PathLike[str]
+# Evaluations: 20 minutes on two cores.
+DEFAULT_BUDGET = 300
+_BUDGET = re.compile(r"(\d+)(s|min|h)?")
+_SECONDS = {"s": 1, "min": 60, "h": 3600}
+_MAX_BUDGET = 1_000_000
+# Error within which two drives fit alike, beside that of the best.
+_NOISE = 0.05
+# Share of a key's range that its interval has at most where the data determine it.
+_DETERMINED = 0.5
+
+
+@in_python
+def fit(
+    path: AnyPath,
+    *,
+    output: AnyPath | None = None,
+    check: AnyPath | None = None,
+    base: str | None = None,
+    drive: str | None = None,
+    budget: int | str = DEFAULT_BUDGET,
+    seed: int = 1,
+    effort: load.Effort = load.FULL,
+    progress: Callable[[int, int | None, float], None] | None = None,
+) -> Fit:
+    """Searches the drive whose simulation comes closest to measurements.
+
+    Args:
+        path: a TOML file of measurements.
+        output: a device file to write; evaluations are kept beside it in `OUTPUT.runs.jsonl`, from where a search that
+            was stopped goes on.
+        check: other measurements, which the drive then predicts; the outcome's points are these.
+        base: a preset or device file below the searched keys.
+        drive: the drive to take, of a file that has several.
+        budget: evaluations, or a time such as `"10min"`. 0 searches nothing and predicts `base` as it is.
+        seed: of everything random.
+        effort: length of the simulations of the last prediction.
+        progress: called after each batch with evaluations so far, the budget, and the lowest error.
+
+    Raises:
+        ConfigError: measurements, base or budget are none that can be used, or the package cmaes is missing.
+        FlashweirError: a simulation failed.
+    """
+    count, limit_s = _budget(budget)
+    data = measurements.read(path, drive)
+    other = None if check is None else measurements.read(check, None if check != path else drive)
+    if count == 0:
+        if base is None:
+            raise ConfigError("budget 0: expected a base, the drive whose measurements are predicted")
+        settings: dict[str, object] = {}
+        keys: list[KeyFound] = []
+        runs = 0
+    else:
+        if not evaluation.fitted(data):
+            raise ConfigError(f"{data.source}: no point that a drive can be fitted to")
+        kept = None if output is None or str(output) == whole.STANDARD else Path(f"{os.fspath(output)}.runs.jsonl")
+        search = Search(data, base, seed, kept, progress)
+        search.run(count, limit_s)
+        best = _simplest(search.trials)
+        settings, keys, runs = dict(best.settings), _keys(best, search.trials), len(search.trials)
+    shown = other or data
+    candidate = evaluation.Candidate(base, settings)
+    predicted = evaluation.predict(candidate, shown.points, shown.capacity, effort, seed)
+    whole_settings = {**settings, **({"capacity": data.capacity} if data.capacity and settings else {})}
+    found = Fit(shown.drive, base, compared(shown, predicted), keys, whole_settings, data.source, runs, seed)
+    if output is not None:
+        whole.write(output, found.device_file)
+    return found
+
+
+def _budget(value: int | str) -> tuple[int | None, float | None]:
+    found = _BUDGET.fullmatch(str(value).strip())
+    if found is None or (found[2] and int(found[1]) == 0) or int(found[1]) > _MAX_BUDGET:
+        raise ConfigError(f"budget: {value!r}: expected a number of evaluations, or a time such as 10min")
+    if found[2]:
+        return None, float(int(found[1]) * _SECONDS[found[2]])
+    return int(found[1]), None
+
+
+def _simplest(trials: list[Trial]) -> Trial:
+    """The best drive, or one with fewer keys that is worse by less than the noise."""
+    best = min(trials, key=lambda trial: trial.error)
+    near = [trial for trial in trials if trial.error <= best.error + _NOISE]
+    return min(near, key=lambda trial: (len(trial.places), trial.error))
+
+
+def _keys(best: Trial, trials: list[Trial]) -> list[KeyFound]:
+    """Keys with the interval of those drives of the same kind that fit almost as well."""
+    near = [
+        trial for trial in trials if trial.start.names == best.start.names and trial.error <= best.error + 4 * _NOISE
+    ]
+    found: list[KeyFound] = []
+    searched = {key.name: at for at, key in enumerate(best.start.keys)}
+    solved = space.solved().key
+    for name, value in best.settings.items():
+        if name in searched:
+            key = best.start.keys[searched[name]]
+            places = [trial.places[searched[name]] for trial in near]
+            sure = len(near) > len(searched) and max(places) - min(places) <= _DETERMINED
+            found.append(KeyFound(name, value, key.at(min(places)), key.at(max(places)), sure, f"fitted; {key.source}"))
+        elif name == solved.name:
+            values = [float(str(trial.settings[name])) for trial in near if name in trial.settings]
+            sure = solved.place(max(values)) - solved.place(min(values)) <= _DETERMINED
+            source = f"from throughput at saturation; {solved.source}"
+            found.append(KeyFound(name, value, min(values), max(values), sure, source))
+        else:
+            source = "chosen: " + ", ".join(best.start.names) if name not in _fixed() else "assumed"
+            found.append(KeyFound(name, value, None, None, False, source))
+    return found
+
+
+def _fixed() -> frozenset[str]:
+    return frozenset(space.fixed())

@@ -1,0 +1,89 @@
+"""Coverage of papers: each figure, table and numbered claim of a paper with its check, or the reason why it has none.
+
+`coverage.toml` in the folder of a paper lists them. A check is a value or a claim of one of its experiments,
+`figure-18/leads`, or a test of the source tree, `python/tests/test_reproduce.py::test_from_python`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+
+from flashweir._native import ConfigError
+from flashweir.reproduction.catalogue import Claim, Paper, Value
+from flashweir.reproduction.fields import Fields
+from flashweir.sweeps.include import read_toml
+
+FILE = "coverage.toml"
+STATUSES = ("value", "shape", "unit-test", "variant", "lost")
+# Separates the file of a test from its name.
+_TEST = "::"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure, table or claim: the check that it has with its wrong twin, or the reason why it has none.
+
+    `status` is "value" of a printed number, "shape" of what is said about a course, "unit-test" of a mechanism,
+    "variant" of what is shown and not judged, and "lost".
+    """
+
+    paper: str
+    where: str
+    claim: str
+    status: str
+    check: str | None
+    twin: str | None
+    reason: str | None
+
+    @property
+    def is_covered(self) -> bool:
+        """True if it has a check or a reason."""
+        return bool(self.check or self.reason)
+
+    def to_dict(self) -> dict[str, str | None]:
+        """The row as JSON has it (docs/reference/cli.md)."""
+        return asdict(self)
+
+
+def of(papers: Sequence[Paper]) -> list[Row]:
+    """The rows of papers, in the order of their files.
+
+    Raises:
+        ConfigError: a paper has no such file, or a row names a check that does not exist.
+    """
+    return [row for paper in papers for row in _of_paper(paper)]
+
+
+def _of_paper(paper: Paper) -> list[Row]:
+    path = paper.folder / FILE
+    if not path.exists():
+        raise ConfigError(f"{path}: expected this file, with the figures, tables and claims of {paper.name}")
+    fields = Fields(path, read_toml(path))
+    known = {name: one for experiment in paper.experiments for name, one in experiment.checks.items()}
+    found = [row for table in fields.listed("rows") for row in _rows(table, paper.name, known)]
+    fields.done()
+    return found
+
+
+def _rows(fields: Fields, paper: str, known: Mapping[str, Value | Claim]) -> list[Row]:
+    """A row for each check that a table names, which may be a pattern: `figure-9/idle@*`."""
+    where, claim, status = fields.text("where"), fields.text("claim"), fields.text("status")
+    check, reason, twin = fields.text("check", ""), fields.text("reason", ""), fields.text("twin", "")
+    fields.done()
+    if status not in STATUSES:
+        raise fields.wrong("status", f"{status!r}: expected one of {', '.join(STATUSES)}")
+    if not check or _TEST in check:
+        if check and status != "unit-test":
+            raise fields.wrong("status", f"{status!r}: expected unit-test with a test")
+        return [Row(paper, where, claim, status, check or None, twin or None, reason or None)]
+    matching = [name for name in known if fnmatchcase(name, check)]
+    if not matching:
+        raise fields.wrong("check", f"{check!r} is no value or claim of an experiment of {paper}")
+    return [
+        Row(paper, where, claim, status, name, twin or _twin(known[name]) or None, reason or None) for name in matching
+    ]
+
+
+def _twin(check: Value | Claim) -> str:
+    twins = [check.twin] if isinstance(check, Value) else [part.twin for part in check.parts]
+    return "; ".join(dict.fromkeys(twin.says for twin in twins if twin is not None))

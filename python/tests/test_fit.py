@@ -1,0 +1,131 @@
+"""`flashweir.fit`: measurements in both forms, predictions, the search."""
+
+import json
+from pathlib import Path
+
+import pytest
+from fit_samples import BASE, GENERAL, TABLES, written
+
+from flashweir import ConfigError, Drive
+from flashweir.fitting import fit, load, measurements, space
+
+SHORT = load.Effort(samples=300, requests=3000)
+
+
+def test_tables_by_drive_read_as_they_are(tmp_path: Path) -> None:
+    found = measurements.read(written(tmp_path, "m.toml", TABLES))
+    assert (found.drive, found.capacity) == ("Drive A 960 GB", 1 << 30)
+    assert [point.load for point in found.points] == ["9953", "19854", "29990", "saturated", "0.5", "1"]
+    assert [point.is_knee for point in found.points[:3]] == [False, False, True]
+    # At the knee the offered rate is the next step, and at least what was reached.
+    assert found.points[2].value == 29990 + 5190
+    assert found.points[0].measured["read_p999"] == 457
+    assert found.points[3].measured["iops"] == 35200
+    assert found.points[4].workload.used_share == pytest.approx(0.5)
+
+
+def test_the_general_form(tmp_path: Path) -> None:
+    found = measurements.read(written(tmp_path, "m.toml", GENERAL))
+    assert (found.drive, found.capacity) == ("small", 256 << 20)
+    one, other = found.points
+    assert (one.id, one.kind, one.value, one.cap, one.closed) == ("one", "rate", 2000.0, 32, False)
+    assert (other.id, other.kind, other.cap, other.closed) == ("2", "saturated", 64, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("write = 0.5", "write = 1.5", "point 1: workload: write: 1.5: expected a number from 0 to 1"),
+        ("rate = 2000", "rat = 2000", "point 1: load: unknown field 'rat': expected one of rate, depth, saturated"),
+        ("read_mean = 70.0", "read_mean = -1", "point 1: measured: read_mean: -1: expected a number"),
+        ("read_mean = 70.0", "reed = 1", "point 1: measured: unknown field 'reed'"),
+        ("cap = 32", "cap = 0", "point 1: cap: 0: expected a whole number from 1"),
+        ("waf = 2.0", "read_p50 = 2.0", "point 2: measured: read_p50: 2.0: expected no such metric"),
+        ('capacity = "256MiB"', 'capacity = "many"', "drive: capacity: 'many': expected bytes"),
+        ("saturated = true", "saturated = false", "point 2: load: saturated: False: expected true"),
+        ("[drive]", "[drive", "expected a TOML file of measurements"),
+    ],
+)
+def test_refused_measurements(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GENERAL
+    path = written(tmp_path, "m.toml", GENERAL.replace(old, new))
+    with pytest.raises(ConfigError) as refused:
+        measurements.read(path)
+    assert message in str(refused.value)
+    assert str(refused.value).startswith(str(path))
+
+
+def test_refused_tables(tmp_path: Path) -> None:
+    short = TABLES.replace("[9953, 5049, 56,", "[9953, 5049,")
+    with pytest.raises(ConfigError, match=r"points, row 1: .*expected 10 numbers"):
+        measurements.read(written(tmp_path, "short.toml", short))
+    two = TABLES.replace('"drive-a" =', '"drive-b" =')
+    with pytest.raises(ConfigError, match=r"has 2 drives: expected --drive with one of drive-a, drive-b"):
+        measurements.read(written(tmp_path, "two.toml", two))
+    with pytest.raises(ConfigError, match=r"--drive c: expected one of"):
+        measurements.read(written(tmp_path, "one.toml", TABLES), "c")
+    with pytest.raises(ConfigError, match=r"no measurements: expected \[\[point\]\]"):
+        measurements.read(written(tmp_path, "none.toml", "a = 1"))
+
+
+def test_a_lone_read_takes_what_the_drive_takes(tmp_path: Path) -> None:
+    text = """
+[[point]]
+workload = { write = 0.0 }
+load = { depth = 1 }
+measured = { read_mean = 50.0, iops = 18800 }
+"""
+    base = str(written(tmp_path, "base.toml", BASE))
+    found = fit(written(tmp_path, "m.toml", text), base=base, budget=0, effort=SHORT)
+    by_what = {one.what: one for one in found.points}
+    # Array 50 us, 4,096 bytes at 0.8 ns.
+    assert by_what["read_mean@depth 1"].predicted == pytest.approx(53.277, abs=0.01)
+    assert by_what["iops@depth 1"].predicted == pytest.approx(1e6 / 53.277, rel=0.02)
+    assert by_what["read_mean@depth 1"].error == pytest.approx(53.277 / 50 - 1, abs=1e-3)
+
+
+def test_write_amplification_follows_used_space(tmp_path: Path) -> None:
+    base = str(written(tmp_path, "base.toml", BASE))
+    found = fit(written(tmp_path, "m.toml", TABLES), base=base, budget=0, effort=SHORT)
+    half, whole = (one.predicted for one in found.points if one.metric == "waf")
+    assert half is not None
+    assert whole is not None
+    assert 1.0 <= half < 1.4 < whole
+
+
+def test_a_budget_of_nothing_needs_a_drive(tmp_path: Path) -> None:
+    path = written(tmp_path, "m.toml", GENERAL)
+    with pytest.raises(ConfigError, match="budget 0: expected a base"):
+        fit(path, budget=0)
+    with pytest.raises(ConfigError, match="expected a number of evaluations, or a time such as 10min"):
+        fit(path, budget="soon")
+
+
+def test_every_key_of_the_space_is_one_of_the_drive() -> None:
+    for start in space.starts():
+        keys = {key.name: key.setting(key.at(0.5)) for key in start.keys}
+        solved = space.solved()
+        with Drive(set={**start.settings, **keys, solved.key.name: int(solved.start), "capacity": 1 << 30}) as drive:
+            assert drive.capacity_bytes >= 1 << 30
+        for key in start.keys:
+            assert key.low < key.high
+            assert key.source
+            assert key.at(key.place(key.low)) == pytest.approx(key.low)
+
+
+def test_a_search_is_the_same_again_and_goes_on_after_a_kill(tmp_path: Path) -> None:
+    pytest.importorskip("cmaes")
+    path = written(tmp_path, "m.toml", GENERAL)
+    first = fit(path, output=tmp_path / "a.toml", budget=10, seed=3, effort=SHORT)
+    kept = tmp_path / "a.toml.runs.jsonl"
+    lines = kept.read_text(encoding="utf-8").splitlines()
+    assert first.runs == 10
+    # Half of the evaluations, and one that a kill cut.
+    (tmp_path / "b.toml.runs.jsonl").write_text("\n".join(lines[:5]) + '\n{"key": "', encoding="utf-8")
+    again = fit(path, output=tmp_path / "b.toml", budget=10, seed=3, effort=SHORT)
+    assert json.dumps(again.to_dict()) == json.dumps(first.to_dict())
+    assert (tmp_path / "a.toml").read_bytes() == (tmp_path / "b.toml").read_bytes()
+    with Drive(str(tmp_path / "a.toml")) as drive:
+        assert drive.capacity_bytes >= 256 << 20
+    found = first.to_dict()
+    assert list(found) == ["format", "drive", "points", "medians", "keys", "runs", "seed"]

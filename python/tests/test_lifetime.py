@@ -1,0 +1,202 @@
+"""`flashweir lifetime`: endurance against arithmetic, against full runs, and what is written."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SHIPPED_TRACE, flashweir
+
+from flashweir import ConfigError, lifetime, simulate
+from flashweir.endurance.course import Course, Snapshot, beyond, fitted
+from flashweir.endurance.errors import CODEWORD, UBER, Code, acceleration
+
+DRIVE: dict[str, Any] = {
+    "capacity": "32MiB",
+    "pages_per_block": 64,
+    "channels": 2,
+    "op_ratio": 0.14,
+    "precondition": "full",
+}
+RANDOM = "random:span=32MiB,size=4KiB,count=5000,write=0.8"
+HOT = "hotcold:span=32MiB,size=4KiB,count=5000,hot_share=0.1,hot_writes=0.9"
+KEYS = {"years", "ended_by", "tbw_bytes", "tbw_low", "tbw_high", "dwpd", "write_amplification", "rated_cycles",
+        "raw_bytes", "curve", "ends", "seeds", "simulated_share"}  # fmt: skip
+POINT = {"years", "host_bytes", "write_amplification", "wear_mean", "wear_max", "spare_share", "read_us", "write_us"}
+SET = [f"--set={key}={value}" for key, value in DRIVE.items()]
+
+
+@pytest.mark.parametrize("workload", [RANDOM, HOT])
+def test_at_the_rated_cycles_the_bytes_are_those_of_the_formula(workload: str) -> None:
+    found = lifetime(workload, cycles=1000, seeds=2, **DRIVE)
+    assert found.ended_by == "cycles"
+    assert found.raw_bytes * 1000 / found.write_amplification == pytest.approx(found.tbw_bytes, rel=0.01)
+    assert found.tbw_low < found.tbw_bytes < found.tbw_high
+    assert found.dwpd == pytest.approx(found.tbw_bytes / (32 * 2**20 * 365 * 5))
+    assert found.simulated_share < 0.5
+    assert found.settled
+    assert found.check.difference <= 0.01
+
+
+@pytest.mark.parametrize("workload", [RANDOM, HOT])
+def test_fast_forward_gives_what_the_full_run_gives(workload: str) -> None:
+    fast = lifetime(workload, cycles=400, seeds=1, **DRIVE)
+    full = lifetime(workload, cycles=400, seeds=1, full=True, **DRIVE)
+    assert fast.simulated_share < 0.9
+    assert full.simulated_share == 1
+    assert fast.tbw_bytes == pytest.approx(full.tbw_bytes, rel=0.02)
+    requests = round(fast.tbw_bytes / 4096)
+    run = simulate(workload.replace("count=5000", f"count={requests}").replace("write=0.8", "write=1"), seed=1, **DRIVE)
+    assert run.wear.mean == pytest.approx(400, rel=0.02)
+
+
+def test_wear_that_is_not_steady_is_simulated_further_and_said() -> None:
+    """A drive that was empty fills slowly with data that is seldom written: write amplification grows for long."""
+    empty = {**DRIVE, "precondition": "on-read"}
+    found = lifetime(HOT, cycles=10_000, seeds=1, tolerance=1e-6, **empty)
+    assert not found.settled
+    assert lifetime(HOT, cycles=10_000, seeds=1, **empty).check.difference <= 0.01
+
+
+def test_a_tiny_rating_is_simulated_to_its_end() -> None:
+    found = lifetime("random:span=32MiB,count=5000", cycles=30, seeds=1, **DRIVE)
+    requests = round(found.tbw_bytes / 4096)
+    run = simulate(f"random:span=32MiB,count={requests}", seed=1, **DRIVE)
+    assert run.wear.mean == pytest.approx(30, rel=0.02)
+
+
+def test_the_first_block_is_an_end_of_its_own() -> None:
+    found = lifetime(HOT, cycles=150, seeds=1, full=True, **DRIVE)
+    assert found.ends.first_block < found.ends.cycles
+    requests = round(found.ends.first_block / found.ends.cycles * found.tbw_bytes / 4096)
+    run = simulate(HOT.replace("count=5000", f"count={requests}"), seed=1, **DRIVE)
+    assert run.wear.max == pytest.approx(150, rel=0.06)
+
+
+def test_spare_blocks_end_a_drive_whose_hot_blocks_wear_alone() -> None:
+    """Two kinds of blocks: a quarter is erased three times as often as the mean, the others a third as often."""
+    points = [Snapshot(), *(_two_kinds(at) for at in (1.0, 2.0, 4.0, 8.0))]
+    course = fitted(points)
+    for host in (100.0, 1000.0):
+        low, high, _ = course.spread(host)
+        assert high == pytest.approx(3 * host, rel=1e-6)
+        assert low == pytest.approx(host / 3, rel=1e-6)
+        assert course.share_beyond(host, 2.9 * host) == pytest.approx(0.25, abs=1e-6)
+        assert course.share_beyond(host, 3.1 * host) == 0
+
+
+def _two_kinds(mean: float) -> Snapshot:
+    variance = 0.25 * (2 * mean) ** 2 + 0.75 * (2 / 3 * mean) ** 2
+    return Snapshot(host=mean, mean=mean, least=mean / 3, most=3 * mean, variance=variance)
+
+
+def test_blocks_that_wear_alike_reach_the_rating_together() -> None:
+    course = fitted([Snapshot(), Snapshot(host=10, mean=20, least=20, most=20)])
+    assert course.spread(1000) == (2000, 2000, 0)
+    assert course.host_at("mean", 3000) == 1500
+    assert beyond(20, 20, 20, 0, 20) == 1
+    assert beyond(20, 20, 20, 0, 21) == 0
+
+
+def test_what_never_wears_never_ends() -> None:
+    course = Course([Snapshot(), Snapshot(host=10, mean=0)])
+    assert course.host_at("mean", 3000) == math.inf
+
+
+def test_a_code_leaves_the_tail_of_the_binomial() -> None:
+    rate, bits = 1e-3, 2
+    length = 8 * 16
+    within = sum(math.comb(length, k) * rate**k * (1 - rate) ** (length - k) for k in range(bits + 1))
+    assert Code(bits, 16, "").failure(rate) == pytest.approx(1 - within, rel=1e-6)
+    assert 8 * CODEWORD * UBER < 1
+
+
+def test_a_day_in_heat_counts_for_more() -> None:
+    assert acceleration(25) == 1
+    # JEDEC's 1.1 eV: 40 degrees age data 7.8 times as fast as 25.
+    assert acceleration(40) == pytest.approx(7.8, rel=0.02)
+
+
+def test_heat_brings_the_first_uncorrectable_read_forward() -> None:
+    ends = [
+        lifetime(RANDOM, temperature=celsius, seeds=1, per_day="1GB", years=50, **DRIVE) for celsius in (30, 55, 70)
+    ]
+    assert [one.ended_by for one in ends] == ["cycles", "uncorrectable", "uncorrectable"]
+    assert ends[1].tbw_bytes > ends[2].tbw_bytes
+    assert ends[0].ends.reasons.uncorrectable
+
+
+def test_a_slow_host_reaches_the_horizon() -> None:
+    found = lifetime(RANDOM, per_day="10MB", years=2, seeds=1, price=100, **DRIVE)
+    assert (found.ended_by, found.years) == ("horizon", 2)
+    assert found.tbw_bytes == pytest.approx(2 * 365 * 10e6)
+    assert found.ends.cycles > 2
+    assert found.cost_per_tbw == pytest.approx(100 / (found.tbw_bytes / 1e12))
+    assert found.tbw_low is None
+
+
+def test_a_recorded_trace_is_repeated_and_has_no_interval_to_estimate() -> None:
+    found = lifetime(SHIPPED_TRACE, capacity="4GiB", cycles=3)
+    assert found.seeds == [1]
+    assert found.tbw_low == found.tbw_high == found.tbw_bytes
+    assert found.tbw_bytes > 4 * 2**30
+
+
+def test_cells_follow_the_drive() -> None:
+    preset = lifetime(RANDOM, "slc-2006", capacity="32MiB", seeds=1)
+    assert preset.rated_cycles == 100_000
+    assert "Cells SLC: of the preset slc-2006." in preset.assumptions
+    types = lifetime(RANDOM, timing={"program": ["1ms", "2ms"]}, seeds=1, **DRIVE)
+    assert "Cells MLC: by its 2 page types." in types.assumptions
+
+
+def test_the_json_has_every_key(tmp_path: Path) -> None:
+    path = tmp_path / "life.json"
+    flashweir("lifetime", RANDOM, *SET, "--seeds", "1", "--json", str(path), module=True)
+    again = flashweir("lifetime", RANDOM, *SET, "--seed", "1", "--json", "-", module=True).json()
+    assert set(again) >= KEYS
+    assert set(again["ends"]) >= {"cycles", "spare", "uncorrectable"}
+    assert all(set(point) == POINT for point in again["curve"])
+    assert again["curve"][0]["host_bytes"] == 0
+    assert again["curve"][-1]["host_bytes"] == again["tbw_bytes"]
+    assert "--force" in refused_here("lifetime", RANDOM, *SET, "--json", str(path))
+
+
+def test_the_summary_and_the_page_begin_with_the_finding(tmp_path: Path) -> None:
+    path = tmp_path / "life.html"
+    run = flashweir("lifetime", RANDOM, *SET, "--seeds", "2", "--html", str(path), module=True)
+    assert run.out.startswith("The drive takes ")
+    assert "rated cycles" in run.out.splitlines()[0]
+    text = path.read_text("utf-8")
+    for title in ("Erases of a block", "Write amplification over life", "Spare blocks left", "Mean latency over life"):
+        assert title in text
+
+
+def refused_here(*args: str) -> str:
+    run = flashweir(*args, code=2, module=True)
+    assert run.err.startswith("error: ")
+    return run.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--cell", "xlc"], "expected slc, mlc, tlc, qlc"),
+        (["--years", "0"], "years 0.0: expected a number above 0"),
+        (["--temperature", "400"], "expected degrees Celsius"),
+        (["--ecc", "many"], "expected bits"),
+        (["--per-day", "fast"], "expected a size"),
+        (["--seed", "1", "--seeds", "2"], "exclude each other"),
+    ],
+)
+def test_wrong_options_are_one_line(options: list[str], said: str) -> None:
+    assert said in refused_here("lifetime", RANDOM, *SET, *options)
+
+
+def test_what_wears_nothing_is_refused() -> None:
+    with pytest.raises(ConfigError, match="writes nothing"):
+        lifetime("random:span=32MiB,count=100,write=0", **DRIVE)
+    with pytest.raises(ConfigError, match="erases no block"):
+        lifetime("random:span=64KiB,count=5000", buffer={"bytes": "1MiB"}, **DRIVE)
+    with pytest.raises(ConfigError, match="seeds"):
+        lifetime(RANDOM, seeds=0, **DRIVE)
