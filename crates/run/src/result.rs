@@ -46,7 +46,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
     let requests: u64 = counters.requests.iter().sum();
     let moved = counters.bytes[Op::Read as usize] + counters.bytes[Op::Write as usize];
     let written = counters.bytes[Op::Write as usize];
-    let programmed = stats.programs() * u64::from(geometry.page_sectors) * SECTOR_BYTES;
+    let programmed = stats.programs() * geometry.program_bytes();
     // Dies and buses are busy until the buffer is drained.
     let elapsed = stats.elapsed_ns();
     let mut result = json!({
@@ -77,7 +77,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "channels": channels(stats, geometry),
         "host": host(stats),
         "energy": energy(stats, measured.config, geometry),
-        "counters": counts(counters, measured.config),
+        "counters": counts(counters, measured.config, geometry.units_per_page),
         "unmapped_reads": unmapped(counters),
         "preexisting_pages": counters.preexisting_pages,
         "merges": counters.merges,
@@ -106,7 +106,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
     result
 }
 
-fn counts(counters: &Counters, config: &Config) -> Value {
+fn counts(counters: &Counters, config: &Config, units_per_page: u32) -> Value {
     let mut counts = json!({
         "requests": by_op(&counters.requests),
         "bytes": by_op(&counters.bytes),
@@ -120,6 +120,10 @@ fn counts(counters: &Counters, config: &Config) -> Value {
     });
     if config.gc.copyback > 0 {
         counts["copybacks"] = json!(counters.copybacks);
+    }
+    if units_per_page > 1 {
+        counts["padded_units"] = json!(counters.padded_units);
+        counts["moved_units"] = json!(counters.moved_units);
     }
     counts
 }
@@ -148,18 +152,19 @@ fn shape(geometry: &Geometry, config: &Config) -> Value {
         Share::OfLogical(_) => geometry.op_ratio(),
         Share::OfRaw(_) => geometry.op_raw(),
     };
+    let units_per_page = u64::from(geometry.units_per_page);
     json!({
         "units": geometry.units(),
-        "logical_pages": geometry.logical_pages,
-        "physical_pages": geometry.physical_pages(),
+        "logical_pages": geometry.logical_pages / units_per_page,
+        "physical_pages": geometry.flash_pages(),
         "reserved_blocks": geometry.reserved_blocks(),
-        "pages_per_block": geometry.pages_per_block,
+        "pages_per_block": geometry.flash_pages_per_block(),
         "blocks": geometry.blocks,
         "blocks_per_unit": {"min": geometry.min_unit_blocks(), "max": geometry.max_unit_blocks()},
         "op_ratio": geometry.op_ratio(),
         "op_raw": geometry.op_raw(),
         "spare": {"key": share.key(), "asked": share.value(), "got": built},
-        "logical_pages_per_unit": geometry.unit_logical_pages,
+        "logical_pages_per_unit": geometry.unit_logical_pages / units_per_page,
         "capacity_bytes": geometry.capacity_sectors() * SECTOR_BYTES,
     })
 }

@@ -92,6 +92,8 @@ pub(crate) struct Versions {
     unit_pages: u64,
     pages_per_block: u32,
     in_order: bool,
+    /// Mapping units in a page of flash: the last ones of a page may be padding.
+    per_page: u32,
     /// Pages of a block may be left out: blocks are mapped, and a page keeps its offset.
     skips: bool,
     last: u32,
@@ -115,6 +117,7 @@ impl Versions {
             unit_pages: geometry.max_unit_pages(),
             pages_per_block: geometry.pages_per_block,
             in_order,
+            per_page: geometry.units_per_page,
             skips: geometry.maps_blocks,
             last: NOTHING,
             expected: CowVec::new(geometry.capacity_sectors()),
@@ -160,7 +163,8 @@ impl Versions {
         let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
         let at = u64::from(unit) * (self.unit_pages / u64::from(self.pages_per_block)) + u64::from(block);
         let programmed = value_or_nothing(self.programmed.get(at));
-        let is_next = programmed == page || (self.skips && programmed < page);
+        let next_page = programmed.next_multiple_of(self.per_page);
+        let is_next = programmed == page || next_page == page || (self.skips && programmed < page);
         if !is_next {
             self.fail(|| {
                 format!("unit {unit}, block {block}: page {page} programmed when page {programmed} was next")

@@ -7,6 +7,7 @@
 mod codewords;
 mod copyback;
 mod issue;
+mod packing;
 mod pending;
 mod serve;
 mod untimed;
@@ -55,6 +56,8 @@ pub(crate) struct Core<C> {
     planes: u32,
     pages_per_block: u32,
     pending: Pending,
+    /// True if pages of flash may be open that were filled in no time.
+    open_untimed: bool,
     /// Operations of the translation layer's last call; empty between two calls.
     ops: Ops,
     /// True if a page that is read before it was written was there before the run.
@@ -79,7 +82,7 @@ impl<C: Content> Core<C> {
         let copybacks = Copybacks::new(config.gc.copyback, &geometry);
         let follows = C::ON || !timing.uniform || config.sched.reorders() || copybacks.is_some();
         Ok(Self {
-            ops: Ops::new(follows),
+            ops: Ops::new(follows).packing(geometry.units_per_page),
             page_sectors: Divisor::new(geometry.page_sectors.into()),
             ftl,
             alloc,
@@ -93,7 +96,8 @@ impl<C: Content> Core<C> {
             pages_per_block: geometry.pages_per_block,
             trimmed: Trimmed::new(geometry.logical_pages),
             on_read: config.precondition == Precondition::OnRead,
-            pending: Pending::new(config.timing.multi_plane && geometry.planes > 1),
+            pending: Pending::new(config.timing.multi_plane && geometry.planes > 1, geometry.units_per_page),
+            open_untimed: false,
             geometry,
         })
     }
@@ -199,9 +203,9 @@ impl<C: Content> Core<C> {
         (queue, Place { block: number / pages, page: (number % pages) as u32 })
     }
 
-    /// Sectors of a page of flash.
+    /// Sectors of a page of flash, or of a mapping unit where that is smaller.
     pub(crate) fn flash_page_sectors(&self) -> u32 {
-        self.page_sectors.get() as u32 / self.geometry.bound_pages
+        self.geometry.flash_page_sectors()
     }
 
     /// Pages of flash that a part of a page touches.
@@ -210,6 +214,7 @@ impl<C: Content> Core<C> {
         if self.geometry.bound_pages == 1 {
             return 1;
         }
+        // With mapping units smaller than a page of flash, it is one of these.
         let flash_page = self.flash_page_sectors();
         u64::from((part.end - 1) / flash_page - part.first / flash_page + 1)
     }
@@ -231,7 +236,7 @@ impl<C: Content> Core<C> {
     #[inline]
     pub(crate) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
         if self.pending.grouping() {
-            self.pending.flush(now_ns, executor, &mut self.content);
+            self.flush_pending(now_ns, None, executor);
         }
     }
 

@@ -3,6 +3,9 @@
 //! A *unit* is the smallest set of planes with its own FTL instance, write frontier and spare blocks: a plane, or the planes
 //! of a die, or those of all channels, where the configuration binds them (`planes_bound`, `units`). Bound planes are one
 //! plane and bound channels one channel here, with pages that many times as large; nothing else knows of them.
+//!
+//! A page is what is mapped: with `ftl.map_unit` a *mapping unit*, of which a page of flash holds several, side by side
+//! (`units_per_page`). Numbers of pages count mapping units then, logical ones as physical ones.
 //! Units are numbered channel by channel, then chip, die, plane; dies and channels likewise.
 
 use flashweir_trace::SECTOR_BYTES;
@@ -23,9 +26,11 @@ pub struct Geometry {
     pub planes: u32,
     /// Pages of flash in a page of a unit.
     pub bound_pages: u32,
-    /// Sectors of a page of a unit.
+    /// Mapping units in a page of a unit: 1, unless `ftl.map_unit` is smaller than the page.
+    pub units_per_page: u32,
+    /// Sectors of a page of a unit; of a mapping unit, where that is smaller.
     pub page_sectors: u32,
-    /// Pages of a block.
+    /// Pages of a block, as they are mapped.
     pub pages_per_block: u32,
     /// Logical pages of a unit: its share of the capacity, rounded up to whole pages, or blocks where data blocks are mapped.
     pub unit_logical_pages: u64,
@@ -145,6 +150,32 @@ impl Geometry {
         u64::from(self.unit_reserved_blocks) * u64::from(self.units())
     }
 
+    /// Pages of a block that may be valid in all blocks at once while a collection still gains a page of flash: a block with
+    /// fewer invalid mapping units than a page holds may gain nothing.
+    pub fn usable_pages_per_block(&self) -> u64 {
+        u64::from(self.pages_per_block - (self.units_per_page - 1))
+    }
+
+    /// Pages of units of the drive; mapping units are parts of them.
+    pub fn flash_pages(&self) -> u64 {
+        self.physical_pages() / u64::from(self.units_per_page)
+    }
+
+    /// Pages of flash in a block of a unit.
+    pub fn flash_pages_per_block(&self) -> u32 {
+        self.pages_per_block / self.units_per_page
+    }
+
+    /// Sectors of a page of flash, or of a mapping unit where that is smaller.
+    pub fn flash_page_sectors(&self) -> u32 {
+        (self.page_sectors * self.units_per_page / self.bound_pages).min(self.page_sectors)
+    }
+
+    /// Bytes that a program of a page of a unit writes, padding included.
+    pub fn program_bytes(&self) -> u64 {
+        u64::from(self.page_sectors) * u64::from(self.units_per_page) * SECTOR_BYTES
+    }
+
     /// Sectors that the host can address.
     pub fn capacity_sectors(&self) -> u64 {
         self.logical_pages * u64::from(self.page_sectors)
@@ -158,6 +189,7 @@ impl Geometry {
             dies,
             planes,
             bound_pages: 1,
+            units_per_page: 1,
             page_sectors: 8,
             pages_per_block: 4,
             unit_logical_pages: 64,

@@ -93,7 +93,8 @@ impl Preconditioner {
             return Ok(());
         }
         let programs = now.flash().programs - self.window.flash().programs;
-        let amplification = programs as f64 / written as f64;
+        let per_page = f64::from(simulation.geometry().units_per_page);
+        let amplification = per_page * programs as f64 / written as f64;
         self.windows += 1;
         self.window = now;
         let settled = (amplification - self.last).abs() < STEADY * self.last;

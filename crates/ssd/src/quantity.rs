@@ -169,6 +169,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Auto<T> {
         match NumberOrText::deserialize(deserializer) {
             Ok(NumberOrText::Number(number)) => Ok(Auto(Some(number))),
             Ok(NumberOrText::Text(text)) if text == "auto" => Ok(Auto(None)),
+            _ if std::any::type_name::<T>() == std::any::type_name::<Bytes>() => {
+                Err(D::Error::custom("expected a size such as 4096 or \"4KiB\", or \"auto\""))
+            }
             _ if std::any::type_name::<T>() == "f64" => {
                 Err(D::Error::custom("expected a number, or \"auto\""))
             }

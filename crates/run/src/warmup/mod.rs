@@ -186,7 +186,7 @@ impl Warmup {
             stats.latencies = self.parts.latencies(0);
         }
         Ok(Outcome {
-            series: self.windows.series(&stats, simulation.geometry().page_sectors),
+            series: self.windows.series(&stats, simulation.geometry().program_bytes()),
             removed: Removed {
                 method: self.method.name(),
                 found: found.is_some(),

@@ -126,7 +126,7 @@ proptest! {
         all.simulated_ns = whole.simulated_ns;
         prop_assert_eq!(digest(&all), digest(&whole));
 
-        let series = warmup.windows.series(&whole, simulation.geometry().page_sectors);
+        let series = warmup.windows.series(&whole, simulation.geometry().program_bytes());
         let list = |of: &Value| of.as_array().expect("a list").clone();
         let (windows, size) = (list(&series["requests"]), warmup.windows.size());
         prop_assert!(windows.len() <= windows::MOST);

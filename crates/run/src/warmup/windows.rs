@@ -5,7 +5,7 @@
 //! belongs to the window in which it was made. A window begins when its first request enters.
 
 use flashweir_ssd::{Completion, Stats};
-use flashweir_trace::{Op, SECTOR_BYTES};
+use flashweir_trace::Op;
 use serde_json::{Value, json};
 
 use super::methods::{BATCH, mser5, steady};
@@ -135,8 +135,7 @@ impl Windows {
     }
 
     /// The series of a run that left `stats` behind.
-    pub(super) fn series(&self, stats: &Stats, page_sectors: u32) -> Value {
-        let page_bytes = u64::from(page_sectors) * SECTOR_BYTES;
+    pub(super) fn series(&self, stats: &Stats, page_bytes: u64) -> Value {
         // The drain is of no window.
         let drained = stats.drain.map_or(0, |drain| drain.flash.programs);
         let last = (stats.simulated_ns, stats.counters.flash().programs - drained);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 101] = [
+const VALUES: [(&str, &[&str]); 102] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -36,6 +36,7 @@ const VALUES: [(&str, &[&str]); 101] = [
     ("energy.bus_mw", &["40"]),
     ("energy.idle_mw", &["8"]),
     ("ftl.associativity", &["2"]),
+    ("ftl.map_unit", &["1KiB", "2KiB"]),
     ("alloc.mode", &["1"]),
     ("ftl.cache_bytes", &["512", "1KiB"]),
     ("ftl.batch_update", &["false"]),

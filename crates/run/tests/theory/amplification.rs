@@ -49,6 +49,45 @@ fn fifo_victims() {
     }
 }
 
+/// Greedy victims of blocks of `b` mapping units that have `padding` of them empty in the mean.
+#[expect(clippy::cast_sign_loss, reason = "less of a block is padded than it has")]
+fn greedy_padded(a: f64, b: u32, padding: f64) -> f64 {
+    let (units, used) = (f64::from(b), f64::from(b) - padding);
+    let at = |used: f64| greedy(a * used / units, used as u32) * units / used;
+    let below = used.floor();
+    at(below) + (used - below) * (at(below + 1.0) - at(below))
+}
+
+/// Collections pack mapping units into pages, and pad the last page of each victim.
+#[test]
+fn greedy_victims_of_mapping_units() {
+    let units = 128;
+    for per_page in [1, 2, 4, 8_u32] {
+        let shape = shape(units, 0.20);
+        // The buffer gathers what the host writes: only collections pad.
+        let drive = shape
+            .drive()
+            .set("page", per_page * 4096)
+            .set("ftl.map_unit", 4096)
+            .set("pages_per_block", units / u64::from(per_page))
+            .set("buffer.bytes", 16 * 4096)
+            .set("buffer.coalesce", false);
+        let mut run = drive.start(&shape.workload("random", "write=1.0,seed=7", SETTLING + MEASURED));
+        let before = run.counters_after(SETTLING * shape.logical_pages());
+        let counts = run.counters_after(MEASURED * shape.logical_pages()).since(&before);
+        let ratio = run.finish().space_ratio();
+        let padding = counts.padded_units as f64 / counts.collections as f64;
+        let units_programmed = f64::from(per_page) * counts.flash().programs as f64;
+        let found = units_programmed / counts.host_pages_written as f64;
+        assert_close(
+            &format!("{per_page} units a page, {padding:.2} padded"),
+            found,
+            greedy_padded(ratio, units as u32, padding),
+            tolerance(),
+        );
+    }
+}
+
 #[test]
 fn greedy_victims() {
     for (spare, pages_per_block) in

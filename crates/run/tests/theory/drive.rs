@@ -49,7 +49,8 @@ impl Drive {
         let spec = Spec::parse(workload).unwrap_or_else(|error| panic!("{workload}: {error}"));
         let other_seed = spec.clone().with_seed(spec.seed() + 1);
         precondition(&config, &mut simulation, &other_seed);
-        Run { simulation, requests: spec.generator(), pages_per_block: config.pages_per_block }
+        let pages_per_block = simulation.geometry().pages_per_block;
+        Run { simulation, requests: spec.generator(), pages_per_block }
     }
 
     /// Runs a whole workload.

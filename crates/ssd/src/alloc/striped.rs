@@ -75,6 +75,8 @@ pub(super) fn inert_on(config: &Config, geometry: &Geometry) -> Option<(&'static
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Striped {
     units: Divisor,
+    /// Mapping units in a page of flash: so many in a row go to the same unit.
+    per_page: u32,
     unit_of: Vec<u32>,
 }
 
@@ -98,13 +100,24 @@ impl Striped {
                 geometry.unit_at(channel, chip, die, plane)
             })
             .collect();
-        Self { units: Divisor::new(units.into()), unit_of }
+        Self { units: Divisor::new(units.into()), per_page: geometry.units_per_page, unit_of }
     }
 
     #[inline]
     pub(super) fn home(&self, lpn: u64) -> Home {
+        if self.per_page > 1 {
+            return self.home_in_page(lpn);
+        }
         let (key, low) = self.units.split(lpn);
         Home { unit: self.unit_of[low as usize], key: key as u32 }
+    }
+
+    /// As [`Striped::home`], where pages of flash hold several mapping units: pages of flash are striped.
+    #[inline(never)]
+    fn home_in_page(&self, lpn: u64) -> Home {
+        let per_page = u64::from(self.per_page);
+        let (page, low) = self.units.split(lpn / per_page);
+        Home { unit: self.unit_of[low as usize], key: (page * per_page + lpn % per_page) as u32 }
     }
 }
 
@@ -122,6 +135,17 @@ mod tests {
             let home = striped.home(lpn);
             assert_eq!(home.unit, geometry.unit_at(c as u32, w as u32, d as u32, p as u32));
             assert_eq!(u64::from(home.key), lpn / 48);
+        }
+    }
+
+    #[test]
+    fn mapping_units_of_a_page_stay_together() {
+        let geometry = Geometry { units_per_page: 4, ..Geometry::for_test(4, 3, 2, 2) };
+        let whole = Striped::new(&Config::default(), &Geometry::for_test(4, 3, 2, 2));
+        let striped = Striped::new(&Config::default(), &geometry);
+        for lpn in 0..800u64 {
+            let page = whole.home(lpn / 4);
+            assert_eq!(striped.home(lpn), Home { unit: page.unit, key: page.key * 4 + (lpn % 4) as u32 });
         }
     }
 

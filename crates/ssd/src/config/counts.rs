@@ -10,6 +10,25 @@ use crate::geometry::MAX_PAGE_SECTORS;
 pub(super) const MAX_OP_RATIO: f64 = 100.0;
 pub(super) const MAX_OP_RAW: f64 = 0.99;
 
+/// Refuses a mapping unit that does not divide the page of a unit.
+fn check_map_unit(config: &Config) -> Result<(), ConfigError> {
+    let Some(unit) = config.ftl.map_unit() else { return Ok(()) };
+    let (page, of_unit) = (config.page.0, config.page.0 * u64::from(config.bound_pages()));
+    let divides = |part: u64, whole: u64| part > 0 && whole.is_multiple_of(part);
+    let fits = divides(unit, of_unit) && (divides(unit, page) || divides(page, unit));
+    if fits && unit.is_multiple_of(SECTOR_BYTES) {
+        return Ok(());
+    }
+    let bound =
+        if of_unit > page { format!(", or a multiple of it that divides {of_unit}") } else { String::new() };
+    Err(ConfigError::Value {
+        origin: "device".into(),
+        key: "ftl.map_unit".into(),
+        value: unit.to_string(),
+        expected: format!("expected a multiple of 512 bytes that divides the page of {page} bytes{bound}"),
+    })
+}
+
 /// Refuses counts out of range. Returns the sectors of a page.
 pub(super) fn check_counts(config: &Config) -> Result<u32, ConfigError> {
     let refuse = |key: &str, value: String, expected: String| {
@@ -44,6 +63,7 @@ pub(super) fn check_counts(config: &Config) -> Result<u32, ConfigError> {
             ),
         });
     }
+    check_map_unit(config)?;
     if config.capacity.0 < page || config.capacity.0 > 1 << 60 {
         let expected = "expected at least one page and at most 1024 PiB".into();
         return refuse("capacity", config.capacity.0.to_string(), expected);

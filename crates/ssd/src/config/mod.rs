@@ -23,6 +23,7 @@ use crate::buffer::BufferConfig;
 use crate::external::Files;
 use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
+use crate::geometry::MAX_PAGE_SECTORS;
 use crate::host::{Arbitration, FirmwareConfig, HostConfig};
 use crate::nand::{EnergyConfig, NandConfig, TimingConfig};
 use crate::quantity::{Auto, Bytes};
@@ -192,9 +193,16 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Pages of the write buffer; 0 is none.
+    /// Pages of the write buffer, or mapping units where these are smaller; 0 is none.
     pub(crate) fn buffer_pages(&self) -> u64 {
-        self.buffer.bytes.0 / self.page.0.max(1)
+        let page = self.page.0.max(1);
+        self.buffer.bytes.0 / self.ftl.map_unit().map_or(page, |unit| unit.clamp(1, page))
+    }
+
+    /// Mapping units in a page of a unit. To be called where `ftl.map_unit` is known to divide it.
+    pub(crate) fn units_per_page(&self) -> u32 {
+        let page = self.page.0 * u64::from(self.bound_pages());
+        self.ftl.map_unit().map_or(1, |unit| (page / unit.max(1)).clamp(1, MAX_PAGE_SECTORS.into()) as u32)
     }
 
     /// Of so many logical pages those that preconditioning writes: the first ones, at least one.

@@ -46,10 +46,12 @@ const REFUSALS: [Refusal; 6] = [
     },
     Refusal {
         keys: "nand.codeword",
-        reason: "expected a multiple of 512 bytes that divides `page`",
+        reason: "expected a multiple of 512 bytes that divides `page`, and `ftl.map_unit` if that is smaller",
         applies: |config| {
             let codeword = config.nand.codeword.0;
-            let divides = codeword > 0 && config.page.0.is_multiple_of(codeword);
+            let unit = config.ftl.map_unit().unwrap_or(config.page.0);
+            let divides =
+                codeword > 0 && [config.page.0, unit].iter().all(|size| size.is_multiple_of(codeword));
             config.nand.transfer == Transfer::Codeword && !(divides && codeword.is_multiple_of(SECTOR_BYTES))
         },
     },

@@ -39,15 +39,16 @@ impl Geometry {
         let page_sectors = check_counts(config)?;
         let frame = Frame::new(config);
         let unit_logical_pages = frame.unit_logical_pages(config.capacity.0);
-        let bound_pages = config.bound_pages();
+        let (bound_pages, units_per_page) = (config.bound_pages(), config.units_per_page());
         let geometry = Self {
             channels: config.channels / config.bound_channels(),
             chips: config.chips,
             dies: config.dies,
             planes: config.planes / config.bound_planes(),
             bound_pages,
-            page_sectors: page_sectors * bound_pages,
-            pages_per_block: config.pages_per_block,
+            units_per_page,
+            page_sectors: page_sectors * bound_pages / units_per_page,
+            pages_per_block: config.pages_per_block * units_per_page,
             unit_logical_pages,
             blocks: frame.blocks_of(config, unit_logical_pages),
             maps_blocks: frame.maps_blocks,
@@ -87,7 +88,7 @@ impl Geometry {
     /// Each unit needs a block more than its data and what it holds back, or nothing could ever be overwritten.
     fn check_spare(&self, config: &Config) -> Result<(), ConfigError> {
         let Needs { beside, free_pages, keys, why } = self.needs(config);
-        let (logical, per_block) = (self.unit_logical_pages, u64::from(self.pages_per_block));
+        let (logical, per_block) = (self.unit_logical_pages, self.usable_pages_per_block());
         let needed = (logical + free_pages).div_ceil(per_block) + beside;
         let has = self.min_unit_blocks();
         if has >= needed {

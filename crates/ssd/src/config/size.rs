@@ -52,8 +52,10 @@ impl Share {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) units: u64,
-    /// Bytes of a page of a unit.
+    /// Bytes of a page of a unit; of a mapping unit, where that is smaller.
     pub(super) page_bytes: u64,
+    /// Mapping units in a page of a unit. Logical pages of a unit fill whole ones.
+    pub(super) units_per_page: u64,
     pub(super) pages_per_block: u64,
     /// Blocks of each unit that count neither as data nor as spare.
     pub(super) uncounted: u64,
@@ -65,10 +67,12 @@ impl Frame {
         let channels = u64::from(config.channels / config.bound_channels());
         let planes = u64::from(config.planes / config.bound_planes());
         let besides_log = config.ftl.blocks_besides_log();
+        let units_per_page = u64::from(config.units_per_page());
         Self {
             units: channels * u64::from(config.chips) * u64::from(config.dies) * planes,
-            page_bytes: config.page.0 * u64::from(config.bound_pages()),
-            pages_per_block: config.pages_per_block.into(),
+            page_bytes: config.page.0 * u64::from(config.bound_pages()) / units_per_page,
+            units_per_page,
+            pages_per_block: u64::from(config.pages_per_block) * units_per_page,
             // One erased block a unit: moved pages go into it, and the block erased last takes its place.
             uncounted: besides_log.unwrap_or(0) + 1,
             maps_blocks: besides_log.is_some(),
@@ -78,7 +82,7 @@ impl Frame {
     /// Logical pages of a unit: whole data blocks where blocks are mapped.
     pub(super) fn unit_logical_pages(&self, capacity: u64) -> u64 {
         let pages = capacity.div_ceil(self.page_bytes).div_ceil(self.units);
-        if self.maps_blocks { pages.next_multiple_of(self.pages_per_block) } else { pages }
+        pages.next_multiple_of(if self.maps_blocks { self.pages_per_block } else { self.units_per_page })
     }
 
     /// Capacity of so many logical pages a unit.
@@ -104,7 +108,7 @@ impl Frame {
         if self.maps_blocks {
             round_to_u64(blocks) * self.pages_per_block
         } else {
-            round_to_u64(blocks * self.pages_per_block as f64)
+            round_to_u64(blocks * (self.pages_per_block / self.units_per_page) as f64) * self.units_per_page
         }
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Journal {
     logical_pages: u64,
     unit_pages: u64,
     pages_per_block: u32,
+    /// Mapping units in a page of flash: what is one page here is a mapping unit then.
+    per_page: u64,
     /// True once time runs.
     begun: bool,
     /// The last number given to a version or a sequence.
@@ -79,6 +81,7 @@ impl Journal {
             logical_pages: geometry.logical_pages,
             unit_pages: geometry.max_unit_pages(),
             pages_per_block: geometry.pages_per_block,
+            per_page: geometry.units_per_page.into(),
             begun: false,
             last: Image::NOTHING,
             images: vec![None; geometry.max_unit_pages() as usize * geometry.units() as usize],
@@ -172,8 +175,17 @@ impl Journal {
         }
     }
 
+    /// Number of the page of flash that a change is made to; of a block its first one.
+    fn flash_page(&self, change: &Change) -> u64 {
+        match change {
+            Change::Programmed { page, .. } => page / self.per_page,
+            Change::Erased(pages) => pages.start / self.per_page,
+        }
+    }
+
     /// The changes that a command made, with their times: a page can be read when it has been programmed, pages moved by one
-    /// command one after the other in even shares of its time; a block is gone when its erase starts.
+    /// command one after the other in even shares of its time; a block is gone when its erase starts. Mapping units of one page
+    /// of flash are there at once.
     fn spread(&mut self, record: &CommandRecord, into: &mut Vec<PageEntry>) {
         let Some((number, changes)) = self.handed.remove(&record.effect) else {
             self.fail(|| format!("die {}: {:?} ran, but its effect is not known", record.die, record.kind));
@@ -181,15 +193,19 @@ impl Journal {
         };
         // When the copies before a pause were made is not recorded.
         let spread_ns = if record.pauses == 0 { record.end_ns - record.start_ns } else { 0 };
-        let share_ns = spread_ns / (changes.len() as u64).max(1);
-        let last = changes.len().saturating_sub(1);
-        for (place, change) in changes.into_iter().enumerate() {
+        let ends = changes.windows(2).filter(|pair| self.flash_page(&pair[0]) != self.flash_page(&pair[1]));
+        let pages = ends.count() as u64 + 1;
+        let share_ns = spread_ns / pages;
+        let (mut left, mut page) = (pages, None);
+        for (change, number) in changes.into_iter().zip(number..) {
+            let of = Some(self.flash_page(&change));
+            left -= u64::from(std::mem::replace(&mut page, of) != of);
             let time_ns = match record.kind {
                 CommandKind::Erase => record.start_ns,
-                CommandKind::Copies => record.end_ns - share_ns * (last - place) as u64,
+                CommandKind::Copies => record.end_ns - share_ns * left,
                 _ => record.end_ns,
             };
-            into.push(PageEntry { time_ns, number: number + place as u64, change });
+            into.push(PageEntry { time_ns, number, change });
         }
     }
 }
@@ -238,16 +254,23 @@ impl Content for Journal {
         if !self.begun || kind == CommandKind::Read {
             return NO_EFFECT;
         }
-        // Planes move their pages side by side.
+        // Planes move their pages side by side, each of them whole.
         let made = effects.iter().filter_map(|effect| self.made.remove(effect));
-        let mut planes: Vec<_> = made.map(Vec::into_iter).collect();
+        let mut planes: Vec<_> = made.map(|changes| changes.into_iter().peekable()).collect();
         if planes.len() != effects.len() {
             self.fail(|| format!("{kind:?} was handed over without its effect"));
         }
         let mut changes = Vec::new();
         loop {
             let before = changes.len();
-            changes.extend(planes.iter_mut().filter_map(Iterator::next));
+            for plane in &mut planes {
+                let Some(first) = plane.next() else { continue };
+                let page = self.flash_page(&first);
+                changes.push(first);
+                while let Some(next) = plane.next_if(|next| self.flash_page(next) == page) {
+                    changes.push(next);
+                }
+            }
             if changes.len() == before {
                 break;
             }

@@ -24,6 +24,7 @@ fn over(ppn: u32, old: u32) -> Place {
 /// The unit has done what has this effect.
 fn done(versions: &mut Versions, kind: CommandKind, effect: Effect, moves: &[(u32, u32)]) {
     let op = FlashOp {
+        reads: 0,
         unit: 0,
         pages: 1,
         kind,

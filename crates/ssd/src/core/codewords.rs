@@ -19,6 +19,8 @@ pub(crate) struct Codewords {
     planes: u32,
     /// Sectors of a page of a unit.
     page_sectors: u32,
+    /// Sectors of a mapping unit: those of the page, unless pages hold several.
+    mapped_sectors: u32,
 }
 
 impl Codewords {
@@ -26,11 +28,13 @@ impl Codewords {
         let sectors = |bytes: u64| (bytes / SECTOR_BYTES) as u32;
         let page_sectors = sectors(config.page.0) * config.bound_pages();
         let planes = config.bound_planes();
+        let mapped_sectors = page_sectors / config.units_per_page();
         match config.nand.transfer {
-            Transfer::Page => Self { sectors: 0, per_page: 1, planes, page_sectors },
+            Transfer::Page => Self { sectors: 0, per_page: 1, planes, page_sectors, mapped_sectors },
             Transfer::Codeword => {
                 let codeword = sectors(config.nand.codeword.0);
-                Self { sectors: codeword, per_page: sectors(config.page.0) / codeword, planes, page_sectors }
+                let per_page = sectors(config.page.0) / codeword;
+                Self { sectors: codeword, per_page, planes, page_sectors, mapped_sectors }
             }
         }
     }
@@ -47,26 +51,26 @@ impl Codewords {
     /// Transfer of what a write of the sectors `first` to `end` leaves as it was. None: nothing of the page.
     #[inline]
     pub(crate) fn left_by(&self, first: u32, end: u32) -> Option<Crossing> {
-        if end - first == self.page_sectors {
+        if end - first == self.mapped_sectors {
             return None;
         }
         Some(if self.sectors == 0 {
             Crossing::WHOLE
         } else {
-            self.crossing(|from, to| from < first || end < to)
+            self.crossing(|from, to| to <= self.mapped_sectors && (from < first || end < to))
         })
     }
 
     /// As [`Codewords::left_by`], of a write of the sectors of a mask.
     #[inline]
     pub(crate) fn left_by_mask(&self, mask: &SectorMask) -> Option<Crossing> {
-        if mask.covers(0, self.page_sectors) {
+        if mask.covers(0, self.mapped_sectors) {
             return None;
         }
         Some(if self.sectors == 0 {
             Crossing::WHOLE
         } else {
-            self.crossing(|from, to| !mask.covers(from, to))
+            self.crossing(|from, to| to <= self.mapped_sectors && !mask.covers(from, to))
         })
     }
 

@@ -38,6 +38,24 @@ impl Copybacks {
         crossing
     }
 
+    /// Mapping units move within a unit, from and to; a page of flash holds `per_page`. Returns the pages that move as they are
+    /// and need not cross the bus; each counts by its first mapping unit.
+    pub(super) fn moved_packed(&mut self, unit: u32, moves: &[(u32, u32)], per_page: u32) -> u64 {
+        let mut copied = 0;
+        for page in moves.chunk_by(|one, next| one.1 / per_page == next.1 / per_page) {
+            let (from, to) = page[0];
+            let is_whole = page.len() == per_page as usize
+                && from.is_multiple_of(per_page)
+                && page.iter().all(|(source, target)| *source == from + (target - to));
+            if is_whole {
+                copied += 1 - self.moved(unit, &page[..1]);
+            } else {
+                self.programmed(unit, to);
+            }
+        }
+        copied
+    }
+
     /// A page is programmed with data that came over the bus.
     pub(super) fn programmed(&mut self, unit: u32, ppn: u32) {
         let place = self.place(unit, ppn);
@@ -72,6 +90,23 @@ mod tests {
         // The first has moved twice, the other once.
         assert_eq!(copybacks.moved(0, &[(20, 30), (21, 31)]), 1);
         assert_eq!(copybacks.moved(0, &[(30, 40), (31, 41)]), 1);
+    }
+
+    #[test]
+    fn only_whole_pages_of_mapping_units_are_copied_back() {
+        let mut copybacks = copybacks(1);
+        let page: Vec<(u32, u32)> = (0..4).map(|unit| (8 + unit, 16 + unit)).collect();
+        assert_eq!(copybacks.moved_packed(0, &page, 4), 1);
+        // It must cross the bus now.
+        let again: Vec<(u32, u32)> = (0..4).map(|unit| (16 + unit, 24 + unit)).collect();
+        assert_eq!(copybacks.moved_packed(0, &again, 4), 0);
+        // Part of a page, and units of two pages.
+        assert_eq!(copybacks.moved_packed(0, &[(32, 40), (33, 41), (34, 42)], 4), 0);
+        assert_eq!(copybacks.moved_packed(0, &[(45, 48), (46, 49), (47, 50), (52, 51)], 4), 0);
+        // A page that moves as it is after one that does not.
+        let mixed: Vec<(u32, u32)> =
+            [(60, 64)].into_iter().chain((0..4).map(|unit| (76 + unit, 68 + unit))).collect();
+        assert_eq!(copybacks.moved_packed(0, &mixed, 4), 1);
     }
 
     #[test]

@@ -46,12 +46,13 @@ impl<C: Content> Core<C> {
             let plane = op.unit % self.planes;
             // A page's operations on its map join those of pages in other planes, and do not part these pages.
             let of_map = made.page && op.purpose == Purpose::Mapping;
-            if (made.step || of_map) && self.pending.grouping() {
+            if (made.step || of_map) && self.pending.multi_plane() {
                 self.pending.join_step(command, plane, pages, effect, executor.serving());
                 continue;
             }
             // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
-            self.pending.flush(now_ns, executor, &mut self.content);
+            let die = (self.geometry.units_per_page > 1).then_some(command.die);
+            self.flush_pending(now_ns, die, executor);
             self.submit(now_ns, command, pages, effect, executor);
         }
         self.count_tally(&ops.tally, made.step);
@@ -74,9 +75,13 @@ impl<C: Content> Core<C> {
         executor.submit(now_ns, Command { effect, ..command }, pages);
     }
 
-    /// Of the pages that an operation moves, how many cross the bus; the others are copied back.
+    /// Of the pages that an operation moves, how many cross the bus; the others are copied back. Where it moves mapping units:
+    /// transfers of pages of flash.
     #[inline]
     fn crossing(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u64 {
+        if self.geometry.units_per_page > 1 && matches!(op.effect, Effect::Moved(_)) {
+            return self.packed_transfers(op, moves);
+        }
         let Some(copybacks) = &mut self.copybacks else { return op.pages.into() };
         match &op.effect {
             Effect::Moved(_) => {
@@ -90,8 +95,8 @@ impl<C: Content> Core<C> {
         op.pages.into()
     }
 
-    /// The command that makes an operation. `moves`: the pages that it moves, if they are followed; `crossing` of them cross
-    /// the bus.
+    /// The command that makes an operation. `moves`: the pages that it moves, if they are followed; `crossing` as
+    /// [`Core::crossing`] says.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `issue_host`")]
     pub(super) fn command_of(
@@ -102,7 +107,11 @@ impl<C: Content> Core<C> {
         reader: Option<u32>,
     ) -> Command {
         let timing = &self.timing;
-        let page = |ppn: u32| ppn % self.pages_per_block;
+        let per_page = self.geometry.units_per_page;
+        let page = |ppn: u32| {
+            let page = ppn % self.pages_per_block;
+            if per_page == 1 { page } else { page / per_page }
+        };
         let die = if self.planes == 1 { op.unit } else { op.unit / self.planes };
         let (mut read_ns, mut bus_ns, mut program_ns) = (0, timing.transfer_ns, 0);
         let (mut tag, mut awaited) = (NOBODY, false);
@@ -123,6 +132,10 @@ impl<C: Content> Core<C> {
                     read_ns = stale.map_or(0, |(_, ppn)| timing.read_ns(page(ppn)));
                     bus_ns += timing.crossing_ns(op.crossing);
                 }
+            }
+            Effect::Moved(_) if self.geometry.units_per_page > 1 => {
+                bus_ns *= crossing;
+                (read_ns, program_ns) = self.packed_ns(op, moves);
             }
             Effect::Moved(_) => {
                 let count = u64::from(op.pages);
@@ -178,7 +191,7 @@ impl<C: Content> Core<C> {
         match (op.purpose, op.kind) {
             (Purpose::Gc, CommandKind::Erase) => counters.gc.erases += 1,
             (Purpose::Gc, _) => {
-                counters.gc.reads += pages;
+                counters.gc.reads += u64::from(op.reads);
                 counters.gc.programs += pages;
             }
             (Purpose::Mapping, CommandKind::Read) => counters.mapping.reads += 1,
@@ -202,6 +215,8 @@ impl<C: Content> Core<C> {
         counters.map.lookups += tally.looked_up;
         counters.map.hits += tally.hits;
         counters.map.moves += tally.map_moves;
+        counters.padded_units += tally.padded;
+        counters.moved_units += tally.moved_units;
         counters.collections += tally.collections.len() as u64;
         if !step {
             tally.collections.iter().for_each(|merged| self.collections.record(*merged));

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
 use crate::nand::Executor;
-use crate::op::{Command, CommandKind};
+use crate::op::{Command, CommandKind, PageAt};
 use crate::sched::Pages;
 use crate::stats::FlashTime;
 
@@ -12,7 +12,9 @@ use crate::stats::FlashTime;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pending {
     /// True if pages of several planes go as one command.
-    grouping: bool,
+    multi_plane: bool,
+    /// Mapping units in a page of flash.
+    per_page: u32,
     commands: Vec<Grouped>,
     /// Tags that go with the tag of another one's command: that tag, then its companion.
     companions: Vec<(u32, u32)>,
@@ -21,7 +23,7 @@ pub(super) struct Pending {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Grouped {
+pub(super) struct Grouped {
     command: Command,
     planes: u64,
     pages: Pages,
@@ -30,9 +32,31 @@ struct Grouped {
     /// The request that it serves, and its tenant: of several, the first.
     request: u64,
     tenant: u16,
+    /// Where pages of flash hold several mapping units: those that it reads or programs for the host, by unit and number.
+    flash: Vec<PageAt>,
+    /// Pages of flash that it reads to complete mapping units written in part.
+    completing: Vec<PageAt>,
+}
+
+/// A mapping unit that a command reads or programs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnitPart {
+    /// Its page of flash.
+    pub(super) at: PageAt,
+    /// The plane of that.
+    pub(super) plane: u32,
+    /// The page of flash that completes it, if it is written in part; the time to read that is in its command.
+    pub(super) old: Option<PageAt>,
+    /// Bus time if it joins the command of its page, ns: a page that is programmed crosses once, whatever it holds.
+    pub(super) more_ns: u64,
 }
 
 impl Grouped {
+    /// Pages of flash that it programs, of which it may hold more mapping units.
+    pub(super) fn programs(&self) -> &[PageAt] {
+        if self.command.kind == CommandKind::Read { &[] } else { &self.flash }
+    }
+
     /// One plane more does the same: one array operation, all transfers.
     fn add(&mut self, command: &Command, plane: u32, pages: &Pages, effect: u32) {
         self.planes |= 1 << plane;
@@ -47,14 +71,75 @@ impl Grouped {
 }
 
 impl Pending {
-    /// Nothing pending; `grouping` says whether anything ever will be.
-    pub(super) fn new(grouping: bool) -> Self {
-        Self { grouping, ..Self::default() }
+    /// Nothing pending.
+    pub(super) fn new(multi_plane: bool, per_page: u32) -> Self {
+        Self { multi_plane, per_page, ..Self::default() }
     }
 
+    /// True if anything is ever pending.
     #[inline]
     pub(super) fn grouping(&self) -> bool {
-        self.grouping
+        self.multi_plane || self.per_page > 1
+    }
+
+    /// True if pages of several planes go as one command.
+    #[inline]
+    pub(super) fn multi_plane(&self) -> bool {
+        self.multi_plane
+    }
+
+    /// Joins a read or a program of a mapping unit to the command for the same page of flash. Returns false if there is none.
+    pub(super) fn join_page(
+        &mut self,
+        command: &Command,
+        part: &UnitPart,
+        pages: &Pages,
+        effect: u32,
+    ) -> bool {
+        let UnitPart { at, plane, old, more_ns } = *part;
+        let reads = command.kind == CommandKind::Read;
+        let found = self.commands.iter_mut().rev().find(|grouped| {
+            (grouped.command.kind == CommandKind::Read) == reads
+                && grouped.command.purpose == command.purpose
+                && grouped.flash.contains(&at)
+        });
+        let Some(grouped) = found else { return false };
+        grouped.effects.push((plane, effect));
+        grouped.pages.append(pages);
+        grouped.command.opens += command.opens;
+        grouped.command.bus_ns += more_ns;
+        if let Some(old) = old {
+            grouped.command.kind = CommandKind::Rewrite;
+            if !grouped.completing.contains(&old) {
+                grouped.completing.push(old);
+                grouped.command.read_ns += command.read_ns;
+            }
+        }
+        if grouped.command.tag != command.tag {
+            self.companions.push((grouped.command.tag, command.tag));
+        }
+        true
+    }
+
+    /// True if a command that waits reads this page to complete a mapping unit of the page at `at`.
+    pub(super) fn completes_from(&self, at: PageAt, old: PageAt) -> bool {
+        self.commands.iter().any(|grouped| grouped.flash.contains(&at) && grouped.completing.contains(&old))
+    }
+
+    /// Notes the page of flash of the host's operation that was joined last to a command of its die.
+    pub(super) fn note_page(&mut self, die: u32, at: PageAt, old: Option<PageAt>) {
+        if let Some(last) = self.commands.iter_mut().rev().find(|last| last.command.die == die) {
+            last.flash.push(at);
+            last.completing.extend(old);
+        }
+    }
+
+    /// Takes the commands that wait for a die, or all of them.
+    pub(super) fn take(&mut self, die: Option<u32>) -> Vec<Grouped> {
+        let Some(die) = die else { return std::mem::take(&mut self.commands) };
+        let (taken, left) = self.commands.drain(..).partition(|grouped| grouped.command.die == die);
+        self.commands = left;
+        taken
     }
 
     /// A command is made: it is charged to the tenant whose turn it is, if it takes any time.
@@ -78,6 +163,7 @@ impl Pending {
             Some(last)
                 if (last.command.kind, last.command.purpose) == (command.kind, command.purpose)
                     && command.kind != CommandKind::Rewrite
+                    && self.multi_plane
                     && last.planes >> plane & 1 == 0 =>
             {
                 last.add(&command, plane, &pages, effect);
@@ -115,18 +201,22 @@ impl Pending {
     fn push(&mut self, command: Command, plane: u32, pages: Pages, effect: u32, request: u64) {
         let tenant = self.flash_time.tenant();
         let (planes, effects) = (1 << plane, vec![(plane, effect)]);
-        self.commands.push(Grouped { command, planes, pages, effects, request, tenant });
+        let (flash, completing) = (Vec::new(), Vec::new());
+        self.commands.push(Grouped { command, planes, pages, effects, request, tenant, flash, completing });
     }
 
-    /// Hands over what waits.
-    pub(super) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor, content: &mut impl Content) {
-        if self.commands.is_empty() {
-            return;
-        }
+    /// Hands over commands that waited.
+    pub(super) fn hand_over(
+        &mut self,
+        commands: Vec<Grouped>,
+        now_ns: u64,
+        executor: &mut impl Executor,
+        content: &mut impl Content,
+    ) {
         let (serving, served) = (executor.serving(), self.flash_time.tenant());
-        for Grouped { command, pages, mut effects, request, tenant, .. } in self.commands.drain(..) {
+        for Grouped { command, pages, mut effects, request, tenant, .. } in commands {
             executor.serve(request);
-            effects.sort_unstable_by_key(|(plane, _)| *plane);
+            effects.sort_by_key(|(plane, _)| *plane);
             let effects: Vec<u32> = effects.into_iter().map(|(_, effect)| effect).collect();
             let effect = content.handed(command.kind, &effects);
             self.flash_time.serve(tenant);
@@ -137,5 +227,11 @@ impl Pending {
         }
         executor.serve(serving);
         self.flash_time.serve(served);
+    }
+
+    /// True if no command waits.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.commands.is_empty()
     }
 }

@@ -55,7 +55,7 @@ impl<C: Content> Core<C> {
         Ok(translation)
     }
 
-    /// Reads a page from flash, if it is there. `staged` lies over it (for the checks).
+    /// Reads a page from flash, if it is there. `staged` lies over it (for the checks). Returns whether flash is read.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -64,7 +64,7 @@ impl<C: Content> Core<C> {
         part: PageSlice,
         staged: Option<Stage>,
         executor: &mut impl Executor,
-    ) -> Result<(), RunError> {
+    ) -> Result<bool, RunError> {
         self.pending.flash_time.serve(part.stream);
         let mut home = self.alloc.locate(part.lpn);
         let mut opens = 0;
@@ -77,14 +77,14 @@ impl<C: Content> Core<C> {
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {
             self.counters.unmapped_page_reads += 1;
-            return Ok(());
+            return Ok(false);
         };
-        self.counters.host.reads += 1;
         let crossing = self.codewords.holding(part.first, part.end);
         let effect = Effect::Read { ppn, map };
         let op = FlashOp { crossing, ..host_op(unit, CommandKind::Read, opens, effect) };
-        self.issue_host(now_ns, tag, &op, executor);
-        Ok(())
+        let joined = self.issue_host(now_ns, tag, &op, executor);
+        self.counters.host.reads += u64::from(!joined);
+        Ok(true)
     }
 
     /// Writes a page: the sectors of `part` straight from the host, or all that waits in an entry of the buffer. `left` is
@@ -122,11 +122,17 @@ impl<C: Content> Core<C> {
         if stage == Stage::Direct {
             self.content.stage(stage, executor.serving(), lpn, part.first..part.end);
         }
+        let chains = mapped.is_some_and(|before| before.unit / self.planes != home.unit / self.planes);
+        if self.geometry.units_per_page > 1 {
+            self.begin_unit(now_ns, left.is_some() && chains, executor);
+        }
         let written = self.ftl.write(home, before, &mut self.ops)?;
         let opens = self.ops.take_opened();
         self.issue(now_ns, Made { page: true, ..Made::default() }, executor);
-        self.counters.host.programs += 1;
         let (unit, ppn) = (home.unit, written.ppn);
+        // The first mapping unit of a page of flash begins it.
+        let per_page = self.geometry.units_per_page;
+        self.counters.host.programs += u64::from(per_page == 1 || ppn.is_multiple_of(per_page));
         if let Some(copybacks) = &mut self.copybacks {
             copybacks.programmed(unit, ppn);
         }
@@ -135,8 +141,9 @@ impl<C: Content> Core<C> {
             self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Program, opens, effect), executor);
             return Ok(true);
         };
-        self.counters.host.reads += 1;
-        self.counters.rewrite_reads += 1;
+        let reads = u64::from(!self.is_read_already(unit, ppn, old));
+        self.counters.host.reads += reads;
+        self.counters.rewrite_reads += reads;
         if old.0 / self.planes == unit / self.planes {
             let op = FlashOp { crossing, ..host_op(unit, CommandKind::Rewrite, opens, effect) };
             self.issue_host(now_ns, tag, &op, executor);
@@ -145,14 +152,21 @@ impl<C: Content> Core<C> {
             let read = FlashOp { crossing, ..host_op(old.0, CommandKind::Read, 0, effect_of_read) };
             let program = host_op(unit, CommandKind::Program, opens, effect);
             self.issue_chain(now_ns, tag, &read, &program, executor);
+            if self.geometry.units_per_page > 1 {
+                self.counters.padded_units += u64::from(self.ftl.close_page(unit));
+            }
         }
         Ok(true)
     }
 
-    /// Hands over the command of a page, or keeps it until others of its kind may have joined it.
+    /// Hands over the command of a page, or keeps it until others of its kind may have joined it. Returns true if it went with
+    /// the command of the same page of flash.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "of an operation that is known little is left of this")]
-    fn issue_host(&mut self, now_ns: u64, tag: u32, op: &FlashOp, executor: &mut impl Executor) {
+    fn issue_host(&mut self, now_ns: u64, tag: u32, op: &FlashOp, executor: &mut impl Executor) -> bool {
+        if self.geometry.units_per_page > 1 {
+            return self.issue_unit(now_ns, tag, op, executor);
+        }
         let command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
         let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
         let effect = self.content.apply(op, &[]);
@@ -161,6 +175,7 @@ impl<C: Content> Core<C> {
         } else {
             self.submit(now_ns, command, pages, effect, executor);
         }
+        false
     }
 
     /// Hands over a program that needs what a read on another die brings.
@@ -213,5 +228,6 @@ impl<C: Content> Core<C> {
 /// An operation on a page of the host.
 #[inline]
 fn host_op(unit: u32, kind: CommandKind, opens: u8, effect: Effect) -> FlashOp {
-    FlashOp { unit, pages: 1, kind, purpose: Purpose::Host, opens, crossing: Crossing::WHOLE, effect }
+    let (pages, reads, purpose, crossing) = (1, 0, Purpose::Host, Crossing::WHOLE);
+    FlashOp { unit, pages, reads, kind, purpose, opens, crossing, effect }
 }

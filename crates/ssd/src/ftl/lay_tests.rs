@@ -155,6 +155,46 @@ fn a_drive_that_is_read_everywhere_never_runs_out_of_space() {
 }
 
 #[test]
+fn mapping_units_of_old_data_always_find_room() {
+    let mut drives = 0;
+    for (seed, (page, op_ratio)) in
+        (1..).zip([("1024", "0.3"), ("1024", "1"), ("2048", "0.5"), ("2048", "1"), ("4096", "2")])
+    {
+        for victim in ["greedy", "fifo", "random", "d-choices", "cost-benefit"] {
+            for (pages, held_back, frontiers) in
+                [("2", "1", "1"), ("4", "1", "1"), ("4", "1", "2"), ("3", "2", "2")]
+            {
+                for (steps, writes) in [(false, 50), (true, 50), (true, 90)] {
+                    let settings = [
+                        ("page", page),
+                        ("ftl.map_unit", "512"),
+                        ("op_ratio", op_ratio),
+                        ("pages_per_block", pages),
+                        ("gc.victim", victim),
+                        ("gc.free_blocks", held_back),
+                        ("gc.frontiers", frontiers),
+                    ];
+                    let Some(mut drive) = Drive::new(&settings, seed, steps) else { continue };
+                    drives += 1;
+                    let keys = drive.there.len() as u64;
+                    for number in 0..1200 {
+                        drive.turn(writes, keys);
+                        // A request ends, and its page is programmed.
+                        if number % 3 == 0
+                            && let Ftl::Page(page) = &mut drive.ftl
+                        {
+                            page.close_page(0);
+                        }
+                    }
+                    drive.check();
+                }
+            }
+        }
+    }
+    assert!(drives > 100, "{drives} drives");
+}
+
+#[test]
 fn old_data_has_a_block_of_its_own_and_the_host_takes_it_over_before_it_collects() {
     let mut drive =
         Drive::new(&[("pages_per_block", "4"), ("op_ratio", "0.07")], 1, false).expect("a legal drive");

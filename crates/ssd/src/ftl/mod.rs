@@ -15,6 +15,7 @@ pub(crate) mod blocks;
 pub(crate) mod dftl;
 mod direct;
 mod log;
+mod pack;
 mod page;
 
 use schemars::JsonSchema;
@@ -54,7 +55,7 @@ pub enum FtlConfig {
 
 impl Default for FtlConfig {
     fn default() -> Self {
-        FtlConfig::Page(page::Config {})
+        FtlConfig::Page(page::Config::default())
     }
 }
 
@@ -302,8 +303,7 @@ impl Ftl {
         }
     }
 
-    /// Merges data block `block` of the unit in full, whether or not it has pages in the log. Only where blocks are mapped.
-    /// Returns whether there is such a block.
+    /// Merges data block `block` of the unit in full, whether or not it has pages in the log. Returns whether there is such a block.
     pub(crate) fn merge(&mut self, unit: u32, block: u32, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
             Ftl::Log(log) => log.merge(unit, block, ops),

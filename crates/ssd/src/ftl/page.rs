@@ -20,11 +20,23 @@ use crate::error::RunError;
 use crate::external::{Outside, Victims};
 use crate::gc::victim::{Victim, VictimView};
 use crate::geometry::Geometry;
+use crate::quantity::{Auto, Bytes};
 use steps::Steps;
 
-/// No settings of its own: over-provisioning is `op_ratio`, collection is `gc`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Config {}
+/// Size of what is mapped; over-provisioning is `op_ratio`, collection is `gc`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// Mapping unit: what one entry of the map stands for. Smaller than the page of a unit (4KiB in pages of 16KiB), it divides
+    /// it: a page then holds several units, and one that is programmed before it is full is padded. `auto`: the page.
+    pub map_unit: Auto<Bytes>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { map_unit: Auto(None) }
+    }
+}
 
 /// A block being written, and its next page; full (or none yet) when `next` has reached the block's end.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -48,6 +60,8 @@ pub(super) struct Unit {
     /// Valid pages up to which it takes pages it did not have before.
     room: u64,
     pub(super) host: Frontier,
+    /// Mapping units that the page at the host's frontier still takes, if it is being filled.
+    open: u32,
     pub(super) collected: Frontier,
     /// Takes pages that were there before the run (`lay.rs`).
     pub(super) laid: Frontier,
@@ -76,6 +90,8 @@ pub(crate) struct PageFtl {
 pub(super) struct Rules {
     shared_map: bool,
     pub(super) pages_per_block: Divisor,
+    /// Mapping units in a page of flash.
+    pub(super) per_page: u32,
     pub(super) words_per_block: usize,
     pub(super) victim: Victim,
     pub(super) two_frontiers: bool,
@@ -115,9 +131,11 @@ impl PageFtl {
                 owner: CowVec::new(blocks * u64::from(pages_per_block)),
                 valid_bits: vec![0; blocks as usize * words_per_block],
                 // One page less than all that can be in use: then a collection always finds an invalid page.
-                room: (blocks + 1).saturating_sub(held_back + frontiers) * u64::from(pages_per_block) - 1,
+                room: (blocks + 1).saturating_sub(held_back + frontiers) * geometry.usable_pages_per_block()
+                    - 1,
                 valid_pages: 0,
                 host: Frontier { block: 0, next: pages_per_block },
+                open: 0,
                 collected: Frontier { block: 0, next: pages_per_block },
                 laid: Frontier { block: NO_BLOCK, next: pages_per_block },
                 searched: 0,
@@ -137,6 +155,7 @@ impl PageFtl {
             rules: Rules {
                 shared_map,
                 pages_per_block: Divisor::new(pages_per_block.into()),
+                per_page: geometry.units_per_page,
                 words_per_block,
                 victim,
                 two_frontiers: frontiers == 2,
@@ -176,7 +195,9 @@ impl PageFtl {
         ops: &mut Ops,
     ) -> Result<Written, RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
-        if self.units[home.unit as usize].host.next == pages_per_block {
+        if self.rules.per_page > 1 {
+            self.open_page(home.unit, ops)?;
+        } else if self.units[home.unit as usize].host.next == pages_per_block {
             self.make_room(home.unit, ops)?;
         }
         let map = self.map_of(home.unit);
@@ -294,6 +315,7 @@ impl Unit {
 
 mod collect;
 mod lay;
+mod pack;
 pub(super) mod steps;
 #[cfg(test)]
 mod tests;

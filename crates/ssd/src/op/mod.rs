@@ -7,6 +7,7 @@
 
 mod command;
 mod entry;
+mod packed;
 mod slice;
 
 use std::ops::Range;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use command::{Command, NO_EFFECT, NOBODY};
 pub use command::{CommandKind, Purpose};
 pub use entry::{Change, HostEntry, Image, PageEntry};
+use packed::Packed;
 pub(crate) use slice::{Crossing, PageSlice};
 
 /// A page of flash: its unit, and the physical page within it.
@@ -28,6 +30,8 @@ pub(crate) struct FlashOp {
     pub(crate) unit: u32,
     /// Pages read, programmed or moved; 1 for an erase.
     pub(crate) pages: u32,
+    /// Pages read to move these: fewer or more where pages of flash hold several mapping units. 0 for other operations.
+    pub(crate) reads: u32,
     /// Read, program, read-modify-write, copies or erase.
     pub(crate) kind: CommandKind,
     /// On whose account it runs.
@@ -170,6 +174,10 @@ pub(crate) struct Tally {
     pub(crate) hits: u64,
     /// Translation pages moved by collections.
     pub(crate) map_moves: u64,
+    /// Mapping units of pages of flash that were programmed empty.
+    pub(crate) padded: u64,
+    /// Mapping units moved by collections.
+    pub(crate) moved_units: u64,
     /// Data blocks merged in full since the last collection ended.
     merged: u64,
 }
@@ -193,6 +201,10 @@ pub(crate) struct Ops {
     taken: usize,
     /// Blocks opened that no operation has taken.
     opened: u8,
+    /// Mapping units in a page of flash; 0 or 1: pages are moved one by one.
+    per_page: u32,
+    /// Pages of flash read and programmed by the moves since the last operation.
+    packed: Packed,
     follows: bool,
     /// True if anything was listed or counted.
     changed: bool,
@@ -211,6 +223,7 @@ impl Ops {
         self.list.clear();
         self.moves.clear();
         (self.taken, self.opened, self.changed) = (0, 0, false);
+        self.packed = Packed::default();
         self.tally.clear();
     }
 
@@ -247,6 +260,9 @@ impl Ops {
     /// A valid page moves within the unit, from physical page `from` to `to`.
     #[inline]
     pub(crate) fn moved(&mut self, from: u32, to: u32) {
+        if self.per_page > 1 {
+            self.packed.add(from / self.per_page, to / self.per_page);
+        }
         if self.follows {
             self.moves.push((from, to));
         }
@@ -266,7 +282,31 @@ impl Ops {
         let moves = self.taken..self.moves.len();
         self.taken = self.moves.len();
         let opens = self.take_opened();
-        self.push(unit, pages, CommandKind::Copies, Purpose::Gc, opens, Effect::Moved(moves));
+        let (mut reads, mut programs) = (pages, pages);
+        if self.per_page > 1 {
+            let packed = std::mem::take(&mut self.packed);
+            (reads, programs) = (packed.reads, packed.programs);
+            self.tally.moved_units += u64::from(pages);
+        }
+        self.push(unit, programs, CommandKind::Copies, Purpose::Gc, opens, Effect::Moved(moves));
+        if let Some(op) = self.list.last_mut() {
+            op.reads = reads;
+        }
+    }
+
+    /// As these, where pages of flash hold so many mapping units.
+    pub(crate) fn packing(self, per_page: u32) -> Self {
+        Self { per_page, ..self }
+    }
+
+    /// The page of flash with this number was read by the step before, and need not be read for the units moved next.
+    pub(crate) fn in_ram(&mut self, page: u32) {
+        self.packed.from = Some(page);
+    }
+
+    /// So many mapping units at the end of a page of flash that is programmed stay empty.
+    pub(crate) fn padded(&mut self, units: u32) {
+        self.tally.padded += u64::from(units);
     }
 
     /// A block is erased.
@@ -329,6 +369,6 @@ impl Ops {
     ) {
         self.changed = true;
         let crossing = Crossing::WHOLE;
-        self.list.push(FlashOp { unit, pages, kind, purpose, opens, crossing, effect });
+        self.list.push(FlashOp { unit, pages, reads: 0, kind, purpose, opens, crossing, effect });
     }
 }

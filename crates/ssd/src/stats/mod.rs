@@ -175,6 +175,10 @@ pub struct Counters {
     pub trimmed_pages: u64,
     /// Pages that collections moved without the bus; they are among `gc`.
     pub copybacks: u64,
+    /// Mapping units that stayed empty in pages that were programmed, where pages hold several.
+    pub padded_units: u64,
+    /// Mapping units that collections moved, where pages hold several.
+    pub moved_units: u64,
 }
 
 impl Counters {
@@ -199,6 +203,8 @@ impl Counters {
             coalesced: self.coalesced - earlier.coalesced,
             trimmed_pages: self.trimmed_pages - earlier.trimmed_pages,
             copybacks: self.copybacks - earlier.copybacks,
+            padded_units: self.padded_units - earlier.padded_units,
+            moved_units: self.moved_units - earlier.moved_units,
         }
     }
 

@@ -10,6 +10,7 @@ mod commands;
 mod dynamic;
 mod host;
 mod interface;
+mod map_unit;
 mod mapping;
 mod pages;
 mod records;

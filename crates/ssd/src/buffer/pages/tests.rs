@@ -101,3 +101,24 @@ fn masks_cover_what_was_inserted() {
     mask.insert(0, 60);
     assert!(mask.covers(0, 70));
 }
+
+#[test]
+fn a_page_of_flash_takes_units_of_one_queue_and_one_version_of_each() {
+    let config = BufferConfig { coalesce: false, ..BufferConfig::default() };
+    let mut buffer = WriteBuffer::new(&config, 9, PAGES, 2);
+    let slots: Vec<u32> = [(0, 10), (0, 11), (1, 20), (0, 10), (1, 21)]
+        .into_iter()
+        .map(|(queue, lpn)| buffer.insert(&page(lpn, 0, 8, queue, 0)).expect("room").0)
+        .collect();
+    assert_eq!(buffer.ready_pages(4), [(0, slots[0])], "no page is whole: the queue with most");
+    assert_eq!(buffer.ready_pages(3), [(0, slots[0])]);
+    assert_eq!(buffer.ready_pages(2), [(0, slots[0]), (1, slots[2])]);
+    buffer.start(0, true);
+    assert_eq!(buffer.next_in_page(0, slots[0]), Some(slots[1]));
+    buffer.start(0, true);
+    assert_eq!(buffer.next_in_page(0, slots[0]), None, "the version before is in it");
+    assert!(buffer.ready_pages(4).is_empty(), "something is under way");
+    buffer.finish(slots[0]);
+    buffer.finish(slots[1]);
+    assert_eq!(buffer.ready_pages(4), [(1, slots[2])]);
+}

@@ -8,7 +8,16 @@ const PAGE: Range<u32> = 0..8;
 
 /// An operation of the drive's only unit.
 fn op(kind: CommandKind, pages: u32, effect: Effect) -> FlashOp {
-    FlashOp { unit: 0, pages, kind, purpose: Purpose::Host, opens: 0, crossing: Crossing::WHOLE, effect }
+    FlashOp {
+        unit: 0,
+        pages,
+        reads: 0,
+        kind,
+        purpose: Purpose::Host,
+        opens: 0,
+        crossing: Crossing::WHOLE,
+        effect,
+    }
 }
 
 /// The journal of a drive of one unit, in blocks of 4 pages of 8 sectors. Logical pages `lpns` are on the first pages of its flash.
@@ -77,6 +86,16 @@ fn pages_moved_by_one_command_are_there_one_after_the_other_and_keep_their_seque
     // Three pages move, in 101, 100 and 100 ns.
     assert_eq!(programmed(&recorded), [(101, 4, 0), (201, 5, 1), (301, 6, 2)]);
     assert_eq!(journal.images[4..7], before[..3]);
+}
+
+#[test]
+fn mapping_units_of_a_page_are_there_at_once() {
+    let mut journal = journal(0..4);
+    journal.per_page = 2;
+    let moved = FlashOp { reads: 2, ..op(CommandKind::Copies, 2, Effect::Moved(0..3)) };
+    let moved = command(&mut journal, &moved, &[(0, 4), (1, 5), (3, 6)], (0, 300));
+    let recorded = entries(&mut journal, vec![moved]);
+    assert_eq!(programmed(&recorded), [(150, 4, 0), (150, 5, 1), (300, 6, 3)]);
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl PageFtl {
             if !self.rules.two_frontiers && self.units[unit as usize].host.next < pages_per_block {
                 return Ok(());
             }
-            if moved == pages_per_block {
+            if self.rules.gains_nothing(moved) {
                 fruitless += 1;
                 // A random policy finds a block with an invalid page within this many picks, if there is one.
                 if fruitless > 64 * self.units[unit as usize].blocks.count() {
@@ -73,7 +73,7 @@ impl PageFtl {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let victim = self.choose(unit, work)?;
         let levels = work == Work::Level;
-        let full = self.units[unit as usize].blocks.valid(victim) == pages_per_block;
+        let full = self.rules.gains_nothing(self.units[unit as usize].blocks.valid(victim));
         if !levels && full && !self.can_gain(unit) {
             return None;
         }
@@ -84,6 +84,11 @@ impl PageFtl {
         }
         let moved = self.move_pages(unit, victim, levels, ops)?;
         let state = &mut self.units[unit as usize];
+        if self.rules.per_page > 1 {
+            let padded;
+            (state.collected, padded) = state.pad(&self.rules, state.collected);
+            ops.padded(padded);
+        }
         state.blocks.erase(victim);
         if !self.rules.two_frontiers && state.collected.next < pages_per_block {
             state.host = state.collected;
@@ -96,6 +101,9 @@ impl PageFtl {
 
     /// True if some full block has an invalid page.
     pub(super) fn can_gain(&self, unit: u32) -> bool {
+        if self.rules.per_page > 1 {
+            return self.some_block_gains(unit);
+        }
         let unit = &self.units[unit as usize];
         let pages_per_block = self.rules.pages_per_block.get();
         let frontiers =

@@ -19,7 +19,7 @@ impl PageFtl {
             return true;
         }
         let found = self.stale_page(home.unit).or_else(|| self.stale_page_of_victim(home.unit));
-        let found = found.or_else(|| self.next_of_host(home.unit));
+        let found = found.or_else(|| self.next_of_host(home.unit, ops));
         let found = found.or_else(|| self.page_of_emptied(home.unit));
         let Some(ppn) = found else { return false };
         self.hold(home, ppn);
@@ -37,6 +37,10 @@ impl PageFtl {
 
     /// Puts a page into the open block of the host, which has room.
     pub(in crate::ftl) fn lay_at_host(&mut self, home: Home, ops: &mut Ops) {
+        if self.rules.per_page > 1 {
+            let padded = self.close_page(home.unit);
+            ops.padded(padded);
+        }
         let Frontier { block, next } = self.units[home.unit as usize].host;
         let ppn = block * self.rules.pages_per_block.get() as u32 + next;
         self.units[home.unit as usize].host.next += 1;
@@ -52,7 +56,8 @@ impl PageFtl {
             return false;
         }
         state.host = std::mem::replace(&mut state.laid, Frontier { block: NO_BLOCK, next: pages_per_block });
-        true
+        (state.host, _) = state.pad(&self.rules, state.host);
+        state.host.next < pages_per_block
     }
 
     /// The next page of the block of old data, which is opened if need be.
@@ -90,13 +95,18 @@ impl PageFtl {
         let victim = state.steps.victim?;
         let to = if self.rules.two_frontiers { state.collected.next } else { state.host.next };
         let valid = state.blocks.valid(victim);
-        let fits = state.blocks.free() >= self.rules.held_back || valid + to < pages_per_block;
+        let fits = state.blocks.free() >= self.rules.held_back
+            || self.rules.page_from(to) + self.rules.packed(valid + 1) <= pages_per_block;
         if valid < pages_per_block && fits { self.first_stale(unit, victim) } else { None }
     }
 
     /// The next page of the open block of the host, if a collection does not need it.
-    fn next_of_host(&mut self, unit: u32) -> Option<u32> {
+    fn next_of_host(&mut self, unit: u32, ops: &mut Ops) -> Option<u32> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
+        if self.rules.per_page > 1 {
+            let padded = self.close_page(unit);
+            ops.padded(padded);
+        }
         let state = &mut self.units[unit as usize];
         let Frontier { block, next } = state.host;
         let free = state.blocks.free();

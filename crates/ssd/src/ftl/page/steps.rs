@@ -18,8 +18,10 @@ pub(in crate::ftl) struct Steps {
     pub(in crate::ftl) victim: Option<u32>,
     /// Were victims, have nothing left, and wait to be erased.
     pub(in crate::ftl) emptied: VecDeque<u32>,
-    /// Pages moved since the last erase.
+    /// Pages moved since the last erase, padding included.
     moved: u32,
+    /// Page of flash that the last step read to its end, though it only moved a part of what is valid there.
+    pub(super) read: Option<u32>,
     /// Erases in a row that gained nothing.
     fruitless: u64,
 }
@@ -30,7 +32,7 @@ impl PageFtl {
     pub(in crate::ftl) fn must_collect(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
         let free = state.blocks.free();
-        let full = u64::from(state.host.next.min(state.laid.next)) == self.rules.pages_per_block.get();
+        let full = state.open == 0 && self.rules.is_full(&state.host) && self.rules.is_full(&state.laid);
         free < self.rules.held_back || (full && free == self.rules.held_back)
     }
 
@@ -48,6 +50,9 @@ impl PageFtl {
     ) -> Result<Option<Step>, RunError> {
         if self.erase_emptied(unit, ops)? {
             return Ok(Some(Step::Erase));
+        }
+        if self.rules.per_page > 1 {
+            self.retire_laid(unit);
         }
         if !self.take_victim(unit, work, false) {
             return Ok(None);
@@ -87,6 +92,7 @@ impl PageFtl {
             && let Some(block) = state.steps.victim.take()
         {
             state.blocks.fill(block, state.blocks.filled_at(block));
+            state.steps.read = None;
         }
     }
 
@@ -99,7 +105,7 @@ impl PageFtl {
         let levels = !gains && self.units[unit as usize].steps.is_fruitful() && self.wear_gap_exceeded(unit);
         let work = if levels { Work::Level } else { work };
         let Some(block) = self.choose(unit, work) else { return false };
-        let full = self.units[unit as usize].blocks.valid(block) == self.rules.pages_per_block.get() as u32;
+        let full = self.rules.gains_nothing(self.units[unit as usize].blocks.valid(block));
         if full && work == Work::Collect && (gains || !self.can_gain(unit)) {
             return false;
         }
@@ -109,28 +115,35 @@ impl PageFtl {
         true
     }
 
-    /// Moves the first valid page of the victim. Returns false if it has none, or there is no room for it.
+    /// Moves the first valid page of the victim; of mapping units, as many as a page of flash takes. Returns false if it has none,
+    /// or there is no room for it.
     fn move_page(&mut self, unit: u32, ops: &mut Ops) -> bool {
         let Some(from) = self.page_to_move(unit) else { return false };
+        if self.rules.per_page > 1 && !self.rules.two_frontiers {
+            let padded = self.close_page(unit);
+            ops.padded(padded);
+        }
         let state = &mut self.units[unit as usize];
         let mut frontier = *state.frontier_of_moves(&self.rules);
+        if self.rules.per_page > 1 {
+            (frontier, _) = state.pad(&self.rules, frontier);
+        }
         if u64::from(frontier.next) == self.rules.pages_per_block.get() {
             // Not the most worn block, even to level wear: pages of the host may go there, too.
             let Some(block) = state.blocks.take_free(self.rules.least_worn_first) else { return false };
             frontier = Frontier { block, next: 0 };
             ops.opened();
         }
-        let frontier = self.move_to(unit, from, frontier, ops);
+        let (frontier, moved) = self.move_packed(unit, from, frontier, ops);
         *self.units[unit as usize].frontier_of_moves(&self.rules) = frontier;
-        ops.copies(unit, 1);
+        ops.copies(unit, moved);
         true
     }
 
     /// True if a step can be made ahead: without the block that a collection keeps for itself.
     pub(in crate::ftl) fn can_step_ahead(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
-        u64::from(self.frontier_of_moves(unit).next) < self.rules.pages_per_block.get()
-            || state.blocks.free() > self.rules.held_back
+        !self.rules.is_full(&self.frontier_of_moves(unit)) || state.blocks.free() > self.rules.held_back
     }
 
     /// The block that takes pages moved one by one.
@@ -202,6 +215,7 @@ impl PageFtl {
         let most_fruitless = 64 * state.blocks.count();
         let Some(block) = state.steps.emptied.pop_front() else { return Ok(false) };
         state.blocks.erase(block);
+        state.steps.read = None;
         let gained = std::mem::take(&mut state.steps.moved) < pages_per_block;
         state.steps.fruitless = if gained { 0 } else { state.steps.fruitless + 1 };
         if state.steps.fruitless > most_fruitless {
@@ -214,6 +228,11 @@ impl PageFtl {
 }
 
 impl Steps {
+    /// Units of a page of flash that nothing was moved to.
+    pub(super) fn add_padding(&mut self, units: u32) {
+        self.moved += units;
+    }
+
     /// True if the block erased last had an invalid page.
     pub(in crate::ftl) fn is_fruitful(&self) -> bool {
         self.fruitless == 0

@@ -1,7 +1,7 @@
 //! Properties over random operations, checked after each of them against a model of the array that knows only which
 //! pages were programmed and erased.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -15,14 +15,23 @@ use crate::op::Effect;
 struct Array {
     programmed: Vec<Vec<u32>>,
     pages_per_block: u32,
+    /// Mapping units in a page of flash.
+    per_page: u32,
 }
 
 impl Array {
     fn program(&mut self, unit: u32, ppn: u32) {
         let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
         let next = &mut self.programmed[unit as usize][block as usize];
-        assert_eq!(page, *next, "pages of a block are programmed once and in order");
-        *next += 1;
+        let begins_page = *next < page && page == next.next_multiple_of(self.per_page);
+        assert!(page == *next || begins_page, "pages of a block are programmed once and in order");
+        *next = page + 1;
+    }
+
+    /// The last page of each block is padded.
+    fn close(&mut self, unit: u32) {
+        let per_page = self.per_page;
+        self.programmed[unit as usize].iter_mut().for_each(|next| *next = next.next_multiple_of(per_page));
     }
 
     fn holds(&self, unit: u32, ppn: u32) -> bool {
@@ -37,8 +46,14 @@ impl Array {
                 Effect::Moved(range) => {
                     assert_eq!(range.start, moved, "every page moved goes with one operation");
                     moved = range.end;
-                    assert_eq!(op.pages as usize, range.len());
+                    let moves = ops.moves(range);
+                    for (at, pages) in [(0, op.reads), (1, op.pages)] {
+                        let page = |(from, to): &(u32, u32)| [*from, *to][at] / self.per_page;
+                        let found: BTreeSet<u32> = moves.iter().map(page).collect();
+                        assert_eq!(pages as usize, found.len(), "pages of flash read (0) or programmed (1)");
+                    }
                     ops.moves(range).iter().for_each(|(from, to)| self.moved(op.unit, *from, *to));
+                    self.close(op.unit);
                 }
                 Effect::Erased { block } => {
                     self.erased(op.unit, *block);
@@ -79,8 +94,12 @@ impl Bench {
         let ftl = PageFtl::new(&config.upkeep(), &geometry, shared, 3);
         let blocks = |unit| vec![0; geometry.unit_blocks(unit) as usize];
         let programmed = (0..geometry.units()).map(blocks).collect();
-        let array = Array { programmed, pages_per_block: geometry.pages_per_block };
-        let ops = Ops::new(true);
+        let array = Array {
+            programmed,
+            pages_per_block: geometry.pages_per_block,
+            per_page: geometry.units_per_page,
+        };
+        let ops = Ops::new(true).packing(geometry.units_per_page);
         let kind = Victim::new(&config.gc.victim).index();
         Self { ftl, ops, array, units_of: BTreeMap::new(), kind, static_gap: config.wear.static_gap }
     }
@@ -111,6 +130,17 @@ impl Bench {
         self.array.program(home.unit, written.ppn);
         assert_eq!(self.ftl.lookup(home), Some(written.ppn));
         self.units_of.insert(lpn, home.unit);
+    }
+
+    /// A flush: pages that are being filled are padded.
+    fn close(&mut self, unit: u32) {
+        let unit = unit % self.ftl.units.len() as u32;
+        let next = self.ftl.units[unit as usize].host.next;
+        let missing = next.next_multiple_of(self.array.per_page) - next;
+        let open = self.ftl.open_page_of(unit).is_some();
+        let padded = self.ftl.close_page(unit);
+        assert_eq!(padded, if open { missing } else { 0 });
+        self.array.close(unit);
     }
 
     fn trim(&mut self, lpn: u32) {
@@ -194,18 +224,21 @@ impl Bench {
 /// A small drive: pages of a block, logical pages of a unit, units, and policies.
 fn configs() -> impl Strategy<Value = DeviceConfig> {
     let shape = (prop::sample::select(vec![1, 2, 3, 5, 64, 65, 130]), 1..90u64, 1..4u32, 0..90u32);
+    let units_per_page = prop::sample::select(vec![1_u64, 1, 2, 3, 4, 8]);
     let victims = prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]);
     let rest = (1..3u32, 1..4u32, any::<bool>(), prop::sample::select(vec![0, 0, 1, 4]));
-    (shape, victims, rest).prop_filter_map("the drive has no spare page", |(shape, victim, rest)| {
+    let parts = (shape, units_per_page, victims, rest);
+    parts.prop_filter_map("the drive has no spare page", |(shape, units_per_page, victim, rest)| {
         let (pages_per_block, pages, channels, op_percent) = shape;
         let (frontiers, free_blocks, dynamic, gap) = rest;
         let held_back = (free_blocks + frontiers) * pages_per_block;
         let spare = f64::from(op_percent) / 100.0 + f64::from(held_back) / pages as f64;
         let settings = [
             ("channels", channels.to_string()),
-            ("page", "512".into()),
+            ("page", (512 * units_per_page).to_string()),
+            ("ftl.map_unit", "512".into()),
             ("pages_per_block", pages_per_block.to_string()),
-            ("capacity", (pages * 512 * u64::from(channels)).to_string()),
+            ("capacity", (pages * units_per_page * 512 * u64::from(channels)).to_string()),
             ("op_ratio", spare.to_string()),
             ("gc.victim", victim.into()),
             ("gc.frontiers", frontiers.to_string()),
@@ -240,6 +273,7 @@ proptest! {
         for (page, wish, kind) in operations {
             match kind {
                 0 => bench.trim(page % pages),
+                8 => bench.close(wish),
                 // Most writes go to a fifth of the pages.
                 1..=7 => bench.write(page % pages.div_ceil(5), wish),
                 _ => bench.write(page % pages, wish),
@@ -264,7 +298,7 @@ fn a_unit_that_no_collection_can_help_says_in_what_state_it_is() {
             geometry.unit_reserved_blocks = config.gc.free_blocks;
             let mut ftl = PageFtl::new(&config.upkeep(), &geometry, false, 1);
             let blocks = vec![vec![0; geometry.blocks as usize]];
-            let mut array = Array { programmed: blocks, pages_per_block: 4 };
+            let mut array = Array { programmed: blocks, pages_per_block: 4, per_page: 1 };
             let mut ops = Ops::new(true);
             let mut error = None;
             for key in (0..64).chain(0..64) {

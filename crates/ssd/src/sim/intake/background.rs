@@ -262,7 +262,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
         }
         if std::mem::take(&mut self.background.destages) {
-            self.pump()?;
+            self.pump(true)?;
             self.own_commands(0..self.core.geometry.total_dies());
         }
         Ok(())

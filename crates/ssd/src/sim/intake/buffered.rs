@@ -51,7 +51,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if self.stations.are_managed() {
             self.decide()
         } else if self.is_flushing() {
-            self.pump()
+            self.pump(true)
         } else {
             Ok(())
         }
@@ -85,7 +85,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let entered = joined.map(|slot| (slot, None)).or_else(|| buffer.insert(&incoming));
             let Some((slot, older)) = entered else {
                 if !self.stations.are_managed() {
-                    self.pump()?;
+                    self.pump(false)?;
                 }
                 return Ok(false);
             };
@@ -130,33 +130,22 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
-    /// Sends the next page of every unit that can take one.
-    pub(in crate::sim) fn pump(&mut self) -> Result<(), RunError> {
+    /// Sends the next page of every unit that can take one. A page of flash that mapping units do not fill goes only if all
+    /// have to leave (`partial`), or if nothing else makes room.
+    pub(in crate::sim) fn pump(&mut self, partial: bool) -> Result<(), RunError> {
         let now = self.array.now_ns();
-        let page_sectors = self.core.page_sectors.get() as u32;
         let exclusive = !self.core.alloc.shares_map();
+        let per_page = if exclusive { self.core.geometry.units_per_page } else { 1 };
         loop {
-            let Some(buffer) = &mut self.buffer else { return Ok(()) };
-            let ready: Vec<_> = buffer.ready().collect();
+            let Some(buffer) = &self.buffer else { return Ok(()) };
+            let ready: Vec<_> = if partial || per_page == 1 {
+                buffer.ready().collect()
+            } else {
+                buffer.ready_pages(per_page)
+            };
             let mut started = false;
             for (queue, slot) in ready {
-                let Some(buffer) = &mut self.buffer else { return Ok(()) };
-                let entry = buffer.entry(slot);
-                let left = self.core.codewords.left_by_mask(&entry.mask);
-                let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
-                let stage = Stage::Buffer(slot);
-                if A::Probe::ON {
-                    self.array.serve(entry.request);
-                }
-                if self.core.write(now, ENTRY_TAG + slot, part, left, stage, &mut self.array)? {
-                    if let Some(buffer) = &mut self.buffer {
-                        buffer.start(queue, exclusive);
-                    }
-                    if A::Probe::ON {
-                        self.bound(slot);
-                    }
-                    started = true;
-                }
+                started |= self.send(queue, slot, per_page, exclusive)?;
             }
             self.core.flush(now, &mut self.array);
             if exclusive || !started {
@@ -169,6 +158,38 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
         }
         Ok(())
+    }
+
+    /// Sends the entry of a queue that leaves next; of mapping units, as many as a page of flash takes. Returns whether any
+    /// went.
+    fn send(&mut self, queue: u32, first: u32, per_page: u32, exclusive: bool) -> Result<bool, RunError> {
+        let now = self.array.now_ns();
+        let page_sectors = self.core.page_sectors.get() as u32;
+        let mut slot = first;
+        for sent in 1..=per_page {
+            let Some(buffer) = &mut self.buffer else { return Ok(false) };
+            let entry = buffer.entry(slot);
+            let left = self.core.codewords.left_by_mask(&entry.mask);
+            let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
+            let stage = Stage::Buffer(slot);
+            if A::Probe::ON {
+                self.array.serve(entry.request);
+            }
+            if !self.core.write(now, ENTRY_TAG + slot, part, left, stage, &mut self.array)? {
+                return Ok(sent > 1);
+            }
+            let mut next = None;
+            if let Some(buffer) = &mut self.buffer {
+                buffer.start(queue, exclusive);
+                next = if sent < per_page { buffer.next_in_page(queue, first) } else { None };
+            }
+            if A::Probe::ON {
+                self.bound(slot);
+            }
+            let Some(next) = next else { break };
+            slot = next;
+        }
+        Ok(true)
     }
 
     /// A page of the buffer was sent to a die: if its channel was not decided before, it is now.

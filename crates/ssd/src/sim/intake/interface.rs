@@ -107,9 +107,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             tags.push(tag);
             let Found::OnFlash(staged) = self.find(page) else { continue };
             self.array.begin();
-            let before = self.core.counters.host.reads;
-            self.core.read(now, tag, page, staged, &mut self.array)?;
-            let is_grouped = self.core.groups() && self.core.counters.host.reads > before;
+            let reads_flash = self.core.read(now, tag, page, staged, &mut self.array)?;
+            let is_grouped = self.core.groups() && reads_flash;
             self.slots.expect(tag, self.array.submitted() + u32::from(is_grouped));
         }
         self.core.flush(now, &mut self.array);

@@ -107,6 +107,18 @@ fn least_percent(ftl: &str, pages: u64, page: u64, pages_per_block: u32, held_ba
     (blocks * per_block * 100 / pages + 1) as u32
 }
 
+/// Over-provisioning in percent that padding takes, where pages hold several mapping units: each block may have all but one of
+/// a page's units empty.
+fn percent_of_padding(per_page: u64, pages: u64, pages_per_block: u32) -> u32 {
+    if per_page == 1 {
+        return 0;
+    }
+    let per_block = u64::from(pages_per_block) * per_page;
+    let padding = (100 * (per_page - 1)).div_ceil(per_block - (per_page - 1));
+    // And a block, because blocks are whole.
+    (padding + u64::from(pages_per_block) * 100 / pages + 1) as u32
+}
+
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 0..60u32);
@@ -129,8 +141,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(OPEN.to_vec()),
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
-    // Cached entries of each unit's map on flash, batch update; sectors of a codeword, copybacks in a row.
-    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32);
+    // Cached entries of each unit's map on flash, batch update; sectors of a codeword, copybacks in a row, mapping units of a
+    // page where they divide it.
+    let per_page = prop::sample::select(vec![1_u64, 1, 2, 3, 4]);
+    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, per_page);
     (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, map)| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
@@ -141,8 +155,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
         let alloc = if ftl == "dftl" { "striped" } else { alloc };
-        let op_percent =
-            op_percent + least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers);
+        let per_page = if ftl == "page" && sectors.is_multiple_of(map.4) { map.4 } else { 1 };
+        let op_percent = op_percent
+            + least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers)
+            + percent_of_padding(per_page, pages, pages_per_block);
         let mut settings = vec![
             ("channels", channels.to_string()),
             ("chips", chips.to_string()),
@@ -168,8 +184,11 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("precondition", precondition.into()),
         ];
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        settings.extend(of_transfers(map.2, sectors, map.3));
+        settings.extend(of_transfers(map.2, sectors / per_page, map.3));
         of_ftl(&mut settings, ftl, 8 * units * map.0, map.1);
+        if per_page > 1 {
+            settings.push(("ftl.map_unit", (page / per_page).to_string()));
+        }
         if buffer_pages > 0 {
             let replacement = ("buffer.replacement", replacement.into());
             settings.push(if ack_flash { ("buffer.ack", "flash".into()) } else { replacement });

@@ -24,7 +24,7 @@ pub(super) const BASE: [(&str, &str); 7] = [
 ];
 
 /// Keys that are no policy, with a value beside the default: policies of the schema need them to have an effect.
-const NEEDED: [(&str, &str); 27] = [
+const NEEDED: [(&str, &str); 28] = [
     ("chips", "2"),
     ("planes", "2"),
     ("dies", "2"),
@@ -32,6 +32,7 @@ const NEEDED: [(&str, &str); 27] = [
     ("timing.bus", "0"),
     ("buffer.bytes", "8KiB"),
     ("ftl.cache_bytes", "256"),
+    ("ftl.map_unit", "512"),
     ("alloc.mode", "1"),
     ("gc.throttle", "2"),
     ("gc.spare_blocks", "2"),

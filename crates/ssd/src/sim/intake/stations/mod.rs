@@ -13,6 +13,7 @@ mod clock;
 mod collect;
 mod late;
 mod waits;
+mod write;
 
 use std::ops::Range;
 
@@ -25,8 +26,8 @@ use crate::error::RunError;
 use crate::external::External;
 use crate::gc::planner::{Action, Planner};
 use crate::geometry::Geometry;
-use crate::nand::{Executor, TimePath};
-use crate::op::{PageSlice, Stage};
+use crate::nand::TimePath;
+use crate::op::Stage;
 use crate::stats::{Cause, LockStepTimes};
 use crate::task::Task;
 use clock::Groups;
@@ -313,33 +314,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let lpn = self.buffer.as_ref().map(|buffer| buffer.lpn(slot));
         let home = lpn.and_then(|lpn| self.core.alloc.locate(lpn));
         home.is_some_and(|home| self.core.ftl.must_collect(home))
-    }
-
-    /// Writes one page a unit.
-    fn write_cycle(&mut self, station: u32, set: &[(u32, u32)]) -> Result<(), RunError> {
-        let page_sectors = self.core.page_sectors.get() as u32;
-        let now = self.array.now_ns();
-        let tag = PAGE_TAG + station;
-        for (queue, slot) in set {
-            let Some(buffer) = &mut self.buffer else { return Ok(()) };
-            let entry = buffer.entry(*slot);
-            let (request, left) = (entry.request, self.core.codewords.left_by_mask(&entry.mask));
-            let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
-            buffer.start(*queue, true);
-            let stage = Stage::Buffer(*slot);
-            if self.stations.has_clock() {
-                let mut group = self.stations.groups.fill(&self.array);
-                group.serve(request);
-                self.core.write(now, tag, part, left, stage, &mut group)?;
-            } else {
-                self.array.serve(request);
-                self.core.write(now, tag, part, left, stage, &mut self.array)?;
-            }
-            self.stations.of(station).serving.push(*slot);
-        }
-        self.core.take_companions();
-        self.end_of_group(station, Cause::Write, Kind::Cycle);
-        Ok(())
     }
 
     /// Everything that a station does next is made: it is busy until that is done.

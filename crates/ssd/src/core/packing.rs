@@ -1,0 +1,141 @@
+//! Commands for pages of flash that hold several mapping units.
+//!
+//! A page is open from its first mapping unit until its command is handed over; then it is closed, and what is left of it is
+//! padding. In no time (preconditioning) there are no commands: pages are filled over all writes, and the open ones are closed
+//! before the first write that takes time.
+
+use super::Core;
+use super::pending::UnitPart;
+use crate::content::Content;
+use crate::nand::Executor;
+use crate::op::{Command, CommandKind, Crossing, Effect, FlashOp, PageAt};
+use crate::sched::Pages;
+
+impl<C: Content> Core<C> {
+    /// Hands over the commands that wait for a die, or all of them. Their pages are closed.
+    #[inline]
+    pub(super) fn flush_pending(&mut self, now_ns: u64, die: Option<u32>, executor: &mut impl Executor) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let commands = self.pending.take(die);
+        if self.geometry.units_per_page > 1 {
+            for (unit, page) in commands.iter().flat_map(|grouped| grouped.programs()) {
+                if self.ftl.open_page_of(*unit) == Some(*page) {
+                    self.counters.padded_units += u64::from(self.ftl.close_page(*unit));
+                }
+            }
+        }
+        self.pending.hand_over(commands, now_ns, executor, &mut self.content);
+    }
+
+    /// Closes the pages that were filled in no time.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn close_untimed(&mut self) {
+        self.open_untimed = false;
+        for unit in 0..self.geometry.units() {
+            self.ftl.close_page(unit);
+        }
+    }
+
+    /// As `issue_host`, for a mapping unit: it goes with the command of its page of flash, if one waits. Returns true if it does.
+    #[inline(never)]
+    pub(super) fn issue_unit(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        op: &FlashOp,
+        executor: &mut impl Executor,
+    ) -> bool {
+        let per_page = self.geometry.units_per_page;
+        let command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
+        let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
+        let effect = self.content.apply(op, &[]);
+        if !executor.takes_time() {
+            self.open_untimed = true;
+            self.submit(now_ns, command, pages, effect, executor);
+            return false;
+        }
+        let (ppn, old) = match op.effect {
+            Effect::Programmed { ppn, stale, .. } => (ppn, stale.filter(|_| op.kind == CommandKind::Rewrite)),
+            Effect::Read { ppn, .. } => (ppn, None),
+            _ => return false,
+        };
+        let at: PageAt = (op.unit, ppn / per_page);
+        let old = old.map(|(unit, ppn)| (unit, ppn / per_page));
+        let read_already = old.is_some_and(|old| self.pending.completes_from(at, old));
+        // A page crosses once; of codewords, those that are wanted.
+        let more_ns = match op.kind {
+            CommandKind::Program => 0,
+            _ if op.crossing == Crossing::WHOLE && (op.kind == CommandKind::Read || read_already) => 0,
+            CommandKind::Rewrite if !read_already => self.timing.crossing_ns(op.crossing),
+            _ => self.timing.crossing_ns(Crossing { transfers: 0, ..op.crossing }),
+        };
+        let plane = op.unit % self.planes;
+        let part = UnitPart { at, plane, old, more_ns };
+        if self.pending.join_page(&command, &part, &pages, effect) {
+            return true;
+        }
+        let die = command.die;
+        self.pending.join(command, plane, pages, effect, executor.serving());
+        self.pending.note_page(die, at, old);
+        false
+    }
+
+    /// True if a mapping unit written in part needs no read of its own: the command of its page reads the old page already.
+    pub(super) fn is_read_already(&self, unit: u32, ppn: u32, old: PageAt) -> bool {
+        if self.geometry.units_per_page == 1 {
+            return false;
+        }
+        let page = |ppn: u32| ppn / self.geometry.units_per_page;
+        self.pending.completes_from((unit, page(ppn)), (old.0, page(old.1)))
+    }
+
+    /// Transfers of pages of flash over the bus where mapping units move: each page read or programmed, but for those that are
+    /// copied back.
+    pub(super) fn packed_transfers(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u64 {
+        let per_page = self.geometry.units_per_page;
+        let copied = match &mut self.copybacks {
+            Some(copybacks) => copybacks.moved_packed(op.unit, moves, per_page),
+            None => 0,
+        };
+        self.counters.copybacks += copied;
+        u64::from(op.reads) + u64::from(op.pages) - 2 * copied
+    }
+
+    /// Array times of the reads and programs of an operation that moves mapping units, ns.
+    pub(super) fn packed_ns(&self, op: &FlashOp, moves: &[(u32, u32)]) -> (u64, u64) {
+        let timing = &self.timing;
+        if timing.uniform {
+            let [reads, programs] = [op.reads, op.pages].map(u64::from);
+            return (reads * timing.read_ns(0), programs * timing.program_ns(0));
+        }
+        let per_page = self.geometry.units_per_page;
+        let per_block = self.pages_per_block / per_page;
+        let distinct = |ppns: &mut dyn Iterator<Item = u32>| {
+            let mut pages: Vec<u32> = ppns.map(|ppn| ppn / per_page).collect();
+            pages.dedup();
+            pages
+        };
+        let read = distinct(&mut moves.iter().map(|(from, _)| *from));
+        let programmed = distinct(&mut moves.iter().map(|(_, to)| *to));
+        // The first page may have been read by the step before.
+        let in_ram = read.len() - op.reads as usize;
+        (
+            read[in_ram..].iter().map(|page| timing.read_ns(page % per_block)).sum(),
+            programmed.iter().map(|page| timing.program_ns(page % per_block)).sum(),
+        )
+    }
+
+    /// Before the layer is given a mapping unit to write. `alone`: what completes it is on another die, so nothing joins it.
+    #[inline(never)]
+    pub(super) fn begin_unit(&mut self, now_ns: u64, alone: bool, executor: &mut impl Executor) {
+        if executor.takes_time() && self.open_untimed {
+            self.close_untimed();
+        }
+        if alone {
+            self.flush_pending(now_ns, None, executor);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Pages of flash that hold several mapping units. Whoever writes opens a page, fills it from its first unit on, and closes
+//! it: what is left is padding, invalid from the start. So every program begins a page of flash, and none is made in two goes.
+
+use super::{Frontier, Ops, PageFtl, Rules, RunError, Unit};
+
+impl Rules {
+    /// The first mapping unit of the page after those that units before `next` are in.
+    #[inline]
+    pub(super) fn page_from(&self, next: u32) -> u32 {
+        if self.per_page == 1 { next } else { next.next_multiple_of(self.per_page) }
+    }
+
+    /// Pages of flash that so many mapping units fill, as units.
+    #[inline]
+    pub(super) fn packed(&self, units: u32) -> u32 {
+        self.page_from(units)
+    }
+
+    /// True if moving so many valid units out of a block gains no page of flash.
+    #[inline]
+    pub(super) fn gains_nothing(&self, valid: u32) -> bool {
+        u64::from(self.packed(valid)) == self.pages_per_block.get()
+    }
+
+    /// True if no page of the frontier is erased.
+    #[inline]
+    pub(super) fn is_full(&self, frontier: &Frontier) -> bool {
+        u64::from(self.page_from(frontier.next)) >= self.pages_per_block.get()
+    }
+}
+
+impl Unit {
+    /// Ends the page of flash at a frontier: the next unit begins another one. Returns the frontier from there on, and the units
+    /// that are padded.
+    pub(super) fn pad(&mut self, rules: &Rules, frontier: Frontier) -> (Frontier, u32) {
+        let next = rules.page_from(frontier.next);
+        let padded = next - frontier.next;
+        if padded > 0 && u64::from(next) == rules.pages_per_block.get() {
+            self.blocks.fill(frontier.block, self.writes);
+        }
+        (Frontier { next, ..frontier }, padded)
+    }
+}
+
+impl PageFtl {
+    /// Makes sure that the host's frontier has a page of flash that takes a mapping unit more.
+    pub(super) fn open_page(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+        let state = &mut self.units[unit as usize];
+        if state.open == 0 {
+            // Units that were there before the run may have taken a part of a page.
+            (state.host, _) = state.pad(&self.rules, state.host);
+            if u64::from(state.host.next) == self.rules.pages_per_block.get() {
+                self.make_room(unit, ops)?;
+            }
+            self.units[unit as usize].open = self.rules.per_page;
+        }
+        self.units[unit as usize].open -= 1;
+        Ok(())
+    }
+
+    /// The page that the host is filling is programmed as it is. Returns the mapping units that are padded.
+    pub(in crate::ftl) fn close_page(&mut self, unit: u32) -> u32 {
+        let state = &mut self.units[unit as usize];
+        if std::mem::take(&mut state.open) == 0 {
+            return 0;
+        }
+        let padded;
+        (state.host, padded) = state.pad(&self.rules, state.host);
+        padded
+    }
+
+    /// Number of the page of flash that the host is filling, if it takes one more mapping unit.
+    pub(in crate::ftl) fn open_page_of(&self, unit: u32) -> Option<u32> {
+        let state = &self.units[unit as usize];
+        let next = state.host.block * self.rules.pages_per_block.get() as u32 + state.host.next;
+        (state.open > 0).then(|| (next - 1) / self.rules.per_page)
+    }
+
+    /// Moves valid units of the victim, from `from` on, into the page of flash at a frontier, until it is full or the victim
+    /// empty. What is left of the page is padding. Returns the frontier after it, and the units moved.
+    pub(super) fn move_packed(
+        &mut self,
+        unit: u32,
+        from: u32,
+        frontier: Frontier,
+        ops: &mut Ops,
+    ) -> (Frontier, u32) {
+        let per_page = self.rules.per_page;
+        if per_page == 1 {
+            return (self.move_to(unit, from, frontier, ops), 1);
+        }
+        if self.units[unit as usize].steps.read == Some(from / per_page) {
+            ops.in_ram(from / per_page);
+        }
+        let mut frontier = self.move_to(unit, from, frontier, ops);
+        let (mut moved, mut last) = (1, from);
+        while moved < per_page
+            && self.units[unit as usize].steps.victim.is_some()
+            && let Some(from) = self.page_to_move(unit)
+        {
+            frontier = self.move_to(unit, from, frontier, ops);
+            (moved, last) = (moved + 1, from);
+        }
+        let state = &mut self.units[unit as usize];
+        state.steps.read = Some(last / per_page);
+        let padded;
+        (frontier, padded) = state.pad(&self.rules, frontier);
+        state.steps.add_padding(padded);
+        ops.padded(padded);
+        (frontier, moved)
+    }
+
+    /// True if some full block has so few valid units that collecting it gains a page of flash.
+    pub(super) fn some_block_gains(&self, unit: u32) -> bool {
+        let blocks = &self.units[unit as usize].blocks;
+        let gains = |block: &u32| blocks.is_full(*block) && !self.rules.gains_nothing(blocks.valid(*block));
+        (0..blocks.count() as u32).any(|block| gains(&block))
+    }
+
+    /// A block of old data of which no page of flash is erased any more counts as full.
+    pub(super) fn retire_laid(&mut self, unit: u32) {
+        let state = &mut self.units[unit as usize];
+        let frontier = state.laid;
+        if u64::from(frontier.next) < self.rules.pages_per_block.get() && self.rules.is_full(&frontier) {
+            state.blocks.fill_oldest(frontier.block);
+            state.laid = Frontier { block: super::NO_BLOCK, next: self.rules.pages_per_block.get() as u32 };
+        }
+    }
+}
