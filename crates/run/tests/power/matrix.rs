@@ -11,8 +11,10 @@ use flashweir_trace::{Op, Request};
 use super::drives::config;
 
 /// FTLs, with settings of their own.
-const FTLS: [(&str, &[(&str, &str)]); 10] = [
+const FTLS: [(&str, &[(&str, &str)]); 12] = [
     ("page", &[]),
+    ("page", &[("ftl.map_unit", "512")]),
+    ("page", &[("page", "2KiB"), ("ftl.map_unit", "512"), ("gc.frontiers", "2"), ("op_ratio", "1")]),
     ("log-block", &[]),
     ("log-block", &[("gc.throttle", "2")]),
     ("fast", &[]),

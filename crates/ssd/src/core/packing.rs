@@ -5,7 +5,7 @@
 //! before the first write that takes time.
 
 use super::Core;
-use super::pending::UnitPart;
+use super::pending::{Grouped, UnitPart};
 use crate::content::Content;
 use crate::nand::Executor;
 use crate::op::{Command, CommandKind, Crossing, Effect, FlashOp, PageAt};
@@ -20,7 +20,7 @@ impl<C: Content> Core<C> {
         }
         let commands = self.pending.take(die);
         if self.geometry.units_per_page > 1 {
-            for (unit, page) in commands.iter().flat_map(|grouped| grouped.programs()) {
+            for (unit, page) in commands.iter().flat_map(Grouped::programs) {
                 if self.ftl.open_page_of(*unit) == Some(*page) {
                     self.counters.padded_units += u64::from(self.ftl.close_page(*unit));
                 }

@@ -24,7 +24,7 @@ impl Rules {
 
     /// True if no page of the frontier is erased.
     #[inline]
-    pub(super) fn is_full(&self, frontier: &Frontier) -> bool {
+    pub(super) fn is_full(&self, frontier: Frontier) -> bool {
         u64::from(self.page_from(frontier.next)) >= self.pages_per_block.get()
     }
 }
@@ -121,7 +121,7 @@ impl PageFtl {
     pub(super) fn retire_laid(&mut self, unit: u32) {
         let state = &mut self.units[unit as usize];
         let frontier = state.laid;
-        if u64::from(frontier.next) < self.rules.pages_per_block.get() && self.rules.is_full(&frontier) {
+        if u64::from(frontier.next) < self.rules.pages_per_block.get() && self.rules.is_full(frontier) {
             state.blocks.fill_oldest(frontier.block);
             state.laid = Frontier { block: super::NO_BLOCK, next: self.rules.pages_per_block.get() as u32 };
         }

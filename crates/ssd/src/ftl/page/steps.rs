@@ -32,7 +32,7 @@ impl PageFtl {
     pub(in crate::ftl) fn must_collect(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
         let free = state.blocks.free();
-        let full = state.open == 0 && self.rules.is_full(&state.host) && self.rules.is_full(&state.laid);
+        let full = state.open == 0 && self.rules.is_full(state.host) && self.rules.is_full(state.laid);
         free < self.rules.held_back || (full && free == self.rules.held_back)
     }
 
@@ -143,7 +143,7 @@ impl PageFtl {
     /// True if a step can be made ahead: without the block that a collection keeps for itself.
     pub(in crate::ftl) fn can_step_ahead(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
-        !self.rules.is_full(&self.frontier_of_moves(unit)) || state.blocks.free() > self.rules.held_back
+        !self.rules.is_full(self.frontier_of_moves(unit)) || state.blocks.free() > self.rules.held_back
     }
 
     /// The block that takes pages moved one by one.

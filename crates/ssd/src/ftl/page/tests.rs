@@ -46,13 +46,15 @@ impl Array {
                 Effect::Moved(range) => {
                     assert_eq!(range.start, moved, "every page moved goes with one operation");
                     moved = range.end;
-                    let moves = ops.moves(range);
+                    let pairs = ops.moves(range);
                     for (at, pages) in [(0, op.reads), (1, op.pages)] {
                         let page = |(from, to): &(u32, u32)| [*from, *to][at] / self.per_page;
-                        let found: BTreeSet<u32> = moves.iter().map(page).collect();
+                        let found: BTreeSet<u32> = pairs.iter().map(page).collect();
                         assert_eq!(pages as usize, found.len(), "pages of flash read (0) or programmed (1)");
                     }
-                    ops.moves(range).iter().for_each(|(from, to)| self.moved(op.unit, *from, *to));
+                    for (from, to) in pairs {
+                        self.moved(op.unit, *from, *to);
+                    }
                     self.close(op.unit);
                 }
                 Effect::Erased { block } => {
