@@ -5,7 +5,8 @@ use std::time::Duration;
 use flashweir_ssd::config::Share;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::{
-    Collections, Config, Counters, DieTime, Geometry, LatencySummary, MapCounts, Parts, Simulation, Stats,
+    Collections, Config, Counters, DieTime, Geometry, GroupCounters, LatencySummary, MapCounts, Parts,
+    Placement, Simulation, Stats,
 };
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Map, Value, json};
@@ -92,6 +93,11 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "config": to_value(measured.config),
         "no_effect": measured.run.config_noting().map(|(_, settings)| settings).unwrap_or_default(),
     });
+    if let Some(placement) = measured.simulation.placement() {
+        let erased_bytes =
+            flash.erases * u64::from(geometry.flash_pages_per_block()) * geometry.program_bytes();
+        result["placement"] = groups(&placement, &[written, programmed, erased_bytes]);
+    }
     if let Some(times) = stats.lock_step {
         result["clock"] = json!({
             "write_cycles": times.write_cycles,
@@ -104,6 +110,26 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         result["series"] = warmup.series.clone();
     }
     result
+}
+
+/// What the groups of a classifier did, and the bytes that NVMe's log of placement counts: of the host, to flash, erased.
+fn groups(placement: &Placement, [host_bytes, media_bytes, erased_bytes]: &[u64; 3]) -> Value {
+    let group = |counters: &GroupCounters| {
+        json!({
+            "written_pages": counters.written,
+            "moved_out_pages": counters.moved_out,
+            "erased_blocks": counters.erased,
+            "mean_life_pages": ratio(counters.life as f64, counters.erased as f64),
+        })
+    };
+    let all = |groups: &[GroupCounters]| groups.iter().map(group).collect::<Vec<_>>();
+    json!({
+        "host_groups": all(&placement.host),
+        "moved_groups": all(&placement.moved),
+        "host_bytes": host_bytes,
+        "media_bytes": media_bytes,
+        "media_bytes_erased": erased_bytes,
+    })
 }
 
 fn counts(counters: &Counters, config: &Config, units_per_page: u32) -> Value {

@@ -122,6 +122,7 @@ impl<C: Content> Core<C> {
         self.counters = Counters::default();
         self.pending.flash_time.forget();
         self.alloc.forget_counts();
+        self.ftl.forget_counts();
     }
 
     /// Makes the next step of some work of a unit (see [`Ftl::step`]).
@@ -160,7 +161,7 @@ impl<C: Content> Core<C> {
     /// The pages that a request touches, in order.
     #[inline]
     pub(crate) fn parts(&self, request: &Request) -> impl Iterator<Item = PageSlice> + use<C> {
-        let (lba, end, stream) = (request.lba, request.end(), request.stream);
+        let (lba, end, stream, handle) = (request.lba, request.end(), request.stream, request.handle);
         let page_sectors = self.page_sectors.get() as u32;
         let (lpn, first) = self.page_sectors.split(lba);
         let (last, last_sector) = self.page_sectors.split(end - 1);
@@ -169,6 +170,7 @@ impl<C: Content> Core<C> {
             first: if page == lpn { first as u32 } else { 0 },
             end: if page == last { last_sector as u32 + 1 } else { page_sectors },
             stream,
+            handle,
         })
     }
 

@@ -152,8 +152,9 @@ impl Geometry {
 
     /// Pages of a block that may be valid in all blocks at once while a collection still gains a page of flash: a block with
     /// fewer invalid mapping units than a page holds may gain nothing.
-    pub fn usable_pages_per_block(&self) -> u64 {
-        u64::from(self.pages_per_block - (self.units_per_page - 1))
+    /// `groups`: those that moved mapping units are divided among.
+    pub(crate) fn usable_pages_per_block(&self, groups: u32) -> u64 {
+        u64::from(self.pages_per_block.saturating_sub(groups * (self.units_per_page - 1)))
     }
 
     /// Pages of units of the drive; mapping units are parts of them.

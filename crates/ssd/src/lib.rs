@@ -36,7 +36,7 @@ mod wear;
 pub use config::Config;
 pub use content::{Baseline, Trim};
 pub use error::{Amplification, ConfigError, RunError};
-pub use ftl::{FtlConfig, Wear};
+pub use ftl::{FtlConfig, GroupCounters, Placement, Wear};
 pub use geometry::Geometry;
 pub use host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Link, Weights};
 pub use nand::probe::Recorded;

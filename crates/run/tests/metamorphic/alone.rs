@@ -6,11 +6,14 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 68] = [
+const NEEDS: [(&str, &[Setting]); 71] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
+    ("ftl.classifier", &[("op_ratio", "1")]),
+    ("ftl.groups", &[("ftl.classifier", "generations"), ("op_ratio", "1")]),
+    ("ftl.isolated", &[("ftl.classifier", "stream"), ("ftl.groups", "2"), ("op_ratio", "1")]),
     ("gc.choices", &[("gc.victim", "d-choices")]),
     ("gc.victim_file", &[("gc.victim", "external")]),
     ("gc.planner_file", &[("gc.planner", "external"), ("buffer.bytes", "64KiB"), ("op_ratio", "0.5")]),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 102] = [
+const VALUES: [(&str, &[&str]); 104] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -40,6 +40,8 @@ const VALUES: [(&str, &[&str]); 102] = [
     ("alloc.mode", &["1"]),
     ("ftl.cache_bytes", &["512", "1KiB"]),
     ("ftl.batch_update", &["false"]),
+    ("ftl.groups", &["3"]),
+    ("ftl.isolated", &["true"]),
     ("gc.choices", &["2"]),
     ("gc.victim_file", &["oldest"]),
     ("gc.planner_file", &["filling"]),

@@ -77,10 +77,19 @@ pub(crate) struct Entry {
     pub(crate) request: u64,
     /// The tenant whose request that was.
     pub(crate) stream: u16,
+    /// Placement handle of the request that wrote to it last.
+    handle: u8,
     /// Requests that wait until it is on flash.
     pub(crate) waiters: Vec<u32>,
     /// Entries that go with this one in a command of several planes.
     pub(crate) companions: Vec<u32>,
+}
+
+impl Entry {
+    /// Its page of a unit, of so many sectors.
+    pub(crate) fn whole(&self, sectors: u32) -> PageSlice {
+        PageSlice { lpn: self.lpn, first: 0, end: sectors, stream: self.stream, handle: self.handle }
+    }
 }
 
 /// Sectors of a page of flash that enter the buffer.
@@ -100,13 +109,15 @@ pub(crate) struct Incoming {
     pub(crate) request: u64,
     /// Its tenant.
     pub(crate) stream: u16,
+    /// Its placement handle.
+    pub(crate) handle: u8,
 }
 
 impl Incoming {
     /// A part of a request, for the queue of its unit.
     pub(crate) fn new(part: &PageSlice, (queue, place): (u32, Place), request: u64) -> Self {
-        let PageSlice { lpn, first, end, stream } = *part;
-        Self { lpn, first, end, queue, place, request, stream }
+        let PageSlice { lpn, first, end, stream, handle } = *part;
+        Self { lpn, first, end, queue, place, request, stream, handle }
     }
 }
 
@@ -209,6 +220,7 @@ impl WriteBuffer {
         }
         entry.mask.insert(incoming.first, incoming.end);
         entry.own.insert(incoming.first, incoming.end);
+        entry.handle = incoming.handle;
         self.queues[entry.queue as usize].touch(entry.place);
         Some(slot)
     }
@@ -219,7 +231,7 @@ impl WriteBuffer {
         if self.used >= self.capacity {
             return None;
         }
-        let Incoming { lpn, first, end, queue, place, request, stream } = *incoming;
+        let Incoming { lpn, first, end, queue, place, request, stream, handle } = *incoming;
         let mut mask = SectorMask::range(first, end);
         let older = self.by_lpn.get(&lpn).copied().filter(|older| !self.entries[*older as usize].in_flight);
         let mut queue = queue;
@@ -238,6 +250,7 @@ impl WriteBuffer {
             place,
             request,
             stream,
+            handle,
             pages: 1,
             older: older.map(|older| (older, self.entries[older as usize].sequence)),
             ..Entry::default()

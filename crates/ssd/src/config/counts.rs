@@ -4,6 +4,7 @@ use flashweir_trace::SECTOR_BYTES;
 
 use super::Config;
 use crate::error::ConfigError;
+use crate::ftl::classifier::MAX_GROUPS;
 use crate::geometry::MAX_PAGE_SECTORS;
 
 /// Most over-provisioning, as a share of logical, and of raw.
@@ -64,6 +65,9 @@ pub(super) fn check_counts(config: &Config) -> Result<u32, ConfigError> {
         });
     }
     check_map_unit(config)?;
+    if let Some(groups) = config.ftl.groups().filter(|groups| !(1..=MAX_GROUPS).contains(groups)) {
+        return refuse("ftl.groups", groups.to_string(), format!("expected 1 to {MAX_GROUPS}, or auto"));
+    }
     if config.capacity.0 < page || config.capacity.0 > 1 << 60 {
         let expected = "expected at least one page and at most 1024 PiB".into();
         return refuse("capacity", config.capacity.0.to_string(), expected);

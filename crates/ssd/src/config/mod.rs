@@ -230,7 +230,10 @@ impl Config {
     pub(crate) fn upkeep(&self) -> Upkeep<'_> {
         Upkeep {
             victim: &self.gc.victim,
-            frontiers: self.gc.frontiers,
+            frontiers: self.ftl.frontiers(self.gc.frontiers),
+            classifier: self.ftl.classifier(),
+            groups: self.ftl.groups(),
+            isolated: self.ftl.is_isolated(),
             throttle: self.gc.throttle,
             selection: self.gc.planner.selection(self.pages_per_block),
             wear: &self.wear,

@@ -4,6 +4,7 @@
 mod background;
 mod flash;
 mod host;
+mod placement;
 
 use super::{Config, Precondition, Units};
 use crate::alloc::AllocConfig;
@@ -29,7 +30,12 @@ pub struct NoEffect {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static NoEffect> {
-    TABLE.iter().chain(&background::TABLE).chain(&host::HOST).chain(&flash::FLASH)
+    placement::PLACEMENT
+        .iter()
+        .chain(&TABLE)
+        .chain(&background::TABLE)
+        .chain(&host::HOST)
+        .chain(&flash::FLASH)
 }
 
 /// Sets back what has no effect. Returns why, in the order of the table.
@@ -98,7 +104,8 @@ const TABLE: [NoEffect; 18] = [
         reason: "each plane has a single erased block, so there is nothing to choose from",
         applies: |config| {
             // A map on flash keeps a block more.
-            let single = config.gc.free_blocks == 1 && config.gc.frontiers == 1;
+            let upkeep = config.upkeep();
+            let single = config.gc.free_blocks == 1 && upkeep.frontiers == 1 && upkeep.groups().is_none();
             config.wear.dynamic && single && !config.ftl.has_map_on_flash()
         },
         clear: |config| config.wear.dynamic = false,

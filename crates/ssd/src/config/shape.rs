@@ -88,7 +88,21 @@ impl Geometry {
     /// Each unit needs a block more than its data and what it holds back, or nothing could ever be overwritten.
     fn check_spare(&self, config: &Config) -> Result<(), ConfigError> {
         let Needs { beside, free_pages, keys, why } = self.needs(config);
-        let (logical, per_block) = (self.unit_logical_pages, self.usable_pages_per_block());
+        let (logical, per_block) = (
+            self.unit_logical_pages,
+            self.usable_pages_per_block(config.upkeep().groups().map_or(1, |counts| counts.moved)),
+        );
+        if per_block == 0 {
+            let reason = format!(
+                "each group of moved pages may pad a page of flash in a block, and a block has no more of them: use fewer \
+                 groups, more pages_per_block, or a larger ftl.map_unit ({} mapping units a page)",
+                self.units_per_page
+            );
+            return Err(ConfigError::Refused {
+                keys: "ftl.classifier, ftl.map_unit, pages_per_block".into(),
+                reason,
+            });
+        }
         let needed = (logical + free_pages).div_ceil(per_block) + beside;
         let has = self.min_unit_blocks();
         if has >= needed {
@@ -144,7 +158,11 @@ impl Geometry {
             );
             return Needs { beside, free_pages: 0, keys: "ftl.kind maps blocks".into(), why };
         }
-        let frontiers = u64::from(config.gc.frontiers.saturating_sub(1));
+        let groups = config.upkeep().groups();
+        let frontiers = match groups {
+            Some(counts) => u64::from(counts.open_blocks() - 1 + counts.kept_blocks()),
+            None => u64::from(config.upkeep().frontiers.saturating_sub(1)),
+        };
         // A map on flash has a frontier of its own.
         let for_map = if config.ftl.has_map_on_flash() { 1 + self.unit_translation_blocks() } else { 0 };
         let beside = u64::from(self.unit_reserved_blocks) + frontiers + for_map;
@@ -152,7 +170,11 @@ impl Geometry {
             let of_frontiers = if frontiers > 0 { "gc.frontiers = 2, " } else { "" };
             (format!("{of_frontiers}ftl.kind = dftl"), format!(", {for_map} of them for translation pages"))
         } else {
-            (format!("gc.frontiers = {}", config.gc.frontiers), String::new())
+            let key = match groups {
+                Some(counts) => format!("{} groups of ftl.classifier", counts.open_blocks()),
+                None => format!("gc.frontiers = {}", config.upkeep().frontiers),
+            };
+            (key, String::new())
         };
         Needs {
             beside,

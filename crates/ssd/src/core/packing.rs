@@ -21,9 +21,7 @@ impl<C: Content> Core<C> {
         let commands = self.pending.take(die);
         if self.geometry.units_per_page > 1 {
             for (unit, page) in commands.iter().flat_map(Grouped::programs) {
-                if self.ftl.open_page_of(*unit) == Some(*page) {
-                    self.counters.padded_units += u64::from(self.ftl.close_page(*unit));
-                }
+                self.counters.padded_units += u64::from(self.ftl.close_page_at(*unit, *page));
             }
         }
         self.pending.hand_over(commands, now_ns, executor, &mut self.content);
@@ -35,7 +33,7 @@ impl<C: Content> Core<C> {
     pub(super) fn close_untimed(&mut self) {
         self.open_untimed = false;
         for unit in 0..self.geometry.units() {
-            self.ftl.close_page(unit);
+            self.ftl.close_pages(unit);
         }
     }
 
@@ -115,6 +113,7 @@ impl<C: Content> Core<C> {
         let per_block = self.pages_per_block / per_page;
         let distinct = |ppns: &mut dyn Iterator<Item = u32>| {
             let mut pages: Vec<u32> = ppns.map(|ppn| ppn / per_page).collect();
+            pages.sort_unstable();
             pages.dedup();
             pages
         };

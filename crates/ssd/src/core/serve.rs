@@ -126,7 +126,7 @@ impl<C: Content> Core<C> {
         if self.geometry.units_per_page > 1 {
             self.begin_unit(now_ns, left.is_some() && chains, executor);
         }
-        let written = self.ftl.write(home, before, &mut self.ops)?;
+        let written = self.ftl.write(home, before, part.handle, &mut self.ops)?;
         let opens = self.ops.take_opened();
         self.issue(now_ns, Made { page: true, ..Made::default() }, executor);
         let (unit, ppn) = (home.unit, written.ppn);

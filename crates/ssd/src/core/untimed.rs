@@ -45,7 +45,7 @@ impl<C: Content> Core<C> {
     #[inline]
     pub(crate) fn place_untimed(&mut self, lpn: u64, stream: u16) -> Result<(), RunError> {
         self.counters.host_pages_written += 1;
-        let part = PageSlice { lpn, first: 0, end: self.page_sectors.get() as u32, stream };
+        let part = PageSlice { lpn, first: 0, end: self.page_sectors.get() as u32, stream, handle: 0 };
         let written = self.write(0, NOBODY, part, None, Stage::Direct, &mut Untimed)?;
         self.flush(0, &mut Untimed);
         if written { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }

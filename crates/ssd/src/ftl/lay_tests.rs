@@ -50,7 +50,7 @@ impl Drive {
             let step = self.ftl.step(home.unit, Work::Collect, &mut self.ops).expect("a step");
             assert!(step.is_some(), "it must collect and can't");
         }
-        self.ftl.write(home, None, &mut self.ops).expect("there is room");
+        self.ftl.write(home, None, 0, &mut self.ops).expect("there is room");
         self.there[home.key as usize] = true;
     }
 

@@ -12,6 +12,7 @@
 //! A layer whose map is not all in RAM is asked for a page by [`Ftl::translate`] first.
 
 pub(crate) mod blocks;
+pub(crate) mod classifier;
 pub(crate) mod dftl;
 mod direct;
 mod log;
@@ -21,9 +22,11 @@ mod page;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use classifier::{Classifier, GroupCounts};
 pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;
 pub(crate) use page::PageFtl;
+pub use page::groups::{GroupCounters, Placement};
 
 use crate::alloc::Home;
 use crate::error::RunError;
@@ -113,6 +116,11 @@ pub(crate) struct Upkeep<'a> {
     pub(crate) victim: &'a VictimConfig,
     /// Write frontiers of a unit.
     pub(crate) frontiers: u32,
+    /// Group of open blocks that a page goes to, the number of groups if it was set, and whether handles stay apart when
+    /// their pages are moved.
+    pub(crate) classifier: Classifier,
+    pub(crate) groups: Option<u32>,
+    pub(crate) isolated: bool,
     /// Most data blocks that one collection merges; 0 is no limit.
     pub(crate) throttle: u32,
     /// Pages in the log with which a data block is merged, and most pages of a victim that are moved instead, where not every
@@ -120,6 +128,13 @@ pub(crate) struct Upkeep<'a> {
     pub(crate) selection: Option<(u32, u32)>,
     /// Wear levelling.
     pub(crate) wear: &'a WearConfig,
+}
+
+impl Upkeep<'_> {
+    /// Groups of open blocks, where there are more than two.
+    pub(crate) fn groups(&self) -> Option<GroupCounts> {
+        self.classifier.counts(self.groups, self.isolated)
+    }
 }
 
 impl Ftl {
@@ -198,16 +213,17 @@ impl Ftl {
     }
 
     /// Gives the next version of the page a physical page in `home.unit`; `before` is where [`crate::alloc::Alloc`]
-    /// located it until now.
+    /// located it until now, `handle` the placement handle of the request.
     #[inline]
     pub(crate) fn write(
         &mut self,
         home: Home,
         before: Option<Home>,
+        handle: u8,
         ops: &mut Ops,
     ) -> Result<Written, RunError> {
         match self {
-            Ftl::Page(page) => page.write(home, before, ops),
+            Ftl::Page(page) => page.write(home, before, handle, ops),
             Ftl::Dftl(dftl) => dftl.write(home, before, ops),
             Ftl::Log(log) => log.write(home, ops),
             Ftl::Direct => Ok(Written { ppn: direct::ppn(home), old: Some((home.unit, direct::ppn(home))) }),
@@ -360,6 +376,18 @@ impl Ftl {
             Ftl::Page(page) => page.has_room(unit),
             Ftl::Dftl(dftl) => dftl.has_room(unit),
             Ftl::Log(_) | Ftl::Direct => true,
+        }
+    }
+
+    /// Counters of groups of open blocks since preconditioning.
+    pub(crate) fn placement(&self) -> Option<Placement> {
+        if let Ftl::Page(page) = self { page.placement() } else { None }
+    }
+
+    /// Forgets what was counted.
+    pub(crate) fn forget_counts(&mut self) {
+        if let Ftl::Page(page) = self {
+            page.forget_counts();
         }
     }
 

@@ -1,5 +1,6 @@
 //! Mapping units that share pages of flash: which layers have them, and when a page is closed.
 
+use super::classifier::Classifier;
 use super::{Ftl, FtlConfig};
 
 impl FtlConfig {
@@ -10,17 +11,48 @@ impl FtlConfig {
             _ => None,
         }
     }
+
+    /// Group of open blocks that a page goes to.
+    pub(crate) fn classifier(&self) -> Classifier {
+        if let FtlConfig::Page(own) = self { own.classifier } else { Classifier::Auto }
+    }
+
+    /// The number of groups, if it was set.
+    pub(crate) fn groups(&self) -> Option<u32> {
+        if let FtlConfig::Page(own) = self { own.groups.0 } else { None }
+    }
+
+    /// True if handles stay apart when their pages are moved.
+    pub(crate) fn is_isolated(&self) -> bool {
+        matches!(self, FtlConfig::Page(own) if own.isolated)
+    }
+
+    /// Open blocks of a unit where there are one or two, `gc.frontiers` being `frontiers`.
+    pub(crate) fn frontiers(&self, frontiers: u32) -> u32 {
+        match self.classifier() {
+            Classifier::Auto => frontiers,
+            Classifier::One => 1,
+            _ => 2,
+        }
+    }
 }
 
 impl Ftl {
-    /// The page of flash that the unit's writes are filling is programmed as it is: what is left of it is padding. Returns the
+    /// The page of flash that the unit's last write is filling is programmed as it is: what is left of it is padding. Returns the
     /// mapping units that are padded.
     pub(crate) fn close_page(&mut self, unit: u32) -> u32 {
         if let Ftl::Page(page) = self { page.close_page(unit) } else { 0 }
     }
 
-    /// Number of the page of flash that the unit's writes are filling, if it takes one more mapping unit.
-    pub(crate) fn open_page_of(&self, unit: u32) -> Option<u32> {
-        if let Ftl::Page(page) = self { page.open_page_of(unit) } else { None }
+    /// As [`Ftl::close_page`], of the page of flash with this number, if writes are filling it.
+    pub(crate) fn close_page_at(&mut self, unit: u32, page: u32) -> u32 {
+        if let Ftl::Page(own) = self { own.close_page_at(unit, page) } else { 0 }
+    }
+
+    /// As [`Ftl::close_page`], of all pages of flash that writes are filling.
+    pub(crate) fn close_pages(&mut self, unit: u32) {
+        if let Ftl::Page(page) = self {
+            page.close_pages(unit);
+        }
     }
 }

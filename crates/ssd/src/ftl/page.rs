@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{self, Blocks};
+use super::classifier::{Classes, Classifier, GroupCounts};
 use super::{Ops, Step, Upkeep, Wear, Written};
 use crate::alloc::Home;
 use crate::cow::CowVec;
@@ -21,6 +22,7 @@ use crate::external::{Outside, Victims};
 use crate::gc::victim::{Victim, VictimView};
 use crate::geometry::Geometry;
 use crate::quantity::{Auto, Bytes};
+use groups::Groups;
 use steps::Steps;
 
 /// Size of what is mapped; over-provisioning is `op_ratio`, collection is `gc`.
@@ -30,11 +32,18 @@ pub struct Config {
     /// Mapping unit: what one entry of the map stands for. Smaller than the page of a unit (4KiB in pages of 16KiB), it divides
     /// it: a page then holds several units, and one that is programmed before it is full is padded. `auto`: the page.
     pub map_unit: Auto<Bytes>,
+    /// Group of open blocks that a page goes to. `auto`: as `gc.frontiers` says, one or two a unit.
+    pub classifier: Classifier,
+    /// Groups (1 to 128): handles (`stream`), times that a page is moved (`generations`), powers of two of writes (`frequency`). Or
+    /// `auto`: 8, 2, 4.
+    pub groups: Auto<u32>,
+    /// With `ftl.classifier=stream`: moved pages stay apart by handle too. Otherwise they share a group.
+    pub isolated: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { map_unit: Auto(None) }
+        Self { map_unit: Auto(None), classifier: Classifier::default(), groups: Auto(None), isolated: false }
     }
 }
 
@@ -83,6 +92,8 @@ pub(crate) struct PageFtl {
     pub(super) maps: Vec<CowVec>,
     pub(super) rules: Rules,
     pub(super) rng: Xoshiro256PlusPlus,
+    /// More than two groups of open blocks, where there are.
+    pub(in crate::ftl) groups: Option<Box<Groups>>,
 }
 
 /// Rules that are constant during a run.
@@ -92,6 +103,8 @@ pub(super) struct Rules {
     pub(super) pages_per_block: Divisor,
     /// Mapping units in a page of flash.
     pub(super) per_page: u32,
+    /// Valid mapping units of a block from which on moving them gains no page of flash.
+    usable: u32,
     pub(super) words_per_block: usize,
     pub(super) victim: Victim,
     pub(super) two_frontiers: bool,
@@ -121,8 +134,12 @@ impl PageFtl {
         let victim = Victim::new(upkeep.victim);
         let pages_per_block = geometry.pages_per_block;
         let words_per_block = pages_per_block.div_ceil(64) as usize;
-        let frontiers = u64::from(upkeep.frontiers);
-        let held_back = u64::from(geometry.unit_reserved_blocks);
+        let counts = upkeep.groups();
+        let frontiers = counts.map_or(upkeep.frontiers, GroupCounts::open_blocks);
+        let kept = counts.map_or(0, GroupCounts::kept_blocks);
+        let held_back = u64::from(geometry.unit_reserved_blocks + kept);
+        let frontiers = u64::from(frontiers);
+        let usable = geometry.usable_pages_per_block(counts.map_or(1, |counts| counts.moved));
         // `vec![0; n]` asks for zeroed memory, which costs nothing until it is touched.
         let units = (0..geometry.units())
             .map(|unit| geometry.unit_blocks(unit))
@@ -131,8 +148,7 @@ impl PageFtl {
                 owner: CowVec::new(blocks * u64::from(pages_per_block)),
                 valid_bits: vec![0; blocks as usize * words_per_block],
                 // One page less than all that can be in use: then a collection always finds an invalid page.
-                room: (blocks + 1).saturating_sub(held_back + frontiers) * geometry.usable_pages_per_block()
-                    - 1,
+                room: (blocks + 1).saturating_sub(held_back + frontiers) * usable - 1,
                 valid_pages: 0,
                 host: Frontier { block: 0, next: pages_per_block },
                 open: 0,
@@ -149,16 +165,24 @@ impl PageFtl {
         } else {
             (geometry.units(), geometry.unit_logical_pages + more)
         };
+        let groups = counts.map(|counts| {
+            let (classifier, isolated) = (upkeep.classifier, upkeep.isolated);
+            let classes = Classes::new(classifier, counts, isolated, maps as usize, map_pages);
+            let blocks = (0..geometry.units()).map(|unit| geometry.unit_blocks(unit));
+            Box::new(Groups::new(classes, blocks, pages_per_block))
+        });
         Self {
             units,
+            groups,
             maps: (0..maps).map(|_| CowVec::new(map_pages)).collect(),
             rules: Rules {
                 shared_map,
                 pages_per_block: Divisor::new(pages_per_block.into()),
                 per_page: geometry.units_per_page,
+                usable: usable as u32,
                 words_per_block,
                 victim,
-                two_frontiers: frontiers == 2,
+                two_frontiers: frontiers >= 2,
                 held_back,
                 least_worn_first: upkeep.wear.dynamic,
                 static_gap: upkeep.wear.static_gap,
@@ -192,9 +216,13 @@ impl PageFtl {
         &mut self,
         home: Home,
         before: Option<Home>,
+        handle: u8,
         ops: &mut Ops,
     ) -> Result<Written, RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
+        if self.groups.is_some() {
+            self.place_host(home.unit, home.key, handle);
+        }
         if self.rules.per_page > 1 {
             self.open_page(home.unit, ops)?;
         } else if self.units[home.unit as usize].host.next == pages_per_block {
@@ -296,6 +324,7 @@ impl PageFtl {
             maps: self.maps.iter_mut().map(CowVec::snapshot).collect(),
             rules: self.rules.clone(),
             rng: self.rng.clone(),
+            groups: self.groups.as_mut().map(|groups| Box::new(groups.snapshot())),
         }
     }
 }
@@ -314,6 +343,7 @@ impl Unit {
 }
 
 mod collect;
+pub(in crate::ftl) mod groups;
 mod lay;
 mod pack;
 pub(super) mod steps;

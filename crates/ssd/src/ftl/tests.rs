@@ -42,7 +42,7 @@ impl Drive {
     /// Operations that the layer lists for the next version of a page.
     fn write(&mut self, key: u32) -> (Vec<Listed>, Written) {
         self.ops.clear();
-        let written = self.ftl.write(Home { unit: 0, key }, None, &mut self.ops).expect("there is room");
+        let written = self.ftl.write(Home { unit: 0, key }, None, 0, &mut self.ops).expect("there is room");
         (self.listed(), written)
     }
 

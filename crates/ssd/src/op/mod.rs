@@ -304,6 +304,12 @@ impl Ops {
         self.packed.from = Some(page);
     }
 
+    /// The units moved since the last operation came from so many pages of flash, each read once though units of it went to
+    /// several places.
+    pub(crate) fn read_once(&mut self, pages: u32) {
+        self.packed.reads = pages;
+    }
+
     /// So many mapping units at the end of a page of flash that is programmed stay empty.
     pub(crate) fn padded(&mut self, units: u32) {
         self.tally.padded += u64::from(units);

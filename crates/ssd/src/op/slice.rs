@@ -27,4 +27,6 @@ pub(crate) struct PageSlice {
     pub(crate) end: u32,
     /// The tenant whose request it is.
     pub(crate) stream: u16,
+    /// The placement handle of the request.
+    pub(crate) handle: u8,
 }

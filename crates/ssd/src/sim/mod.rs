@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::content::{Baseline, Observers, Unchecked};
 use crate::error::{ConfigError, RunError};
 use crate::external::{External, Policies};
-use crate::ftl::{FtlConfig, Wear};
+use crate::ftl::{FtlConfig, Placement, Wear};
 use crate::geometry::Geometry;
 use crate::host::Arbiter;
 use crate::nand::probe::{Off, Recorded, Recorder};
@@ -286,6 +286,11 @@ impl Simulation {
     /// Erase counts since the drive was new.
     pub fn wear(&self) -> Wear {
         self.drive.state().wear()
+    }
+
+    /// Counters of the groups of open blocks, where a classifier divides pages among more than two.
+    pub fn placement(&self) -> Option<Placement> {
+        self.drive.state().groups()
     }
 
     /// Erased blocks of a channel, those held back included, as the translation layer counts them: from when a command

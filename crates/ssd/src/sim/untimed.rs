@@ -8,7 +8,7 @@ use super::ledger;
 use crate::content::{Baseline, Content};
 use crate::core::{AHEAD, Core};
 use crate::error::RunError;
-use crate::ftl::Wear;
+use crate::ftl::{Placement, Wear};
 use crate::geometry::Geometry;
 use crate::stats::{Counters, FlashTime};
 
@@ -25,6 +25,7 @@ pub(super) trait State {
     fn begin_journal(&mut self) -> Baseline;
     fn geometry(&self) -> &Geometry;
     fn wear(&self) -> Wear;
+    fn groups(&self) -> Option<Placement>;
     fn free_blocks(&self, channel: u32) -> u64;
     fn spilled(&self) -> u64;
 }
@@ -84,6 +85,10 @@ impl<C: Content> State for Core<C> {
 
     fn wear(&self) -> Wear {
         self.ftl.wear()
+    }
+
+    fn groups(&self) -> Option<Placement> {
+        self.ftl.placement()
     }
 
     fn free_blocks(&self, channel: u32) -> u64 {

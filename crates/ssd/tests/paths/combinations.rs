@@ -44,7 +44,7 @@ fn requests(sectors: u64) -> Vec<Request> {
         let lba = below(sectors);
         let length = (1 + below(9)).min(sectors - lba) as u32;
         let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, length) };
-        Request { time_ns, lba, sectors, stream: 0, op, handle: 0 }
+        Request { time_ns, lba, sectors, stream: 0, op, handle: (lba / 8 % 5) as u8 }
     };
     (0..120).map(request).collect()
 }

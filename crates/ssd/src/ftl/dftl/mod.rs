@@ -180,7 +180,7 @@ impl Dftl {
             self.take_in(home, ops)?;
         }
         self.make_room(home.unit, ops)?;
-        let written = self.page.write(home, before, ops)?;
+        let written = self.page.write(home, before, 0, ops)?;
         self.units[home.unit as usize].cache.change(home.key);
         Ok(written)
     }

@@ -15,6 +15,7 @@ impl PageFtl {
             {
                 state.host = Frontier { block, next: 0 };
                 ops.opened();
+                self.opened_block(unit, block, false);
                 return Ok(());
             }
             if self.take_laid(unit) {
@@ -82,7 +83,12 @@ impl PageFtl {
         if !self.rules.two_frontiers {
             state.collected.next = pages_per_block;
         }
-        let moved = self.move_pages(unit, victim, levels, ops)?;
+        let moved = if self.groups.is_some() {
+            self.move_apart(unit, victim, ops).ok()?
+        } else {
+            self.move_pages(unit, victim, levels, ops)?
+        };
+        self.erased_block(unit, victim);
         let state = &mut self.units[unit as usize];
         if self.rules.per_page > 1 {
             let padded;
@@ -101,7 +107,7 @@ impl PageFtl {
 
     /// True if some full block has an invalid page.
     pub(super) fn can_gain(&self, unit: u32) -> bool {
-        if self.rules.per_page > 1 {
+        if self.rules.per_page > 1 || self.groups.is_some() {
             return self.some_block_gains(unit);
         }
         let unit = &self.units[unit as usize];

@@ -19,7 +19,7 @@ impl Rules {
     /// True if moving so many valid units out of a block gains no page of flash.
     #[inline]
     pub(super) fn gains_nothing(&self, valid: u32) -> bool {
-        u64::from(self.packed(valid)) == self.pages_per_block.get()
+        valid >= self.usable
     }
 
     /// True if no page of the frontier is erased.
@@ -92,11 +92,13 @@ impl PageFtl {
         if self.units[unit as usize].steps.read == Some(from / per_page) {
             ops.in_ram(from / per_page);
         }
+        let group = self.group_of_moved(unit, from);
         let mut frontier = self.move_to(unit, from, frontier, ops);
         let (mut moved, mut last) = (1, from);
         while moved < per_page
             && self.units[unit as usize].steps.victim.is_some()
             && let Some(from) = self.page_to_move(unit)
+            && self.group_of_moved(unit, from) == group
         {
             frontier = self.move_to(unit, from, frontier, ops);
             (moved, last) = (moved + 1, from);

@@ -33,6 +33,7 @@ impl PageFtl {
         let state = &self.units[unit as usize];
         let free = state.blocks.free();
         let full = state.open == 0 && self.rules.is_full(state.host) && self.rules.is_full(state.laid);
+        let full = full || self.some_group_is_full(unit, false);
         free < self.rules.held_back || (full && free == self.rules.held_back)
     }
 
@@ -119,6 +120,7 @@ impl PageFtl {
     /// or there is no room for it.
     fn move_page(&mut self, unit: u32, ops: &mut Ops) -> bool {
         let Some(from) = self.page_to_move(unit) else { return false };
+        self.place_moved(unit, from);
         if self.rules.per_page > 1 && !self.rules.two_frontiers {
             let padded = self.close_page(unit);
             ops.padded(padded);
@@ -133,6 +135,7 @@ impl PageFtl {
             let Some(block) = state.blocks.take_free(self.rules.least_worn_first) else { return false };
             frontier = Frontier { block, next: 0 };
             ops.opened();
+            self.opened_block(unit, block, true);
         }
         let (frontier, moved) = self.move_packed(unit, from, frontier, ops);
         *self.units[unit as usize].frontier_of_moves(&self.rules) = frontier;
@@ -143,7 +146,8 @@ impl PageFtl {
     /// True if a step can be made ahead: without the block that a collection keeps for itself.
     pub(in crate::ftl) fn can_step_ahead(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
-        !self.rules.is_full(self.frontier_of_moves(unit)) || state.blocks.free() > self.rules.held_back
+        let full = self.rules.is_full(self.frontier_of_moves(unit)) || self.some_group_is_full(unit, true);
+        !full || state.blocks.free() > self.rules.held_back
     }
 
     /// The block that takes pages moved one by one.
@@ -173,7 +177,8 @@ impl PageFtl {
         Some(victim * self.rules.pages_per_block.get() as u32 + page)
     }
 
-    /// Moves page `from` of the victim to the next page of a block that is being written. Returns the page after that.
+    /// Moves page `from` of the victim to the next page of a block that is being written, in a collection made step by step.
+    /// Returns the page after that.
     pub(in crate::ftl) fn move_to(
         &mut self,
         unit: u32,
@@ -181,6 +186,19 @@ impl PageFtl {
         frontier: Frontier,
         ops: &mut Ops,
     ) -> Frontier {
+        let after = self.relocate(unit, from, frontier, ops);
+        let victim = from / self.rules.pages_per_block.get() as u32;
+        let state = &mut self.units[unit as usize];
+        state.steps.moved += 1;
+        if state.blocks.valid(victim) == 0 {
+            state.steps.victim = None;
+            state.steps.emptied.push_back(victim);
+        }
+        after
+    }
+
+    /// Moves valid page `from` to the next page of a block that is being written. Returns the page after that.
+    pub(super) fn relocate(&mut self, unit: u32, from: u32, frontier: Frontier, ops: &mut Ops) -> Frontier {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let words = self.rules.words_per_block;
         let map = self.map_of(unit);
@@ -199,12 +217,8 @@ impl PageFtl {
         if next + 1 == pages_per_block {
             state.blocks.fill(block, state.writes);
         }
-        state.steps.moved += 1;
-        if state.blocks.valid(victim) == 0 {
-            state.steps.victim = None;
-            state.steps.emptied.push_back(victim);
-        }
         ops.moved(from, to);
+        self.moved_out(unit, victim, 1);
         Frontier { block, next: next + 1 }
     }
 
@@ -216,6 +230,8 @@ impl PageFtl {
         let Some(block) = state.steps.emptied.pop_front() else { return Ok(false) };
         state.blocks.erase(block);
         state.steps.read = None;
+        self.erased_block(unit, block);
+        let state = &mut self.units[unit as usize];
         let gained = std::mem::take(&mut state.steps.moved) < pages_per_block;
         state.steps.fruitless = if gained { 0 } else { state.steps.fruitless + 1 };
         if state.steps.fruitless > most_fruitless {

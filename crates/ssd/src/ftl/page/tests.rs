@@ -34,6 +34,12 @@ impl Array {
         self.programmed[unit as usize].iter_mut().for_each(|next| *next = next.next_multiple_of(per_page));
     }
 
+    /// The last page of a block is padded.
+    fn pad(&mut self, unit: u32, block: u32) {
+        let next = &mut self.programmed[unit as usize][block as usize];
+        *next = next.next_multiple_of(self.per_page);
+    }
+
     fn holds(&self, unit: u32, ppn: u32) -> bool {
         ppn % self.pages_per_block < self.programmed[unit as usize][(ppn / self.pages_per_block) as usize]
     }
@@ -55,7 +61,10 @@ impl Array {
                     for (from, to) in pairs {
                         self.moved(op.unit, *from, *to);
                     }
-                    self.close(op.unit);
+                    // The host may be filling pages of other groups meanwhile.
+                    for (_, to) in pairs {
+                        self.pad(op.unit, to / self.pages_per_block);
+                    }
                 }
                 Effect::Erased { block } => {
                     self.erased(op.unit, *block);
@@ -122,9 +131,10 @@ impl Bench {
         let free = |unit: &u32| before == Some(*unit) || self.ftl.has_room(*unit);
         let unit = (0..units).map(|step| (wish + step) % units).find(free).expect("the drive has room");
         let home = self.home(lpn, unit);
+        let handle = (wish % 5) as u8;
         let old = before.map(|unit| self.home(lpn, unit));
         let expected = old.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
-        let written = self.ftl.write(home, old, &mut self.ops).expect("a page can always be written");
+        let written = self.ftl.write(home, old, handle, &mut self.ops).expect("a page can always be written");
         self.array.replay(&self.ops);
         self.ops.clear();
         // The version before may have been moved by the collection that made room, but never to another unit.
@@ -139,6 +149,10 @@ impl Bench {
         let unit = unit % self.ftl.units.len() as u32;
         let next = self.ftl.units[unit as usize].host.next;
         let missing = next.next_multiple_of(self.array.per_page) - next;
+        if self.ftl.groups.is_some() {
+            self.ftl.close_pages(unit);
+            return self.array.close(unit);
+        }
         let open = self.ftl.open_page_of(unit).is_some();
         let padded = self.ftl.close_page(unit);
         assert_eq!(padded, if open { missing } else { 0 });
@@ -229,11 +243,18 @@ fn configs() -> impl Strategy<Value = DeviceConfig> {
     let units_per_page = prop::sample::select(vec![1_u64, 1, 2, 3, 4, 8]);
     let victims = prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]);
     let rest = (1..3u32, 1..4u32, any::<bool>(), prop::sample::select(vec![0, 0, 1, 4]));
-    let parts = (shape, units_per_page, victims, rest);
-    parts.prop_filter_map("the drive has no spare page", |(shape, units_per_page, victim, rest)| {
+    let classifiers =
+        ["auto", "auto", "one", "host-and-collected", "stream", "generations", "frequency", "death-time"];
+    let groups = (prop::sample::select(classifiers.to_vec()), 1..5u32, any::<bool>());
+    let parts = (shape, units_per_page, victims, rest, groups);
+    parts.prop_filter_map("the drive has no spare page", |(shape, units_per_page, victim, rest, groups)| {
         let (pages_per_block, pages, channels, op_percent) = shape;
         let (frontiers, free_blocks, dynamic, gap) = rest;
-        let held_back = (free_blocks + frontiers) * pages_per_block;
+        let (classifier, groups, isolated) = groups;
+        let kind: Classifier = serde_json::from_value(classifier.into()).expect("a classifier");
+        let counts = kind.counts(Some(groups), isolated);
+        let open = counts.map_or(frontiers, |counts| counts.open_blocks() + counts.kept_blocks());
+        let held_back = (free_blocks + open) * pages_per_block;
         let spare = f64::from(op_percent) / 100.0 + f64::from(held_back) / pages as f64;
         let settings = [
             ("channels", channels.to_string()),
@@ -244,6 +265,9 @@ fn configs() -> impl Strategy<Value = DeviceConfig> {
             ("op_ratio", spare.to_string()),
             ("gc.victim", victim.into()),
             ("gc.frontiers", frontiers.to_string()),
+            ("ftl.classifier", classifier.into()),
+            ("ftl.groups", groups.to_string()),
+            ("ftl.isolated", isolated.to_string()),
             ("gc.free_blocks", free_blocks.to_string()),
             ("wear.dynamic", dynamic.to_string()),
             ("wear.static_gap", gap.to_string()),
@@ -304,7 +328,7 @@ fn a_unit_that_no_collection_can_help_says_in_what_state_it_is() {
             let mut ops = Ops::new(true);
             let mut error = None;
             for key in (0..64).chain(0..64) {
-                let result = ftl.write(Home { unit: 0, key }, None, &mut ops);
+                let result = ftl.write(Home { unit: 0, key }, None, 0, &mut ops);
                 array.replay(&ops);
                 ops.clear();
                 match result {

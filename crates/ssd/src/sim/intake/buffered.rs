@@ -8,7 +8,7 @@ use crate::buffer::{Ack, Incoming, WriteBuffer};
 use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::{FullRecord, Probe, TimePath};
-use crate::op::{PageSlice, Stage};
+use crate::op::Stage;
 use crate::stats::Parts;
 
 impl<A: TimePath, C: Content> Intake<A, C> {
@@ -170,7 +170,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let Some(buffer) = &mut self.buffer else { return Ok(false) };
             let entry = buffer.entry(slot);
             let left = self.core.codewords.left_by_mask(&entry.mask);
-            let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
+            let part = entry.whole(page_sectors);
             let stage = Stage::Buffer(slot);
             if A::Probe::ON {
                 self.array.serve(entry.request);

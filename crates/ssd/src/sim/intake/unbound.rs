@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     fn part(lpn: u64) -> PageSlice {
-        PageSlice { lpn, first: 0, end: 8, stream: 0 }
+        PageSlice { lpn, first: 0, end: 8, stream: 0, handle: 0 }
     }
 
     /// Requests of these pages, each in class `lpn % classes`.

@@ -108,16 +108,29 @@ fn least_percent(ftl: &str, pages: u64, page: u64, pages_per_block: u32, held_ba
 }
 
 /// Over-provisioning in percent that padding takes, where pages hold several mapping units: each block may have all but one of
-/// a page's units empty.
-fn percent_of_padding(per_page: u64, pages: u64, pages_per_block: u32) -> u32 {
+/// a page's units empty in each group.
+fn percent_of_padding(per_page: u64, groups: u32, pages: u64, pages_per_block: u32) -> u32 {
     if per_page == 1 {
         return 0;
     }
     let per_block = u64::from(pages_per_block) * per_page;
-    let padding = (100 * (per_page - 1)).div_ceil(per_block - (per_page - 1));
+    let padded = u64::from(groups) * (per_page - 1);
+    let padding = (100 * padded).div_ceil(per_block - padded);
     // And a block, because blocks are whole.
     (padding + u64::from(pages_per_block) * 100 / pages + 1) as u32
 }
+
+/// A classifier with few groups: its settings, the blocks of a unit that it keeps open or erased, and its groups of moved pages.
+type Groups = (&'static [(&'static str, &'static str)], u32, u32);
+
+const CLASSIFIERS: [Groups; 6] = [
+    (&[], 0, 1),
+    (&[], 0, 1),
+    (&[("ftl.classifier", "stream"), ("ftl.groups", "3")], 4, 1),
+    (&[("ftl.classifier", "stream"), ("ftl.groups", "2"), ("ftl.isolated", "true")], 5, 2),
+    (&[("ftl.classifier", "generations")], 4, 2),
+    (&[("ftl.classifier", "death-time")], 9, 4),
+];
 
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
@@ -145,7 +158,9 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     // page where they divide it.
     let per_page = prop::sample::select(vec![1_u64, 1, 2, 3, 4]);
     let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, per_page);
-    (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, map)| {
+    let placement = prop::sample::select(CLASSIFIERS.to_vec());
+    let parts = (shape, gc, flash, host, ftl, map, placement);
+    parts.prop_map(|(shape, gc, flash, host, ftl, map, placement)| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
@@ -156,9 +171,14 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let units = u64::from(channels * chips * dies * planes);
         let alloc = if ftl == "dftl" { "striped" } else { alloc };
         let per_page = if ftl == "page" && sectors.is_multiple_of(map.4) { map.4 } else { 1 };
+        let (classifier, blocks, groups) = placement;
+        // Each group of moved pages may pad a page of a block.
+        let groups_fit = u64::from(pages_per_block) * per_page > 2 * u64::from(groups) * (per_page - 1);
+        let has_groups = ftl == "page" && !classifier.is_empty() && (per_page == 1 || groups_fit);
+        let (kept, groups) = if has_groups { (blocks, groups) } else { (frontiers, 1) };
         let op_percent = op_percent
-            + least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers)
-            + percent_of_padding(per_page, pages, pages_per_block);
+            + least_percent(ftl, pages, page, pages_per_block, free_blocks + kept)
+            + percent_of_padding(per_page, groups, pages, pages_per_block);
         let mut settings = vec![
             ("channels", channels.to_string()),
             ("chips", chips.to_string()),
@@ -186,6 +206,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
         settings.extend(of_transfers(map.2, sectors / per_page, map.3));
         of_ftl(&mut settings, ftl, 8 * units * map.0, map.1);
+        if has_groups {
+            settings.retain(|(key, _)| *key != "gc.frontiers");
+            settings.extend(classifier.iter().map(|(key, value)| (*key, (*value).to_owned())));
+        }
         if per_page > 1 {
             settings.push(("ftl.map_unit", (page / per_page).to_string()));
         }
@@ -214,7 +238,7 @@ pub(crate) fn requests(sectors: u64) -> impl Strategy<Value = Vec<Request>> {
                 };
                 let length = length.min((sectors - lba) as u32);
                 let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, length) };
-                Request { time_ns, lba, sectors, stream, op, handle: 0 }
+                Request { time_ns, lba, sectors, stream, op, handle: (lba / 8 % 5) as u8 }
             })
             .collect()
     })

@@ -24,7 +24,7 @@ const NOT_DRAWN: [(&str, &str); 6] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 37] = [
+const VALUES: [(&str, &[&str]); 38] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -45,6 +45,7 @@ const VALUES: [(&str, &[&str]); 37] = [
     ("energy.idle_mw", &["0", "8"]),
     ("gc.free_blocks", &["1", "2", "3"]),
     ("ftl.cache_bytes", &["512", "1KiB", "64KiB"]),
+    ("ftl.groups", &["auto", "1", "2", "3"]),
     ("ftl.map_unit", &["auto", "512", "1KiB"]),
     ("sched.write_weight", &["0", "0.5", "3"]),
     ("sched.protected_start", &["0", "0.1", "0.6"]),

@@ -34,7 +34,7 @@ impl Workload {
             time_ns += gap;
             let (lba, sectors) =
                 if op == Op::Flush { (0, 0) } else { (lba, length.min(sectors - lba) as u32) };
-            Request { time_ns, lba, sectors, stream, op, handle: 0 }
+            Request { time_ns, lba, sectors, stream, op, handle: (lba / 8 % 5) as u8 }
         };
         (0..count).map(one).collect()
     }

@@ -10,7 +10,7 @@ use crate::buffer::WriteBuffer;
 use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::{Executor, Probe, TimePath};
-use crate::op::{PageSlice, Stage};
+use crate::op::Stage;
 use crate::sim::intake::Intake;
 use crate::stats::Cause;
 
@@ -101,7 +101,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let Some(buffer) = &mut self.buffer else { return Ok(false) };
             let entry = buffer.entry(slot);
             let (request, left) = (entry.request, self.core.codewords.left_by_mask(&entry.mask));
-            let part = PageSlice { lpn: entry.lpn, first: 0, end: page_sectors, stream: entry.stream };
+            let part = entry.whole(page_sectors);
             let stage = Stage::Buffer(slot);
             let only = Some(dies.clone());
             let written = if self.stations.has_clock() {

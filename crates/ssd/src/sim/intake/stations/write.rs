@@ -4,7 +4,7 @@ use super::{Kind, PAGE_TAG};
 use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::{Executor, TimePath};
-use crate::op::{PageSlice, Stage};
+use crate::op::Stage;
 use crate::sim::intake::Intake;
 use crate::stats::Cause;
 
@@ -36,7 +36,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let entry = buffer.entry(slot);
         let (request, left) = (entry.request, self.core.codewords.left_by_mask(&entry.mask));
-        let part = PageSlice { lpn: entry.lpn, first: 0, end, stream: entry.stream };
+        let part = entry.whole(end);
         buffer.start(queue, true);
         let stage = Stage::Buffer(slot);
         if self.stations.has_clock() {

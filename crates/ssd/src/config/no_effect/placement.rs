@@ -1,0 +1,39 @@
+//! Settings of groups of open blocks that have no effect.
+
+use super::NoEffect;
+use crate::ftl::FtlConfig;
+use crate::ftl::classifier::Classifier;
+use crate::gc::GcConfig;
+use crate::quantity::Auto;
+
+pub(super) const PLACEMENT: [NoEffect; 3] = [
+    NoEffect {
+        keys: "gc.frontiers, ftl.classifier",
+        reason: "the classifier says how many blocks are open",
+        applies: |config| {
+            config.gc.frontiers != GcConfig::default().frontiers
+                && config.ftl.classifier() != Classifier::Auto
+        },
+        clear: |config| config.gc.frontiers = GcConfig::default().frontiers,
+    },
+    NoEffect {
+        keys: "ftl.groups, ftl.classifier",
+        reason: "only stream, generations and frequency have a number of groups that can be set",
+        applies: |config| config.ftl.groups().is_some() && !config.ftl.classifier().has_groups(),
+        clear: |config| {
+            if let FtlConfig::Page(own) = &mut config.ftl {
+                own.groups = Auto(None);
+            }
+        },
+    },
+    NoEffect {
+        keys: "ftl.isolated=true, ftl.classifier",
+        reason: "only stream has handles",
+        applies: |config| config.ftl.is_isolated() && config.ftl.classifier() != Classifier::Stream,
+        clear: |config| {
+            if let FtlConfig::Page(own) = &mut config.ftl {
+                own.isolated = false;
+            }
+        },
+    },
+];

@@ -1,0 +1,248 @@
+//! Classifiers: which group of open blocks a page goes to, by how long it is expected to live.
+//!
+//! The contract: pages of the host go to one of the host's groups, pages that a collection moves to one of the moved ones;
+//! the two never share a block. [`Classes::of_host`] and [`Classes::of_moved`] say which, and change nothing;
+//! [`Classes::written`] and [`Classes::collected`] tell what happened. Time is counted in pages that the host wrote to the
+//! map's units. State is a number of 32 bits a page where a classifier needs one, and a byte a block.
+//!
+//! - *stream*: the placement handle of the request. Moved pages go to one group (*initially isolated*), or to one a handle
+//!   (*persistently isolated*), in the words of NVMe's Flexible Data Placement (TP4146).
+//! - *generations*: a page that is moved for the n-th time goes to group n, or the last one.
+//! - *frequency*: the number of writes of a page, halved each time that as many pages were written as the map has; a group for
+//!   each power of two (as the counters of Hsieh, Kuo and Chang 2006, without their hashing).
+//! - *death-time*: SepBIT (Wang et al., FAST 2022, algorithm 1): a page that overwrites one that lived shorter than the mean
+//!   life of recent blocks of such pages is short-lived. Moved pages go by their age; those that were short-lived
+//!   have a group of their own.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cow::CowVec;
+
+/// Group of open blocks that a page goes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Classifier {
+    /// As `gc.frontiers` says: `one` or `host-and-collected`.
+    #[default]
+    Auto,
+    /// One group: pages of the host and moved ones share their block.
+    One,
+    /// Pages of the host, and moved ones.
+    HostAndCollected,
+    /// By the placement handle of the request.
+    Stream,
+    /// By the number of times that a page was moved.
+    Generations,
+    /// By the number of times that a page was written lately.
+    Frequency,
+    /// By the life of the version that a page overwrites, and its age when it is moved (`SepBIT`).
+    DeathTime,
+}
+
+/// Groups of the host, and those of moved pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GroupCounts {
+    pub(crate) host: u32,
+    pub(crate) moved: u32,
+}
+
+impl GroupCounts {
+    /// Blocks of a unit that may be open.
+    pub(crate) fn open_blocks(self) -> u32 {
+        self.host + self.moved
+    }
+
+    /// Blocks that a unit keeps erased beyond `gc.free_blocks`: a collection may open one for each group of moved pages. See
+    /// `page/groups.rs` for why this is enough.
+    pub(crate) fn kept_blocks(self) -> u32 {
+        self.moved - 1
+    }
+}
+
+/// Most groups of a kind.
+pub(crate) const MAX_GROUPS: u32 = 128;
+
+impl Classifier {
+    /// The number of groups: `groups` as it was set, and `isolated` if handles are persistently isolated. `None` if one or
+    /// two open blocks a unit do.
+    pub(crate) fn counts(self, groups: Option<u32>, isolated: bool) -> Option<GroupCounts> {
+        let own = groups.unwrap_or(self.default_groups()).clamp(1, MAX_GROUPS);
+        match self {
+            Classifier::Auto | Classifier::One | Classifier::HostAndCollected => None,
+            Classifier::Stream => Some(GroupCounts { host: own, moved: if isolated { own } else { 1 } }),
+            Classifier::Generations => Some(GroupCounts { host: 1, moved: own }),
+            Classifier::Frequency => Some(GroupCounts { host: own, moved: own }),
+            Classifier::DeathTime => Some(GroupCounts { host: 2, moved: 4 }),
+        }
+    }
+
+    const fn default_groups(self) -> u32 {
+        match self {
+            Classifier::Stream => 8,
+            Classifier::Generations => 2,
+            _ => 4,
+        }
+    }
+
+    /// True if it has a number of groups that can be set.
+    pub(crate) fn has_groups(self) -> bool {
+        matches!(self, Classifier::Stream | Classifier::Generations | Classifier::Frequency)
+    }
+}
+
+/// Collected blocks of short-lived pages over which their life is averaged (SepBIT's n_c).
+const RECENT: usize = 16;
+/// Ages, in mean lives of short-lived blocks, at which moved pages go to the next group (SepBIT's thresholds).
+const AGES: [u64; 2] = [4, 16];
+
+/// State of a classifier.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Classes {
+    classifier: Classifier,
+    pub(crate) counts: GroupCounts,
+    isolated: bool,
+    /// A map of pages each, as the maps of the layer.
+    maps: Vec<Pages>,
+    /// Lives of the short-lived blocks collected last, pages written.
+    lives: VecDeque<u64>,
+}
+
+/// What is known of the pages of a map.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Pages {
+    /// Pages of the map.
+    count: u64,
+    /// Pages that the host wrote.
+    now: u64,
+    /// Time of the last write, or counter and period of that (`frequency`).
+    table: CowVec,
+}
+
+impl Classes {
+    pub(crate) fn new(
+        classifier: Classifier,
+        counts: GroupCounts,
+        isolated: bool,
+        maps: usize,
+        map_pages: u64,
+    ) -> Self {
+        let keeps = matches!(classifier, Classifier::Frequency | Classifier::DeathTime);
+        let table = if keeps { map_pages } else { 0 };
+        let pages = || Pages { count: map_pages.max(1), now: 0, table: CowVec::new(table) };
+        Self {
+            classifier,
+            counts,
+            isolated,
+            maps: (0..maps).map(|_| pages()).collect(),
+            lives: VecDeque::new(),
+        }
+    }
+
+    /// Pages that the host wrote to a map.
+    pub(crate) fn now(&self, map: usize) -> u64 {
+        self.maps[map].now
+    }
+
+    /// The group of a page that the host writes with a placement handle.
+    pub(crate) fn of_host(&self, map: usize, key: u32, handle: u8) -> u32 {
+        match self.classifier {
+            // A handle that there is none of stands for the first one.
+            Classifier::Stream if u32::from(handle) < self.counts.host => handle.into(),
+            Classifier::Frequency => self.frequency(map, key, 1),
+            Classifier::DeathTime => {
+                let pages = &self.maps[map];
+                let written = pages.table.get(key.into());
+                let lived = (pages.now as u32).wrapping_sub(written);
+                let is_short = written != CowVec::EMPTY && u64::from(lived) < self.mean_life();
+                u32::from(!is_short)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The group, among those of moved pages, of a page that is moved out of a block of group `from` (counted over all).
+    pub(crate) fn of_moved(&self, map: usize, key: u32, from: u32) -> u32 {
+        let host = self.counts.host;
+        match self.classifier {
+            Classifier::Stream if self.isolated => {
+                if from < host {
+                    from
+                } else {
+                    from - host
+                }
+            }
+            Classifier::Generations if from < host => 0,
+            Classifier::Generations => (from - host + 1).min(self.counts.moved - 1),
+            Classifier::Frequency => self.frequency(map, key, 0),
+            // Groups of moved pages: the short-lived, then by age.
+            Classifier::DeathTime if from == 0 => 0,
+            Classifier::DeathTime => {
+                let pages = &self.maps[map];
+                let age = u64::from((pages.now as u32).wrapping_sub(pages.table.get(key.into())));
+                let life = self.mean_life();
+                1 + AGES.iter().filter(|times| age >= life.saturating_mul(**times)).count() as u32
+            }
+            _ => 0,
+        }
+    }
+
+    /// A page of the host was written.
+    pub(crate) fn written(&mut self, map: usize, key: u32) {
+        let value = match self.classifier {
+            Classifier::DeathTime => Some(self.maps[map].now as u32),
+            Classifier::Frequency => {
+                let (count, period) = self.counter(map, key);
+                Some(period << 8 | (count + 1).min(255))
+            }
+            _ => None,
+        };
+        let pages = &mut self.maps[map];
+        if let Some(value) = value {
+            // The value that stands for none is one early.
+            pages.table.set(key.into(), value.min(CowVec::EMPTY - 1));
+        }
+        pages.now += 1;
+    }
+
+    /// A block of a group that was opened at a time of its map was collected.
+    pub(crate) fn collected(&mut self, map: usize, group: u32, opened: u64) {
+        if self.classifier == Classifier::DeathTime && group == 0 {
+            if self.lives.len() == RECENT {
+                self.lives.pop_front();
+            }
+            self.lives.push_back(self.maps[map].now.saturating_sub(opened));
+        }
+    }
+
+    /// Mean life of the short-lived blocks collected last; before there are enough of them, any life is short.
+    fn mean_life(&self) -> u64 {
+        if self.lives.len() < RECENT { u64::MAX } else { self.lives.iter().sum::<u64>() / RECENT as u64 }
+    }
+
+    /// Writes of a page, halved for each period since, and the present period.
+    fn counter(&self, map: usize, key: u32) -> (u32, u32) {
+        let pages = &self.maps[map];
+        let period = (pages.now / pages.count) as u32 & 0x00ff_ffff;
+        let value = pages.table.get(key.into());
+        if value == CowVec::EMPTY {
+            return (0, period);
+        }
+        let since = (period.wrapping_sub(value >> 8) & 0x00ff_ffff).min(31);
+        ((value & 255) >> since, period)
+    }
+
+    /// The group of a page that was written so many times more than it is known.
+    fn frequency(&self, map: usize, key: u32, more: u32) -> u32 {
+        let writes = self.counter(map, key).0 + more;
+        writes.max(1).ilog2().min(self.counts.host - 1)
+    }
+
+    pub(crate) fn snapshot(&mut self) -> Self {
+        let maps = self.maps.iter_mut();
+        let maps = maps.map(|pages| Pages { table: pages.table.snapshot(), ..*pages }).collect();
+        Self { maps, lives: self.lives.clone(), ..*self }
+    }
+}

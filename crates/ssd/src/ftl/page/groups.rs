@@ -1,0 +1,301 @@
+//! Groups of open blocks, each for pages that a classifier expects to live alike.
+//!
+//! A unit has one open block a group. The one of the host's group that was written last is [`Unit::host`], that of the group
+//! that pages were moved to last is [`Unit::collected`]; the others are *parked* here, and take their place when their turn comes.
+//!
+//! Why a collection never runs out of erased blocks, though it may have to open one for each of G groups of moved pages: a unit
+//! keeps G - 1 blocks more than it needs for one group. Let f be the number of erased blocks, R the erased pages in open
+//! blocks of moved pages, and P the pages of a block. A collection moves fewer than P pages and frees a block, so f P + R never
+//! falls below G P. If it must open blocks for the groups of a set S, these had less room together than what is moved to
+//! them, less than P; each other group has at most P. So R < P + (G - |S|) P, hence f P > (|S| - 1) P, and f is at least |S|.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Frontier, NO_BLOCK, Ops, PageFtl, Rules, RunError};
+use crate::ftl::classifier::{Classes, GroupCounts};
+
+/// What a group of a drive did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupCounters {
+    /// Pages written to it: of the host, or moved.
+    pub written: u64,
+    /// Pages moved out of it.
+    pub moved_out: u64,
+    /// Blocks of it that were erased.
+    pub erased: u64,
+    /// Sum of the lives of these, from opening to erase, in pages that the host wrote.
+    pub life: u64,
+}
+
+/// What all groups of a drive did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// Groups that pages of the host go to, by number.
+    pub host: Vec<GroupCounters>,
+    /// Groups that moved pages go to, by number.
+    pub moved: Vec<GroupCounters>,
+}
+
+/// A block that waits for its group's turn.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Parked {
+    frontier: Frontier,
+    /// Mapping units that its open page still takes.
+    open: u32,
+}
+
+/// Groups of a unit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct OfUnit {
+    /// Those of the host, then those of moved pages; the two that are in place are stale here.
+    parked: Vec<Parked>,
+    /// Groups in place: of the host, and of moved pages; counted over all.
+    in_place: [u32; 2],
+    /// Group of each block, and time of the map when it was opened.
+    #[serde(with = "crate::raw")]
+    group_of: Vec<u32>,
+    #[serde(with = "crate::raw")]
+    opened_at: Vec<u64>,
+}
+
+/// Groups of a drive.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::ftl) struct Groups {
+    pub(super) classes: Classes,
+    units: Vec<OfUnit>,
+    counters: Vec<GroupCounters>,
+}
+
+impl Groups {
+    pub(super) fn new(classes: Classes, units: impl Iterator<Item = u64>, pages_per_block: u32) -> Self {
+        let GroupCounts { host, moved } = classes.counts;
+        let none = Parked { frontier: Frontier { block: NO_BLOCK, next: pages_per_block }, open: 0 };
+        let groups = (host + moved) as usize;
+        let unit = |blocks: u64| OfUnit {
+            parked: vec![none; groups],
+            in_place: [0, host],
+            group_of: vec![0; blocks as usize],
+            opened_at: vec![0; blocks as usize],
+        };
+        Self { classes, units: units.map(unit).collect(), counters: vec![GroupCounters::default(); groups] }
+    }
+
+    /// Groups of the host.
+    pub(super) fn host_groups(&self) -> u32 {
+        self.classes.counts.host
+    }
+
+    pub(super) fn snapshot(&mut self) -> Self {
+        Self { classes: self.classes.snapshot(), units: self.units.clone(), counters: self.counters.clone() }
+    }
+}
+
+/// The end of a unit's state that a kind of group has in place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Host,
+    Moved,
+}
+
+impl PageFtl {
+    /// What the groups did.
+    pub(in crate::ftl) fn placement(&self) -> Option<Placement> {
+        let groups = self.groups.as_ref()?;
+        let (host, moved) = groups.counters.split_at(groups.host_groups() as usize);
+        Some(Placement { host: host.to_vec(), moved: moved.to_vec() })
+    }
+
+    /// Forgets what the groups did.
+    pub(in crate::ftl) fn forget_counts(&mut self) {
+        if let Some(groups) = &mut self.groups {
+            groups.counters.fill(GroupCounters::default());
+        }
+    }
+
+    /// The open block of the group of a page that the host writes takes its place.
+    pub(super) fn place_host(&mut self, unit: u32, key: u32, handle: u8) {
+        let map = self.map_of(unit);
+        let Some(groups) = &mut self.groups else { return };
+        let group = groups.classes.of_host(map, key, handle);
+        groups.classes.written(map, key);
+        groups.counters[group as usize].written += 1;
+        self.put_in_place(unit, Kind::Host, group);
+    }
+
+    /// The open block of the group of a page that is moved takes its place. Returns the group.
+    pub(super) fn place_moved(&mut self, unit: u32, from: u32) -> u32 {
+        let Some(group) = self.group_of_moved(unit, from) else { return 0 };
+        self.put_in_place(unit, Kind::Moved, group);
+        group
+    }
+
+    /// The group, counted over all, that the page at physical page `from` is moved to.
+    pub(super) fn group_of_moved(&self, unit: u32, from: u32) -> Option<u32> {
+        let groups = self.groups.as_ref()?;
+        let block = from / self.rules.pages_per_block.get() as u32;
+        let key = self.units[unit as usize].owner.get(from.into());
+        let source = groups.units[unit as usize].group_of[block as usize];
+        Some(groups.host_groups() + groups.classes.of_moved(self.map_of(unit), key, source))
+    }
+
+    fn put_in_place(&mut self, unit: u32, kind: Kind, group: u32) {
+        let Some(groups) = &mut self.groups else { return };
+        let own = &mut groups.units[unit as usize];
+        let now = std::mem::replace(&mut own.in_place[kind as usize], group);
+        if now == group {
+            return;
+        }
+        let state = &mut self.units[unit as usize];
+        let next = own.parked[group as usize];
+        own.parked[now as usize] = match kind {
+            Kind::Host => Parked { frontier: state.host, open: state.open },
+            Kind::Moved => Parked { frontier: state.collected, open: 0 },
+        };
+        match kind {
+            Kind::Host => (state.host, state.open) = (next.frontier, next.open),
+            Kind::Moved => state.collected = next.frontier,
+        }
+    }
+
+    /// A block was opened for the group of the host, or of moved pages, that is in place.
+    pub(super) fn opened_block(&mut self, unit: u32, block: u32, moved: bool) {
+        let map = self.map_of(unit);
+        let Some(groups) = &mut self.groups else { return };
+        let now = groups.classes.now(map);
+        let own = &mut groups.units[unit as usize];
+        own.group_of[block as usize] = own.in_place[usize::from(moved)];
+        own.opened_at[block as usize] = now;
+    }
+
+    /// Pages were moved out of a block to the group in place.
+    pub(super) fn moved_out(&mut self, unit: u32, block: u32, pages: u32) {
+        let Some(groups) = &mut self.groups else { return };
+        let own = &groups.units[unit as usize];
+        groups.counters[own.group_of[block as usize] as usize].moved_out += u64::from(pages);
+        groups.counters[own.in_place[1] as usize].written += u64::from(pages);
+    }
+
+    /// A block was collected and erased.
+    pub(super) fn erased_block(&mut self, unit: u32, block: u32) {
+        let map = self.map_of(unit);
+        let Some(groups) = &mut self.groups else { return };
+        let own = &groups.units[unit as usize];
+        let (group, opened) = (own.group_of[block as usize], own.opened_at[block as usize]);
+        let life = groups.classes.now(map).saturating_sub(opened);
+        let counters = &mut groups.counters[group as usize];
+        counters.erased += 1;
+        counters.life += life;
+        groups.classes.collected(map, group, opened);
+    }
+
+    /// True if a parked open block of the host's groups, or of those of moved pages, has no erased page: whichever group comes next, it
+    /// may need another one.
+    pub(super) fn some_group_is_full(&self, unit: u32, moved: bool) -> bool {
+        let Some(groups) = &self.groups else { return false };
+        let own = &groups.units[unit as usize];
+        let host = groups.host_groups();
+        (0..).zip(&own.parked).any(|(group, parked): (u32, _)| {
+            let is_full = parked.open == 0 && self.rules.is_full(parked.frontier);
+            (group >= host) == moved && !own.in_place.contains(&group) && is_full
+        })
+    }
+
+    /// Closes the page of flash with this number, if some group is filling it. Returns the mapping units that are padded.
+    pub(in crate::ftl) fn close_page_at(&mut self, unit: u32, page: u32) -> u32 {
+        if self.open_page_of(unit) == Some(page) {
+            return self.close_page(unit);
+        }
+        let per_block = self.rules.pages_per_block.get() as u32;
+        let per_page = self.rules.per_page;
+        let Some(groups) = &mut self.groups else { return 0 };
+        let own = &mut groups.units[unit as usize];
+        let fills = |parked: &&mut Parked| {
+            let next = parked.frontier.block.wrapping_mul(per_block).wrapping_add(parked.frontier.next);
+            parked.open > 0 && next.wrapping_sub(1) / per_page == page
+        };
+        let in_place = own.in_place;
+        let found = (0..).zip(&mut own.parked).filter(|(group, _): &(u32, _)| !in_place.contains(group));
+        let Some(parked) = found.map(|(_, parked)| parked).find(fills) else { return 0 };
+        parked.open = 0;
+        let padded;
+        (parked.frontier, padded) = self.units[unit as usize].pad(&self.rules, parked.frontier);
+        padded
+    }
+
+    /// Closes the pages that any group of the host is filling.
+    pub(in crate::ftl) fn close_pages(&mut self, unit: u32) {
+        self.close_page(unit);
+        let host = self.groups.as_ref().map_or(0, |groups| groups.host_groups());
+        for group in 0..host {
+            self.put_in_place(unit, Kind::Host, group);
+            self.close_page(unit);
+        }
+    }
+
+    /// Moves the valid pages of `victim`, each to the open block of its group. With mapping units, those of a group together,
+    /// so that they share pages of flash. Returns how many.
+    pub(super) fn move_apart(&mut self, unit: u32, victim: u32, ops: &mut Ops) -> Result<u32, RunError> {
+        let mut moving: Vec<(u32, u32)> = self
+            .valid_of(unit, victim)
+            .filter_map(|from| Some((self.group_of_moved(unit, from)?, from)))
+            .collect();
+        let per_page = self.rules.per_page;
+        let mut pages = 0;
+        if per_page > 1 {
+            pages = moving.iter().map(|(_, from)| from / per_page).collect::<BTreeSet<u32>>().len() as u32;
+            moving.sort_unstable();
+        }
+        let mut last = None;
+        for (group, from) in &moving {
+            if last != Some(*group) {
+                self.close_moved(unit, ops);
+                self.put_in_place(unit, Kind::Moved, *group);
+                last = Some(*group);
+            }
+            let frontier = self.open_moved(unit, ops).ok_or_else(|| self.stuck_now(unit))?;
+            self.units[unit as usize].collected = self.relocate(unit, *from, frontier, ops);
+        }
+        self.close_moved(unit, ops);
+        ops.read_once(pages);
+        Ok(moving.len() as u32)
+    }
+
+    /// The page of flash that moved units are put in is programmed as it is.
+    fn close_moved(&mut self, unit: u32, ops: &mut Ops) {
+        let padded;
+        let state = &mut self.units[unit as usize];
+        (state.collected, padded) = state.pad(&self.rules, state.collected);
+        ops.padded(padded);
+    }
+
+    /// The open block for moved pages, with an erased page.
+    fn open_moved(&mut self, unit: u32, ops: &mut Ops) -> Option<Frontier> {
+        let state = &mut self.units[unit as usize];
+        if !self.rules.is_at_end(&state.collected) {
+            return Some(state.collected);
+        }
+        let block = state.blocks.take_free(self.rules.least_worn_first)?;
+        ops.opened();
+        self.opened_block(unit, block, true);
+        Some(Frontier { block, next: 0 })
+    }
+
+    /// The valid pages of a block.
+    fn valid_of(&self, unit: u32, block: u32) -> impl Iterator<Item = u32> + '_ {
+        let words = self.rules.words_per_block;
+        let first = block * self.rules.pages_per_block.get() as u32;
+        let bits = &self.units[unit as usize].valid_bits[block as usize * words..][..words];
+        (0..).zip(bits).flat_map(move |(word, bits)| {
+            crate::ftl::blocks::pages_of(*bits).map(move |bit| first + word * 64 + bit)
+        })
+    }
+}
+
+impl Rules {
+    /// True if the frontier has reached the end of its block.
+    fn is_at_end(&self, frontier: &Frontier) -> bool {
+        u64::from(frontier.next) == self.pages_per_block.get()
+    }
+}
