@@ -56,6 +56,8 @@ pub(crate) struct Core<C> {
     planes: u32,
     pages_per_block: u32,
     pending: Pending,
+    /// Where pages of flash hold several mapping units and get their unit when they are written: the tenant and the unit written last.
+    filling: Option<(u16, u32)>,
     /// True if pages of flash may be open that were filled in no time.
     open_untimed: bool,
     /// Operations of the translation layer's last call; empty between two calls.
@@ -97,6 +99,7 @@ impl<C: Content> Core<C> {
             trimmed: Trimmed::new(geometry.logical_pages),
             on_read: config.precondition == Precondition::OnRead,
             pending: Pending::new(config.timing.multi_plane && geometry.planes > 1, geometry.units_per_page),
+            filling: None,
             open_untimed: false,
             geometry,
         })

@@ -30,6 +30,8 @@ pub(super) fn inert_on(config: &Config, geometry: &Geometry) -> Option<(&'static
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Dynamic {
     channels: u32,
+    /// Mapping units in a page of flash: so many in a row have the same place by their address.
+    per_page: u64,
     fixed_channel: bool,
     next_channel: u32,
     turns: Turns,
@@ -40,6 +42,7 @@ impl Dynamic {
     pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
         Self {
             channels: geometry.channels,
+            per_page: geometry.units_per_page.into(),
             fixed_channel: config.mode == 1,
             next_channel: 0,
             turns: Turns::new(geometry),
@@ -53,7 +56,7 @@ impl Dynamic {
     }
 
     pub(super) fn fixed_channel(&self, lpn: u64) -> Option<u32> {
-        self.fixed_channel.then(|| (lpn % u64::from(self.channels)) as u32)
+        self.fixed_channel.then(|| (lpn / self.per_page % u64::from(self.channels)) as u32)
     }
 
     pub(super) fn place(&mut self, lpn: u64, view: &impl AllocView) -> Option<Home> {
@@ -63,19 +66,23 @@ impl Dynamic {
             let channel = (first + step) % self.channels;
             if let Turn::Unit(unit) = self.turns.take(channel, view) {
                 self.next_channel = (channel + 1) % self.channels;
-                self.unit_of.set(lpn, unit);
-                return Some(Home { unit, key: lpn as u32 });
+                return Some(self.assign(lpn, unit));
             }
         }
         None
     }
 
+    /// The page goes to this unit.
+    pub(super) fn assign(&mut self, lpn: u64, unit: u32) -> Home {
+        self.unit_of.set(lpn, unit);
+        Home { unit, key: lpn as u32 }
+    }
+
     /// Where a page that nobody wrote in this run lies.
     pub(super) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
         let step = if self.fixed_channel { u64::from(self.channels) } else { 1 };
-        let unit = self.turns.by_address(lpn, step, has_room)?;
-        self.unit_of.set(lpn, unit);
-        Some(Home { unit, key: lpn as u32 })
+        let unit = self.turns.by_address(lpn / self.per_page, step, has_room)?;
+        Some(self.assign(lpn, unit))
     }
 
     pub(super) fn snapshot(&mut self) -> Self {

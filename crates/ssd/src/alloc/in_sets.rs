@@ -26,6 +26,8 @@ struct Set {
 /// The groups' channels, and the unit of every page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct InSets {
+    /// Mapping units in a page of flash: so many in a row have the same place by their address.
+    per_page: u64,
     chips: u32,
     dies: u32,
     planes: u32,
@@ -45,6 +47,7 @@ impl InSets {
     pub(super) fn new(geometry: &Geometry, tenants: u16) -> Self {
         let everywhere = Set { channels: (0..geometry.channels).collect(), next: 0, fixed: false };
         Self {
+            per_page: geometry.units_per_page.into(),
             chips: geometry.chips,
             dies: geometry.dies,
             planes: geometry.planes,
@@ -81,9 +84,8 @@ impl InSets {
 
     /// Place of a page that no tenant wrote in this run: by address over all channels, as it was there before.
     pub(super) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
-        let unit = self.turns.by_address(lpn, 1, has_room)?;
-        self.unit_of.set(lpn, unit);
-        Some(Home { unit, key: lpn as u32 })
+        let unit = self.turns.by_address(lpn / self.per_page, 1, has_room)?;
+        Some(self.assign(lpn, unit))
     }
 
     pub(super) fn locate(&self, lpn: u64) -> Option<Home> {
@@ -108,8 +110,13 @@ impl InSets {
                 unit
             }
         };
+        Some(self.assign(lpn, unit))
+    }
+
+    /// The page goes to this unit.
+    pub(super) fn assign(&mut self, lpn: u64, unit: u32) -> Home {
         self.unit_of.set(lpn, unit);
-        Some(Home { unit, key: lpn as u32 })
+        Home { unit, key: lpn as u32 }
     }
 
     /// True if a page that the tenant writes may go to a unit: to one of its group's channels, or to any if these are full.
@@ -119,7 +126,7 @@ impl InSets {
         let shape = [self.chips, self.dies, self.planes];
         let per_channel = shape.iter().product::<u32>();
         if set.fixed {
-            let home = fixed_unit(&set.channels, shape, lpn);
+            let home = fixed_unit(&set.channels, shape, lpn / self.per_page);
             if has_room(home) {
                 return home == unit;
             }
@@ -131,7 +138,7 @@ impl InSets {
     fn in_set(&mut self, group: usize, lpn: u64, view: &impl AllocView) -> Turn {
         let set = &mut self.sets[group];
         if set.fixed {
-            let unit = fixed_unit(&set.channels, [self.chips, self.dies, self.planes], lpn);
+            let unit = fixed_unit(&set.channels, [self.chips, self.dies, self.planes], lpn / self.per_page);
             if view.has_room(unit) {
                 return if view.admits(unit / self.planes) { Turn::Unit(unit) } else { Turn::Busy };
             }

@@ -223,6 +223,15 @@ impl Alloc {
         }
     }
 
+    /// As [`Alloc::place`], to a unit that may take the page.
+    pub(crate) fn assign(&mut self, lpn: u64, unit: u32) -> Home {
+        match self {
+            Alloc::Striped(striped) => striped.home(lpn),
+            Alloc::Dynamic(dynamic) => dynamic.assign(lpn, unit),
+            Alloc::InSets(sets) => sets.assign(lpn, unit),
+        }
+    }
+
     pub(crate) fn snapshot(&mut self) -> Self {
         match self {
             Alloc::Striped(striped) => Alloc::Striped(striped.clone()),

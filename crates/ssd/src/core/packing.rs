@@ -8,10 +8,28 @@ use super::Core;
 use super::pending::{Grouped, UnitPart};
 use crate::content::Content;
 use crate::nand::Executor;
-use crate::op::{Command, CommandKind, Crossing, Effect, FlashOp, PageAt};
+use crate::op::{Command, CommandKind, Crossing, Effect, FlashOp, PageAt, PageSlice};
 use crate::sched::Pages;
 
 impl<C: Content> Core<C> {
+    /// True if pages of flash hold several mapping units, and get their unit when they are written.
+    #[inline]
+    pub(crate) fn packs_late(&self) -> bool {
+        self.geometry.units_per_page > 1 && self.alloc.shares_map()
+    }
+
+    /// The unit that a mapping unit goes to because a page of flash there is being filled by its tenant. One whose rest is on
+    /// another die (`left`) joins none.
+    pub(crate) fn fills(&self, part: &PageSlice, left: bool) -> Option<u32> {
+        let (_, unit) = self.filling.filter(|(stream, _)| *stream == part.stream)?;
+        self.ftl.open_page_of(unit)?;
+        let before = self.alloc.locate(part.lpn).filter(|home| self.ftl.lookup(*home).is_some());
+        let chains = left && before.is_some_and(|home| home.unit / self.planes != unit / self.planes);
+        let has_room = |unit: u32| before.is_some_and(|home| home.unit == unit) || self.ftl.has_room(unit);
+        let takes = self.alloc.may_take(part.stream, part.lpn, unit, &self.geometry, has_room);
+        (!chains && takes && has_room(unit)).then_some(unit)
+    }
+
     /// Hands over the commands that wait for a die, or all of them. Their pages are closed.
     #[inline]
     pub(super) fn flush_pending(&mut self, now_ns: u64, die: Option<u32>, executor: &mut impl Executor) {
@@ -27,10 +45,17 @@ impl<C: Content> Core<C> {
         self.pending.hand_over(commands, now_ns, executor, &mut self.content);
     }
 
-    /// Closes the pages that were filled in no time.
+    /// Before a mapping unit gets its place: closes the pages that were filled in no time, if this one takes time.
+    #[inline]
+    pub(super) fn begin_unit(&mut self, executor: &impl Executor) {
+        if self.open_untimed && executor.takes_time() {
+            self.close_untimed();
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    pub(super) fn close_untimed(&mut self) {
+    fn close_untimed(&mut self) {
         self.open_untimed = false;
         for unit in 0..self.geometry.units() {
             self.ftl.close_pages(unit);
@@ -125,16 +150,5 @@ impl<C: Content> Core<C> {
             read[in_ram..].iter().map(|page| timing.read_ns(page % per_block)).sum(),
             programmed.iter().map(|page| timing.program_ns(page % per_block)).sum(),
         )
-    }
-
-    /// Before the layer is given a mapping unit to write. `alone`: what completes it is on another die, so nothing joins it.
-    #[inline(never)]
-    pub(super) fn begin_unit(&mut self, now_ns: u64, alone: bool, executor: &mut impl Executor) {
-        if executor.takes_time() && self.open_untimed {
-            self.close_untimed();
-        }
-        if alone {
-            self.flush_pending(now_ns, None, executor);
-        }
     }
 }

@@ -117,14 +117,25 @@ impl<C: Content> Core<C> {
         let lpn = part.lpn;
         let before = if self.alloc.shares_map() { self.alloc.locate(lpn) } else { None };
         let mapped = before.filter(|home| self.ftl.lookup(*home).is_some());
-        let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), only, now_ns };
-        let Some(home) = self.alloc.place(part.stream, lpn, &view) else { return Ok(false) };
+        self.begin_unit(executor);
+        let filled = if self.packs_late() { self.fills(&part, left.is_some()) } else { None };
+        let home = if let Some(unit) = filled {
+            self.alloc.assign(lpn, unit)
+        } else {
+            let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), only, now_ns };
+            let Some(home) = self.alloc.place(part.stream, lpn, &view) else { return Ok(false) };
+            home
+        };
         if stage == Stage::Direct {
             self.content.stage(stage, executor.serving(), lpn, part.first..part.end);
         }
         let chains = mapped.is_some_and(|before| before.unit / self.planes != home.unit / self.planes);
         if self.geometry.units_per_page > 1 {
-            self.begin_unit(now_ns, left.is_some() && chains, executor);
+            self.filling = Some((part.stream, home.unit));
+            if left.is_some() && chains {
+                // What completes it is on another die, so nothing joins it.
+                self.flush_pending(now_ns, None, executor);
+            }
         }
         let written = self.ftl.write(home, before, part.handle, &mut self.ops)?;
         let opens = self.ops.take_opened();

@@ -135,3 +135,24 @@ fn collections_pack_mapping_units() {
         assert_eq!(counters.moved_units + empty, PER_PAGE * counters.gc.programs);
     }
 }
+
+#[test]
+fn units_that_are_bound_late_fill_pages() {
+    let late = [("channels", "2"), ("capacity", "512KiB"), ("alloc.kind", "dynamic")];
+    // First sector, sectors, pages of flash, units padded: a page, two of them side by side, and three.
+    for (first, count, flash, padded) in [(0, 32, 1, 0), (8, 64, 2, 0), (16, 72, 3, 3)] {
+        let outcome = run(&with(&late), &[sectors(0, Op::Write, first, count)]);
+        assert_eq!(
+            outcome.latencies(),
+            [(flash + 1) / 2 * (WHOLE + PROGRAM)],
+            "{count} sectors from {first}"
+        );
+        let counters = &outcome.counters;
+        assert_eq!((counters.host.programs, counters.padded_units), (flash, padded));
+    }
+    // Through the buffer, whatever the addresses.
+    let requests: Vec<_> = (0..8).map(|unit| write(unit, unit * 7 % 16)).chain([flush(1000)]).collect();
+    let outcome = run(&with(&[late[0], late[1], late[2], ("buffer.bytes", "64KiB")]), &requests);
+    assert_eq!(outcome.latencies()[8], WHOLE + PROGRAM, "two channels");
+    assert_eq!((outcome.counters.host.programs, outcome.counters.padded_units), (2, 0));
+}

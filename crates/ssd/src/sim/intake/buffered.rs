@@ -135,7 +135,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(in crate::sim) fn pump(&mut self, partial: bool) -> Result<(), RunError> {
         let now = self.array.now_ns();
         let exclusive = !self.core.alloc.shares_map();
-        let per_page = if exclusive { self.core.geometry.units_per_page } else { 1 };
+        let per_page = self.core.geometry.units_per_page;
         loop {
             let Some(buffer) = &self.buffer else { return Ok(()) };
             let ready: Vec<_> = if partial || per_page == 1 {
@@ -171,9 +171,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let entry = buffer.entry(slot);
             let left = self.core.codewords.left_by_mask(&entry.mask);
             let part = entry.whole(page_sectors);
-            let stage = Stage::Buffer(slot);
+            let (stage, request) = (Stage::Buffer(slot), entry.request);
+            if sent > 1 && !exclusive && self.core.fills(&part, left.is_some()).is_none() {
+                break;
+            }
             if A::Probe::ON {
-                self.array.serve(entry.request);
+                self.array.serve(request);
             }
             if !self.core.write(now, ENTRY_TAG + slot, part, left, stage, &mut self.array)? {
                 return Ok(sent > 1);

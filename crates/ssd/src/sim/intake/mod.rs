@@ -379,19 +379,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
-    /// Hands a page over to its unit, if there is one that takes it.
-    #[inline]
-    fn bind(&mut self, tag: u32, part: PageSlice) -> Result<bool, RunError> {
-        let left = self.core.codewords.left_by(part.first, part.end);
-        let now = self.array.now_ns();
-        let bound = self.core.write(now, tag, part, left, Stage::Direct, &mut self.array)?;
-        if self.core.alloc.shares_map() {
-            // This page must be there when the next one looks for an idle die.
-            self.core.flush(now, &mut self.array);
-        }
-        Ok(bound)
-    }
-
     fn no_room(&self) -> RunError {
         RunError::NoRoom { waiting: self.unbound.len() as u64 + self.stalled.len() as u64 }
     }

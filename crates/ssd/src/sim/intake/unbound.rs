@@ -14,7 +14,7 @@ use super::overtaken::Overtaken;
 use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::TimePath;
-use crate::op::PageSlice;
+use crate::op::{PageSlice, Stage};
 use crate::tenants::Turns;
 
 /// Pages left (0 in the order of arrival), then the order of arrival.
@@ -186,6 +186,23 @@ pub(super) fn after((left, sequence): Rank) -> Rank {
 }
 
 impl<A: TimePath, C: Content> Intake<A, C> {
+    /// Hands a page over to its unit, if there is one that takes it.
+    #[inline]
+    pub(super) fn bind(&mut self, tag: u32, part: PageSlice) -> Result<bool, RunError> {
+        let left = self.core.codewords.left_by(part.first, part.end);
+        let now = self.array.now_ns();
+        let packs_late = self.core.packs_late();
+        if packs_late && self.core.fills(&part, left.is_some()).is_none() {
+            self.core.flush(now, &mut self.array);
+        }
+        let bound = self.core.write(now, tag, part, left, Stage::Direct, &mut self.array)?;
+        if self.core.alloc.shares_map() && !packs_late {
+            // This page must be there when the next one looks for an idle die.
+            self.core.flush(now, &mut self.array);
+        }
+        Ok(bound)
+    }
+
     /// Asks the pages that wait, in turn, as long as it is worth it.
     pub(super) fn place_waiting(&mut self, worth: impl Fn(&A) -> bool) -> Result<(), RunError> {
         let (mut from, mut on) = ((0, 0), true);
@@ -196,8 +213,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.array.begin();
             if self.bind(tag, part)? {
                 from = self.unbound.pop(rank);
+                let more = self.fill_page(&mut from, tag)?;
                 self.slots.expect(tag, self.array.submitted());
-                self.settle(tag, 1);
+                self.settle(tag, 1 + more);
                 on = worth(&self.array);
             } else {
                 // It keeps its turn; pages of other classes may still find a die of theirs idle.
@@ -205,6 +223,25 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
         }
         Ok(())
+    }
+
+    /// Where pages of flash hold several mapping units: those of the same request that come next fill the page of the one that
+    /// has just found a unit. Returns how many did.
+    fn fill_page(&mut self, from: &mut Rank, tag: u32) -> Result<u32, RunError> {
+        let mut more = 0;
+        if !self.core.packs_late() {
+            return Ok(more);
+        }
+        while let Some((rank, of, part)) = self.unbound.front(*from) {
+            let left = self.core.codewords.left_by(part.first, part.end).is_some();
+            if of != tag || self.core.fills(&part, left).is_none() || !self.bind(tag, part)? {
+                break;
+            }
+            *from = self.unbound.pop(rank);
+            more += 1;
+        }
+        self.core.flush(self.array.now_ns(), &mut self.array);
+        Ok(more)
     }
 }
 

@@ -64,14 +64,19 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.core.ftl.must_collect(home)
     }
 
-    /// Writes pages to a station, at most one a unit.
+    /// Writes pages to a station, at most one a unit; of mapping units, as many as it takes.
     pub(super) fn write_late(&mut self, station: u32) -> Result<(), RunError> {
         let mut wrote = false;
         for _ in self.stations.units_of(station) {
-            if !self.write_next(station)? {
+            if !self.write_next(station, false)? {
                 break;
             }
             wrote = true;
+            for _ in 1..self.core.geometry.units_per_page {
+                if !self.write_next(station, true)? {
+                    break;
+                }
+            }
         }
         if wrote {
             self.core.take_companions();
@@ -87,8 +92,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         later.min_by_key(|(_, slot)| buffer.sequence(*slot))
     }
 
-    /// Writes the oldest page that finds a unit of the station. Returns false if none does.
-    fn write_next(&mut self, station: u32) -> Result<bool, RunError> {
+    /// Writes the oldest page that finds a unit of the station, or goes into the page of flash that is being filled (`fills`).
+    /// Returns false if none does.
+    fn write_next(&mut self, station: u32, fills: bool) -> Result<bool, RunError> {
         let (now, tag) = (self.array.now_ns(), PAGE_TAG + station);
         let page_sectors = self.core.page_sectors.get() as u32;
         let dies = self.stations.dies_of(station);
@@ -103,6 +109,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let (request, left) = (entry.request, self.core.codewords.left_by_mask(&entry.mask));
             let part = entry.whole(page_sectors);
             let stage = Stage::Buffer(slot);
+            if fills && self.core.fills(&part, left.is_some()).is_none() {
+                return Ok(false);
+            }
             let only = Some(dies.clone());
             let written = if self.stations.has_clock() {
                 let mut group = self.stations.groups.fill(&self.array);
