@@ -55,4 +55,9 @@ impl Ftl {
             page.close_pages(unit);
         }
     }
+
+    /// Number of the page of flash that the unit's last write is filling, if it takes one more mapping unit.
+    pub(crate) fn open_page_of(&self, unit: u32) -> Option<u32> {
+        if let Ftl::Page(page) = self { page.open_page_of(unit) } else { None }
+    }
 }
