@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 101] = [
+const VALUES: [(&str, &[&str]); 105] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -30,6 +30,10 @@ const VALUES: [(&str, &[&str]); 101] = [
     ("timing.cache_program", &["true"]),
     ("timing.multi_plane", &["true"]),
     ("nand.codeword", &["512"]),
+    ("nand.spread", &["0.1"]),
+    ("nand.die_spread", &["0.1"]),
+    ("nand.erase_growth", &["0.5"]),
+    ("nand.seed", &["2"]),
     ("energy.read_uj", &["50"]),
     ("energy.program_uj", &["220"]),
     ("energy.erase_uj", &["1500"]),

@@ -265,6 +265,10 @@ impl PageFtl {
         self.units[unit as usize].blocks.free()
     }
 
+    pub(super) fn erases(&self, unit: u32, block: u32) -> u32 {
+        self.units[unit as usize].blocks.erases(block)
+    }
+
     pub(super) fn wear(&self) -> Wear {
         blocks::wear(self.units.iter().map(|unit| &unit.blocks))
     }

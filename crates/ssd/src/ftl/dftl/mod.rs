@@ -290,6 +290,10 @@ impl Dftl {
         self.page.free_blocks(unit)
     }
 
+    pub(super) fn erases(&self, unit: u32, block: u32) -> u32 {
+        self.page.erases(unit, block)
+    }
+
     pub(super) fn wear(&self) -> Wear {
         self.page.wear()
     }

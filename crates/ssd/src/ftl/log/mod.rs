@@ -183,6 +183,10 @@ impl LogFtl {
         self.units[home.unit as usize].trim(self.rules.page(home.key))
     }
 
+    pub(super) fn erases(&self, unit: u32, block: u32) -> u32 {
+        self.units[unit as usize].blocks().erases(block)
+    }
+
     pub(super) fn wear(&self) -> Wear {
         blocks::wear(self.units.iter().map(Unit::blocks))
     }

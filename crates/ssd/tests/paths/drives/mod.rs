@@ -95,6 +95,45 @@ pub(super) fn of_transfers(codeword: u64, page_sectors: u64, copybacks: u32) -> 
     settings
 }
 
+/// Cells of flash: word lines programmed at once or in two passes, shadow order, spread, erases that take longer. Page types need
+/// blocks of whole word lines.
+const CELLS: [&[(&str, &str)]; 8] = [
+    &[],
+    &[],
+    &[],
+    &[("nand.spread", "0.1"), ("nand.die_spread", "0.2"), ("nand.seed", "4")],
+    &[("nand.erase_growth", "300"), ("nand.spread", "0.2")],
+    &[("nand.page_order", "shadow"), ("timing.read", "10us,31us"), ("timing.program", "100us,300us")],
+    &[
+        ("nand.programs", "one-shot"),
+        ("nand.cell", "tlc"),
+        ("timing.program", "300us"),
+        ("timing.read", "9us"),
+    ],
+    &[
+        ("nand.programs", "foggy-fine"),
+        ("nand.cell", "mlc"),
+        ("timing.program", "90us,200us"),
+        ("timing.read", "9us,20us"),
+    ],
+];
+
+/// Settings of cells, where they fit: others take their place.
+fn of_cells(
+    settings: &mut Vec<Setting>,
+    cells: &[(&'static str, &str)],
+    pages_per_block: u32,
+    maps_blocks: bool,
+) {
+    let has = |key| cells.iter().any(|(name, _)| *name == key);
+    let types = if has("nand.page_order") || has("nand.programs") { 6 } else { 1 };
+    if !pages_per_block.is_multiple_of(types) || maps_blocks && has("nand.programs") {
+        return;
+    }
+    settings.retain(|(key, _)| !has(key) && !(*key == "gc.copyback" && has("nand.programs")));
+    settings.extend(cells.iter().map(|(key, value)| (*key, (*value).to_owned())));
+}
+
 /// Over-provisioning in percent with which a drive is legal: erased blocks and frontiers, translation pages, the log.
 fn least_percent(ftl: &str, pages: u64, page: u64, pages_per_block: u32, held_back: u32) -> u32 {
     let per_block = u64::from(pages_per_block);
@@ -130,7 +169,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
     // Cached entries of each unit's map on flash, batch update; sectors of a codeword, copybacks in a row.
-    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32);
+    let cells = prop::sample::select(CELLS.to_vec());
+    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, cells);
     (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, map)| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
@@ -138,6 +178,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let (open, depth, buffer_pages, (ack_flash, replacement), sched, alloc, precondition, slots) = host;
         let (chips, dies) = if solo { (1, 1) } else { (chips, dies) };
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
+        // Blocks of whole word lines are common enough to be drawn.
+        let pages_per_block = if pages_per_block % 4 == 3 { 6 } else { pages_per_block };
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
         let alloc = if ftl == "dftl" { "striped" } else { alloc };
@@ -170,6 +212,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
         settings.extend(of_transfers(map.2, sectors, map.3));
         of_ftl(&mut settings, ftl, 8 * units * map.0, map.1);
+        let maps_blocks = !matches!(ftl, "page" | "dftl");
+        of_cells(&mut settings, map.4, pages_per_block, maps_blocks);
         if buffer_pages > 0 {
             let replacement = ("buffer.replacement", replacement.into());
             settings.push(if ack_flash { ("buffer.ack", "flash".into()) } else { replacement });
