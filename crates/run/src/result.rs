@@ -155,6 +155,7 @@ fn shape(geometry: &Geometry, config: &Config) -> Value {
         "reserved_blocks": geometry.reserved_blocks(),
         "pages_per_block": geometry.pages_per_block,
         "blocks": geometry.blocks,
+        "bad_blocks": geometry.bad_blocks.iter().sum::<u32>(),
         "blocks_per_unit": {"min": geometry.min_unit_blocks(), "max": geometry.max_unit_blocks()},
         "op_ratio": geometry.op_ratio(),
         "op_raw": geometry.op_raw(),

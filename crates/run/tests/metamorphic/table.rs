@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 105] = [
+const VALUES: [(&str, &[&str]); 106] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -33,6 +33,7 @@ const VALUES: [(&str, &[&str]); 105] = [
     ("nand.spread", &["0.1"]),
     ("nand.die_spread", &["0.1"]),
     ("nand.erase_growth", &["0.5"]),
+    ("nand.bad_blocks", &["0.05"]),
     ("nand.seed", &["2"]),
     ("energy.read_uj", &["50"]),
     ("energy.program_uj", &["220"]),

@@ -31,6 +31,9 @@ pub struct NandConfig {
     /// Growth of a block's erase time with 1,000 erases of it, as a share of `timing.erase`.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub erase_growth: f64,
+    /// Share of the blocks that are bad when the drive is made, drawn for each by itself. They cost spare space.
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub bad_blocks: f64,
     /// Seed of what differs between two drives of one kind: each value is another drive.
     pub seed: u32,
 }
@@ -46,12 +49,18 @@ impl Default for NandConfig {
             spread: 0.0,
             die_spread: 0.0,
             erase_growth: 0.0,
+            bad_blocks: 0.0,
             seed: 1,
         }
     }
 }
 
 impl NandConfig {
+    /// True if drives of one kind differ.
+    pub(crate) fn draws(&self) -> bool {
+        self.spreads() || self.bad_blocks > 0.0
+    }
+
     /// True if blocks or dies differ in their times.
     pub(crate) fn spreads(&self) -> bool {
         self.spread > 0.0 || self.die_spread > 0.0

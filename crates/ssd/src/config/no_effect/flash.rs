@@ -68,9 +68,9 @@ pub(super) const FLASH: [NoEffect; 22] = [
         clear: |config| config.nand.erase_growth = 0.0,
     },
     NoEffect {
-        keys: "nand.seed, nand.spread=0, nand.die_spread=0",
+        keys: "nand.seed, nand.spread=0, nand.die_spread=0, nand.bad_blocks=0",
         reason: "nothing is drawn",
-        applies: |config| config.nand.seed != NandConfig::default().seed && !config.nand.spreads(),
+        applies: |config| config.nand.seed != NandConfig::default().seed && !config.nand.draws(),
         clear: |config| config.nand.seed = NandConfig::default().seed,
     },
     NoEffect {
