@@ -148,21 +148,24 @@ fn shape(geometry: &Geometry, config: &Config) -> Value {
         Share::OfLogical(_) => geometry.op_ratio(),
         Share::OfRaw(_) => geometry.op_raw(),
     };
-    json!({
+    let mut shape = json!({
         "units": geometry.units(),
         "logical_pages": geometry.logical_pages,
         "physical_pages": geometry.physical_pages(),
         "reserved_blocks": geometry.reserved_blocks(),
         "pages_per_block": geometry.pages_per_block,
         "blocks": geometry.blocks,
-        "bad_blocks": geometry.bad_blocks.iter().sum::<u32>(),
         "blocks_per_unit": {"min": geometry.min_unit_blocks(), "max": geometry.max_unit_blocks()},
         "op_ratio": geometry.op_ratio(),
         "op_raw": geometry.op_raw(),
         "spare": {"key": share.key(), "asked": share.value(), "got": built},
         "logical_pages_per_unit": geometry.unit_logical_pages,
         "capacity_bytes": geometry.capacity_sectors() * SECTOR_BYTES,
-    })
+    });
+    if config.nand.bad_blocks > 0.0 {
+        shape["bad_blocks"] = json!(geometry.bad_blocks.iter().sum::<u32>());
+    }
+    shape
 }
 
 /// Counts and hit ratio of the map cache where the map lies on flash; zeros elsewhere.

@@ -118,6 +118,7 @@ impl<C: Content> Core<C> {
         self.counters = Counters::default();
         self.pending.flash_time.forget();
         self.alloc.forget_counts();
+        self.ftl.end_preconditioning();
     }
 
     /// Makes the next step of some work of a unit (see [`Ftl::step`]).

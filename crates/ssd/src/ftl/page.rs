@@ -11,8 +11,8 @@ use rand_xoshiro::rand_core::SeedableRng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{self, Blocks};
-use super::{Ops, Step, Upkeep, Wear, Written};
+use super::blocks::Blocks;
+use super::{Ops, Step, Upkeep, Wear, Written, wear};
 use crate::alloc::Home;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
@@ -269,8 +269,12 @@ impl PageFtl {
         self.units[unit as usize].blocks.erases(block)
     }
 
+    pub(super) fn end_preconditioning(&mut self) {
+        self.units.iter_mut().for_each(|unit| unit.blocks.end_preconditioning());
+    }
+
     pub(super) fn wear(&self) -> Wear {
-        blocks::wear(self.units.iter().map(|unit| &unit.blocks))
+        wear::wear(self.units.iter().map(|unit| &unit.blocks))
     }
 
     pub(super) fn snapshot(&mut self) -> Self {

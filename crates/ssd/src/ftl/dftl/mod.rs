@@ -294,6 +294,10 @@ impl Dftl {
         self.page.erases(unit, block)
     }
 
+    pub(super) fn end_preconditioning(&mut self) {
+        self.page.end_preconditioning();
+    }
+
     pub(super) fn wear(&self) -> Wear {
         self.page.wear()
     }
