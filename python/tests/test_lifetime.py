@@ -9,8 +9,8 @@ from conftest import SHIPPED_TRACE, flashweir
 
 from flashweir import ConfigError, lifetime, simulate
 from flashweir.endurance.course import Course, Snapshot, counted, fitted
-from flashweir.endurance.running import snapshot
 from flashweir.endurance.errors import CODEWORD, UBER, Code, acceleration
+from flashweir.endurance.running import snapshot
 
 DRIVE: dict[str, Any] = {
     "capacity": "32MiB",
@@ -107,7 +107,7 @@ def test_blocks_of_a_histogram_are_counted_by_their_erases() -> None:
 
 
 def test_the_last_stretch_has_the_blocks_of_the_run() -> None:
-    """What preconditioning erased is no part of the life, of no block."""
+    """Erases of preconditioning are no part of the life, of no block."""
     drive = {**DRIVE, "precondition": "steady"}
     run = simulate("random:span=32MiB,size=4KiB,count=30000", seed=1, **drive)
     assert run.wear.preconditioned.max > 0

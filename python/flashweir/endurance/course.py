@@ -142,7 +142,8 @@ def fitted(points: Sequence[Snapshot]) -> Course:
 
 
 def counted(first: int, width: int, blocks: Sequence[int], most: int) -> tuple[tuple[float, float], ...]:
-    """Shares of blocks by erases, of a histogram. Bins of several numbers stand for their middle; the last one ends at `most`."""
+    """Shares of blocks by erases, of a histogram: a bin of several numbers stands for its middle, `most` at most."""
     total = sum(blocks)
     middles = (first + place * width + (width - 1) / 2 for place in range(len(blocks)))
-    return tuple((min(middle, float(most)), count / total) for middle, count in zip(middles, blocks, strict=True) if count)
+    pairs = zip(middles, blocks, strict=True)
+    return tuple((min(middle, float(most)), count / total) for middle, count in pairs if count)

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 106] = [
+const VALUES: [(&str, &[&str]); 108] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -30,6 +30,7 @@ const VALUES: [(&str, &[&str]); 106] = [
     ("timing.cache_program", &["true"]),
     ("timing.multi_plane", &["true"]),
     ("nand.codeword", &["512"]),
+    ("nand.cache_read", &["true"]),
     ("nand.spread", &["0.1"]),
     ("nand.die_spread", &["0.1"]),
     ("nand.erase_growth", &["0.5"]),
@@ -89,6 +90,7 @@ const VALUES: [(&str, &[&str]); 106] = [
     ("host.doorbell_wait", &["50us"]),
     ("firmware.cores", &["2"]),
     ("firmware.read_time", &["40us"]),
+    ("firmware.long_read_time", &["60us"]),
     ("firmware.write_time", &["40us"]),
     ("firmware.trim_time", &["40us"]),
     ("firmware.flush_time", &["40us"]),

@@ -14,7 +14,7 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 54] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 55] = [
     &[("buffer.replacement", "block-lru")],
     &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
@@ -59,6 +59,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 54] = [
     &[("nand.page_order", "shadow")],
     &[("nand.programs", "one-shot")],
     &[("nand.erase_growth", "0.5"), ("timing.erase", "0")],
+    &[("nand.cache_read", "true"), ("timing.bus", "0")],
     &[("nand.seed", "7")],
     &[("timing.cache_program", "true"), ("timing.bus", "0")],
     &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],

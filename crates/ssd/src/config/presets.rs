@@ -21,7 +21,7 @@ macro_rules! preset {
 }
 
 /// All presets.
-pub const PRESETS: [Preset; 12] = [
+pub const PRESETS: [Preset; 15] = [
     preset!("mlc-2006"),
     preset!("slc-2006"),
     preset!("ssdsim"),
@@ -30,6 +30,9 @@ pub const PRESETS: [Preset; 12] = [
     preset!("femu"),
     preset!("tlc"),
     preset!("970-pro"),
+    preset!("enterprise-tlc"),
+    preset!("consumer-tlc"),
+    preset!("qlc"),
     preset!("huang2010-mlc"),
     preset!("huang2010-slc"),
     preset!("wen2012"),
@@ -99,6 +102,9 @@ mod tests {
         for preset in PRESETS {
             let config = preset.config().unwrap_or_else(|error| panic!("{}: {error}", preset.name));
             Geometry::new(&config).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+            let noted = super::super::layers::resolve_noting(&[preset.layer().expect("a layer")]);
+            let noted = noted.expect("legal").1;
+            assert!(noted.is_empty(), "{}: {noted:?} has no effect", preset.name);
             assert!(preset.source().contains("Source:"), "{}", preset.name);
         }
         assert_eq!(Preset::find("mlc-2006").expect("there").config().expect("legal"), Config::default());

@@ -89,7 +89,7 @@ impl Ftl {
         }
     }
 
-    /// Preconditioning is over: its erases are told apart from now on.
+    /// Preconditioning is over: erases count as those of the run from now on.
     pub(crate) fn end_preconditioning(&mut self) {
         match self {
             Ftl::Page(page) => page.end_preconditioning(),

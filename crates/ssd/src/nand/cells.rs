@@ -4,9 +4,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::NandConfig;
-use super::timing::TimingConfig;
-
 /// Bits of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -52,35 +49,6 @@ pub enum Programs {
     FoggyFine,
 }
 
-impl NandConfig {
-    /// Page types of the drive: pages of a word line.
-    pub(crate) fn page_types(&self, timing: &TimingConfig) -> u32 {
-        let by_lists = match self.programs {
-            Programs::Page => timing.read.0.len().max(timing.program.0.len()),
-            Programs::OneShot | Programs::FoggyFine => timing.read.0.len(),
-        };
-        match self.cell {
-            Cell::Auto => by_lists as u32,
-            Cell::Slc => 1,
-            Cell::Mlc => 2,
-            Cell::Tlc => 3,
-            Cell::Qlc => 4,
-        }
-    }
-
-    /// True if the lists of times have one time, or one for each page type (programs of whole word lines have no types).
-    pub(crate) fn fits(&self, timing: &TimingConfig) -> bool {
-        let types = self.page_types(timing) as usize;
-        let fits = |times: usize| times == 1 || times == types;
-        fits(timing.read.0.len()) && (self.programs != Programs::Page || fits(timing.program.0.len()))
-    }
-
-    /// True if a block has to be whole word lines.
-    pub(crate) fn has_word_lines(&self) -> bool {
-        self.programs != Programs::Page || self.page_order == PageOrder::Shadow
-    }
-}
-
 /// Programs of a page: array time, and how often all pages of a word line cross the bus once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Program {
@@ -101,14 +69,15 @@ pub(super) struct WordLines {
 }
 
 impl WordLines {
-    pub(super) fn new(nand: &NandConfig, timing: &TimingConfig, pages_per_block: u32) -> Self {
-        let pages = nand.page_types(timing).max(1);
+    /// Of blocks with so many pages, of so many types.
+    pub(super) fn new(programs: Programs, order: PageOrder, types: u32, pages_per_block: u32) -> Self {
+        let pages = types.max(1);
         let lines = pages_per_block / pages;
-        let types = match nand.page_order {
+        let types = match order {
             PageOrder::InTurn => Box::default(),
             PageOrder::Shadow => shadow(pages, lines),
         };
-        Self { programs: nand.programs, pages, lines, types }
+        Self { programs, pages, lines, types }
     }
 
     /// True if pages differ in more than the lists of their times.
@@ -150,19 +119,11 @@ fn shadow(types: u32, lines: u32) -> Box<[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quantity::{Latency, Nanos};
-
-    fn word_lines(programs: Programs, page_order: PageOrder, types: u64, pages_per_block: u32) -> WordLines {
-        let times = Latency((0..types).map(Nanos).collect());
-        let timing = TimingConfig { read: times, ..TimingConfig::default() };
-        let nand = NandConfig { programs, page_order, ..NandConfig::default() };
-        WordLines::new(&nand, &timing, pages_per_block)
-    }
 
     #[test]
     fn types_come_in_turn_or_in_shadow_order() {
         let types = |order, count| -> Vec<usize> {
-            let lines = word_lines(Programs::Page, order, count, 12);
+            let lines = WordLines::new(Programs::Page, order, count, 12);
             (0..12).map(|page| lines.page_type(page, count as usize)).collect()
         };
         assert_eq!(types(PageOrder::InTurn, 3), [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
@@ -173,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_last_page_of_a_word_line_starts_its_program() {
-        let one_shot = word_lines(Programs::OneShot, PageOrder::InTurn, 3, 6);
+        let one_shot = WordLines::new(Programs::OneShot, PageOrder::InTurn, 3, 6);
         let times: Vec<u64> = (0..6).map(|page| one_shot.program(page, &[900]).array_ns).collect();
         assert_eq!(times, [0, 0, 900, 0, 0, 900]);
     }
@@ -181,7 +142,7 @@ mod tests {
     #[test]
     fn the_fine_pass_follows_the_next_foggy_pass() {
         let programs = |pages_per_block| -> Vec<(u64, u32)> {
-            let lines = word_lines(Programs::FoggyFine, PageOrder::InTurn, 2, pages_per_block);
+            let lines = WordLines::new(Programs::FoggyFine, PageOrder::InTurn, 2, pages_per_block);
             let all = (0..pages_per_block).map(|page| lines.program(page, &[100, 1000]));
             all.map(|program| (program.array_ns, program.reloads)).collect()
         };

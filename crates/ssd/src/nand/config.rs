@@ -22,6 +22,8 @@ pub struct NandConfig {
     pub page_order: PageOrder,
     /// Pages that one program of the array takes, and its passes.
     pub programs: Programs,
+    /// True: a die senses the next page of the host while the last one is on the bus.
+    pub cache_read: bool,
     /// Relative standard deviation of the times of a block: one normal factor for its reads, programs and erases.
     #[schemars(range(min = 0.0, max = 0.3))]
     pub spread: f64,
@@ -46,6 +48,7 @@ impl Default for NandConfig {
             cell: Cell::default(),
             page_order: PageOrder::default(),
             programs: Programs::default(),
+            cache_read: false,
             spread: 0.0,
             die_spread: 0.0,
             erase_growth: 0.0,

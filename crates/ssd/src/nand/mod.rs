@@ -4,6 +4,7 @@
 //! commands can't overtake one another; [`event`] does it with events, everywhere. Both give the same times where both
 //! apply. Nothing here knows of logical pages.
 
+mod cache;
 mod cells;
 mod config;
 mod energy;
@@ -16,6 +17,7 @@ pub(crate) mod timeline;
 pub(crate) mod timing;
 mod transfer;
 
+pub(crate) use cache::Cache;
 pub(crate) use cells::{Cell, PageOrder, Programs};
 pub(crate) use config::NandConfig;
 pub(crate) use energy::EnergyConfig;

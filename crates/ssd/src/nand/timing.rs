@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::NandConfig;
-use super::cells::WordLines;
+use super::cells::{Cell, PageOrder, Programs, WordLines};
 use super::spread::Spread;
 use crate::error::ConfigError;
 use crate::geometry::Geometry;
@@ -47,6 +47,35 @@ impl Default for TimingConfig {
     }
 }
 
+impl TimingConfig {
+    /// Page types of the drive: pages of a word line.
+    pub(crate) fn page_types(&self, nand: &NandConfig) -> u32 {
+        let by_lists = match nand.programs {
+            Programs::Page => self.read.0.len().max(self.program.0.len()),
+            Programs::OneShot | Programs::FoggyFine => self.read.0.len(),
+        };
+        match nand.cell {
+            Cell::Auto => by_lists as u32,
+            Cell::Slc => 1,
+            Cell::Mlc => 2,
+            Cell::Tlc => 3,
+            Cell::Qlc => 4,
+        }
+    }
+
+    /// True if the lists have one time, or one for each page type (programs of whole word lines have no types).
+    pub(crate) fn fits(&self, nand: &NandConfig) -> bool {
+        let types = self.page_types(nand) as usize;
+        let fits = |times: usize| times == 1 || times == types;
+        fits(self.read.0.len()) && (nand.programs != Programs::Page || fits(self.program.0.len()))
+    }
+}
+
+/// True if a block has to be whole word lines.
+pub(crate) fn has_word_lines(nand: &NandConfig) -> bool {
+    nand.programs != Programs::Page || nand.page_order == PageOrder::Shadow
+}
+
 /// The times of one drive, in integers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Timing {
@@ -87,7 +116,8 @@ impl Timing {
         // Bound planes share a bus, bound channels have one each.
         let transfer_ns =
             (timing.command.0 + (picos_per_byte * page_bytes + 500) / 1000) * u64::from(bound_planes);
-        let lines = WordLines::new(nand, timing, geometry.pages_per_block);
+        let types = timing.page_types(nand);
+        let lines = WordLines::new(nand.programs, nand.page_order, types, geometry.pages_per_block);
         let spread = Spread::new(nand, geometry);
         let one_type = timing.read.0.len() == 1 && timing.program.0.len() == 1;
         Ok(Self {

@@ -7,7 +7,7 @@ use crate::nand::{Cell, NandConfig, PageOrder, Programs, Transfer};
 use crate::quantity::Bound;
 use crate::sched::{Dispatch, SchedConfig, SchedPolicy, Suspends};
 
-pub(super) const FLASH: [NoEffect; 22] = [
+pub(super) const FLASH: [NoEffect; 23] = [
     NoEffect {
         keys: "planes_bound=true, planes=1",
         reason: "a die has one plane",
@@ -39,7 +39,7 @@ pub(super) const FLASH: [NoEffect; 22] = [
         reason: "page types follow from timing.read and timing.program, which fit",
         applies: |config| {
             let Config { nand, timing, .. } = config;
-            nand.cell != Cell::Auto && nand.programs == Programs::Page && nand.fits(timing)
+            nand.cell != Cell::Auto && nand.programs == Programs::Page && timing.fits(nand)
         },
         clear: |config| config.nand.cell = Cell::Auto,
     },
@@ -57,7 +57,7 @@ pub(super) const FLASH: [NoEffect; 22] = [
         reason: "a word line has one page",
         applies: |config| {
             let Config { nand, timing, .. } = config;
-            nand.programs == Programs::OneShot && nand.page_types(timing) == 1 && timing.program.0.len() == 1
+            nand.programs == Programs::OneShot && timing.page_types(nand) == 1 && timing.program.0.len() == 1
         },
         clear: |config| config.nand.programs = Programs::Page,
     },
@@ -66,6 +66,12 @@ pub(super) const FLASH: [NoEffect; 22] = [
         reason: "erases take no time, or there are none",
         applies: |config| config.nand.erase_growth > 0.0 && (config.timing.erase.0 == 0 || is_direct(config)),
         clear: |config| config.nand.erase_growth = 0.0,
+    },
+    NoEffect {
+        keys: "nand.cache_read=true, timing.bus=0, timing.command=0",
+        reason: "transfers take no time",
+        applies: |config| config.nand.cache_read && config.bus_is_free(),
+        clear: |config| config.nand.cache_read = false,
     },
     NoEffect {
         keys: "nand.seed, nand.spread=0, nand.die_spread=0, nand.bad_blocks=0",

@@ -3,7 +3,8 @@
 use super::Refusal;
 use crate::config::Config;
 use crate::ftl::FtlConfig;
-use crate::nand::{PageOrder, Programs};
+use crate::nand::timing::has_word_lines;
+use crate::nand::{Cell, PageOrder, Programs};
 
 pub(super) const FLASH: [Refusal; 7] = [
     Refusal {
@@ -12,7 +13,7 @@ pub(super) const FLASH: [Refusal; 7] = [
         applies: |config| {
             let Config { nand, timing, .. } = config;
             // Lists of different lengths are taken in turn, each by itself.
-            (nand.cell != crate::nand::Cell::Auto || nand.has_word_lines()) && !nand.fits(timing)
+            (nand.cell != Cell::Auto || has_word_lines(nand)) && !timing.fits(nand)
         },
     },
     Refusal {
@@ -37,8 +38,8 @@ pub(super) const FLASH: [Refusal; 7] = [
         reason: "word lines are whole: expected pages_per_block to be a multiple of the page types",
         applies: |config| {
             let Config { nand, timing, .. } = config;
-            let types = nand.page_types(timing).max(1);
-            nand.has_word_lines() && !config.pages_per_block.is_multiple_of(types)
+            let types = timing.page_types(nand).max(1);
+            has_word_lines(nand) && !config.pages_per_block.is_multiple_of(types)
         },
     },
     Refusal {

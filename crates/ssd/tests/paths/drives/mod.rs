@@ -97,10 +97,11 @@ pub(super) fn of_transfers(codeword: u64, page_sectors: u64, copybacks: u32) -> 
 
 /// Cells of flash: word lines programmed at once or in two passes, shadow order, spread, erases that take longer. Page types need
 /// blocks of whole word lines.
-const CELLS: [&[(&str, &str)]; 8] = [
+const CELLS: [&[(&str, &str)]; 9] = [
     &[],
     &[],
-    &[],
+    &[("nand.cache_read", "true")],
+    &[("nand.cache_read", "true"), ("nand.spread", "0.1")],
     &[("nand.spread", "0.1"), ("nand.die_spread", "0.2"), ("nand.seed", "4")],
     &[("nand.erase_growth", "300"), ("nand.spread", "0.2")],
     &[("nand.page_order", "shadow"), ("timing.read", "10us,31us"), ("timing.program", "100us,300us")],
@@ -119,15 +120,10 @@ const CELLS: [&[(&str, &str)]; 8] = [
 ];
 
 /// Settings of cells, where they fit: others take their place.
-fn of_cells(
-    settings: &mut Vec<Setting>,
-    cells: &[(&'static str, &str)],
-    pages_per_block: u32,
-    maps_blocks: bool,
-) {
+fn of_cells(settings: &mut Vec<Setting>, cells: &[(&'static str, &str)], pages_per_block: u32, ftl: &str) {
     let has = |key| cells.iter().any(|(name, _)| *name == key);
     let types = if has("nand.page_order") || has("nand.programs") { 6 } else { 1 };
-    if !pages_per_block.is_multiple_of(types) || maps_blocks && has("nand.programs") {
+    if !pages_per_block.is_multiple_of(types) || has("nand.programs") && !matches!(ftl, "page" | "dftl") {
         return;
     }
     settings.retain(|(key, _)| !has(key) && !(*key == "gc.copyback" && has("nand.programs")));
@@ -146,9 +142,19 @@ fn least_percent(ftl: &str, pages: u64, page: u64, pages_per_block: u32, held_ba
     (blocks * per_block * 100 / pages + 1) as u32
 }
 
+/// Pages of a block: one of whole word lines is drawn often enough.
+fn block_pages() -> impl Strategy<Value = u32> {
+    prop::sample::select(vec![1, 2, 3, 4, 5, 6, 6, 6, 8, 9, 10, 11])
+}
+
+/// Acknowledgement of a buffer from flash, or the order in which pages leave it.
+fn of_buffer(ack_flash: bool, replacement: &str) -> Setting {
+    if ack_flash { ("buffer.ack", "flash".into()) } else { ("buffer.replacement", replacement.into()) }
+}
+
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
-    let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 0..60u32);
+    let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, block_pages(), 16..200u64, 0..60u32);
     let gc = (
         prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
         1..3u32,
@@ -178,8 +184,6 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let (open, depth, buffer_pages, (ack_flash, replacement), sched, alloc, precondition, slots) = host;
         let (chips, dies) = if solo { (1, 1) } else { (chips, dies) };
         let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
-        // Blocks of whole word lines are common enough to be drawn.
-        let pages_per_block = if pages_per_block % 4 == 3 { 6 } else { pages_per_block };
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
         let alloc = if ftl == "dftl" { "striped" } else { alloc };
@@ -212,12 +216,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
         settings.extend(of_transfers(map.2, sectors, map.3));
         of_ftl(&mut settings, ftl, 8 * units * map.0, map.1);
-        let maps_blocks = !matches!(ftl, "page" | "dftl");
-        of_cells(&mut settings, map.4, pages_per_block, maps_blocks);
-        if buffer_pages > 0 {
-            let replacement = ("buffer.replacement", replacement.into());
-            settings.push(if ack_flash { ("buffer.ack", "flash".into()) } else { replacement });
-        }
+        of_cells(&mut settings, map.4, pages_per_block, ftl);
+        settings.extend((buffer_pages > 0).then(|| of_buffer(ack_flash, replacement)));
         settings.extend(of_host(open, slots, depth));
         settings
     })
