@@ -167,6 +167,9 @@ def test_cells_follow_the_drive() -> None:
     preset = lifetime(RANDOM, "slc-2006", capacity="32MiB", seeds=1)
     assert preset.rated_cycles == 100_000
     assert "Cells SLC: of the preset slc-2006." in preset.assumptions
+    passes = {"programs": "foggy-fine", "cell": "qlc"}
+    named = lifetime(RANDOM, timing={"program": ["1ms", "2ms"]}, nand=passes, seeds=1, **DRIVE)
+    assert "Cells QLC: by nand.cell." in named.assumptions
     types = lifetime(RANDOM, timing={"program": ["1ms", "2ms"]}, seeds=1, **DRIVE)
     assert "Cells MLC: by its 2 page types." in types.assumptions
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 108] = [
+const VALUES: [(&str, &[&str]); 110] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -30,6 +30,8 @@ const VALUES: [(&str, &[&str]); 108] = [
     ("timing.cache_program", &["true"]),
     ("timing.multi_plane", &["true"]),
     ("nand.codeword", &["512"]),
+    ("nand.cell", &["mlc", "tlc", "qlc"]),
+    ("nand.programs", &["one-shot"]),
     ("nand.cache_read", &["true"]),
     ("nand.spread", &["0.1"]),
     ("nand.die_spread", &["0.1"]),

@@ -35,20 +35,12 @@ pub(super) const FLASH: [NoEffect; 23] = [
         clear: |config| config.nand.codeword = NandConfig::default().codeword,
     },
     NoEffect {
-        keys: "nand.cell, nand.programs=page",
-        reason: "page types follow from timing.read and timing.program, which fit",
-        applies: |config| {
-            let Config { nand, timing, .. } = config;
-            nand.cell != Cell::Auto && nand.programs == Programs::Page && timing.fits(nand)
-        },
-        clear: |config| config.nand.cell = Cell::Auto,
-    },
-    NoEffect {
-        keys: "nand.page_order, timing.read, timing.program",
+        keys: "nand.page_order, timing.read, timing.program, nand.programs=page",
         reason: "all pages have one type",
         applies: |config| {
             let Config { nand, timing, .. } = config;
-            nand.page_order == PageOrder::Shadow && timing.read.0.len() == 1 && timing.program.0.len() == 1
+            let one_type = timing.read.0.len() == 1 && timing.program.0.len() == 1;
+            nand.page_order == PageOrder::Shadow && nand.programs == Programs::Page && one_type
         },
         clear: |config| config.nand.page_order = PageOrder::InTurn,
     },
@@ -60,6 +52,15 @@ pub(super) const FLASH: [NoEffect; 23] = [
             nand.programs == Programs::OneShot && timing.page_types(nand) == 1 && timing.program.0.len() == 1
         },
         clear: |config| config.nand.programs = Programs::Page,
+    },
+    NoEffect {
+        keys: "nand.cell, nand.programs=page",
+        reason: "page types follow from timing.read and timing.program, which fit",
+        applies: |config| {
+            let Config { nand, timing, .. } = config;
+            nand.cell != Cell::Auto && nand.programs == Programs::Page && timing.fits(nand)
+        },
+        clear: |config| config.nand.cell = Cell::Auto,
     },
     NoEffect {
         keys: "nand.erase_growth, timing.erase=0 or ftl.kind=direct",
