@@ -40,7 +40,7 @@ class Clocks:
             end = self.read_free[lane] = start + work
             self.die[lane] = free + work
         else:
-            end = (free if free > ready else ready) + work
+            end = max(ready, free) + work
             self.die[lane] = end
         self.busy_ns += work
         return self._transfer(lane, pages, ready, end)
@@ -49,16 +49,16 @@ class Clocks:
         channel = lane % self.channels
         took = self.page_ns * pages
         free = self.bus[channel]
-        self.bus[channel] = done = (free if free > ready else ready) + took
+        self.bus[channel] = done = max(ready, free) + took
         end += took
-        return end if end > done else done
+        return max(done, end)
 
     def program(self, slot: int, ready: float) -> float:
         """Transfers and programs the pages at a slot; the end of the program."""
         lane = slot // self.per_page % self.lanes
         channel = lane % self.channels
         free = self.bus[channel]
-        sent = (free if free > ready else ready) + self.page_ns * self.pages
+        sent = max(ready, free) + self.page_ns * self.pages
         self.bus[channel] = sent
         work = self.program_ns * self.pages * self.factor
         if self.debt > 0:
@@ -66,7 +66,7 @@ class Clocks:
             self.debt -= paid / self.lanes
             work += paid
         free = self.die[lane]
-        end = self.die[lane] = (free if free > sent else sent) + work
+        end = self.die[lane] = max(sent, free) + work
         self.busy_ns += work
         return end
 
@@ -89,7 +89,7 @@ class Clocks:
     def occupy(self, work: float, now: float) -> None:
         """Work of every die."""
         self.busy_ns += work * self.lanes
-        self.die = [(free if free > now else now) + work for free in self.die]
+        self.die = [max(now, free) + work for free in self.die]
 
     def idle_since(self) -> float:
         """When the last die ends."""

@@ -218,7 +218,7 @@ class ArrayDrive:
 
     def _destage(self, now: float) -> None:
         """The oldest units, as many as fill a page."""
-        group = []
+        group: list[tuple[int, int]] = []
         while self.dirty and len(group) < self.ftl.group:
             unit = next(iter(self.dirty))
             group.append((unit, self.dirty.pop(unit)))
@@ -244,7 +244,7 @@ class ArrayDrive:
             return now
         while self.dirty:
             self._destage(now)
-        return max(now, max(end for end, _ in self.inflight)) if self.inflight else now
+        return max([now, *(end for end, _ in self.inflight)])
 
     def _rest(self, until: float) -> None:
         """Work of the drive for itself while the host pauses: destage, then collection ahead."""

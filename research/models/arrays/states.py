@@ -6,6 +6,7 @@ from research.models.arrays.log_blocks import LogBlocks
 from research.models.arrays.page_map import PageMap, Work
 from research.models.arrays.parameters import Parameters
 
+DISCARDS = 0.2  # share of the runs of `fragmented`
 OVERWRITES = 2.0  # random overwrites of `used`, in capacities
 
 
@@ -46,7 +47,7 @@ def _fragment(ftl: PageMap | LogBlocks, random: np.random.Generator, parameters:
         first = int(random.integers(0, max(1, len(ftl.where) - length)))
         run = range(first, min(first + length, len(ftl.where)))
         left -= len(run)
-        if parameters.discard and random.random() < 0.2:
+        if parameters.discard and random.random() < DISCARDS:
             for unit in run:
                 ftl.trim(unit)
         else:
