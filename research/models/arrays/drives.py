@@ -143,14 +143,18 @@ def _times(d: Draw) -> Settings:
     }
 
 
+def target(settings: Settings) -> str:
+    """The name of a target, from the top of the source tree."""
+    return ",".join([TARGET, *(f"{key}={value}" for key, value in settings.items())])
+
+
 def drive(seed: int, number: int) -> dict[str, object]:
     """One drive with its labels."""
     settings = draw(seed, number)
     Parameters.read(settings)
     truth = label(settings)
-    target = ",".join([TARGET, *(f"{key}={value}" for key, value in settings.items())])
     return {
-        "target": target,
+        "target": target(settings),
         "labels": truth.labels,
         "parameters": settings,
         "saved": truth.saved,

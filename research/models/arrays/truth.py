@@ -42,18 +42,19 @@ class Truth:
     absorbed_bytes: int
 
 
-def label(settings: Mapping[str, str]) -> Truth:
+def label(settings: Mapping[str, str], measured: int = MEASURED) -> Truth:
     """The labels `mapping`, `collection` and `buffer` of a drive; true is ill."""
     used = {**settings, "state": "used", "noise": "0", "hiccup_rate": "0"}
-    base = random_writes(used)
+    drive = ArrayDrive(**used)
+    base = random_writes(drive, measured)
     saved = {}
     for symptom, change in cures(settings).items():
-        other = random_writes({**used, **change}) if change else base
+        other = random_writes(ArrayDrive(**{**used, **change}), measured) if change else base
         saved[symptom] = {
             "throughput": round(1 - other.write_ns / base.write_ns, 4),
             "p99": round(1 - other.p99_ns / base.p99_ns, 4),
         }
-    absorbed = absorbed_bytes(used)
+    absorbed = absorbed_bytes(drive)
     labels = {symptom: max(shares.values()) >= SAVED for symptom, shares in saved.items()}
     labels["buffer"] = absorbed < ABSORBED
     return Truth(labels, saved, absorbed)
@@ -74,9 +75,8 @@ def cures(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     return {"mapping": mapping, "collection": collection}
 
 
-def random_writes(settings: Mapping[str, str], measured: int = MEASURED) -> Run:
+def random_writes(drive: ArrayDrive, measured: int = MEASURED) -> Run:
     """Writes until the buffer is full and then measures, over at least two fillings of the buffer."""
-    drive = ArrayDrive(**settings)
     drive.depth = DEPTH
     random = np.random.default_rng(1)
     before = _write(drive, random, drive.room + 1000)
@@ -85,14 +85,12 @@ def random_writes(settings: Mapping[str, str], measured: int = MEASURED) -> Run:
     return Run(float(elapsed) / len(issue), float(np.quantile(complete - issue, 0.99)))
 
 
-def absorbed_bytes(settings: Mapping[str, str]) -> int:
+def absorbed_bytes(drive: ArrayDrive) -> int:
     """Bytes of a burst that are acknowledged before the first write that waits for flash; the median of bursts.
 
     Each burst follows a pause, and random writes that leave the buffer in a state of its own.
     """
-    drive = ArrayDrive(**settings)
     random = np.random.default_rng(2)
-    _write(drive, random, drive.room)
     found = []
     for _ in range(BURSTS):
         drive.depth = DEPTH
