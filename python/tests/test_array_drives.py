@@ -225,6 +225,13 @@ def test_labels_of_drives_with_one_fault() -> None:
         assert {symptom for symptom, ill in found.labels.items() if ill} == expected, (fault, found)
 
 
+def test_labels_that_hang_on_little_are_named() -> None:
+    saved = {"mapping": {"throughput": 0.25, "p99": 0.0}, "collection": {"throughput": 0.9, "p99": 0.5}}
+    assert truth.Truth({}, saved, 150 * 1024).borderline == ["mapping", "buffer"]
+    saved["collection"] = {"throughput": 0.15, "p99": 0.12}
+    assert truth.Truth({}, saved, 64 * 1024).borderline == ["mapping", "collection"]
+
+
 def test_the_buffer_absorbs_its_size() -> None:
     for destage in ("eager", "idle"):
         absorbed = truth.absorbed_bytes(made(state="used", buffer_kib="256", destage=destage))

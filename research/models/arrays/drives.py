@@ -1,7 +1,7 @@
 """Draws drives with their labels: `python -m research.models.arrays.drives --count 160 --seed 1 > drives.jsonl`.
 
 In each 15 drives, 4 are meant to be ill in each symptom; the labels are those of truth.py, never the intention. A
-drive depends on the seed and on its number only.
+drive depends on the seed and on its number only. `borderline` names symptoms whose label hangs on little.
 """
 
 import argparse
@@ -159,6 +159,7 @@ def drive(seed: int, number: int) -> dict[str, object]:
         "parameters": settings,
         "saved": truth.saved,
         "absorbed_bytes": truth.absorbed_bytes,
+        "borderline": truth.borderline,
     }
 
 

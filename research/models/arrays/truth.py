@@ -16,6 +16,8 @@ from research.models.arrays.parameters import KIB, SECTOR, Parameters
 
 SAVED = 0.2  # share of the time a write, or of p99, from which a part is ill
 ABSORBED = 128 * KIB
+NEAR_SAVED = (0.1, 0.3)
+NEAR_ABSORBED = (96 * KIB, 192 * KIB)
 DEPTH = 8
 MEASURED = 12_000
 BURSTS = 7
@@ -40,6 +42,18 @@ class Truth:
     labels: dict[str, bool]
     saved: dict[str, dict[str, float]]
     absorbed_bytes: int
+
+    @property
+    def borderline(self) -> list[str]:
+        """Symptoms near a limit, or with throughput on one side of it and p99 on the other."""
+        found = []
+        for symptom, shares in self.saved.items():
+            low, high = sorted(shares.values())
+            if low < SAVED <= high or NEAR_SAVED[0] <= high < NEAR_SAVED[1]:
+                found.append(symptom)
+        if NEAR_ABSORBED[0] <= self.absorbed_bytes < NEAR_ABSORBED[1]:
+            found.append("buffer")
+        return found
 
 
 def label(settings: Mapping[str, str], measured: int = MEASURED) -> Truth:
