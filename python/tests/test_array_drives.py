@@ -172,6 +172,27 @@ def test_sequential_overwrites_switch_and_random_ones_merge() -> None:
         assert ftl.copied > 3 * 3000
 
 
+def test_the_link_bounds_the_rate_of_reads_and_writes() -> None:
+    for op in (0, 1):
+        drive = made(32, link_mbps="100", program_us="1", read_us="1", erase_us="1", bus_mbps="100000", state="full")
+        requests = writes(np.arange(0, drive.size_bytes, 65536), 65536)
+        requests["op"][:] = op
+        assert drive.submit(requests)["complete_ns"].max() >= drive.size_bytes * 10
+
+
+def test_discards_lower_write_amplification_on_drives_that_know_them() -> None:
+    found = {}
+    for known in ("true", "false"):
+        drive = made(discard=known, state="used")
+        half = drive.size_bytes // 2
+        gone = writes(np.array([half]), half)
+        gone["op"][:] = 2
+        drive.submit(gone)
+        drive.submit(writes(np.random.default_rng(1).integers(0, half // SECTOR, 4000) * SECTOR))
+        found[known] = drive.ftl.copied / drive.ftl.written
+    assert 2 * found["true"] < found["false"]
+
+
 def test_the_map_cache_forgets_the_least_recently_used() -> None:
     cache = MapCache(Parameters(ftl="cached", map_cache_kib=8))
     entries = cache.entries

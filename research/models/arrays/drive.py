@@ -36,7 +36,7 @@ class ArrayDrive:
         self.whole = (1 << self.sectors) - 1
         self.page_sectors = p.page_kib * KIB // SECTOR
         self.outstanding: list[float] = []
-        self.last_issue = self.controller = self.last_end = 0.0
+        self.last_issue = self.controller = self.link = self.last_end = 0.0
         self.overhead_ns, self.link_ns = p.overhead_us * 1e3, 1e3 / p.link_mbps
         self.idle_ns = p.idle_us * 1e3
         # The buffer, in sectors: those that wait by unit as bits, and those that are on their way to flash.
@@ -82,7 +82,9 @@ class ArrayDrive:
                 end = self._write(offset // SECTOR, length // SECTOR, start)
             elif op == READ:
                 self.controller = start
-                end = self._read(offset // SECTOR, length // SECTOR, start) + length * self.link_ns
+                sent = length * self.link_ns
+                self.link = max(self.link, start) + sent
+                end = max(self._read(offset // SECTOR, length // SECTOR, start) + sent, self.link)
             else:
                 self.controller = start
                 end = self._discard(offset, length, start) if op == DISCARD else self._flush(start)
