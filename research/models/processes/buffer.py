@@ -143,6 +143,8 @@ class Buffer:
         """Forgets a dirty unit."""
         if self.dirty[group].pop(unit, None) is not None:
             self.used -= 1
+            self._end_of_draining()
+            self._admit()
 
     def _flusher(self, group: int) -> Generator[int | None, None, None]:
         dirty, flying = self.dirty[group], self.flying[group]

@@ -45,6 +45,8 @@ class PageGroup(Group):
 
     def write(self, units: list[int]) -> int:
         """Programs a frame at the front for the host."""
+        if not self.free:
+            self._collect_block()  # its copies took the last free block: the host must not fill that
         front = self.fronts[0]
         front[1] += -front[1] % self.units_per_frame  # copies may have ended within a frame
         if front[1] >= self.size:
