@@ -57,8 +57,9 @@ class ProcessDrive:
         count = len(self._columns[0])
         self._issue, self._complete = [0] * count, [0] * count
         self._next, self._left = 0, count
+        self.calendar.goes_on = count > 0
         self._issue_more(None)
-        self.calendar.run_while(lambda: self._left > 0)
+        self.calendar.run()
         return {
             "issue_ns": np.array(self._issue, dtype=np.int64),
             "complete_ns": np.array(self._complete, dtype=np.int64),
@@ -158,6 +159,7 @@ class ProcessDrive:
         self._complete[request.index] = now
         self._outstanding -= 1
         self._left -= 1
+        self.calendar.goes_on = self._left > 0
         if not self._outstanding and not self._timer:
             self._timer = True
             self.calendar.at(now + self._idle_ns, self._check_idle)

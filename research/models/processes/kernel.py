@@ -18,6 +18,7 @@ class Calendar:
 
     def __init__(self) -> None:
         self.now = 0
+        self.goes_on = False
         self._heap: list[tuple[int, int, Act, Any]] = []
         self._count = 0
 
@@ -26,10 +27,10 @@ class Calendar:
         self._count += 1
         heappush(self._heap, (time, self._count, act, argument))
 
-    def run_while(self, goes_on: Callable[[], bool]) -> None:
-        """Runs events as long as the condition holds before each."""
+    def run(self) -> None:
+        """Runs events as long as `goes_on` is set, which they may clear."""
         heap = self._heap
-        while goes_on():
+        while self.goes_on:
             if not heap:
                 raise RuntimeError("the calendar is empty, but requests wait: a process sleeps that nothing wakes")
             self.now, _, act, argument = heappop(heap)
@@ -68,7 +69,7 @@ class Line:
 
     def reserve(self, now: int, duration: int) -> int:
         """The end of a use that begins as soon as the line is free."""
-        begin = max(now, self.free_ns)
+        begin = self.free_ns if self.free_ns > now else now  # noqa: FURB136 - `max` takes twice the time
         self.free_ns = begin + duration
         if self.spans is not None and duration:
             self.spans.append((begin, self.free_ns))
