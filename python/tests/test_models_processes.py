@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -223,3 +224,23 @@ def test_states_differ_in_mapped_units() -> None:
     assert shares["new"] == 0
     assert shares["full"] == shares["used"] == 1
     assert 0.8 < shares["fragmented"] < 0.97
+
+
+def test_the_kept_drives_are_balanced_and_readable() -> None:
+    kept = Path(drives.__file__).with_name("drives.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in kept]
+    numbers = [row["number"] for row in rows]
+    assert numbers == sorted(set(numbers))
+    assert max(numbers) < drives.COUNT
+    for row in rows:
+        intent = drives.INTENTS[row["number"] % len(drives.INTENTS)]
+        assert row["labels"] == {symptom: drives.is_bad(intent, symptom) for symptom in drives.SYMPTOMS}
+        settings = Settings.parse(row["parameters"])
+        assert settings.texts() == row["parameters"]
+        assert row["target"] == ",".join(
+            [drives.TARGET, *(f"{key}={value}" for key, value in row["parameters"].items())]
+        )
+    # The first draw of this drive has the labels already.
+    first = drives.draw(Random(f"{drives.SEED} 1 0"), drives.INTENTS[1])  # noqa: S311 - no secret
+    assert first.texts() == rows[1]["parameters"]
+    assert rows[1]["number"] == 1

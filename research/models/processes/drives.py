@@ -1,6 +1,6 @@
 """Drives drawn at random with true labels, as JSON lines.
 
-`python -m research.models.processes.drives [COUNT [SEED]]`
+`python -m research.models.processes.drives [COUNT [SEED [FIRST]]]`; FIRST is the number of the first drive.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 from research.models.processes.settings import Settings
 from research.models.processes.truth import SYMPTOMS, Truth, truth
 
-COUNT, SEED = 160, 2031
+COUNT, SEED, FIRST = 160, 2031, 0
 MAX_ATTEMPTS = 40  # draws for one drive
 MIN_MARGIN = 0.05  # between a saving and its limit: closer to it a label is a matter of luck
 TARGET = "py:research/models/processes/drive.py:ProcessDrive"
@@ -153,23 +153,24 @@ def labelled(seed: int, number: int) -> tuple[Settings, Truth]:
     raise RuntimeError(f"drive {number} of seed {seed}: {MAX_ATTEMPTS} draws without the labels {wanted}")
 
 
-def lines(count: int, seed: int) -> Iterator[str]:
-    """Drives as JSON: target, labels (True is bad), savings and parameters."""
-    for number in range(count):
+def lines(count: int, seed: int, first: int = FIRST) -> Iterator[str]:
+    """Drives as JSON: number, target, labels (True is bad), savings and parameters."""
+    for number in range(first, first + count):
         settings, found = labelled(seed, number)
         texts = settings.texts()
         target = ",".join([TARGET, *(f"{key}={value}" for key, value in texts.items())])
-        row = {"target": target, "labels": found.labels, "savings": found.savings, "parameters": texts}
-        yield json.dumps(row)
+        row = {"number": number, "target": target, "labels": found.labels, "savings": found.savings}
+        yield json.dumps({**row, "parameters": texts})
 
 
 def main(arguments: list[str]) -> int:
     """Prints the drives as they are found."""
-    if len(arguments) > len(("COUNT", "SEED")) or not all(text.isdecimal() for text in arguments):
-        print("error: expected a number of drives and a seed", file=sys.stderr)
+    defaults = (COUNT, SEED, FIRST)
+    if len(arguments) > len(defaults) or not all(text.isdecimal() for text in arguments):
+        print("error: expected a number of drives, a seed and the number of the first drive", file=sys.stderr)
         return 2
-    count, seed = (*map(int, arguments), *(COUNT, SEED)[len(arguments) :])
-    for line in lines(count, seed):
+    count, seed, first = (*map(int, arguments), *defaults[len(arguments) :])
+    for line in lines(count, seed, first):
         print(line, flush=True)
     return 0
 
