@@ -1,1 +1,1 @@
-"""Drives that share no code with the simulator, to grade what is said of it by others."""
+"""Models of drives, written apart from the simulator: they grade programs that were made with it."""
