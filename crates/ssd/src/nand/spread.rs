@@ -71,16 +71,18 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// Factors of a drive as numbers, by unit.
-    fn factors(spread: f64, die_spread: f64, seed: u32) -> Vec<Vec<f64>> {
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Times that a second takes on the blocks of a drive, ns, by unit.
+    fn seconds(spread: f64, die_spread: f64, seed: u32) -> Vec<Vec<u64>> {
         let config =
             Config { channels: 4, planes: 2, capacity: crate::quantity::Bytes(4 << 30), ..Config::default() };
         let geometry = Geometry::new(&config).expect("a drive");
         let nand = NandConfig { spread, die_spread, seed, ..NandConfig::default() };
         let spread = Spread::new(&nand, &geometry);
         let of = |unit| (0..geometry.max_unit_blocks() as u32).map(move |block| (unit, block));
-        let factor = |(unit, block)| spread.of(unit, block, 1_000_000_000) as f64 / 1e9;
-        (0..geometry.units()).map(|unit| of(unit).map(factor).collect()).collect()
+        let second = |(unit, block)| spread.of(unit, block, SECOND);
+        (0..geometry.units()).map(|unit| of(unit).map(second).collect()).collect()
     }
 
     fn mean_and_deviation(numbers: &[f64]) -> (f64, f64) {
@@ -91,7 +93,8 @@ mod tests {
 
     #[test]
     fn blocks_differ_as_asked() {
-        let all = factors(0.1, 0.0, 1).concat();
+        let times = seconds(0.1, 0.0, 1).concat();
+        let all: Vec<f64> = times.iter().map(|time| *time as f64 / SECOND as f64).collect();
         let (mean, deviation) = mean_and_deviation(&all);
         assert!(
             all.len() > 8000 && (mean - 1.0).abs() < 0.005 && (deviation - 0.1).abs() < 0.003,
@@ -100,20 +103,20 @@ mod tests {
         let within =
             all.iter().filter(|factor| (**factor - 1.0).abs() < 0.1).count() as f64 / all.len() as f64;
         assert!((within - 0.683).abs() < 0.02, "{within}");
-        assert_ne!(all, factors(0.1, 0.0, 2).concat());
-        assert_eq!(all, factors(0.1, 0.0, 1).concat());
+        assert_ne!(times, seconds(0.1, 0.0, 2).concat());
+        assert_eq!(times, seconds(0.1, 0.0, 1).concat());
     }
 
     #[test]
     fn planes_of_a_die_share_its_factor() {
-        let units = factors(0.0, 0.2, 3);
-        assert!(units.iter().all(|unit| unit.iter().all(|factor| *factor == unit[0])));
+        let units = seconds(0.0, 0.2, 3);
+        assert!(units.iter().all(|unit| unit.iter().all(|time| *time == unit[0])));
         assert!(units.chunks(2).all(|die| die[0][0] == die[1][0]));
         assert_ne!(units[0][0], units[2][0]);
     }
 
     #[test]
     fn without_spread_times_are_as_given() {
-        assert!(factors(0.0, 0.0, 1).concat().iter().all(|factor| *factor == 1.0));
+        assert!(seconds(0.0, 0.0, 1).concat().iter().all(|time| *time == SECOND));
     }
 }

@@ -18,6 +18,7 @@ use crate::stats::{Cause, Parts, SchedCounts, Times};
 use backlog::Backlog;
 
 /// When a die can take what.
+#[expect(clippy::struct_field_names, reason = "quantities carry their unit")]
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Die {
     /// The array is free from here on, ns.
