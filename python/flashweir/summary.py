@@ -289,7 +289,7 @@ def _sched_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 def _wear_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     wear = result.get("wear")
     if isinstance(wear, Mapping):
-        parts = (f"{name} {_number(value)}" for name, value in wear.items())
+        parts = (f"{name} {_number(wear[name])}" for name in ("min", "mean", "max", "stddev"))
         yield "wear (erases a block)", ", ".join(parts)
 
 

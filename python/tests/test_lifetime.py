@@ -8,8 +8,9 @@ import pytest
 from conftest import SHIPPED_TRACE, flashweir
 
 from flashweir import ConfigError, lifetime, simulate
-from flashweir.endurance.course import Course, Snapshot, beyond, fitted
+from flashweir.endurance.course import Course, Snapshot, counted, fitted
 from flashweir.endurance.errors import CODEWORD, UBER, Code, acceleration
+from flashweir.endurance.running import snapshot
 
 DRIVE: dict[str, Any] = {
     "capacity": "32MiB",
@@ -83,19 +84,39 @@ def test_spare_blocks_end_a_drive_whose_hot_blocks_wear_alone() -> None:
         assert low == pytest.approx(host / 3, rel=1e-6)
         assert course.share_beyond(host, 2.9 * host) == pytest.approx(0.25, abs=1e-6)
         assert course.share_beyond(host, 3.1 * host) == 0
+        assert course.quantiles(host, [0.1, 0.7, 0.8]) == pytest.approx([host / 3, host / 3, 3 * host])
 
 
 def _two_kinds(mean: float) -> Snapshot:
     variance = 0.25 * (2 * mean) ** 2 + 0.75 * (2 / 3 * mean) ** 2
-    return Snapshot(host=mean, mean=mean, least=mean / 3, most=3 * mean, variance=variance)
+    return Snapshot(host=mean, mean=mean, least=mean / 3, most=3 * mean, variance=variance,
+                    counts=((mean / 3, 0.75), (3 * mean, 0.25)))  # fmt: skip
 
 
 def test_blocks_that_wear_alike_reach_the_rating_together() -> None:
     course = fitted([Snapshot(), Snapshot(host=10, mean=20, least=20, most=20)])
     assert course.spread(1000) == (2000, 2000, 0)
     assert course.host_at("mean", 3000) == 1500
-    assert beyond(20, 20, 20, 0, 20) == 1
-    assert beyond(20, 20, 20, 0, 21) == 0
+    assert course.share_beyond(10, 20) == 1
+    assert course.share_beyond(10, 21) == 0
+
+
+def test_blocks_of_a_histogram_are_counted_by_their_erases() -> None:
+    assert counted(3, 1, [2, 0, 1, 1], 6) == ((3, 0.5), (5, 0.25), (6, 0.25))
+    assert counted(0, 4, [1, 3], 4) == ((1.5, 0.25), (4, 0.75))
+
+
+def test_the_last_stretch_has_the_blocks_of_the_run() -> None:
+    """Erases of preconditioning are no part of the life, of no block."""
+    drive = {**DRIVE, "precondition": "steady"}
+    run = simulate("random:span=32MiB,size=4KiB,count=30000", seed=1, **drive)
+    assert run.wear.preconditioned.max > 0
+    assert run.wear.run.mean == pytest.approx(run["flash.erases"] / run["geometry.blocks"])
+    assert run.wear.mean == pytest.approx(run.wear.preconditioned.mean + run.wear.run.mean)
+    point = snapshot(run)
+    assert (point.least, point.most) == (run.wear.run.min, run.wear.run.max)
+    assert sum(share for _, share in point.counts) == pytest.approx(1)
+    assert sum(erases * share for erases, share in point.counts) == pytest.approx(point.mean)
 
 
 def test_what_never_wears_never_ends() -> None:
@@ -146,6 +167,9 @@ def test_cells_follow_the_drive() -> None:
     preset = lifetime(RANDOM, "slc-2006", capacity="32MiB", seeds=1)
     assert preset.rated_cycles == 100_000
     assert "Cells SLC: of the preset slc-2006." in preset.assumptions
+    passes = {"programs": "foggy-fine", "cell": "qlc"}
+    named = lifetime(RANDOM, timing={"program": ["1ms", "2ms"]}, nand=passes, seeds=1, **DRIVE)
+    assert "Cells QLC: by nand.cell." in named.assumptions
     types = lifetime(RANDOM, timing={"program": ["1ms", "2ms"]}, seeds=1, **DRIVE)
     assert "Cells MLC: by its 2 page types." in types.assumptions
 

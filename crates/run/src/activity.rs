@@ -145,7 +145,8 @@ impl Activity {
         held.sort_by_key(|(start_ns, die, ..)| (*start_ns, *die));
         for (start_ns, die, end_ns, purpose) in held {
             self.end_ns = self.end_ns.max(end_ns);
-            // With cache program the next page comes in beside a program: that time is the program's.
+            // With cache program the next page comes in beside a program: that time is the program's. With cache read the next
+            // page is sensed while one leaves: that time is the earlier read's.
             let counted = &mut self.counted_ns[die as usize];
             let start_ns = start_ns.max(*counted);
             *counted = end_ns;

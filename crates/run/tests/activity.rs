@@ -243,6 +243,7 @@ fn drives() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("timing.bus", if free_bus { "0" } else { "5" }.into()),
             ("timing.multi_plane", (planes > 1).to_string()),
             ("timing.cache_program", (cache && !free_bus && !dynamic && buffer_pages == 0).to_string()),
+            ("nand.cache_read", (full && !free_bus).to_string()),
             ("alloc.kind", if dynamic { "dynamic" } else { "striped" }.into()),
             ("buffer.bytes", (buffer_pages * 4096).to_string()),
             ("precondition", if full { "full" } else { "empty" }.into()),

@@ -80,7 +80,7 @@ impl<C: Content> Core<C> {
         let alloc = Alloc::new(&config.alloc, tenants, &geometry);
         let ftl = Ftl::new(&config.ftl, &config.upkeep(), &geometry, alloc.shares_map(), seed);
         let timing =
-            Timing::new(&config.timing, config.page.0, config.bound_planes(), config.nand.codeword.0)?;
+            Timing::new(&config.timing, &config.nand, &geometry, config.page.0, config.bound_planes())?;
         let copybacks = Copybacks::new(config.gc.copyback, &geometry);
         let follows = C::ON || !timing.uniform || config.sched.reorders() || copybacks.is_some();
         Ok(Self {
@@ -126,6 +126,7 @@ impl<C: Content> Core<C> {
         self.pending.flash_time.forget();
         self.alloc.forget_counts();
         self.ftl.forget_counts();
+        self.ftl.end_preconditioning();
     }
 
     /// Makes the next step of some work of a unit (see [`Ftl::step`]).

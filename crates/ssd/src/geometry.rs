@@ -34,8 +34,11 @@ pub struct Geometry {
     pub pages_per_block: u32,
     /// Logical pages of a unit: its share of the capacity, rounded up to whole pages, or blocks where data blocks are mapped.
     pub unit_logical_pages: u64,
-    /// Blocks of the drive, those held back included. Units have the same number or one more (`unit_blocks`).
+    /// Good blocks of the drive, those held back included. Without bad ones units have the same number or one more
+    /// (`unit_blocks`).
     pub blocks: u64,
+    /// Blocks of each unit that were bad when the drive was made, and are never used; empty if there are none.
+    pub bad_blocks: Box<[u32]>,
     /// True if blocks are mapped, with a log beside them.
     pub maps_blocks: bool,
     /// Blocks of each unit that count neither as data nor as spare: the one that is always erased, and a sequential log block.
@@ -47,15 +50,22 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Blocks of a unit, those held back included. What does not divide evenly goes out one by one: to the first unit of each
-    /// channel, then to that of the next chip, die and plane, so that channels differ by at most one block, too.
+    /// Good blocks of a unit, those held back included. What does not divide evenly goes out one by one: to the first unit of
+    /// each channel, then to that of the next chip, die and plane, so that channels differ by at most one block, too.
     pub fn unit_blocks(&self, unit: u32) -> u64 {
         let units = u64::from(self.units());
-        self.blocks / units + u64::from(self.rank(unit) < self.blocks % units)
+        let built = self.built_blocks();
+        let bad = self.bad_blocks.get(unit as usize).copied().unwrap_or(0);
+        built / units + u64::from(self.rank(unit) < built % units) - u64::from(bad)
+    }
+
+    /// Blocks of the drive, bad ones included.
+    pub fn built_blocks(&self) -> u64 {
+        self.blocks + self.bad_blocks.iter().map(|bad| u64::from(*bad)).sum::<u64>()
     }
 
     /// Place of a unit in the order in which spare blocks are given out: channels first, then chips, dies, planes.
-    fn rank(&self, unit: u32) -> u64 {
+    pub(crate) fn rank(&self, unit: u32) -> u64 {
         let (die, plane) = (unit / self.planes, unit % self.planes);
         let (chip, die) = (die / self.dies, die % self.dies);
         let (channel, chip) = (chip / self.chips, chip % self.chips);
@@ -65,12 +75,18 @@ impl Geometry {
 
     /// Blocks of the units that have the fewest.
     pub fn min_unit_blocks(&self) -> u64 {
-        self.blocks / u64::from(self.units())
+        if self.bad_blocks.is_empty() {
+            return self.blocks / u64::from(self.units());
+        }
+        (0..self.units()).map(|unit| self.unit_blocks(unit)).min().unwrap_or(0)
     }
 
     /// Blocks of the units that have the most.
     pub fn max_unit_blocks(&self) -> u64 {
-        self.blocks.div_ceil(u64::from(self.units()))
+        if self.bad_blocks.is_empty() {
+            return self.blocks.div_ceil(u64::from(self.units()));
+        }
+        (0..self.units()).map(|unit| self.unit_blocks(unit)).max().unwrap_or(0)
     }
 
     /// Blocks of a unit's log, for random writes, where blocks are mapped.
@@ -195,6 +211,7 @@ impl Geometry {
             pages_per_block: 4,
             unit_logical_pages: 64,
             blocks: 20 * u64::from(channels * chips * dies * planes),
+            bad_blocks: Box::default(),
             maps_blocks: false,
             unit_uncounted_blocks: 1,
             logical_pages: 64 * u64::from(channels * chips * dies * planes),

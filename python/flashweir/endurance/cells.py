@@ -55,8 +55,8 @@ class Rating:
 def rating(device: object, config: Mapping[str, Any], cell: str | None, cycles: float | None) -> Rating:
     """The rating of a drive: as given, or typical of its cells.
 
-    The cell is the one given, else that of the preset, else by the number of page types with times of their own, else
-    TLC.
+    The cell is the one given, else that of the preset, else that of `nand.cell`, else by the number of page types with
+    times of their own, else TLC.
 
     Args:
         device: as given to a run; a text may be a preset's name.
@@ -71,10 +71,13 @@ def rating(device: object, config: Mapping[str, Any], cell: str | None, cycles: 
     if cell is not None and cell not in kinds:
         raise ConfigError(f"cell {cell}: expected {', '.join(kinds)}")
     types = _page_types(config)
+    named = config.get("nand", {}).get("cell")
     if cell is not None:
         found, why = kinds[cell], "given"
     elif isinstance(device, str) and device in presets:
         found, why = kinds[presets[device]], f"of the preset {device}"
+    elif named in kinds:
+        found, why = kinds[named], "by nand.cell"
     elif types in _BY_PAGE_TYPES:
         found, why = kinds[_BY_PAGE_TYPES[types]], f"by its {types} page types"
     else:
@@ -86,7 +89,10 @@ def rating(device: object, config: Mapping[str, Any], cell: str | None, cycles: 
 
 def _page_types(config: Mapping[str, Any]) -> int:
     times = config.get("timing", {})
-    return max(len(value) if isinstance(value, list) else 1 for value in (times.get("read"), times.get("program")))
+    # Where word lines are programmed as one, the times of programs are those of passes.
+    by_page = config.get("nand", {}).get("programs", "page") == "page"
+    lists = (times.get("read"), times.get("program") if by_page else None)
+    return max(len(value) if isinstance(value, list) else 1 for value in lists)
 
 
 @functools.cache

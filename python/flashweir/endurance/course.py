@@ -3,7 +3,7 @@
 Beyond the last stretch, programs, erases, reads and time grow with the bytes that the host writes as in that stretch.
 The variance of erases over blocks grows as a + b m + c m^2 in their mean m: a is what levelling leaves, b what chance
 adds, c what blocks have that are erased at rates of their own. Its coefficients are fitted to the last stretches. The
-distribution keeps its form: a beta distribution with the least, mean and most erased block and the variance.
+distribution keeps its form: that of the stretch before, stretched about its mean.
 """
 
 import math
@@ -12,12 +12,16 @@ from dataclasses import dataclass, field
 
 # Stretches that the variance is fitted to.
 _FITTED = 3
-_STEPS = 200
+# Relative error of sums of shares.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Totals when the host has written `host` bytes: `mean` to `variance` are erases of a block."""
+    """Totals when the host has written `host` bytes: `mean` to `variance` are erases of a block.
+
+    `counts` are numbers of erases, in order, with the share of the blocks that have them.
+    """
 
     host: float = 0.0
     programmed: float = 0.0
@@ -31,6 +35,7 @@ class Snapshot:
     read_us: float = 0.0
     writes: float = 0.0
     write_us: float = 0.0
+    counts: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,20 +81,29 @@ class Course:
 
     def share_beyond(self, host: float, cycles: float) -> float:
         """Share of the blocks with at least so many erases."""
-        least, most, deviation = self.spread(host)
-        return beyond(least, self.at("mean", host), most, deviation, cycles)
+        return sum(share for erases, share in self.distribution(host) if erases >= cycles * (1 - _ROUNDING))
 
     def quantiles(self, host: float, shares: Sequence[float]) -> list[float]:
-        """Erases below which these shares of the blocks lie."""
-        from scipy import special  # type: ignore[import-untyped]
+        """Erases below which these shares of the blocks lie. Shares are in order."""
+        found: list[float] = []
+        blocks = self.distribution(host)
+        place, below = 0, blocks[0][1]
+        for share in shares:
+            while below < share and place + 1 < len(blocks):
+                place += 1
+                below += blocks[place][1]
+            found.append(blocks[place][0])
+        return found
 
-        least, most, deviation = self.spread(host)
-        mean = self.at("mean", host)
-        shape = _shape(least, mean, most, deviation)
-        if shape is None:
-            return [mean if most <= least else (most if share > _low_share(least, mean, most) else least)
-                    for share in shares] if deviation > 0 else [mean] * len(shares)  # fmt: skip
-        return [least + (most - least) * float(special.betaincinv(*shape, share)) for share in shares]
+    def distribution(self, host: float) -> list[tuple[float, float]]:
+        """Numbers of erases, in order, with the share of the blocks that have them."""
+        _, right = self._around(host)
+        mean, (least, most, deviation) = self.at("mean", host), self.spread(host)
+        known = math.sqrt(right.variance)
+        if not right.counts or known == 0.0:
+            return [(mean, 1.0)]
+        times = deviation / known
+        return [(min(max(mean + (erases - right.mean) * times, least), most), share) for erases, share in right.counts]
 
     def host_at(self, name: str, value: float) -> float:
         """Bytes written when a total reaches a value; infinite if it never does."""
@@ -127,28 +141,9 @@ def fitted(points: Sequence[Snapshot]) -> Course:
     return Course(points, (growth[0] * times, growth[1] * times, growth[2] * times))
 
 
-def beyond(least: float, mean: float, most: float, deviation: float, cycles: float) -> float:
-    """Share of a beta distribution from `least` to `most` that lies at `cycles` or above."""
-    from scipy import special
-
-    if cycles > most or cycles <= least:
-        return float(cycles <= least)
-    shape = _shape(least, mean, most, deviation)
-    if shape is None:
-        return 1.0 - _low_share(least, mean, most) if deviation > 0 else float(mean >= cycles)
-    return 1.0 - float(special.betainc(*shape, (cycles - least) / (most - least)))
-
-
-def _low_share(least: float, mean: float, most: float) -> float:
-    """Share of the lower of two values with this mean."""
-    return (most - mean) / (most - least)
-
-
-def _shape(least: float, mean: float, most: float, deviation: float) -> tuple[float, float] | None:
-    """Both exponents of the beta distribution with these moments; None if there is one value, or two alone."""
-    width = most - least
-    if width <= 0 or deviation <= 0 or not least < mean < most:
-        return None
-    middle, variance = (mean - least) / width, (deviation / width) ** 2
-    weight = middle * (1 - middle) / variance - 1
-    return (middle * weight, (1 - middle) * weight) if weight > 1e-3 else None  # noqa: PLR2004 - two values
+def counted(first: int, width: int, blocks: Sequence[int], most: int) -> tuple[tuple[float, float], ...]:
+    """Shares of blocks by erases, of a histogram: a bin of several numbers stands for its middle, `most` at most."""
+    total = sum(blocks)
+    middles = (first + place * width + (width - 1) / 2 for place in range(len(blocks)))
+    pairs = zip(middles, blocks, strict=True)
+    return tuple((min(middle, float(most)), count / total) for middle, count in pairs if count)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flashweir._native import ConfigError
-from flashweir.endurance.course import Course, Snapshot, fitted
+from flashweir.endurance.course import Course, Snapshot, counted, fitted
 from flashweir.result import Result
 
 # Bytes of the longest stretch, in capacities of the flash.
@@ -98,12 +98,11 @@ def _check(points: list[Snapshot]) -> Piece | None:
 
 
 def snapshot(result: Result) -> Snapshot:
-    """Totals of a run. Erases of preconditioning count in the differences between blocks, but not in the mean."""
+    """Totals of a run, without those of preconditioning."""
     host = float(result["counters.bytes.write"])
     page = _page(result)
-    wear = result.wear
-    mean = result["flash.erases"] / result["geometry.blocks"]
-    before = wear.mean - mean
+    wear = result.wear.run
+    bins = wear.histogram
     totals: dict[str, float] = {}
     for name in ("read", "write"):
         count = result[f"latency_us.{name}.count"] or 0
@@ -112,10 +111,11 @@ def snapshot(result: Result) -> Snapshot:
     return Snapshot(
         host=host,
         programmed=float(result["flash.programs"] * page),
-        mean=mean,
-        least=max(0.0, wear.min - before),
-        most=wear.max - before,
+        mean=wear.mean,
+        least=wear.min,
+        most=wear.max,
         variance=wear.stddev**2,
+        counts=counted(bins.first, bins.width, bins.blocks, wear.max),
         seconds=float(result.simulated_s),
         flash_reads=float(result["flash.reads"]),
         **totals,

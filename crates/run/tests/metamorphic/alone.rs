@@ -6,9 +6,14 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 71] = [
+const NEEDS: [(&str, &[Setting]); 76] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
+    ("nand.cell", &[("nand.programs", "one-shot"), ("pages_per_block", "12"), ("op_ratio", "0.75")]),
+    ("nand.page_order", &[("timing.read", "50us,70us"), ("timing.program", "500us,1100us")]),
+    ("nand.programs", &[("timing.read", "50us,70us"), ("timing.program", "500us")]),
+    ("nand.seed", &[("nand.spread", "0.1")]),
+    ("nand.cache_read", &[("host.queue_depth", "8")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
     ("ftl.classifier", &[("op_ratio", "1")]),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 104] = [
+const VALUES: [(&str, &[&str]); 113] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -30,6 +30,14 @@ const VALUES: [(&str, &[&str]); 104] = [
     ("timing.cache_program", &["true"]),
     ("timing.multi_plane", &["true"]),
     ("nand.codeword", &["512"]),
+    ("nand.cell", &["mlc", "tlc", "qlc"]),
+    ("nand.programs", &["one-shot"]),
+    ("nand.cache_read", &["true"]),
+    ("nand.spread", &["0.1"]),
+    ("nand.die_spread", &["0.1"]),
+    ("nand.erase_growth", &["0.5"]),
+    ("nand.bad_blocks", &["0.05"]),
+    ("nand.seed", &["2"]),
     ("energy.read_uj", &["50"]),
     ("energy.program_uj", &["220"]),
     ("energy.erase_uj", &["1500"]),
@@ -87,6 +95,7 @@ const VALUES: [(&str, &[&str]); 104] = [
     ("host.doorbell_wait", &["50us"]),
     ("firmware.cores", &["2"]),
     ("firmware.read_time", &["40us"]),
+    ("firmware.long_read_time", &["60us"]),
     ("firmware.write_time", &["40us"]),
     ("firmware.trim_time", &["40us"]),
     ("firmware.flush_time", &["40us"]),

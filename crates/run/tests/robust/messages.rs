@@ -83,7 +83,7 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 27] = [
+const EXAMPLES: [&[Setting<'static>]; 34] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")],
@@ -111,6 +111,18 @@ const EXAMPLES: [&[Setting<'static>]; 27] = [
     &[("host.submit_time", "7200s")],
     &[("firmware.hmb_bytes", "1KiB")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("host.arbitration", "fair"), ("host.queue_depth", "2")],
+    &[("nand.cell", "tlc"), ("timing.read", "50us,70us")],
+    &[("nand.programs", "one-shot"), ("nand.cell", "mlc"), ("timing.program", "1ms,2ms")],
+    &[("nand.programs", "foggy-fine"), ("nand.cell", "mlc")],
+    &[("nand.programs", "one-shot"), ("nand.cell", "mlc"), ("nand.page_order", "shadow")],
+    &[("nand.programs", "one-shot"), ("nand.cell", "tlc")],
+    &[("nand.programs", "one-shot"), ("nand.cell", "mlc"), ("ftl.kind", "fast")],
+    &[
+        ("nand.programs", "foggy-fine"),
+        ("nand.cell", "mlc"),
+        ("timing.program", "1ms,2ms"),
+        ("gc.copyback", "1"),
+    ],
 ];
 
 #[test]

@@ -14,7 +14,7 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 52] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 58] = [
     &[("gc.frontiers", "2"), ("ftl.classifier", "one")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
@@ -58,6 +58,12 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 52] = [
     &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
     &[("nand.transfer", "codeword"), ("timing.bus", "0")],
     &[("nand.codeword", "512")],
+    &[("nand.page_order", "shadow")],
+    &[("nand.programs", "one-shot")],
+    &[("nand.cell", "tlc")],
+    &[("nand.erase_growth", "0.5"), ("timing.erase", "0")],
+    &[("nand.cache_read", "true"), ("timing.bus", "0")],
+    &[("nand.seed", "7")],
     &[("timing.cache_program", "true"), ("timing.bus", "0")],
     &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
     &[STEP, ("timing.cache_program", "true")],

@@ -3,6 +3,7 @@
 //! A configuration is built in layers (default, preset, file, single settings) by [`layers`]; combinations that make no
 //! sense are refused by [`refusals`] before a run.
 
+mod bad_blocks;
 mod counts;
 pub mod keys;
 pub mod layers;

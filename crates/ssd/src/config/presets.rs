@@ -21,7 +21,7 @@ macro_rules! preset {
 }
 
 /// All presets.
-pub const PRESETS: [Preset; 12] = [
+pub const PRESETS: [Preset; 15] = [
     preset!("mlc-2006"),
     preset!("slc-2006"),
     preset!("ssdsim"),
@@ -30,6 +30,9 @@ pub const PRESETS: [Preset; 12] = [
     preset!("femu"),
     preset!("tlc"),
     preset!("970-pro"),
+    preset!("enterprise-tlc"),
+    preset!("consumer-tlc"),
+    preset!("qlc"),
     preset!("huang2010-mlc"),
     preset!("huang2010-slc"),
     preset!("wen2012"),
@@ -92,6 +95,15 @@ mod tests {
         );
         assert_eq!((timing.erase, timing.command, timing.bus), (Nanos(3_000_000), Nanos(10_000), 0.0));
         assert!(!timing.multi_plane && !config.planes_bound, "a die runs one command at a time");
+    }
+
+    #[test]
+    fn presets_of_today_have_no_setting_without_effect() {
+        for name in ["970-pro", "enterprise-tlc", "consumer-tlc", "qlc"] {
+            let layer = Preset::find(name).expect("there").layer().expect("a layer");
+            let (_, noted) = crate::config::layers::resolve_noting(&[layer]).expect("legal");
+            assert!(noted.is_empty(), "{name}: {noted:?}");
+        }
     }
 
     #[test]

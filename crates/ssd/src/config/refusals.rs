@@ -1,5 +1,6 @@
 //! The one table of combinations that make no sense, each with its reason. A setting at its default never refuses.
 
+mod flash;
 mod host;
 mod managed;
 mod tenants;
@@ -12,7 +13,7 @@ use crate::ftl::FtlConfig;
 use crate::ftl::dftl::CACHED_ENTRY_BYTES;
 use crate::geometry::Geometry;
 use crate::nand::Transfer;
-use crate::nand::timing::{LONGEST_NS, Timing};
+use crate::nand::timing::{self, LONGEST_NS};
 use crate::sched::SchedPolicy;
 
 /// A combination that is refused.
@@ -28,7 +29,7 @@ pub struct Refusal {
 /// All refusals across slots that need no geometry.
 pub fn all() -> impl Iterator<Item = &'static Refusal> {
     let all = REFUSALS.iter().chain(&managed::MANAGED).chain(&tenants::TENANTS);
-    all.chain(&host::HOST)
+    all.chain(&host::HOST).chain(&flash::FLASH)
 }
 
 const REFUSALS: [Refusal; 6] = [
@@ -80,7 +81,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
         }
     }
     let geometry = Geometry::new(config)?;
-    Timing::new(&config.timing, config.page.0, config.bound_planes(), config.nand.codeword.0)?;
+    timing::check(&config.timing)?;
     if let FtlConfig::Dftl(dftl) = &config.ftl
         && dftl.unit_entries(&geometry) == 0
     {

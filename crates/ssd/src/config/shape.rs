@@ -3,6 +3,7 @@
 use flashweir_trace::quantity::format_bytes;
 
 use super::Config;
+use super::bad_blocks::BadBlocks;
 use super::counts::check_counts;
 use super::size::Frame;
 use crate::error::ConfigError;
@@ -40,7 +41,7 @@ impl Geometry {
         let frame = Frame::new(config);
         let unit_logical_pages = frame.unit_logical_pages(config.capacity.0);
         let (bound_pages, units_per_page) = (config.bound_pages(), config.units_per_page());
-        let geometry = Self {
+        let mut geometry = Self {
             channels: config.channels / config.bound_channels(),
             chips: config.chips,
             dies: config.dies,
@@ -51,12 +52,18 @@ impl Geometry {
             pages_per_block: config.pages_per_block * units_per_page,
             unit_logical_pages,
             blocks: frame.blocks_of(config, unit_logical_pages),
+            bad_blocks: Box::default(),
             maps_blocks: frame.maps_blocks,
             unit_uncounted_blocks: frame.uncounted,
             logical_pages: unit_logical_pages * frame.units,
             unit_reserved_blocks: config.gc.free_blocks,
         };
+        let born_bad = BadBlocks::new(&config.nand);
         geometry.check_sizes(config)?;
+        if let Some(born_bad) = &born_bad {
+            born_bad.mark(&mut geometry);
+        }
+        geometry.check_spare(config, born_bad.as_ref())?;
         Ok(geometry)
     }
 
@@ -82,11 +89,11 @@ impl Geometry {
         if !matches!(config.ftl, FtlConfig::Direct(_)) {
             self.check_tables(config, units)?;
         }
-        self.check_spare(config)
+        Ok(())
     }
 
     /// Each unit needs a block more than its data and what it holds back, or nothing could ever be overwritten.
-    fn check_spare(&self, config: &Config) -> Result<(), ConfigError> {
+    fn check_spare(&self, config: &Config, born_bad: Option<&BadBlocks>) -> Result<(), ConfigError> {
         let Needs { beside, free_pages, keys, why } = self.needs(config);
         let (logical, per_block) = (
             self.unit_logical_pages,
@@ -124,7 +131,8 @@ impl Geometry {
             (format!("blocks_per_unit = {has}, "), advice)
         } else {
             // The nearest whole number of blocks is built: half a block less makes as many.
-            let blocks = (needed * frame.units) as f64 - 0.5;
+            let built = born_bad.map_or(needed * frame.units, |bad| bad.built_for(self, needed));
+            let blocks = built as f64 - 0.5;
             let least = frame.least_share(share, self.logical_pages as f64, blocks, frame.units);
             let advice = if least > share.max() {
                 format!("a larger capacity or smaller blocks, as no {key} up to {} is enough", share.max())
@@ -134,12 +142,17 @@ impl Geometry {
             (String::new(), advice)
         };
         Err(ConfigError::Refused {
-            keys: format!("{given}{key} = {}, {keys}", share.value()),
+            keys: format!(
+                "{given}{key} = {}, {}{keys}",
+                share.value(),
+                born_bad.map(BadBlocks::key).unwrap_or_default()
+            ),
             reason: format!(
-                "{} of the {} planes would have {has} blocks for {logical} logical pages ({per_block} a block) and need \
+                "{} of the {} planes would have {has} {}blocks for {logical} logical pages ({per_block} a block) and need \
                  {needed}: {why}: use {advice}",
-                frame.units - self.blocks % frame.units,
-                frame.units
+                (0..self.units()).filter(|unit| self.unit_blocks(*unit) == has).count(),
+                frame.units,
+                if born_bad.is_some() { "good " } else { "" }
             ),
         })
     }

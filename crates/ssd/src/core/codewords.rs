@@ -103,7 +103,8 @@ mod tests {
     use crate::quantity::Bytes;
 
     fn layout(page: u64, codeword: u64) -> Config {
-        let nand = NandConfig { transfer: Transfer::Codeword, codeword: Bytes(codeword) };
+        let nand =
+            NandConfig { transfer: Transfer::Codeword, codeword: Bytes(codeword), ..NandConfig::default() };
         Config { page: Bytes(page), nand, ..Config::default() }
     }
 

@@ -107,47 +107,55 @@ impl<C: Content> Core<C> {
         reader: Option<u32>,
     ) -> Command {
         let timing = &self.timing;
+        // Times are those of pages of flash.
         let per_page = self.geometry.units_per_page;
-        let page = |ppn: u32| {
-            let page = ppn % self.pages_per_block;
-            if per_page == 1 { page } else { page / per_page }
-        };
+        let page = |ppn: u32| if per_page == 1 { ppn } else { ppn / per_page };
         let die = if self.planes == 1 { op.unit } else { op.unit / self.planes };
         let (mut read_ns, mut bus_ns, mut program_ns) = (0, timing.transfer_ns, 0);
         let (mut tag, mut awaited) = (NOBODY, false);
         match &op.effect {
             Effect::Read { ppn, .. } => {
-                (read_ns, bus_ns) = (timing.read_ns(page(*ppn)), timing.crossing_ns(op.crossing));
+                (read_ns, bus_ns) = (timing.read_ns(op.unit, page(*ppn)), timing.crossing_ns(op.crossing));
             }
             Effect::MapRead { ppn, work } => {
-                read_ns = timing.read_ns(page(*ppn));
+                read_ns = timing.read_ns(op.unit, page(*ppn));
                 if *work == MapWork::Load {
                     (tag, awaited) = (reader.unwrap_or(NOBODY), reader.is_some());
                 }
             }
-            Effect::MapProgrammed { ppn, .. } => program_ns = timing.program_ns(page(*ppn)),
+            Effect::MapProgrammed { ppn, .. } => (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn)),
             Effect::Programmed { ppn, stale, .. } => {
-                program_ns = timing.program_ns(page(*ppn));
+                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn));
                 if op.kind == CommandKind::Rewrite {
-                    read_ns = stale.map_or(0, |(_, ppn)| timing.read_ns(page(ppn)));
+                    read_ns = stale.map_or(0, |(unit, ppn)| timing.read_ns(unit, page(ppn)));
                     bus_ns += timing.crossing_ns(op.crossing);
                 }
             }
             Effect::Moved(_) if self.geometry.units_per_page > 1 => {
-                bus_ns *= crossing;
-                (read_ns, program_ns) = self.packed_ns(op, moves);
+                let more_ns;
+                (read_ns, program_ns, more_ns) = self.packed_ns(op, moves);
+                bus_ns = bus_ns * crossing + more_ns;
             }
             Effect::Moved(_) => {
                 let count = u64::from(op.pages);
                 bus_ns *= 2 * crossing;
                 if timing.uniform {
-                    (read_ns, program_ns) = (count * timing.read_ns(0), count * timing.program_ns(0));
+                    read_ns = count * timing.read_ns(op.unit, 0);
+                    program_ns = count * timing.program_ns(op.unit, 0).0;
                 } else {
-                    read_ns = moves.iter().map(|(from, _)| timing.read_ns(page(*from))).sum();
-                    program_ns = moves.iter().map(|(_, to)| timing.program_ns(page(*to))).sum();
+                    read_ns = moves.iter().map(|(from, _)| timing.read_ns(op.unit, *from)).sum();
+                    for (_, to) in moves {
+                        let (array_ns, on_bus_ns) = timing.program_ns(op.unit, *to);
+                        program_ns += array_ns;
+                        bus_ns += on_bus_ns - timing.transfer_ns;
+                    }
                 }
             }
-            Effect::Erased { .. } => (bus_ns, program_ns) = (0, timing.erase_ns),
+            Effect::Erased { block } => {
+                // The layer has counted this erase.
+                let erases = self.ftl.erases(op.unit, *block).saturating_sub(1);
+                (bus_ns, program_ns) = (0, timing.erase_ns(op.unit, *block, erases));
+            }
             Effect::Laid { .. } => bus_ns = 0,
         }
         let (kind, purpose, opens, pages, effect) = (op.kind, op.purpose, op.opens, op.pages, NO_EFFECT);

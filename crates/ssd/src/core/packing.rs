@@ -127,15 +127,15 @@ impl<C: Content> Core<C> {
         u64::from(op.reads) + u64::from(op.pages) - 2 * copied
     }
 
-    /// Array times of the reads and programs of an operation that moves mapping units, ns.
-    pub(super) fn packed_ns(&self, op: &FlashOp, moves: &[(u32, u32)]) -> (u64, u64) {
+    /// Array times of the reads and programs of an operation that moves mapping units, and the time on the bus beyond one transfer
+    /// a page, ns.
+    pub(super) fn packed_ns(&self, op: &FlashOp, moves: &[(u32, u32)]) -> (u64, u64, u64) {
         let timing = &self.timing;
         if timing.uniform {
             let [reads, programs] = [op.reads, op.pages].map(u64::from);
-            return (reads * timing.read_ns(0), programs * timing.program_ns(0));
+            return (reads * timing.read_ns(op.unit, 0), programs * timing.program_ns(op.unit, 0).0, 0);
         }
         let per_page = self.geometry.units_per_page;
-        let per_block = self.pages_per_block / per_page;
         let distinct = |ppns: &mut dyn Iterator<Item = u32>| {
             let mut pages: Vec<u32> = ppns.map(|ppn| ppn / per_page).collect();
             pages.sort_unstable();
@@ -146,9 +146,10 @@ impl<C: Content> Core<C> {
         let programmed = distinct(&mut moves.iter().map(|(_, to)| *to));
         // The first page may have been read by the step before.
         let in_ram = read.len() - op.reads as usize;
-        (
-            read[in_ram..].iter().map(|page| timing.read_ns(page % per_block)).sum(),
-            programmed.iter().map(|page| timing.program_ns(page % per_block)).sum(),
-        )
+        let read_ns = read[in_ram..].iter().map(|page| timing.read_ns(op.unit, *page)).sum();
+        let programs = programmed.iter().map(|page| timing.program_ns(op.unit, *page));
+        let (program_ns, on_bus_ns) =
+            programs.fold((0, 0), |(array, bus), program| (array + program.0, bus + program.1));
+        (read_ns, program_ns, on_bus_ns - programmed.len() as u64 * timing.transfer_ns)
     }
 }

@@ -3,8 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Wear;
-
 /// Index of full blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Index {
@@ -39,6 +37,9 @@ pub(crate) struct Blocks {
     nodes: Vec<Node>,
     #[serde(with = "crate::raw")]
     erases: Vec<u32>,
+    /// Those of preconditioning; empty if it had none.
+    #[serde(with = "crate::raw")]
+    erases_before: Vec<u32>,
     /// Host page writes of the unit when the block was filled.
     #[serde(with = "crate::raw")]
     filled_at: Vec<u64>,
@@ -74,6 +75,7 @@ impl Blocks {
             kind,
             nodes,
             erases: vec![0; len],
+            erases_before: Vec::new(),
             filled_at: vec![0; len],
             full: vec![false; len],
             full_count: 0,
@@ -121,6 +123,19 @@ impl Blocks {
     /// Times a block was erased.
     pub(crate) fn erases(&self, block: u32) -> u32 {
         self.erases[block as usize]
+    }
+
+    /// Erases of each block in preconditioning, and since the drive was new.
+    pub(crate) fn all_erases(&self) -> impl Iterator<Item = (u32, u32)> + Clone {
+        let before = self.erases_before.iter().copied().chain(std::iter::repeat(0));
+        before.zip(self.erases.iter().copied())
+    }
+
+    /// Preconditioning is over.
+    pub(crate) fn end_preconditioning(&mut self) {
+        if self.most_erases > 0 {
+            self.erases_before.clone_from(&self.erases);
+        }
     }
 
     /// Host page writes of the unit when the block was filled.
@@ -311,21 +326,6 @@ impl Blocks {
         self.nodes[previous as usize][NEXT] = next;
         self.nodes[next as usize][PREVIOUS] = previous;
     }
-}
-
-/// Erase counts over the blocks of all units.
-pub(super) fn wear<'a>(units: impl Iterator<Item = &'a Blocks>) -> Wear {
-    let (mut blocks, mut min, mut max, mut sum, mut squares) = (0u64, u32::MAX, 0, 0u64, 0u128);
-    for erases in units.flat_map(|unit| &unit.erases) {
-        blocks += 1;
-        min = min.min(*erases);
-        max = max.max(*erases);
-        sum += u64::from(*erases);
-        squares += u128::from(*erases) * u128::from(*erases);
-    }
-    let mean = sum as f64 / blocks as f64;
-    let variance = (squares as f64 / blocks as f64 - mean * mean).max(0.0);
-    Wear { min, mean, max, stddev: variance.sqrt() }
 }
 
 /// The numbers of the bits that are set.

@@ -18,6 +18,7 @@ mod direct;
 mod log;
 mod pack;
 mod page;
+mod wear;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,7 @@ pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;
 pub(crate) use page::PageFtl;
 pub use page::groups::{GroupCounters, Placement};
+pub use wear::Wear;
 
 use crate::alloc::Home;
 use crate::error::RunError;
@@ -81,19 +83,6 @@ impl FtlConfig {
     pub(crate) fn maps_blocks(&self) -> bool {
         self.blocks_besides_log().is_some()
     }
-}
-
-/// Erase counts over all blocks of the drive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Wear {
-    /// Fewest erases of a block.
-    pub min: u32,
-    /// Mean over all blocks.
-    pub mean: f64,
-    /// Most erases of a block.
-    pub max: u32,
-    /// Standard deviation over all blocks.
-    pub stddev: f64,
 }
 
 /// The translation layers: a closed enum, because it is asked for every page.
@@ -388,16 +377,6 @@ impl Ftl {
     pub(crate) fn forget_counts(&mut self) {
         if let Ftl::Page(page) = self {
             page.forget_counts();
-        }
-    }
-
-    /// Erase counts since the drive was new.
-    pub(crate) fn wear(&self) -> Wear {
-        match self {
-            Ftl::Page(page) => page.wear(),
-            Ftl::Dftl(dftl) => dftl.wear(),
-            Ftl::Log(log) => log.wear(),
-            Ftl::Direct => Wear::default(),
         }
     }
 

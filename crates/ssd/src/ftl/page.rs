@@ -11,9 +11,9 @@ use rand_xoshiro::rand_core::SeedableRng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{self, Blocks};
+use super::blocks::Blocks;
 use super::classifier::{Classes, Classifier, GroupCounts};
-use super::{Ops, Step, Upkeep, Wear, Written};
+use super::{Ops, Step, Upkeep, Wear, Written, wear};
 use crate::alloc::Home;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
@@ -314,8 +314,16 @@ impl PageFtl {
         self.units[unit as usize].blocks.free()
     }
 
+    pub(super) fn erases(&self, unit: u32, block: u32) -> u32 {
+        self.units[unit as usize].blocks.erases(block)
+    }
+
+    pub(super) fn end_preconditioning(&mut self) {
+        self.units.iter_mut().for_each(|unit| unit.blocks.end_preconditioning());
+    }
+
     pub(super) fn wear(&self) -> Wear {
-        blocks::wear(self.units.iter().map(|unit| &unit.blocks))
+        wear::wear(self.units.iter().map(|unit| &unit.blocks))
     }
 
     pub(super) fn snapshot(&mut self) -> Self {

@@ -7,10 +7,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use flashweir_trace::Op;
+use flashweir_trace::{Op, SECTOR_BYTES};
 
 use super::hmb;
-use crate::quantity::{Bytes, Nanos};
+use crate::quantity::{Bound, Bytes, Nanos};
+
+/// Bytes of a read up to which it is short.
+const SHORT_BYTES: u64 = 4096;
 
 /// The firmware. The default takes no time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +24,8 @@ pub struct FirmwareConfig {
     pub cores: u32,
     /// Time that a read command takes a core.
     pub read_time: Nanos,
+    /// Time that a read command of more than 4 KiB takes a core; none: as any other.
+    pub long_read_time: Bound,
     /// Time that a write command takes a core.
     pub write_time: Nanos,
     /// Time that a TRIM command takes a core.
@@ -44,6 +49,7 @@ impl Default for FirmwareConfig {
         Self {
             cores: 1,
             read_time: none,
+            long_read_time: Bound(None),
             write_time: none,
             trim_time: none,
             flush_time: none,
@@ -59,9 +65,8 @@ impl FirmwareConfig {
     /// True if commands take the cores for any time.
     pub(crate) fn takes_time(&self) -> bool {
         let Self { read_time, write_time, trim_time, flush_time, complete_time, lookup_time, .. } = self;
-        [read_time, write_time, trim_time, flush_time, complete_time, lookup_time]
-            .iter()
-            .any(|time| time.0 > 0)
+        let times = [read_time, write_time, trim_time, flush_time, complete_time, lookup_time];
+        times.into_iter().chain(&self.long_read_time.0).any(|time| time.0 > 0)
     }
 
     /// True if the map lies in the host's memory.
@@ -74,7 +79,7 @@ impl FirmwareConfig {
         let Self { read_time, write_time, trim_time, flush_time, complete_time, lookup_time, .. } = self;
         let all =
             [read_time, write_time, trim_time, flush_time, complete_time, lookup_time, &self.hmb_miss_time];
-        all.iter().map(|time| time.0).max().unwrap_or(0)
+        all.into_iter().chain(&self.long_read_time.0).map(|time| time.0).max().unwrap_or(0)
     }
 }
 
@@ -84,6 +89,8 @@ pub(super) struct Cores {
     busy: Vec<bool>,
     /// By operation, ns.
     times_ns: [u64; 4],
+    /// Of reads of more than 4 KiB, ns.
+    long_read_ns: u64,
     pub(super) complete_ns: u64,
     lookup_ns: u64,
 }
@@ -99,14 +106,17 @@ impl Cores {
         config.takes_time().then(|| Self {
             busy: vec![false; config.cores as usize],
             times_ns,
+            long_read_ns: config.long_read_time.0.unwrap_or(config.read_time).0,
             complete_ns: config.complete_time.0,
             lookup_ns: config.lookup_time.0,
         })
     }
 
-    /// Time that a command of so many pages takes, ns.
-    pub(super) fn time_ns(&self, op: Op, pages: u64) -> u64 {
-        self.times_ns[op as usize] + self.lookup_ns * pages
+    /// Time that a command of so many sectors and pages takes, ns.
+    pub(super) fn time_ns(&self, op: Op, sectors: u32, pages: u64) -> u64 {
+        let is_long = op == Op::Read && u64::from(sectors) * SECTOR_BYTES > SHORT_BYTES;
+        let own_ns = if is_long { self.long_read_ns } else { self.times_ns[op as usize] };
+        own_ns + self.lookup_ns * pages
     }
 
     /// An idle core, if there is one.

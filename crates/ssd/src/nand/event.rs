@@ -2,7 +2,8 @@
 //!
 //! Life of a command: it waits in its die's queue until the scheduler picks it; then it holds the die through its
 //! phases (array, bus, array) until it is done. With cache program a die takes in the next page while it programs the
-//! last one: the die then has a command *loading* beside the *current* one. At most one of them uses the bus. A command
+//! last one: the die then has a command *loading* beside the *current* one. With cache read it senses the next page while
+//! the last one leaves: that is *unloading*. At most one of them uses the bus. A command
 //! may stand back for reads (*paused*), if the scheduler says so. Where nothing else can want the bus in between, a
 //! command is one event.
 
@@ -22,7 +23,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Course, Executor, Probe, TimePath, Usage, probe};
+use super::{Cache, Course, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
 use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::sched::{Chain, Pages, Queued, Scheduler};
@@ -45,7 +46,7 @@ pub(crate) struct Events<P> {
     dies: Vec<Die>,
     buses: Vec<Bus>,
     dies_per_channel: u32,
-    cache_program: bool,
+    cache: Cache,
     /// True if a command can be one event.
     solo: bool,
     scheduler: Scheduler,
@@ -81,7 +82,7 @@ impl<P: Probe> Events<P> {
     pub(crate) fn new(
         geometry: &Geometry,
         bus_is_free: bool,
-        cache_program: bool,
+        cache: Cache,
         scheduler: Scheduler,
         probe: P,
     ) -> Self {
@@ -90,8 +91,11 @@ impl<P: Probe> Events<P> {
             dies: vec![Die::default(); dies as usize],
             buses: vec![Bus::default(); geometry.channels as usize],
             dies_per_channel: geometry.dies_per_channel(),
-            cache_program,
-            solo: !cache_program && !scheduler.pauses() && (bus_is_free || geometry.dies_per_channel() == 1),
+            cache,
+            solo: !cache.program
+                && !cache.read
+                && !scheduler.pauses()
+                && (bus_is_free || geometry.dies_per_channel() == 1),
             pauses: scheduler.pauses(),
             batches: true,
             scheduler,
@@ -162,8 +166,13 @@ impl<P: Probe> Events<P> {
             die.awaits = self.agenda.set(number, current.until_ns);
             self.make_way(number);
         } else if current.phase == Phase::Reading {
-            current.phase = Phase::OnBus;
-            self.want_bus(number);
+            let is_cached = self.cache.reads(&current.queued.command);
+            current.phase = if is_cached { Phase::Loaded } else { Phase::OnBus };
+            if is_cached {
+                self.unload(number);
+            } else {
+                self.want_bus(number);
+            }
         } else if current.phase == Phase::Stopping {
             self.stopped(number);
         } else if current.left > 1 {
@@ -176,14 +185,50 @@ impl<P: Probe> Events<P> {
         }
     }
 
-    /// The current command is done: books it, tells of it, and lets the next one go.
-    fn finish(&mut self, number: u32) {
-        let now = self.now_ns;
+    /// The page that the array has sensed leaves the register, if the page before has left the die.
+    fn unload(&mut self, number: u32) {
+        let die = &mut self.dies[number as usize];
+        let is_sensed = die.current.as_ref().is_some_and(|current| {
+            current.phase == Phase::Loaded && self.cache.reads(&current.queued.command)
+        });
+        if !is_sensed || die.unloading.is_some() {
+            return;
+        }
         self.book(number);
         let die = &mut self.dies[number as usize];
-        let Some(active) = &die.current else { return };
-        let Active { queued: Queued { command, chain, handed, .. }, .. } = active;
-        let (command, chain, handed) = (*command, *chain, *handed);
+        die.unloading = die.current.take();
+        if let Some(read) = &mut die.unloading {
+            read.phase = Phase::OnBus;
+        }
+        self.want_bus(number);
+        self.start(number);
+    }
+
+    /// The page that was unloading is with the controller.
+    fn unloaded(&mut self, number: u32) {
+        self.book(number);
+        if let Some(read) = self.dies[number as usize].unloading.take() {
+            self.done(number, &read);
+        }
+        self.unload(number);
+        self.start(number);
+    }
+
+    /// The current command is done, and the next one may go.
+    fn finish(&mut self, number: u32) {
+        self.book(number);
+        let Some(active) = self.dies[number as usize].current.take() else { return };
+        self.done(number, &active);
+        if self.cache.program {
+            self.promote(number);
+        }
+        self.start(number);
+    }
+
+    /// A command has left its die: tells of it, and lets go whoever waited for it.
+    fn done(&mut self, number: u32, active: &Active) {
+        let now = self.now_ns;
+        let Queued { command, chain, handed, .. } = active.queued;
         self.usage.transfer(&command);
         let follows = self.follows && (P::ON || command.tag != NOBODY);
         let parts = if follows { active.parts(now) } else { Parts::default() };
@@ -200,7 +245,7 @@ impl<P: Probe> Events<P> {
             };
             self.probe.command(&command, &course);
         }
-        (die.current, die.freed_ns) = (None, Some(now));
+        self.dies[number as usize].freed_ns = Some(now);
         if self.fences.are_used() {
             // Taken up last, after the command itself.
             self.done_by(number, handed);
@@ -216,10 +261,6 @@ impl<P: Probe> Events<P> {
             self.dies[die as usize].queue.release(chain);
             self.start(die);
         }
-        if self.cache_program {
-            self.promote(number);
-        }
-        self.start(number);
     }
 
     /// A page loaded meanwhile moves on to the free array; one still on the bus becomes the current command.

@@ -4,15 +4,22 @@
 //! commands can't overtake one another; [`event`] does it with events, everywhere. Both give the same times where both
 //! apply. Nothing here knows of logical pages.
 
+mod cache;
+mod cells;
+mod config;
 mod energy;
 pub(crate) mod event;
 mod on_the_way;
 mod path;
 pub(crate) mod probe;
+mod spread;
 pub(crate) mod timeline;
 pub(crate) mod timing;
 mod transfer;
 
+pub(crate) use cache::Cache;
+pub(crate) use cells::{Cell, PageOrder, Programs};
+pub(crate) use config::NandConfig;
 pub(crate) use energy::EnergyConfig;
 pub(crate) use path::TimePath;
 pub(crate) use probe::Course;
@@ -22,7 +29,7 @@ pub use probe::{
     QueueRecord, RequestRecord, TransferRecord,
 };
 pub(crate) use timing::TimingConfig;
-pub(crate) use transfer::{NandConfig, Transfer};
+pub(crate) use transfer::Transfer;
 
 use serde::{Deserialize, Serialize};
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::event::Later;
-use super::{Course, Executor, Probe, TimePath, Usage, probe};
+use super::{Cache, Course, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
 use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::sched::Pages;
@@ -18,19 +18,22 @@ use crate::stats::{Cause, Parts, SchedCounts, Times};
 use backlog::Backlog;
 
 /// When a die can take what.
+#[expect(clippy::struct_field_names, reason = "quantities carry their unit")]
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Die {
     /// The array is free from here on, ns.
     array_ns: u64,
     /// The page register is free from here on, ns: never later than the array.
     register_ns: u64,
+    /// The array can sense the page of another read of the host from here on, ns: never later than the array.
+    sense_ns: u64,
 }
 
 /// Executor on busy-until times.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Timeline<P> {
     dies: Vec<Die>,
-    cache_program: bool,
+    cache: Cache,
     usage: Usage,
     probe: P,
     /// Work that each die still has to do, if that is kept account of.
@@ -55,10 +58,10 @@ pub(crate) struct Timeline<P> {
 }
 
 impl<P: Probe> Timeline<P> {
-    pub(crate) fn new(geometry: &Geometry, cache_program: bool, probe: P) -> Self {
+    pub(crate) fn new(geometry: &Geometry, cache: Cache, probe: P) -> Self {
         Self {
             dies: vec![Die::default(); geometry.total_dies() as usize],
-            cache_program,
+            cache,
             usage: Usage::new(geometry.total_dies(), geometry.dies_per_channel()),
             probe,
             backlogs: if P::ON {
@@ -84,16 +87,24 @@ impl<P: Probe> Timeline<P> {
         let die = &mut self.dies[command.die as usize];
         let before = die.array_ns;
         let (start, end);
-        if command.kind == CommandKind::Program && self.cache_program {
+        if command.kind == CommandKind::Program && self.cache.program {
             start = now_ns.max(die.register_ns);
             let loaded = start + command.bus_ns;
             let program = loaded.max(before);
             die.register_ns = program;
             end = program + command.program_ns;
+            die.sense_ns = end;
+        } else if self.cache.reads(command) {
+            start = now_ns.max(die.sense_ns);
+            // Sensed, and out of the register when the page before is on its way no more.
+            die.sense_ns = (start + command.read_ns).max(before);
+            end = die.sense_ns + command.bus_ns;
+            die.register_ns = end;
         } else {
             start = now_ns.max(before);
             end = start + command.total_ns();
             die.register_ns = end;
+            die.sense_ns = end;
         }
         die.array_ns = end;
         self.usage.book(command, end - start.max(before));
@@ -117,8 +128,13 @@ impl<P: Probe> Timeline<P> {
         } else {
             if P::ON || command.awaited {
                 parts.add(&Parts::waited(&backlog.between(now_ns, start_ns), start_ns - now_ns));
-                // It stood in the register behind a program.
-                parts.wait_write += end_ns - start_ns - flash - bus;
+                // It stood in the register behind a program, or behind the page before.
+                let stood_ns = end_ns - start_ns - flash - bus;
+                if command.kind == CommandKind::Read {
+                    parts.wait_read += stood_ns;
+                } else {
+                    parts.wait_write += stood_ns;
+                }
             }
             backlog.push(start_ns.max(before), end_ns, Cause::of(command));
         }
@@ -138,7 +154,11 @@ impl<P: Probe> Timeline<P> {
                 self.probe.queue(now_ns, command.die, 1);
                 self.probe.queue(start_ns, command.die, -1);
             }
-            probe::transfers(command, start_ns, &mut self.probe);
+            if command.kind == CommandKind::Read {
+                self.probe.transfer(command, end_ns - bus, bus);
+            } else {
+                probe::transfers(command, start_ns, &mut self.probe);
+            }
         }
         if command.awaited {
             if command.purpose == Purpose::Mapping {
@@ -287,7 +307,7 @@ impl<P: Probe> TimePath for Timeline<P> {
 
     /// Commands handed over from now on start no earlier than this, ns.
     fn settled_ns(&self) -> u64 {
-        self.dies.iter().map(|die| die.register_ns).min().unwrap_or(0).max(self.now_ns)
+        self.dies.iter().map(|die| die.register_ns.min(die.sense_ns)).min().unwrap_or(0).max(self.now_ns)
     }
 
     fn sched_counts(&self) -> Option<SchedCounts> {

@@ -3,7 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::NandConfig;
+use super::cells::{Cell, PageOrder, Programs, WordLines};
+use super::spread::Spread;
 use crate::error::ConfigError;
+use crate::geometry::Geometry;
 use crate::op::Crossing;
 use crate::quantity::{Latency, Nanos, round_to_u64};
 
@@ -13,7 +17,8 @@ use crate::quantity::{Latency, Nanos, round_to_u64};
 pub struct TimingConfig {
     /// Array time of a page read; a list gives one for each page type.
     pub read: Latency,
-    /// Array time of a page program; a list gives one for each page type.
+    /// Array time of a page program; a list gives one for each page type. With `nand.programs=one-shot` the time of a word line, with
+    /// `foggy-fine` the times of its two passes.
     pub program: Latency,
     /// Time of a block erase.
     pub erase: Nanos,
@@ -42,6 +47,35 @@ impl Default for TimingConfig {
     }
 }
 
+impl TimingConfig {
+    /// Page types of the drive: pages of a word line.
+    pub(crate) fn page_types(&self, nand: &NandConfig) -> u32 {
+        let by_lists = match nand.programs {
+            Programs::Page => self.read.0.len().max(self.program.0.len()),
+            Programs::OneShot | Programs::FoggyFine => self.read.0.len(),
+        };
+        match nand.cell {
+            Cell::Auto => by_lists as u32,
+            Cell::Slc => 1,
+            Cell::Mlc => 2,
+            Cell::Tlc => 3,
+            Cell::Qlc => 4,
+        }
+    }
+
+    /// True if the lists have one time, or one for each page type (programs of whole word lines have no types).
+    pub(crate) fn fits(&self, nand: &NandConfig) -> bool {
+        let types = self.page_types(nand) as usize;
+        let fits = |times: usize| times == 1 || times == types;
+        fits(self.read.0.len()) && (nand.programs != Programs::Page || fits(self.program.0.len()))
+    }
+}
+
+/// True if a block has to be whole word lines.
+pub(crate) fn has_word_lines(nand: &NandConfig) -> bool {
+    nand.programs != Programs::Page || nand.page_order == PageOrder::Shadow
+}
+
 /// The times of one drive, in integers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Timing {
@@ -51,64 +85,53 @@ pub(crate) struct Timing {
     command_ns: u64,
     /// One codeword over the bus, ps.
     codeword_ps: u64,
-    /// One block erase, ns.
-    pub(crate) erase_ns: u64,
+    /// One erase of a new block, ns, and what it grows by each erase, in billionths.
+    erase_ns: u64,
+    growth: u64,
     /// True if every page reads and programs alike.
     pub(crate) uniform: bool,
     /// Array times by page type, ns.
     read: Box<[u64]>,
     program: Box<[u64]>,
+    pages_per_block: u32,
+    lines: WordLines,
+    spread: Spread,
 }
 
 /// Longest time of a single operation: sums of a run then fit 64 bits.
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 impl Timing {
-    /// Times of pages of `page_bytes`, of `bound_planes` planes that act as one, with codewords of `codeword_bytes`.
+    /// Times of pages of `page_bytes`, of `bound_planes` planes that act as one.
     pub(crate) fn new(
         timing: &TimingConfig,
+        nand: &NandConfig,
+        geometry: &Geometry,
         page_bytes: u64,
         bound_planes: u32,
-        codeword_bytes: u64,
     ) -> Result<Self, ConfigError> {
-        let refuse = |key: &str, value: String, expected: &str| {
-            Err(ConfigError::Value {
-                origin: "device".into(),
-                key: key.into(),
-                value,
-                expected: expected.into(),
-            })
-        };
-        if !timing.bus.is_finite() || !(0.0..=1e6).contains(&timing.bus) {
-            return refuse("timing.bus", format!("{:e}", timing.bus), "expected 0 to 1000000 ns a byte");
-        }
-        let times = [
-            ("timing.read", timing.read.0.iter().max()),
-            ("timing.program", timing.program.0.iter().max()),
-            ("timing.erase", Some(&timing.erase)),
-            ("timing.command", Some(&timing.command)),
-        ];
-        for (key, longest) in times {
-            if let Some(longest) = longest
-                && longest.0 > LONGEST_NS
-            {
-                return refuse(key, format!("{} ns", longest.0), "expected at most one hour");
-            }
-        }
+        check(timing)?;
         // Rounded once, in picoseconds a byte, so that the product is exact.
         let picos_per_byte = round_to_u64(timing.bus * 1000.0);
         // Bound planes share a bus, bound channels have one each.
         let transfer_ns =
             (timing.command.0 + (picos_per_byte * page_bytes + 500) / 1000) * u64::from(bound_planes);
-        let uniform = timing.read.0.len() == 1 && timing.program.0.len() == 1;
+        let types = timing.page_types(nand);
+        let lines = WordLines::new(nand.programs, nand.page_order, types, geometry.flash_pages_per_block());
+        let spread = Spread::new(nand, geometry);
+        let one_type = timing.read.0.len() == 1 && timing.program.0.len() == 1;
         Ok(Self {
             transfer_ns,
             command_ns: timing.command.0,
-            codeword_ps: picos_per_byte * codeword_bytes,
+            codeword_ps: picos_per_byte * nand.codeword.0,
             erase_ns: timing.erase.0,
-            uniform,
+            growth: round_to_u64(nand.erase_growth * 1e6),
+            uniform: one_type && !lines.programs_lines() && spread.is_off(),
             read: timing.read.0.iter().map(|time| time.0).collect(),
             program: timing.program.0.iter().map(|time| time.0).collect(),
+            pages_per_block: geometry.flash_pages_per_block(),
+            lines,
+            spread,
         })
     }
 
@@ -122,15 +145,61 @@ impl Timing {
         self.command_ns * u64::from(transfers) + (self.codeword_ps * u64::from(codewords) + 500) / 1000
     }
 
-    /// Array time to read page `page` of a block, ns.
+    /// Array time to read a physical page of a unit, ns.
     #[inline]
-    pub(crate) fn read_ns(&self, page: u32) -> u64 {
-        self.read[if self.uniform { 0 } else { page as usize % self.read.len() }]
+    pub(crate) fn read_ns(&self, unit: u32, ppn: u32) -> u64 {
+        if self.uniform {
+            return self.read[0];
+        }
+        let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
+        self.spread.of(unit, block, self.read[self.lines.page_type(page, self.read.len())])
     }
 
-    /// Array time to program page `page` of a block, ns.
+    /// Array time and bus time to program a physical page of a unit, ns.
     #[inline]
-    pub(crate) fn program_ns(&self, page: u32) -> u64 {
-        self.program[if self.uniform { 0 } else { page as usize % self.program.len() }]
+    pub(crate) fn program_ns(&self, unit: u32, ppn: u32) -> (u64, u64) {
+        if self.uniform {
+            return (self.program[0], self.transfer_ns);
+        }
+        let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
+        let (mut array_ns, mut transfers) = (0, 1);
+        if self.lines.programs_lines() {
+            let program = self.lines.program(page, &self.program);
+            array_ns = program.array_ns;
+            transfers += program.reloads * self.lines.pages;
+        } else {
+            array_ns += self.program[self.lines.page_type(page, self.program.len())];
+        }
+        (self.spread.of(unit, block, array_ns), u64::from(transfers) * self.transfer_ns)
     }
+
+    /// Time to erase a block of a unit that was erased so often before, ns.
+    pub(crate) fn erase_ns(&self, unit: u32, block: u32, erases: u32) -> u64 {
+        let grown = u128::from(self.erase_ns) * u128::from(self.growth) * u128::from(erases) / 1_000_000_000;
+        self.spread.of(unit, block, self.erase_ns + grown.min(LONGEST_NS.into()) as u64)
+    }
+}
+
+/// Refuses times out of range.
+pub(crate) fn check(timing: &TimingConfig) -> Result<(), ConfigError> {
+    let refuse = |key: &str, value: String, expected: &str| {
+        Err(ConfigError::Value { origin: "device".into(), key: key.into(), value, expected: expected.into() })
+    };
+    if !timing.bus.is_finite() || !(0.0..=1e6).contains(&timing.bus) {
+        return refuse("timing.bus", format!("{:e}", timing.bus), "expected 0 to 1000000 ns a byte");
+    }
+    let times = [
+        ("timing.read", timing.read.0.iter().max()),
+        ("timing.program", timing.program.0.iter().max()),
+        ("timing.erase", Some(&timing.erase)),
+        ("timing.command", Some(&timing.command)),
+    ];
+    for (key, longest) in times {
+        if let Some(longest) = longest
+            && longest.0 > LONGEST_NS
+        {
+            return refuse(key, format!("{} ns", longest.0), "expected at most one hour");
+        }
+    }
+    Ok(())
 }

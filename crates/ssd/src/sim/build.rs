@@ -8,9 +8,9 @@ use crate::content::Content;
 use crate::core::Core;
 use crate::error::{ConfigError, RunError};
 use crate::geometry::Geometry;
-use crate::nand::Probe;
 use crate::nand::event::Events;
 use crate::nand::timeline::Timeline;
+use crate::nand::{Cache, Probe};
 use crate::sched::Scheduler;
 use crate::task::BackgroundConfig;
 
@@ -24,8 +24,9 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
     probe: P,
 ) -> Result<Box<dyn Drive>, ConfigError> {
     let core = Core::new(config, options.seed, options.tenants, content)?;
+    let cache = Cache { program: config.timing.cache_program, read: config.nand.cache_read };
     Ok(if config.uses_events() {
-        let (cache, scheduler) = (config.timing.cache_program, Scheduler::new(&config.sched));
+        let scheduler = Scheduler::new(&config.sched);
         let mut array = Events::new(&core.geometry, config.bus_is_free(), cache, scheduler, probe);
         if !config.sched.batches() {
             array.dispatch_at_once();
@@ -36,7 +37,7 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
         }
         Box::new(Intake::new(config, core, array))
     } else {
-        let array = Timeline::new(&core.geometry, config.timing.cache_program, probe);
+        let array = Timeline::new(&core.geometry, cache, probe);
         Box::new(Intake::new(config, core, array))
     })
 }

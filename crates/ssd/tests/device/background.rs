@@ -87,7 +87,7 @@ fn the_least_worn_block_is_freed_when_the_unit_is_idle() {
     let spread = |settings: &[Setting]| {
         let mut simulation = drive(&with(&[("precondition", "full"), ("gc.free_blocks", "3")], settings));
         simulation.serve(&requests).expect("served");
-        let wear = simulation.wear();
+        let wear = simulation.wear().all;
         wear.max - wear.min
     };
     let gap =

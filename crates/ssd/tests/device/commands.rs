@@ -4,7 +4,7 @@ use flashweir_ssd::CommandKind::{Copies, Erase, Program, Read};
 
 use flashweir_trace::Op;
 
-use super::rig::{ERASE, PROGRAM, READ, TRANSFER, read, run_both, sectors, write};
+use super::rig::{ERASE, PROGRAM, READ, TRANSFER, pages, read, run_both, sectors, write};
 
 #[test]
 fn a_read_takes_read_and_transfer_a_program_transfer_and_program() {
@@ -95,6 +95,50 @@ fn a_cached_page_enters_at_the_moment_the_register_is_free() {
         let programmed = end.max(start + TRANSFER);
         assert_eq!(outcome.spans(), [(Program, 0, end), (Program, start, programmed + PROGRAM)], "{arrival}");
     }
+}
+
+#[test]
+fn with_cache_read_the_next_page_is_sensed_while_the_last_one_leaves() {
+    let settings = [("nand.cache_read", "true"), ("precondition", "full")];
+    let fetch = READ + TRANSFER;
+    // The second read comes at, before and after the time at which the first one has left the register.
+    for (arrival, starts) in [
+        (0, READ),
+        (READ - 1, READ),
+        (READ, READ),
+        (READ + 1, READ + 1),
+        (fetch, fetch),
+        (fetch + 1, fetch + 1),
+    ] {
+        let outcome = run_both(&settings, &[read(0, 0), read(arrival, 9)]);
+        assert_eq!(
+            outcome.spans(),
+            [(Read, 0, fetch), (Read, starts, starts + fetch)],
+            "arrival at {arrival}"
+        );
+    }
+    // Without it the second one waits for all of the first.
+    let outcome = run_both(&settings[1..], &[read(0, 0), read(0, 9)]);
+    assert_eq!(outcome.completions(), [fetch, 2 * fetch]);
+    // A program waits for the transfer, and a read for the program.
+    let outcome = run_both(&settings, &[read(0, 0), write(0, 1), read(0, 9)]);
+    let programmed = fetch + TRANSFER + PROGRAM;
+    assert_eq!(outcome.completions(), [fetch, programmed, programmed + fetch]);
+}
+
+#[test]
+fn with_cache_read_a_slow_bus_sets_the_pace() {
+    // 13,192 ns a transfer: a page is sensed in 10,000 and stays in the register until the one before has left.
+    let settings = [("nand.cache_read", "true"), ("timing.bus", "3"), ("precondition", "full")];
+    let transfer = 904 + 3 * 4096;
+    let outcome = run_both(&settings, &[read(0, 0), read(0, 9), read(0, 18)]);
+    let ends: Vec<u64> = (1..=3).map(|number| READ + number * transfer).collect();
+    assert_eq!(outcome.completions(), ends);
+    let starts: Vec<u64> = outcome.spans().iter().map(|span| span.1).collect();
+    assert_eq!(starts, [0, READ, READ + transfer]);
+    // The pages of one request likewise.
+    let outcome = run_both(&settings, &[pages(0, Op::Read, 0, 3)]);
+    assert_eq!(outcome.completions(), [READ + 3 * transfer]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod arbitration;
 mod background;
 mod buffer;
 mod bus;
+mod cells;
 mod codewords;
 mod commands;
 mod dynamic;

@@ -2,12 +2,12 @@
 
 use super::{NoEffect, is_direct};
 use crate::alloc::AllocConfig;
-use crate::config::Clock;
-use crate::nand::{NandConfig, Transfer};
+use crate::config::{Clock, Config};
+use crate::nand::{Cell, NandConfig, PageOrder, Programs, Transfer};
 use crate::quantity::Bound;
 use crate::sched::{Dispatch, SchedConfig, SchedPolicy, Suspends};
 
-pub(super) const FLASH: [NoEffect; 17] = [
+pub(super) const FLASH: [NoEffect; 23] = [
     NoEffect {
         keys: "planes_bound=true, planes=1",
         reason: "a die has one plane",
@@ -30,10 +30,55 @@ pub(super) const FLASH: [NoEffect; 17] = [
         keys: "nand.codeword, nand.transfer=page",
         reason: "whole pages cross the bus",
         applies: |config| {
-            config.nand != NandConfig { transfer: config.nand.transfer, ..NandConfig::default() }
-                && config.nand.transfer == Transfer::Page
+            config.nand.codeword != NandConfig::default().codeword && config.nand.transfer == Transfer::Page
         },
-        clear: |config| config.nand = NandConfig::default(),
+        clear: |config| config.nand.codeword = NandConfig::default().codeword,
+    },
+    NoEffect {
+        keys: "nand.page_order, timing.read, timing.program, nand.programs=page",
+        reason: "all pages have one type",
+        applies: |config| {
+            let Config { nand, timing, .. } = config;
+            let one_type = timing.read.0.len() == 1 && timing.program.0.len() == 1;
+            nand.page_order == PageOrder::Shadow && nand.programs == Programs::Page && one_type
+        },
+        clear: |config| config.nand.page_order = PageOrder::InTurn,
+    },
+    NoEffect {
+        keys: "nand.programs=one-shot, nand.cell, timing.read",
+        reason: "a word line has one page",
+        applies: |config| {
+            let Config { nand, timing, .. } = config;
+            nand.programs == Programs::OneShot && timing.page_types(nand) == 1 && timing.program.0.len() == 1
+        },
+        clear: |config| config.nand.programs = Programs::Page,
+    },
+    NoEffect {
+        keys: "nand.cell, nand.programs=page",
+        reason: "page types follow from timing.read and timing.program, which fit",
+        applies: |config| {
+            let Config { nand, timing, .. } = config;
+            nand.cell != Cell::Auto && nand.programs == Programs::Page && timing.fits(nand)
+        },
+        clear: |config| config.nand.cell = Cell::Auto,
+    },
+    NoEffect {
+        keys: "nand.erase_growth, timing.erase=0 or ftl.kind=direct",
+        reason: "erases take no time, or there are none",
+        applies: |config| config.nand.erase_growth > 0.0 && (config.timing.erase.0 == 0 || is_direct(config)),
+        clear: |config| config.nand.erase_growth = 0.0,
+    },
+    NoEffect {
+        keys: "nand.cache_read=true, timing.bus=0, timing.command=0",
+        reason: "transfers take no time",
+        applies: |config| config.nand.cache_read && config.bus_is_free(),
+        clear: |config| config.nand.cache_read = false,
+    },
+    NoEffect {
+        keys: "nand.seed, nand.spread=0, nand.die_spread=0, nand.bad_blocks=0",
+        reason: "nothing is drawn",
+        applies: |config| config.nand.seed != NandConfig::default().seed && !config.nand.draws(),
+        clear: |config| config.nand.seed = NandConfig::default().seed,
     },
     NoEffect {
         keys: "timing.cache_program=true, timing.bus=0, timing.command=0",

@@ -290,6 +290,14 @@ impl Dftl {
         self.page.free_blocks(unit)
     }
 
+    pub(super) fn erases(&self, unit: u32, block: u32) -> u32 {
+        self.page.erases(unit, block)
+    }
+
+    pub(super) fn end_preconditioning(&mut self) {
+        self.page.end_preconditioning();
+    }
+
     pub(super) fn wear(&self) -> Wear {
         self.page.wear()
     }

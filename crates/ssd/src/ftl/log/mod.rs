@@ -27,7 +27,7 @@ mod unit;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FtlConfig, Ops, Step, Upkeep, Wear, Written, blocks};
+use super::{FtlConfig, Ops, Step, Upkeep, Wear, Written, wear};
 use crate::alloc::Home;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
@@ -183,8 +183,16 @@ impl LogFtl {
         self.units[home.unit as usize].trim(self.rules.page(home.key))
     }
 
+    pub(super) fn erases(&self, unit: u32, block: u32) -> u32 {
+        self.units[unit as usize].blocks().erases(block)
+    }
+
+    pub(super) fn end_preconditioning(&mut self) {
+        self.units.iter_mut().for_each(|unit| unit.blocks_mut().end_preconditioning());
+    }
+
     pub(super) fn wear(&self) -> Wear {
-        blocks::wear(self.units.iter().map(Unit::blocks))
+        wear::wear(self.units.iter().map(Unit::blocks))
     }
 
     pub(super) fn free_blocks(&self, unit: u32) -> u64 {

@@ -105,6 +105,10 @@ impl Unit {
         &self.blocks
     }
 
+    pub(super) fn blocks_mut(&mut self) -> &mut Blocks {
+        &mut self.blocks
+    }
+
     /// The words of a data block.
     pub(super) fn words(&self, block: u32) -> std::ops::Range<usize> {
         let first = block as usize * self.words_per_block;

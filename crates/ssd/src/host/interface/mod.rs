@@ -287,7 +287,8 @@ impl Interface {
             } else if let Some(number) = self.queues.pop(flash_time) {
                 let part = self.commands.get(number).part;
                 let pages = self.pages(&part).1;
-                let time_ns = self.cores.as_ref().map_or(0, |cores| cores.time_ns(part.op, pages));
+                let time_ns =
+                    self.cores.as_ref().map_or(0, |cores| cores.time_ns(part.op, part.sectors, pages));
                 self.run(now_ns, number, core, time_ns, Phase::Working(core));
             } else {
                 break;

@@ -52,7 +52,9 @@ impl<P: Probe> Events<P> {
     pub(super) fn bus_done(&mut self, channel: u32) {
         let Some(number) = self.buses[channel as usize].user.take() else { return };
         let die = &mut self.dies[number as usize];
-        if let Some(loading) = die.loading.as_mut().filter(|loading| loading.phase == Phase::OnBus) {
+        if die.unloading.is_some() {
+            self.unloaded(number);
+        } else if let Some(loading) = die.loading.as_mut().filter(|loading| loading.phase == Phase::OnBus) {
             loading.phase = Phase::Loaded;
             self.promote(number);
         } else if let Some(current) = &die.current {

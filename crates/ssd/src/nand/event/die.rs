@@ -14,7 +14,7 @@ pub(super) enum Phase {
     Reading,
     /// Waiting for the bus or using it.
     OnBus,
-    /// Loaded into the register, the array still busy with the command before.
+    /// In the register: the array is still busy with the program before, or the page of the read before has not left.
     Loaded,
     /// Programming or erasing, or the whole command as one.
     Finishing,
@@ -93,8 +93,8 @@ impl Active {
         let rest = (end_ns - self.start_ns).saturating_sub(flash + bus + self.wait_bus_ns);
         let waited = Parts::waited(&self.queued.spent, self.start_ns - self.queued.arrived_ns);
         let mut parts = Parts { wait_bus: self.wait_bus_ns, bus, flash, ..waited };
-        // It was suspended for reads, or stood in the register behind a program.
-        if self.pauses > 0 {
+        // It was suspended for reads, or stood in the register behind a program or a read.
+        if self.pauses > 0 || command.kind == CommandKind::Read {
             parts.wait_read += rest;
         } else {
             parts.wait_write += rest;
@@ -118,7 +118,8 @@ impl Active {
         let then = match phase {
             Phase::Reading => self.share(BUS) + self.share(PROGRAM),
             Phase::OnBus => self.share(PROGRAM),
-            Phase::Loaded | Phase::Finishing | Phase::Stopping => 0,
+            Phase::Loaded => self.share(BUS),
+            Phase::Finishing | Phase::Stopping => 0,
         };
         phase_ns + then + u64::from(self.left - 1) * self.each_ns.iter().sum::<u64>()
     }
@@ -182,6 +183,7 @@ pub(super) struct Die {
     pub(super) queue: Queue,
     pub(super) current: Option<Active>,
     pub(super) loading: Option<Active>,
+    pub(super) unloading: Option<Active>,
     pub(super) paused: Option<Paused>,
     /// Number of the event that ends the phase of the array: others are out of date.
     pub(super) awaits: u64,
@@ -194,7 +196,11 @@ impl Die {
     /// True if it neither runs a command nor has one waiting.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
-        self.current.is_none() && self.loading.is_none() && self.paused.is_none() && self.queue.is_empty()
+        self.current.is_none()
+            && self.loading.is_none()
+            && self.unloading.is_none()
+            && self.paused.is_none()
+            && self.queue.is_empty()
     }
 
     /// Brings the account up to date. Returns what the current command had of it since the last time, ns.
@@ -202,9 +208,15 @@ impl Die {
     pub(super) fn book(&mut self, now_ns: u64) -> Option<(Command, u64)> {
         let since = now_ns - self.booked_ns;
         self.booked_ns = now_ns;
-        let current = self.current.as_ref()?;
-        self.spent.add(Cause::of(&current.queued.command), since);
-        Some((current.queued.command, since))
+        let command = self.holder()?.queued.command;
+        self.spent.add(Cause::of(&command), since);
+        Some((command, since))
+    }
+
+    /// The command that the die's time counts for: of two reads the earlier one.
+    #[inline]
+    pub(super) fn holder(&self) -> Option<&Active> {
+        self.unloading.as_ref().or(self.current.as_ref())
     }
 
     /// Time that the commands that have begun still take if nothing delays them, ns.
@@ -222,19 +234,23 @@ impl Die {
         let loading = self.loading.as_ref().map_or(0, |loading| loading.queued.command.program_ns);
         let paused =
             self.paused.as_ref().map_or(0, |paused| paused.active.rest_ns(paused.phase, paused.left_ns));
-        self.current.as_ref().map_or(0, of) + loading + paused
+        self.current.as_ref().map_or(0, of) + self.unloading.as_ref().map_or(0, of) + loading + paused
     }
 
     /// The command that is on the bus, or comes next there.
     #[inline]
     pub(super) fn next_on_bus(&mut self) -> Option<&mut Active> {
         let loading = self.loading.as_mut().filter(|loading| loading.phase == Phase::OnBus);
-        loading.or(self.current.as_mut())
+        self.unloading.as_mut().or(loading).or(self.current.as_mut())
     }
 
     /// True if it waits for the bus with a page that it has read for the host.
     pub(super) fn reads_out(&self) -> bool {
         self.loading.is_none()
-            && self.current.as_ref().is_some_and(|current| current.queued.is_awaited_read())
+            && self
+                .unloading
+                .as_ref()
+                .or(self.current.as_ref())
+                .is_some_and(|read| read.queued.is_awaited_read())
     }
 }

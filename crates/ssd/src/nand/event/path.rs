@@ -112,8 +112,8 @@ impl<P: Probe> TimePath for Events<P> {
     fn times(&self) -> Times {
         let mut dies = self.usage.dies.clone();
         for (time, die) in dies.iter_mut().zip(&self.dies) {
-            if let Some(current) = &die.current {
-                time.add(current.queued.command.purpose, self.now_ns - die.booked_ns);
+            if let Some(holder) = die.holder() {
+                time.add(holder.queued.command.purpose, self.now_ns - die.booked_ns);
             }
         }
         Times { dies, buses: self.usage.buses.clone(), ..Times::default() }
@@ -130,7 +130,12 @@ impl<P: Probe> TimePath for Events<P> {
     fn settled_ns(&self) -> u64 {
         let paused = |die: &super::Die| die.paused.as_ref().map(|paused| paused.active.start_ns);
         let started = |die: &super::Die| Some(die.current.as_ref().or(die.loading.as_ref())?.start_ns);
-        self.dies.iter().flat_map(|die| [started(die), paused(die)]).flatten().fold(self.now_ns, u64::min)
+        let unloading = |die: &super::Die| die.unloading.as_ref().map(|read| read.start_ns);
+        self.dies
+            .iter()
+            .flat_map(|die| [started(die), paused(die), unloading(die)])
+            .flatten()
+            .fold(self.now_ns, u64::min)
     }
 
     fn sched_counts(&self) -> Option<SchedCounts> {

@@ -18,7 +18,8 @@ fn mean_wait(
     let settings = base.iter().chain(scheduler).copied();
     let config = resolve(&[Layer::from_assignments("test", settings)]).expect("a legal drive");
     let geometry = Geometry::new(&config).expect("a legal drive");
-    let mut events = Events::new(&geometry, false, false, Scheduler::new(&config.sched), Recorder::default());
+    let mut events =
+        Events::new(&geometry, false, Cache::default(), Scheduler::new(&config.sched), Recorder::default());
     let read = Command {
         die: 0,
         kind: CommandKind::Read,

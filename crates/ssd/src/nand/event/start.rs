@@ -71,7 +71,7 @@ impl<P: Probe> Events<P> {
     #[inline]
     pub(super) fn start(&mut self, number: u32) {
         let die = &self.dies[number as usize];
-        if die.queue.is_empty() && die.paused.is_none() || die.current.is_some() && !self.cache_program {
+        if die.queue.is_empty() && die.paused.is_none() || die.current.is_some() && !self.cache.program {
             return;
         }
         let waits = self.batches || die.freed_ns == Some(self.now_ns);
@@ -87,8 +87,12 @@ impl<P: Probe> Events<P> {
         if die.loading.is_some() {
             return;
         }
+        let unloads = die.unloading.is_some();
         if die.paused.is_some() && die.current.is_none() && !self.goes_on_without_paused(number) {
-            return self.resume(number);
+            if !unloads {
+                self.resume(number);
+            }
+            return;
         }
         let die = &mut self.dies[number as usize];
         if die.queue.is_empty() {
@@ -98,7 +102,7 @@ impl<P: Probe> Events<P> {
             None => false,
             // Only a program that has left the register lets the next page in.
             Some(active)
-                if self.cache_program
+                if self.cache.program
                     && active.phase == Phase::Finishing
                     && active.queued.command.kind == CommandKind::Program =>
             {
@@ -110,6 +114,9 @@ impl<P: Probe> Events<P> {
         let place = self.scheduler.pick(&die.queue, bus_is_free);
         let Some(next) = die.queue.get(place) else { return };
         let waits = die.queue.holds_back(next);
+        if unloads && !self.cache.reads(&next.command) {
+            return;
+        }
         if waits || overlaps && (next.command.kind != CommandKind::Program || die.paused.is_some()) {
             return;
         }

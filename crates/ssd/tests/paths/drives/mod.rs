@@ -95,6 +95,41 @@ pub(super) fn of_transfers(codeword: u64, page_sectors: u64, copybacks: u32) -> 
     settings
 }
 
+/// Cells of flash: word lines programmed at once or in two passes, shadow order, spread, erases that take longer. Page types need
+/// blocks of whole word lines.
+const CELLS: [&[(&str, &str)]; 9] = [
+    &[],
+    &[],
+    &[("nand.cache_read", "true")],
+    &[("nand.cache_read", "true"), ("nand.spread", "0.1")],
+    &[("nand.spread", "0.1"), ("nand.die_spread", "0.2"), ("nand.seed", "4")],
+    &[("nand.erase_growth", "300"), ("nand.spread", "0.2")],
+    &[("nand.page_order", "shadow"), ("timing.read", "10us,31us"), ("timing.program", "100us,300us")],
+    &[
+        ("nand.programs", "one-shot"),
+        ("nand.cell", "tlc"),
+        ("timing.program", "300us"),
+        ("timing.read", "9us"),
+    ],
+    &[
+        ("nand.programs", "foggy-fine"),
+        ("nand.cell", "mlc"),
+        ("timing.program", "90us,200us"),
+        ("timing.read", "9us,20us"),
+    ],
+];
+
+/// Settings of cells, where they fit: others take their place.
+fn of_cells(settings: &mut Vec<Setting>, cells: &[(&'static str, &str)], pages_per_block: u32, ftl: &str) {
+    let has = |key| cells.iter().any(|(name, _)| *name == key);
+    let types = if has("nand.page_order") || has("nand.programs") { 6 } else { 1 };
+    if !pages_per_block.is_multiple_of(types) || has("nand.programs") && !matches!(ftl, "page" | "dftl") {
+        return;
+    }
+    settings.retain(|(key, _)| !has(key) && !(*key == "gc.copyback" && has("nand.programs")));
+    settings.extend(cells.iter().map(|(key, value)| (*key, (*value).to_owned())));
+}
+
 /// Over-provisioning in percent with which a drive is legal: erased blocks and frontiers, translation pages, the log.
 fn least_percent(ftl: &str, pages: u64, page: u64, pages_per_block: u32, held_back: u32) -> u32 {
     let per_block = u64::from(pages_per_block);
@@ -131,10 +166,19 @@ const CLASSIFIERS: [Groups; 6] = [
     (&[("ftl.classifier", "generations")], 4, 2),
     (&[("ftl.classifier", "death-time")], 9, 4),
 ];
+/// Pages of a block: one of whole word lines is drawn often enough.
+fn block_pages() -> impl Strategy<Value = u32> {
+    prop::sample::select(vec![1, 2, 3, 4, 5, 6, 6, 6, 8, 9, 10, 11])
+}
+
+/// Acknowledgement of a buffer from flash, or the order in which pages leave it.
+fn of_buffer(ack_flash: bool, replacement: &str) -> Setting {
+    if ack_flash { ("buffer.ack", "flash".into()) } else { ("buffer.replacement", replacement.into()) }
+}
 
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
-    let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 0..60u32);
+    let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, block_pages(), 16..200u64, 0..60u32);
     let gc = (
         prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
         1..3u32,
@@ -155,9 +199,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
     // Cached entries of each unit's map on flash, batch update; sectors of a codeword, copybacks in a row, mapping units of a
-    // page where they divide it.
+    // page where they divide it; cells.
     let per_page = prop::sample::select(vec![1_u64, 1, 2, 3, 4]);
-    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, per_page);
+    let cells = prop::sample::select(CELLS.to_vec());
+    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, per_page, cells);
     let placement = prop::sample::select(CLASSIFIERS.to_vec());
     let parts = (shape, gc, flash, host, ftl, map, placement);
     parts.prop_map(|(shape, gc, flash, host, ftl, map, placement)| {
@@ -213,10 +258,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         if per_page > 1 {
             settings.push(("ftl.map_unit", (page / per_page).to_string()));
         }
-        if buffer_pages > 0 {
-            let replacement = ("buffer.replacement", replacement.into());
-            settings.push(if ack_flash { ("buffer.ack", "flash".into()) } else { replacement });
-        }
+        of_cells(&mut settings, map.5, pages_per_block, ftl);
+        settings.extend((buffer_pages > 0).then(|| of_buffer(ack_flash, replacement)));
         settings.extend(of_host(open, slots, depth));
         settings
     })

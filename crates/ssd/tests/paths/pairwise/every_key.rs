@@ -24,7 +24,7 @@ const NOT_DRAWN: [(&str, &str); 6] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 38] = [
+const VALUES: [(&str, &[&str]); 42] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -38,6 +38,10 @@ const VALUES: [(&str, &[&str]); 38] = [
     ("timing.read", &["20us", "10us,13us,31us", "1ns"]),
     ("timing.program", &["200us", "100us,300us", "1ns"]),
     ("timing.bus", &["0", "0.3", "25"]),
+    ("nand.spread", &["0", "0.05", "0.3"]),
+    ("nand.die_spread", &["0", "0.1"]),
+    ("nand.erase_growth", &["0", "0.2", "90"]),
+    ("nand.bad_blocks", &["0", "0.03", "0.1"]),
     ("energy.read_uj", &["0", "50"]),
     ("energy.program_uj", &["0", "220"]),
     ("energy.erase_uj", &["0", "1500"]),

@@ -49,7 +49,8 @@ impl Maker {
     pub(super) fn new(config: &Config, seed: u64, bus_ns: u64, cache_program: bool) -> Self {
         let geometry = Geometry::new(config).expect("a legal drive");
         let scheduler = Scheduler::new(&config.sched);
-        let events = Events::new(&geometry, bus_ns == 0, cache_program, scheduler, Recorder::default());
+        let cache = Cache { program: cache_program, read: false };
+        let events = Events::new(&geometry, bus_ns == 0, cache, scheduler, Recorder::default());
         let mut maker = Self {
             events,
             draw: Draw(seed),

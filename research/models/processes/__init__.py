@@ -1,0 +1,1 @@
+"""A drive as communicating processes (README.md)."""
