@@ -6,7 +6,6 @@
 
 mod amplification;
 mod arbitration;
-mod calibration;
 mod closed_forms;
 mod drive;
 mod hot_and_cold;
