@@ -24,7 +24,6 @@ EXPLAINED = {
     "mqsim": {"timing.bus": "333 MT/s are 3.003 ns a byte; MQSim's code cuts that to 3"},
     "ssdsim": {},
     "nvmevirt": {
-        "timing.read": "the preset rounds 30,013 and 42,013 ns to us",
         "capacity": "the preset has 64 GiB for the host, NVMeVirt in 64 GiB of memory 1 / 1.07 of it",
         "pages_per_block": "the preset has 256; NVMeVirt divides its memory by a fixed number of blocks",
     },

@@ -132,7 +132,8 @@ def _times(source: Source, macros: dict[str, str]) -> None:
     source.same("NAND_ERASE_LATENCY", {"timing.erase": time(source.whole("NAND_ERASE_LATENCY", 0, _MAX_NS))})
     bandwidth = source.whole("NAND_CHANNEL_BANDWIDTH", 1, 10**6)
     source.same("NAND_CHANNEL_BANDWIDTH", {"timing.bus": 1000 / bandwidth}, "MB/s")
-    source.part("MAX_CH_XFER_SIZE", None, "a page crosses the bus whole: waits for transfers in pieces")
+    asked = {"nand.transfer": "codeword", "nand.codeword": size(_MEMORY_PAGE)}
+    source.part("MAX_CH_XFER_SIZE", asked, "what is asked for crosses the bus in one piece, in units of 4 KiB")
     delay = source.whole("FW_CH_XFER_LATENCY", 0, 10**9)
     page = source.whole("FLASH_PAGE_SIZE", 512)
     if delay:
@@ -145,10 +146,8 @@ def _times(source: Source, macros: dict[str, str]) -> None:
 def _firmware(source: Source) -> None:
     large, small = (source.whole(key, 0, _MAX_NS) for key in ("FW_READ_LATENCY", "FW_4KB_READ_LATENCY"))
     ours: dict[str, Value] = {"firmware.read_time": time(small), "firmware.cores": _CORES}
-    longer = f"; longer reads have {large} ns there" if large != small else ""
-    source.part("FW_4KB_READ_LATENCY", ours, f"a delay of each read; {_CORES} cores, so that none waits for"
-                f" another{longer}")  # fmt: skip
-    source.part("FW_READ_LATENCY", None, "reads above 4 KiB; firmware.read_time is that of 4 KiB")
+    source.part("FW_4KB_READ_LATENCY", ours, f"a delay of each read; {_CORES} cores, so that none waits for another")
+    source.part("FW_READ_LATENCY", {"firmware.long_read_time": time(large)}, "a delay of each read above 4 KiB")
     first, each = (source.whole(key, 0, _MAX_NS) for key in ("FW_WBUF_LATENCY0", "FW_WBUF_LATENCY1"))
     source.part("FW_WBUF_LATENCY0", {"firmware.write_time": time(first + each)}, "of a write of 4 KiB")
     source.part("FW_WBUF_LATENCY1", {"firmware.write_time": time(first + each)}, "for each 4 KiB there, once here")

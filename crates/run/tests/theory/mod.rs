@@ -6,6 +6,7 @@
 
 mod amplification;
 mod arbitration;
+mod calibration;
 mod closed_forms;
 mod drive;
 mod hot_and_cold;

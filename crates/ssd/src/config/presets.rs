@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn presets_of_today_have_no_setting_without_effect() {
-        for name in ["enterprise-tlc", "consumer-tlc", "qlc"] {
+        for name in ["970-pro", "enterprise-tlc", "consumer-tlc", "qlc"] {
             let layer = Preset::find(name).expect("there").layer().expect("a layer");
             let (_, noted) = crate::config::layers::resolve_noting(&[layer]).expect("legal");
             assert!(noted.is_empty(), "{name}: {noted:?}");
