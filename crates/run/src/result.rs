@@ -179,7 +179,7 @@ fn shape(geometry: &Geometry, config: &Config) -> Value {
         Share::OfRaw(_) => geometry.op_raw(),
     };
     let units_per_page = u64::from(geometry.units_per_page);
-    let mut shape = json!({
+    let mut counts = json!({
         "units": geometry.units(),
         "logical_pages": geometry.logical_pages / units_per_page,
         "physical_pages": geometry.flash_pages(),
@@ -194,9 +194,9 @@ fn shape(geometry: &Geometry, config: &Config) -> Value {
         "capacity_bytes": geometry.capacity_sectors() * SECTOR_BYTES,
     });
     if config.nand.bad_blocks > 0.0 {
-        shape["bad_blocks"] = json!(geometry.bad_blocks.iter().sum::<u32>());
+        counts["bad_blocks"] = json!(geometry.bad_blocks.iter().sum::<u32>());
     }
-    shape
+    counts
 }
 
 /// Counts and hit ratio of the map cache where the map lies on flash; zeros elsewhere.

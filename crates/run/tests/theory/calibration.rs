@@ -96,7 +96,7 @@ fn reads_of_970_pro_take_the_time_of_nvmevirts_formulas() {
             let result = simulate(
                 &RunSpec {
                     workloads: vec![WorkloadSpec {
-                        spec: format!("{kind}:span=2GiB,size={size},count={count},write=0"),
+                        spec: format!("{kind}:span=2GiB,size={size},count={count},write=0").into(),
                         ..WorkloadSpec::default()
                     }],
                     device: Some("970-pro".into()),
