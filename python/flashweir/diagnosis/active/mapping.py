@@ -1,0 +1,194 @@
+"""Test of the mapping: random writes over half a discarded drive that was written in order, against writes in order."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flashweir.diagnosis.active.ratios import Span, Test, Verdict, judged, mean_of, measured, ratio, span_of
+from flashweir.diagnosis.active.reads import Reads
+from flashweir.diagnosis.active.session import KIB, Bench
+
+_SIZES = tuple(size * KIB for size in (4, 8, 16, 32, 64, 128, 256))
+_LONG = 128 * KIB
+# A page map in RAM saves 20% of the time where random writes have 0.8 of the throughput of writes in order.
+_BAD, _GOOD = 0.75, 0.85
+# The largest page that drives have: a mapping unit up to this is the page, and no page map would do better.
+_PAGE = 16 * KIB
+# Where reads miss the map cache, translation pages take spare, too, and each copied page changes them: less is enough.
+_MISSES = 0.95
+# Random single pages keep dies no busier than this share where each address has its die (as many requests in a closed
+# queue as dies: d / (2d - 1)): a ratio above it may be the dies', and needs the narrow range to be sure.
+_STRIPED = 0.5
+# Requests a second that fall by less from one size to the double one: each rewrites a unit of at least the double size.
+_FLAT = 0.77
+# Requests of a size, at least: fewer are the buffer's and not the drive's.
+_FEWEST = 16
+# Share of the drive that is written at random before its rate counts: logs of block maps are up to 28%.
+_SOON, _LATE = 0.02, 0.3
+_NARROW = 1 / 8
+
+
+@dataclass
+class Mapping:
+    """Findings of the test."""
+
+    unit: Span | None
+    """Mapping unit, bytes; None if there is none in the range of sizes."""
+    length: int
+    """Size of the random writes of this test and of the next: the mapping unit, as far as it is a page's."""
+    clean: Span
+    """Time of a byte of random writes without collection, ns."""
+    merges: bool
+    """True if whole blocks are merged: collection is no separate thing then."""
+    early: Test
+    """Throughput before the drive was written once, last against first."""
+    rewrite: Test
+    """Throughput of rewriting all in order against a fresh drive."""
+    verdict: Verdict
+    reason: str
+    tests: list[Test]
+
+
+@dataclass
+class _Measured:
+    """Times of a byte, ns."""
+
+    in_order: Span
+    wide: Span
+    narrow: Span
+    narrow_late: Span
+
+
+def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
+    """Writes the drive about 4.5 times, and leaves it full and written in order."""
+    half = bench.size / 2
+    skip = min(buffer_bytes, bench.size / 64)
+    in_order, at_random = _by_size(bench, half, skip)
+    ratios = {size: ratio(in_order[size], span) for size, span in at_random.items()}
+    unit = _unit(bench, found, ratios, at_random)
+    length = max(bench.small, min(unit, _LONG))
+    wide, early = _half_at_random(bench, half, skip, length)
+    narrow = _narrow(bench, skip, length)
+    rewrite = _rewrite(bench)
+    times = _Measured(in_order[length], wide, *narrow)
+    merges, verdict, reason, tests = _verdict(bench, found, times, (unit, ratios), early, rewrite)
+    spread = Span(float(unit), float(unit), float(unit)) if unit < max(ratios) else None
+    sized = [measured(f"mapping-{size // KIB}k", ratios[size]) for size in sorted(ratios)]
+    clean = min((wide, narrow[0]), key=lambda span: span.value)
+    return Mapping(spread, length, clean, merges, early, rewrite, verdict, reason, [*tests, *sized, early, rewrite])
+
+
+def _by_size(bench: Bench, half: float, skip: float) -> tuple[dict[int, Span], dict[int, Span]]:
+    """Half in order, further in order by size, then random over the half by size."""
+    sizes = [size for size in _SIZES if size % bench.small == 0 and size >= bench.small]
+    bench.discard()
+    bench.pour(bench.in_order(0, half, _LONG), half, _LONG)
+    in_order, at_random, low = {}, {}, half
+    for size in sizes:
+        volume = skip + max(bench.size / 96, _FEWEST * size)
+        course = bench.pour(bench.in_order(low, low + volume, size), volume, size)
+        in_order[size], low = span_of(course.per_byte(skip)), low + volume
+    for size in sizes[::-1]:
+        volume = skip + max(bench.size / 96, _FEWEST * size)
+        course = bench.pour(bench.at_random(0, half, size), volume, size)
+        at_random[size] = mean_of(course.per_byte(skip))
+    return in_order, at_random
+
+
+def _half_at_random(bench: Bench, half: float, skip: float, length: int) -> tuple[Span, Test]:
+    """Time of a byte over half of a drive of which half is free; the last of it against the first."""
+    bench.discard()
+    bench.pour(bench.in_order(0, half, _LONG), half, _LONG)
+    volume = bench.size * 0.48
+    course = bench.pour(bench.at_random(0, half, length), volume, length)
+    soon = skip + bench.size * _SOON
+    first = mean_of(course.per_byte(soon, max(bench.size * 0.16, soon + bench.size / 16)))
+    last = mean_of(course.per_byte(volume - bench.size * 0.1))
+    return mean_of(course.per_byte(soon)), judged("collection-start", ratio(first, last), _BAD, _GOOD)
+
+
+def _narrow(bench: Bench, skip: float, length: int) -> tuple[Span, Span]:
+    """The same over an eighth of the drive, at first and when logs of any size have run out."""
+    bench.discard()
+    eighth = bench.size * _NARROW
+    bench.pour(bench.in_order(0, eighth, _LONG), eighth, _LONG)
+    course = bench.pour(bench.at_random(0, eighth, length), bench.size * 0.4, length)
+    soon = skip + bench.size * _SOON
+    first = mean_of(course.per_byte(soon, max(bench.size * 0.12, soon + bench.size / 16)))
+    return first, mean_of(course.per_byte(bench.size * _LATE))
+
+
+def _rewrite(bench: Bench) -> Test:
+    """Fills the drive in order twice. The first parts need no collection, even if discarded blocks are not erased."""
+    bench.discard()
+    fresh = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG).per_byte(bench.size / 32)
+    again = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG).per_byte(bench.size / 2)
+    quick = span_of(np.sort(fresh)[: max(3, len(fresh) // 4)])
+    return judged("rewrite-in-order", ratio(quick, mean_of(again)), _BAD, _GOOD)
+
+
+def _unit(bench: Bench, found: Reads, ratios: dict[int, Span], at_random: dict[int, Span]) -> int:
+    """The knee: up to which size each random request takes the time of the smallest."""
+    requests = {size: 1 / (span.value * size) for size, span in at_random.items()}
+    unit = bench.small
+    for size in sorted(requests)[1:]:
+        if requests[size] < _FLAT * requests[size // 2]:
+            break
+        unit = size
+    slower = ratios[bench.small].value < _GOOD
+    # Drives that take few commands a second are flat too; they read no faster.
+    commands = found.rate < 2 * requests[bench.small] * 1e9
+    return unit if slower or not commands else bench.small
+
+
+def _verdict(
+    bench: Bench,
+    found: Reads,
+    times: _Measured,
+    sized: tuple[int, dict[int, Span]],
+    early: Test,
+    rewrite: Test,
+) -> tuple[bool, Verdict, str, list[Test]]:
+    """If blocks are merged, the verdict, its reason, and the tests that it is made of."""
+    unit, ratios = sized
+    judge = judged("mapping", ratio(times.in_order, times.wide), _BAD, _GOOD)
+    ranges = judged("mapping-range", ratio(times.narrow, times.wide), _BAD, _GOOD)
+    logs = judged("mapping-logs", ratio(times.narrow, times.narrow_late), _BAD, _GOOD)
+    tests = [judge, ranges, logs]
+    # Over a narrow range, with most of the drive free, only a map by blocks is slow.
+    narrow_is_fast = ratio(times.in_order, times.narrow_late).value >= _STRIPED and logs.verdict != "bad"
+    share = f"random writes have {judge.ratio:.2f} of the throughput of writes in order"
+    largest = max(ratios)
+    coarse = _PAGE < unit < largest and ratios[largest].value >= _STRIPED
+    merged = f"{share} though half of the drive is free: whole blocks are merged"
+    # The first condition that holds decides.
+    cases: list[tuple[bool, Verdict, str]] = [
+        (not bench.discards, "uncertain", f"the drive does not discard; {share}"),
+        (coarse, "bad", f"the mapping unit is about {unit // KIB} KiB: smaller random writes rewrite all of it"),
+        (
+            found.misses.verdict == "bad" and judge.high < _MISSES,
+            "bad",
+            f"{share}, and reads of a wide range miss the map cache",
+        ),
+        (judge.verdict == "good", "good", share),
+        (
+            narrow_is_fast and rewrite.verdict == "bad",
+            "good",
+            f"{share}, but those in order are slow, too: collection, not the mapping",
+        ),
+        (
+            narrow_is_fast and early.verdict == "bad",
+            "good",
+            f"{share}, but over a narrow range they are as fast: collection starts early",
+        ),
+        (not narrow_is_fast or judge.ratio < _STRIPED, "bad", merged),
+        (
+            ranges.verdict == "good",
+            "good",
+            f"{share}, the same over a narrow range: addresses share dies unevenly, nothing more",
+        ),
+        (ranges.verdict == "bad", judge.verdict, share),
+    ]
+    verdict, reason = next((case[1:] for case in cases if case[0]), ("uncertain", share))
+    merges = reason == merged or (not bench.discards and judge.verdict == "bad")
+    return merges, verdict, reason, tests
