@@ -124,7 +124,7 @@ class Drive:
         while len(self.empty) < 2 and self.full:
             copies += self._collect()
         self._append(unit)
-        return copies + (self._look_up(unit, dirty=True) if self.fault == "cache" else 0)
+        return copies + (self._look_up(unit) if self.fault == "cache" else 0)
 
     def _log(self, unit: int) -> int:
         block = unit // self.per
@@ -137,12 +137,12 @@ class Drive:
         self.log_pages += 1
         copies = 0
         while self.log_pages > self.set["log"] * self.units:
-            first, pages = self.logged.popitem(last=False)
+            _, pages = self.logged.popitem(last=False)
             self.log_pages -= len(pages)
             copies += 0 if len(pages) == self.per else self.per
         return copies
 
-    def _look_up(self, unit: int, *, dirty: bool) -> int:
+    def _look_up(self, unit: int) -> int:
         page = unit // 1024 if self.set["cached"] > 1 else unit // 256
         if page in self.cache:
             self.cache.move_to_end(page)
@@ -150,7 +150,7 @@ class Drive:
         self.cache[page] = None
         if len(self.cache) > self.cached:
             self.cache.popitem(last=False)
-        return 1 if dirty or not dirty else 0
+        return 1
 
     def _write(self, issue: float, offset: int, length: int) -> float:
         first, last = offset // self.unit, (offset + length - 1) // self.unit
@@ -191,7 +191,7 @@ class Drive:
             elif self.where[unit] == _NONE:
                 cost = 0
             if self.fault == "cache":
-                cost += self.sense * self._look_up(unit, dirty=False)
+                cost += self.sense * self._look_up(unit)
             if cost:
                 end = max(end, self._busy(cost, issue, unit * 7 % self.dies))
         return end

@@ -29,7 +29,7 @@ def diagnose_target(
 ) -> dict[str, object]:
     """Runs the tests on a target; `tell` is called with a line about bytes before the first of them."""
     # The tests compute with numpy, which a diagnosis of a log does without.
-    from flashweir.diagnosis.active.run import diagnosed, written_at_most
+    from flashweir.diagnosis.active.run import check_size, diagnosed, written_at_most
     from flashweir.diagnosis.active.session import GIB, opened
 
     with given(target) as name:
@@ -37,7 +37,8 @@ def diagnose_target(
         named = asked if erase is not None and erase == target else erase
         with device.named(name, asked):
             session = opened(asked, None if named is None else str(named), seed)
+            check_size(session, name)
             if tell is not None:
                 most = written_at_most(session.size_bytes) / GIB
-                tell(f"{name}: writes {session.size_bytes / GIB:.3g} GiB over and over, up to {most:.3g} GiB in all")
+                tell(f"note: {name}: writes its {session.size_bytes / GIB:.3g} GiB several times, up to {most:.3g} GiB")
             return diagnosed(session, name, seed, progress)

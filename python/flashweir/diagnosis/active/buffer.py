@@ -117,9 +117,7 @@ def _idle(bench: Bench, high: float, length: int) -> Span:
     return span_of(np.array(taken))
 
 
-def _burst(
-    drive: _Drive, volume: float, low: float, *, rest_s: float = 0.5, flush: bool = True
-) -> tuple[float, bool]:
+def _burst(drive: _Drive, volume: float, low: float, *, rest_s: float = 0.5, flush: bool = True) -> tuple[float, bool]:
     """Bytes absorbed by one burst, and if the burst filled the buffer."""
     bench = drive.bench
     bench.rest(rest_s, flush=flush)

@@ -164,15 +164,18 @@ def _verdict(
     """Poor victims, little spare, or early collection."""
     share = f"amplification is about {amplification.value:.1f}, that of greedy at {100 * spare.value:.1f}% spare "
     share += f"{ideal.value:.1f}"
-    if mapped.rewrite.verdict == "bad":
+    left = 1 - falls.ratio
+    # Without any spare greedy is slow in order, too, but leaves full blocks alone while a hot range is written.
+    if mapped.rewrite.verdict == "bad" and left > _FALLS:
         slow = f"rewriting in order has {mapped.rewrite.ratio:.2f} of the throughput of a fresh drive"
         return "bad", f"{slow}: blocks are collected though others hold nothing valid"
     if mapped.early.verdict == "bad":
         return "bad", "collection starts while the drive has room, before as much was written as it holds"
-    if against.ratio >= _GOOD:
+    if against.ratio >= _GOOD or (left < _FALLS and against.verdict != "bad"):
         return "good", share
-    if falls.verdict == "bad":
-        return "bad", f"{share}, and it stays when only a small range is rewritten: victims are poor"
-    if falls.verdict == "good":
-        return "good", f"{share}, and it falls when only a small range is rewritten: victims are good"
-    return "uncertain", share
+    hot = f"{share}; with only a small range rewritten {100 * max(left, 0):.0f}% of its time is left"
+    if left >= _STAYS or (left > _FALLS and against.verdict == "bad"):
+        return "bad", f"{hot}: victims are poor"
+    if left <= _FALLS:
+        return "good", f"{hot}: victims are good"
+    return "uncertain", hot

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FORMAT = "flashweir-diagnosis-2"
 # Smaller drives have too few blocks for the closed form of greedy, and buffers as large as the phases.
-_MIN_BYTES = 8 * MIB
+_MIN_BYTES, _MAX_BLOCK = 8 * MIB, 16 * KIB
 # Bytes that are written, in multiples of the capacity, at most.
 WRITES = 12
 # Latencies this close to each other, and this short, are no flash: a file, or memory.
@@ -29,12 +29,17 @@ def written_at_most(size: int) -> int:
     return WRITES * size
 
 
+def check_size(session: Session, target: str) -> None:
+    """Refuses a drive that is too small, or whose blocks are larger than pages."""
+    size, block = session.size_bytes, session.block_bytes
+    if size < _MIN_BYTES or block > _MAX_BLOCK:
+        expected = f"expected at least {_MIN_BYTES} bytes in blocks of at most {_MAX_BLOCK}"
+        raise ConfigError(f"{target}: {size} bytes in blocks of {block}: {expected}")
+
+
 def diagnosed(session: Session, target: str, seed: int, progress: "Progress | None") -> dict[str, object]:
     """Runs all tests on a session; the JSON of the diagnosis."""
     bench = Bench(session, seed, progress)
-    if bench.size < _MIN_BYTES or bench.small > 16 * KIB:
-        said = f"{bench.size} bytes in blocks of {bench.session.block_bytes}"
-        raise ConfigError(f"{target}: {said}: expected at least {_MIN_BYTES} bytes in blocks of at most 16384")
     bench.expected_bytes = 8 * bench.size
     half = bench.size / 2
     bench.discard()
