@@ -12,7 +12,7 @@ _FAULTS = {
         {"ftl.kind": "dftl", "ftl.cache_bytes": "16KiB"},
         {"ftl.kind": "dftl", "ftl.cache_bytes": "64KiB"},
     ),
-    "collection": ({"gc.victim": "random"}, {"gc.victim": "fifo"}, {"gc.victim": "d-choices", "gc.d": 2}),
+    "collection": ({"gc.victim": "random"}, {"gc.victim": "fifo"}, {"gc.victim": "d-choices"}),
 }
 
 

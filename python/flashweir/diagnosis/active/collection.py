@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashweir.diagnosis.active import greedy
+from flashweir.diagnosis.active.buffer import Buffer
 from flashweir.diagnosis.active.mapping import Mapping
 from flashweir.diagnosis.active.ratios import Span, Test, Verdict, judged, mean_of, measured, ratio
 from flashweir.diagnosis.active.reads import Reads, read_under_write
@@ -45,7 +46,7 @@ class Collection:
     tests: list[Test]
 
 
-def collection(bench: Bench, found: Reads, mapped: Mapping, program_ns: float | None) -> Collection:
+def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) -> Collection:
     """Writes a drive that is full and in order up to 4 times at random."""
     length, before = mapped.length, mapped.clean
     first = bench.pour(bench.at_random(0, bench.size, length), bench.size * _FIRST, length)
@@ -53,10 +54,10 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, program_ns: float | 
     slower = ratio(steady, before)
     under = read_under_write(bench, "read-under-collection", bench.size, found.flash_ns)
     stall_us, share = _stalls(bench, before)
-    copy = _copy_cost(found, program_ns)
+    copy = _copy_cost(found, buffered.program_ns)
     amplification = _amplification(slower, copy)
     poor = mapped.rewrite.verdict == "bad"
-    spare = _spare_of_any(amplification) if poor else _spare(bench, first, before)
+    spare = _spare_of_any(amplification) if poor else _spare(bench, first, before, buffered.size.value)
     tests = [measured("steady-random", ratio(before, steady)), under[0]]
     if mapped.merges:
         reason = "whole blocks are merged, so that collection is no separate thing: amplification is that of both"
@@ -78,7 +79,7 @@ def fast_volume(course: Course, per_byte: float, slower: float) -> float | None:
     return float(course.volume[both[0] + 1]) if len(both) else None
 
 
-def _spare(bench: Bench, course: Course, before: Span) -> Span:
+def _spare(bench: Bench, course: Course, before: Span, held: float) -> Span:
     """Share of the capacity that is written at random before collection begins."""
     grain = 3 * float(course.volume[1])
     begun = fast_volume(course, before.value, _BEGUN)
@@ -86,6 +87,9 @@ def _spare(bench: Bench, course: Course, before: Span) -> Span:
     if begun is None:
         return Span(most / bench.size, most / bench.size, 2 * most / bench.size)
     late = fast_volume(course, before.value, 1.3 * _BEGUN) or begun
+    # Writes that the buffer held when collection began were acknowledged before.
+    held = min(held, begun / 2)
+    begun, late = begun - held, late - held
     low, high = min(begun, late) - grain, max(begun, late) + grain
     return Span(max(begun, grain / 2) / bench.size, max(low, grain / 4) / bench.size, high / bench.size)
 

@@ -25,9 +25,6 @@ class Reads:
     """Latency of an idle short read of data that lies on flash."""
     rate: float
     """Short reads a second at the depth of the tests."""
-    map_cache: Span | None
-    """Bytes of the map cache; None if no range shows one."""
-    misses: Test
     tests: list[Test]
 
 
@@ -35,14 +32,13 @@ def reads(bench: Bench, high: float) -> Reads:
     """Reads the addresses up to `high`, which hold data on flash."""
     latencies, _ = bench.read(0, high, _READS)
     flash = span_of(latencies)
-    found, misses = _map_cache(bench, high)
-    tests = [misses]
+    tests = []
     rates = {}
     for depth in (1, 2, 4, 8, 16, DEPTH):
         _, took = bench.read(0, high, 16 * _READS if depth > 1 else 4 * _READS, depth)
         rates[depth] = (16 if depth > 1 else 4) * _READS / max(took, 1) * 1e9
     tests.append(measured("parallelism-read", _near(rates[DEPTH] / rates[1])))
-    return Reads(flash, rates[DEPTH], found, misses, tests)
+    return Reads(flash, rates[DEPTH], tests)
 
 
 def write_parallelism(bench: Bench, high: float) -> Test:
@@ -65,7 +61,7 @@ def read_under_write(bench: Bench, name: str, high: float, flash: Span) -> tuple
     return measured(name, ratio(span_of(taken), flash)), float(taken.max())
 
 
-def _map_cache(bench: Bench, high: float) -> tuple[Span | None, Test]:
+def map_cache(bench: Bench, high: float) -> tuple[Span | None, Test]:
     """Idle reads over ranges of doubling size: the knee, and the widest against the narrowest."""
     ranges = [high]
     while ranges[-1] / 4 > _NARROW:

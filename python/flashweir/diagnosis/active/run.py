@@ -7,7 +7,7 @@ from flashweir.diagnosis.active.buffer import Buffer, buffer
 from flashweir.diagnosis.active.collection import Collection, collection
 from flashweir.diagnosis.active.mapping import Mapping, mapping
 from flashweir.diagnosis.active.ratios import Span, rounded, span_of
-from flashweir.diagnosis.active.reads import Reads, read_under_write, reads, write_parallelism
+from flashweir.diagnosis.active.reads import read_under_write, reads, write_parallelism
 from flashweir.diagnosis.active.session import KIB, MIB, Bench
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def diagnosed(session: Session, target: str, seed: int, progress: "Progress | No
     written = write_parallelism(bench, half)
     under, _ = read_under_write(bench, "read-under-write", half, read.flash_ns)
     mapped = mapping(bench, read, buffered.size.value)
-    collected = collection(bench, read, mapped, buffered.program_ns)
+    collected = collection(bench, read, mapped, buffered)
     tests = [buffered.test, *mapped.tests, *read.tests, written, under, *collected.tests]
     symptoms = {
         "mapping": {"verdict": mapped.verdict, "reason": mapped.reason},
@@ -64,7 +64,7 @@ def diagnosed(session: Session, target: str, seed: int, progress: "Progress | No
         "size_bytes": bench.session.size_bytes,
         "admissible": like_flash,
         "health": health([str(one["verdict"]) for one in symptoms.values()]),
-        "drive": _drive(read, buffered, mapped, collected),
+        "drive": _drive(buffered, mapped, collected),
         "tests": [test.to_dict() for test in tests],
         "symptoms": symptoms,
         "buffer": {
@@ -86,11 +86,11 @@ def health(verdicts: list[str]) -> str:
     return "healthy"
 
 
-def _drive(read: Reads, buffered: Buffer, mapped: Mapping, collected: Collection) -> dict[str, object]:
+def _drive(buffered: Buffer, mapped: Mapping, collected: Collection) -> dict[str, object]:
     spans: dict[str, Span | None] = {
         "spare": collected.spare,
         "mapping_unit_bytes": mapped.unit,
-        "map_cache_bytes": read.map_cache,
+        "map_cache_bytes": mapped.map_cache,
         "buffer_bytes": buffered.size,
         "write_amplification": collected.amplification,
         "stall_max_us": collected.stall_us,
