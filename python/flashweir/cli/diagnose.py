@@ -1,7 +1,7 @@
 """`flashweir diagnose`: symptoms of a drive, in a log of requests or by tests that write it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,6 +30,9 @@ def diagnose(
         str | None,
         typer.Option("--erase", metavar="TARGET", help="Name of the target again: permission to destroy its data."),
     ] = None,
+    empty: Annotated[
+        bool, typer.Option("--empty", help="The drive held nothing when LOG began: needed to judge its mapping.")
+    ] = False,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", min=0, max=2**63, help="With --active: of random addresses.")
     ] = None,
@@ -47,10 +50,12 @@ def diagnose(
     """Find the poor part of a drive, in a log of requests or by tests that write it."""
     if active:
         of_logs = {"--html": html, "--png": png, "--capacity": capacity, "--format": format, "--columns": columns}
-        _refuse_given(of_logs | {"--skip-bad": skip_bad or None}, "with --active")
+        _refuse_given(of_logs | {"--skip-bad": skip_bad or None, "--empty": empty or None}, "with --active")
         return _active(log, erase, 1 if seed is None else seed, json_to, force=force)
     _refuse_given({"--erase": erase, "--seed": seed}, "without --active")
-    return _passive(log, html, png, json_to, force=force, capacity=capacity, reading=(format, columns, skip_bad))
+    return _passive(
+        log, html, png, json_to, force=force, capacity=capacity, empty=empty, reading=(format, columns, skip_bad)
+    )
 
 
 def _refuse_given(options: dict[str, object], where: str) -> None:
@@ -82,6 +87,7 @@ def _passive(
     *,
     force: bool,
     capacity: str | None,
+    empty: bool,
     reading: tuple[str | None, str | None, int],
 ) -> None:
     check_outputs({"--html": html, "--png": png, "--json": json_to}, [log], force=force)
@@ -90,7 +96,8 @@ def _passive(
 
     def run(progress: api.Progress | None) -> Section:
         named, columns, skip_bad = reading
-        return diagnosed(log, capacity=capacity, format=named, columns=columns, skip_bad=skip_bad, progress=progress)
+        arguments: dict[str, Any] = {"format": named, "columns": columns, "skip_bad": skip_bad}
+        return diagnosed(log, capacity=capacity, empty=empty, progress=progress, **arguments)
 
     found = watched(run).to_dict()
     print_of([(Path(log).name, found.get("trace"))])
@@ -116,7 +123,7 @@ def _passive(
         print_found(found)
 
 
-def print_found(found: dict[str, object]) -> None:
+def print_found(found: dict[str, Any]) -> None:
     """Prints a diagnosis: the verdict, each symptom with its evidence, and the contents of the log."""
     from flashweir.diagnosis import report
 
@@ -125,16 +132,20 @@ def print_found(found: dict[str, object]) -> None:
     def line(text: str = "") -> None:
         out.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    symptoms = found["symptoms"]
+    symptoms, findings, bounds = found["symptoms"], found["findings"], found["write_amplification"]
     line(f"{found['verdict']}: {found['sentence']}")
-    for finding in symptoms if isinstance(symptoms, list) else []:
-        shown = "bad" if finding["shown"] else "good"
-        line()
-        line(f"{report.NAMES[finding['symptom']]}: {shown} (probability of being bad {finding['probability']:.2f})")
-        line(f"  {finding['sentence']}")
-        if finding["shown"]:
+    line()
+    for name, one in symptoms.items():
+        line(f"{report.NAMES[name]}: {one['verdict']}: {one['reason']}")
+    for finding in findings:
+        # Evidence of a symptom that the log can't decide would be taken for one.
+        if symptoms[finding["symptom"]]["verdict"] == "bad":
+            line()
+            line(f"{report.NAMES[finding['symptom']]}:")
             for name, said in zip(("where", "when", "how strongly"), report.evidence(finding), strict=True):
                 line(f"  {name}: {said}")
     line()
+    most = "unknown" if bounds["high"] is None else f"at most {bounds['high']:.3g}"
+    line(f"write amplification: {most}")
     for name, said in report.facts(found):
         line(f"{name}: {said}")

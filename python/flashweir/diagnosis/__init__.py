@@ -6,6 +6,7 @@ import os
 from flashweir import _native
 from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.diagnosis.active import diagnose_target
+from flashweir.diagnosis.passive import answered
 from flashweir.quantity import kind_of, number_of, unit_of
 from flashweir.result import Section
 from flashweir.targets import Target
@@ -18,6 +19,7 @@ def diagnose(
     active: bool = False,
     erase: AnyPath | None = None,
     seed: int = 1,
+    empty: bool = False,
     capacity: int | str | None = None,
     format: str | None = None,
     columns: str | None = None,
@@ -39,6 +41,7 @@ def diagnose(
         active: writes the drive, instead of reading a log.
         erase: with `active` the target's own name once more; real drives and files are refused without it.
         seed: with `active` that of random addresses, and of a simulated drive.
+        empty: of a log, that the drive held nothing when it began; without it a log can't show bad mapping.
         capacity: what the drive holds for its owner, in bytes or as text (`"120GB"`). Without it the addresses that
             were written count as all of it.
         format: the trace format, where detection is wrong.
@@ -47,10 +50,10 @@ def diagnose(
         progress: is that of `trace_info`.
 
     Returns:
-        With `active` the object `flashweir-diagnosis-2` (docs/reference/diagnosis.md). Of a log its `symptoms`, and
-        `verdict` (healthy, ill or unknown) and `sentence` for everybody; `symptoms`, each with `shown`, `probability`,
-        `sentence` and `evidence`; `picture`, the log as at most 12,288 points of request number, address and PBR
-        (response time by bytes, ns a byte); `features`, what the detectors looked at.
+        The object `flashweir-diagnosis-2` (docs/reference/diagnosis.md): `symptoms`, each with `verdict` and `reason`;
+        `admissible`. Of a log also `limits`, reasons for which it can't answer; `verdict` and `sentence` for everybody;
+        `findings` of the detectors, each with `shown`, `probability`, `sentence` and `evidence`; `picture`, the log as
+        at most 12,288 points of request number, address and PBR (response time by bytes, ns a byte); `features`.
 
     Raises:
         TraceError: the log can't be read.
@@ -60,6 +63,7 @@ def diagnose(
     """
     if active:
         of_logs = {"capacity": capacity, "format": format, "columns": columns, "skip_bad": skip_bad or None}
+        of_logs["empty"] = empty or None
         if given := [name for name, value in of_logs.items() if value is not None]:
             raise _native.ConfigError(f"{given[0]}: has no effect with active=True")
         return Section(diagnose_target(log, erase=erase, seed=seed, progress=progress))
@@ -69,7 +73,8 @@ def diagnose(
         raise _native.ConfigError(f"log: {log!r}: expected a file, or active=True")
     held = None if capacity is None else _size(capacity)
     options = as_json({"format": format, "columns": columns, "skip_bad": skip_bad})
-    return Section(json.loads(_native.diagnose(os.fspath(log), options, as_native_progress(progress), held)))
+    found = json.loads(_native.diagnose(os.fspath(log), options, as_native_progress(progress), held))
+    return Section(answered(found, empty=empty))
 
 
 def _size(capacity: int | str) -> int:

@@ -1,5 +1,6 @@
 """Test of the mapping: random writes over half a discarded drive that was written in order, against writes in order."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,7 +137,7 @@ def _unit(bench: Bench, found: Reads, ratios: dict[int, Span], at_random: dict[i
     requests = {size: 1 / (span.value * size) for size, span in at_random.items()}
     unit = bench.small
     for size in sorted(requests)[1:]:
-        if requests[size] < _FLAT * requests[size // 2]:
+        if requests[size] < _FLAT ** math.log2(size / unit) * requests[unit]:
             break
         unit = size
     slower = ratios[bench.small].value < _GOOD
