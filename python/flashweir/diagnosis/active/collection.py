@@ -31,6 +31,7 @@ _BAD, _GOOD = 0.75, 0.85
 _STAYS, _FALLS = 0.6, 0.35
 # A write stalls if it takes this many times the mean without collection.
 _STALL = 10.0
+MERGES_TOO = "whole blocks are merged, so that collection is no separate thing: amplification is that of both"
 
 
 @dataclass
@@ -60,8 +61,7 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     spare = _spare_of_any(amplification) if poor else _spare(bench, first, before, buffered.size.value)
     tests = [measured("steady-random", ratio(before, steady)), under[0]]
     if mapped.merges:
-        reason = "whole blocks are merged, so that collection is no separate thing: amplification is that of both"
-        return Collection(None, amplification, stall_us, share, "unknown", reason, tests)
+        return Collection(None, amplification, stall_us, share, "unknown", MERGES_TOO, tests)
     stays = _rewrites_hot(bench, length, before, slower, spare)
     ideal = greedy.greedy_span(spare)
     best = Span(1 + (ideal.value - 1) * copy.value, 1 + (ideal.low - 1) * copy.low, 1 + (ideal.high - 1) * copy.high)

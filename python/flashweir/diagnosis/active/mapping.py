@@ -24,9 +24,15 @@ _STRIPED = 0.5
 _FLAT = 0.77
 # Requests of a size, at least: fewer are the buffer's and not the drive's.
 _FEWEST = 16
+# The largest mapping unit; what is larger is a block.
+_LARGEST = 64 * KIB
 # Share of the drive that is written at random before its rate counts: logs of block maps are up to 28%.
 _SOON, _LATE = 0.02, 0.3
 _NARROW = 1 / 8
+
+
+MERGED = "though half of the drive is free: whole blocks are merged"
+COLLECTION = "collection, not the mapping"
 
 
 @dataclass
@@ -69,14 +75,15 @@ def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
     in_order, at_random = _by_size(bench, half, skip)
     ratios = {size: ratio(in_order[size], span) for size, span in at_random.items()}
     unit = _unit(bench, found, ratios, at_random)
-    length = max(bench.small, min(unit, _LONG))
+    # A knee beyond the largest unit is a block that is merged: smaller writes show it.
+    length = unit if unit <= _LARGEST else bench.small
     ordered, wide, early = _half_at_random(bench, half, skip, length)
     narrow = _narrow(bench, skip, length)
     rewrite = _rewrite(bench)
     cached, misses = map_cache(bench, bench.size)
     times = _Measured(ordered, wide, *narrow)
     merges, verdict, reason, tests = _verdict(bench, misses, times, (unit, ratios), early, rewrite)
-    spread = Span(float(unit), float(unit), float(unit)) if unit < max(ratios) else None
+    spread = Span(float(unit), float(unit), float(unit)) if unit <= _LARGEST else None
     sized = [measured(f"mapping-{size // KIB}k", ratios[size]) for size in sorted(ratios)]
     clean = min((wide, narrow[0]), key=lambda span: span.value)
     tests += [misses, *sized, early, rewrite]
@@ -167,8 +174,8 @@ def _verdict(
     narrow_is_fast = ratio(times.in_order, times.narrow_late).value >= _STRIPED and logs.verdict != "bad"
     share = f"random writes have {judge.ratio:.2f} of the throughput of writes in order"
     largest = max(ratios)
-    coarse = _PAGE < unit < largest and ratios[largest].value >= _STRIPED
-    merged = f"{share} though half of the drive is free: whole blocks are merged"
+    coarse = _PAGE < unit <= _LARGEST and ratios[largest].value >= _STRIPED
+    merged = f"{share} {MERGED}"
     # The first condition that holds decides.
     cases: list[tuple[bool, Verdict, str]] = [
         (not bench.discards, "uncertain", f"the drive does not discard; {share}"),
@@ -182,7 +189,7 @@ def _verdict(
         (
             narrow_is_fast and rewrite.verdict == "bad",
             "good",
-            f"{share}, but those in order are slow, too: collection, not the mapping",
+            f"{share}, but those in order are slow, too: {COLLECTION}",
         ),
         (
             narrow_is_fast and early.verdict == "bad",

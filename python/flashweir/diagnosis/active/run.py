@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, Session
 from flashweir.diagnosis.active.buffer import Buffer, buffer
-from flashweir.diagnosis.active.collection import Collection, collection
-from flashweir.diagnosis.active.mapping import Mapping, mapping
+from flashweir.diagnosis.active.collection import MERGES_TOO, Collection, collection
+from flashweir.diagnosis.active.mapping import COLLECTION, Mapping, mapping
 from flashweir.diagnosis.active.ratios import Span, rounded, span_of
 from flashweir.diagnosis.active.reads import read_under_write, reads, write_parallelism
 from flashweir.diagnosis.active.session import KIB, MIB, Bench
@@ -51,6 +51,10 @@ def diagnosed(session: Session, target: str, seed: int, progress: "Progress | No
     under, _ = read_under_write(bench, "read-under-write", half, read.flash_ns)
     mapped = mapping(bench, read, buffered.size.value)
     collected = collection(bench, read, mapped, buffered)
+    if mapped.reason.endswith(COLLECTION) and collected.verdict != "bad":
+        # Writes in order were slow, but victims are good: merges are left as the reason of both.
+        mapped.verdict, mapped.reason = "bad", mapped.reason.replace(COLLECTION, "though victims are good: merges")
+        collected.verdict, collected.reason = "unknown", MERGES_TOO
     tests = [buffered.test, *mapped.tests, *read.tests, written, under, *collected.tests]
     symptoms = {
         "mapping": {"verdict": mapped.verdict, "reason": mapped.reason},
