@@ -97,11 +97,12 @@ def _by_size(bench: Bench, half: float, skip: float) -> tuple[dict[int, Span], d
     bench.pour(bench.in_order(0, half, _LONG), half, _LONG)
     in_order, at_random, low = {}, {}, half
     for size in sizes:
-        volume = skip + max(bench.size / 40, _FEWEST * size)
+        volume = min(half, skip + max(bench.size / 40, _FEWEST * size))
+        low = low if low + volume <= bench.size else half
         course = bench.pour(bench.in_order(low, low + volume, size), volume, size)
         in_order[size], low = span_of(course.per_byte(skip)), low + volume
     for size in sizes[::-1]:
-        volume = skip + max(bench.size / 40, _FEWEST * size)
+        volume = min(half, skip + max(bench.size / 40, _FEWEST * size))
         course = bench.pour(bench.at_random(0, half, size), volume, size)
         at_random[size] = mean_of(course.per_byte(skip))
     return in_order, at_random
