@@ -82,8 +82,8 @@ def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
     rewrite = _rewrite(bench)
     cached, misses = map_cache(bench, bench.size)
     times = _Measured(ordered, wide, *narrow)
-    merges, verdict, reason, tests = _verdict(bench, misses, times, (unit, ratios), early, rewrite)
-    spread = Span(float(unit), float(unit), float(unit)) if unit <= _LARGEST else None
+    merges, verdict, reason, tests = _verdict(bench, misses, times, unit, early, rewrite)
+    spread = Span(float(unit), float(unit), float(unit)) if unit <= _LARGEST and not merges else None
     sized = [measured(f"mapping-{size // KIB}k", ratios[size]) for size in sorted(ratios)]
     clean = min((wide, narrow[0]), key=lambda span: span.value)
     tests += [misses, *sized, early, rewrite]
@@ -161,12 +161,11 @@ def _verdict(
     bench: Bench,
     misses: Test,
     times: _Measured,
-    sized: tuple[int, dict[int, Span]],
+    unit: int,
     early: Test,
     rewrite: Test,
 ) -> tuple[bool, Verdict, str, list[Test]]:
     """If blocks are merged, the verdict, its reason, and the tests that it is made of."""
-    unit, ratios = sized
     judge = judged("mapping", ratio(times.in_order, times.wide), _BAD, _GOOD)
     ranges = judged("mapping-range", ratio(times.narrow, times.wide), _BAD, _GOOD)
     logs = judged("mapping-logs", ratio(times.narrow, times.narrow_late), _BAD, _GOOD)
@@ -174,8 +173,8 @@ def _verdict(
     # Over a narrow range, with most of the drive free, only a map by blocks is slow.
     narrow_is_fast = ratio(times.in_order, times.narrow_late).value >= _STRIPED and logs.verdict != "bad"
     share = f"random writes have {judge.ratio:.2f} of the throughput of writes in order"
-    largest = max(ratios)
-    coarse = _PAGE < unit <= _LARGEST and ratios[largest].value >= _STRIPED
+    # Random writes of whole units need no copies; merged blocks are slow at any size below the block.
+    coarse = _PAGE < unit <= _LARGEST and judge.ratio >= _STRIPED
     merged = f"{share} {MERGED}"
     # The first condition that holds decides.
     cases: list[tuple[bool, Verdict, str]] = [
