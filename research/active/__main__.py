@@ -1,4 +1,4 @@
-"""`python -m research.active [DRIVES.json ...] [--sim N] [--processes N]` grades `flashweir diagnose --active`."""
+"""`python -m research.active [DRIVES.json ...] [--sim N] [--model N] [--logs]` grades `flashweir diagnose`."""
 
 import argparse
 import json
@@ -16,9 +16,11 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m research.active", description=__doc__)
     parser.add_argument("lists", nargs="*", type=Path, metavar="DRIVES.json", help="lists of drives (README.md)")
     parser.add_argument("--sim", type=int, default=0, metavar="N", help="so many simulated drives as well")
+    parser.add_argument("--model", type=int, default=0, metavar="N", help="so many drives of the tests' model as well")
+    parser.add_argument("--logs", action="store_true", help="grade diagnosis of logs, instead of --active")
     parser.add_argument("--processes", type=int, default=1, metavar="N", help="drives at a time")
     given = parser.parse_args(arguments)
-    chosen = list(drives.simulated(given.sim or (0 if given.lists else 24), SEED))
+    chosen = [*drives.simulated(given.sim, SEED), *drives.modelled(given.model, SEED)]
     for path in given.lists:
         try:
             chosen += [Drive.of(one) for one in json.loads(path.read_text(encoding="utf-8"))]
@@ -26,7 +28,7 @@ def main(arguments: list[str]) -> int:
             print(f"error: {path}: {error}; expected a list of drives (research/active/README.md)", file=sys.stderr)
             return 2
     found = []
-    for one in grading.graded(chosen, given.processes):
+    for one in grading.graded(chosen, given.processes, logs=given.logs):
         found.append(one)
         if sys.stderr.isatty():
             print(f"{len(found)} of {len(chosen)}", end="\r", file=sys.stderr)

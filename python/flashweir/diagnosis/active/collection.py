@@ -29,6 +29,7 @@ _BAD, _GOOD = 0.75, 0.85
 # Share of the extra time that remains when only a hot range of a drive in order is written: greedy leaves full blocks
 # alone (below 0.2), a policy that does not look at valid pages moves them, too (1 and more).
 _STAYS, _FALLS = 0.6, 0.35
+_COPIES = 1.2
 # A write stalls if it takes this many times the mean without collection.
 _STALL = 10.0
 MERGES_TOO = "whole blocks are merged, so that collection is no separate thing: amplification is that of both"
@@ -57,7 +58,8 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     stall_us, share = _stalls(bench, before)
     copy = _copy_cost(found, buffered.program_ns)
     amplification = _amplification(slower, copy)
-    poor = mapped.rewrite.verdict == "bad"
+    # Any block is collected, unless nothing is copied: then writes in order are slow for another reason.
+    poor = mapped.rewrite.verdict == "bad" and amplification.value > _COPIES
     spare = _spare_of_any(amplification) if poor else _spare(bench, first, before, buffered.size.value)
     tests = [measured("steady-random", ratio(before, steady)), under[0]]
     if mapped.merges:
@@ -136,7 +138,7 @@ def _rewrites_hot(bench: Bench, length: int, before: Span, slower: Span, spare: 
 
 def _spare_of_any(amplification: Span) -> Span:
     """Spare of a drive that collects any block: each holds the mean share of valid pages."""
-    spares = [1 / max(value - 1, 0.02) for value in (amplification.value, amplification.high, amplification.low)]
+    spares = [1 / max(value - 1, 0.2) for value in (amplification.value, amplification.high, amplification.low)]
     return Span(spares[0], spares[1] / 2, spares[2] * 2)
 
 
