@@ -52,6 +52,7 @@ def test_a_healthy_drive_is_healthy_and_its_values_are_near() -> None:
         ("cache", {"cached": "1"}, "mapping"),
         ("unit", {"unit": "32", "pages": "8"}, "mapping"),
         ("random", {}, "collection"),
+        ("early", {"early": "0.6"}, "collection"),
     ],
 )
 def test_a_fault_is_found_and_nothing_else(fault: str, settings: dict[str, str], symptom: str, noise: str) -> None:

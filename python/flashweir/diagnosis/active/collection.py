@@ -7,7 +7,7 @@ import numpy as np
 
 from flashweir.diagnosis.active import greedy
 from flashweir.diagnosis.active.buffer import Buffer
-from flashweir.diagnosis.active.mapping import Mapping
+from flashweir.diagnosis.active.mapping import EARLY, Mapping
 from flashweir.diagnosis.active.ratios import Span, Test, Verdict, judged, mean_of, measured, ratio
 from flashweir.diagnosis.active.reads import Reads, read_under_write
 from flashweir.diagnosis.active.session import KIB, WRITE, Bench, Course
@@ -175,7 +175,7 @@ def _verdict(
     if mapped.rewrite.verdict == "bad" and left > _FALLS:
         slow = f"rewriting in order has {mapped.rewrite.ratio:.2f} of the throughput of a fresh drive"
         return "bad", f"{slow}: blocks are collected though others hold nothing valid"
-    if mapped.early.verdict == "bad":
+    if mapped.early.verdict == "bad" or mapped.reason.endswith(EARLY):
         return "bad", "collection starts while the drive has room, before as much was written as it holds"
     if against.ratio >= _GOOD or (left < _FALLS and against.verdict != "bad"):
         return "good", share

@@ -7,7 +7,7 @@ import numpy as np
 
 from flashweir.diagnosis.active.ratios import Span, Test, Verdict, judged, mean_of, measured, ratio, span_of
 from flashweir.diagnosis.active.reads import Reads, map_cache
-from flashweir.diagnosis.active.session import KIB, Bench
+from flashweir.diagnosis.active.session import KIB, Bench, Course
 
 _SIZES = tuple(size * KIB for size in (4, 8, 16, 32, 64, 256))
 _LONG = 128 * KIB
@@ -28,11 +28,13 @@ _FEWEST = 16
 _LARGEST = 64 * KIB
 # Share of the drive that is written at random before its rate counts: logs of block maps are up to 28%.
 _SOON, _LATE = 0.02, 0.3
-_NARROW = 1 / 8
+_NARROW, _SOON_OUT = 1 / 4, 0.2
+# Times of writes in order from which on something is done besides.
+_SLOWER = 1.3
 
 
 MERGED = "though half of the drive is free: whole blocks are merged"
-COLLECTION = "collection, not the mapping"
+COLLECTION, EARLY = "collection, not the mapping", "collection starts early"
 
 
 @dataclass
@@ -66,6 +68,8 @@ class _Measured:
     wide: Span
     narrow: Span
     narrow_late: Span
+    begins: tuple[float | None, float | None]
+    """Random writes before they slow down over the half and over the narrow range, as shares of the capacity."""
 
 
 def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
@@ -77,15 +81,15 @@ def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
     unit = _unit(bench, found, ratios, at_random)
     # A knee beyond the largest unit is a block that is merged: smaller writes show it.
     length = unit if unit <= _LARGEST else bench.small
-    ordered, wide, early = _half_at_random(bench, half, skip, length)
-    narrow = _narrow(bench, skip, length)
+    ordered, wide, early, wide_begins = _half_at_random(bench, half, skip, length)
+    narrow, narrow_late, narrow_begins = _narrow(bench, skip, length)
     rewrite = _rewrite(bench)
     cached, misses = map_cache(bench, bench.size)
-    times = _Measured(ordered, wide, *narrow)
+    times = _Measured(ordered, wide, narrow, narrow_late, (wide_begins, narrow_begins))
     merges, verdict, reason, tests = _verdict(bench, misses, times, unit, early, rewrite)
     spread = Span(float(unit), float(unit), float(unit)) if unit <= _LARGEST and not merges else None
     sized = [measured(f"mapping-{size // KIB}k", ratios[size]) for size in sorted(ratios)]
-    clean = min((wide, narrow[0]), key=lambda span: span.value)
+    clean = min((wide, narrow), key=lambda span: span.value)
     tests += [misses, *sized, early, rewrite]
     return Mapping(spread, cached, length, clean, merges, early, rewrite, verdict, reason, tests)
 
@@ -108,7 +112,7 @@ def _by_size(bench: Bench, half: float, skip: float) -> tuple[dict[int, Span], d
     return in_order, at_random
 
 
-def _half_at_random(bench: Bench, half: float, skip: float, length: int) -> tuple[Span, Span, Test]:
+def _half_at_random(bench: Bench, half: float, skip: float, length: int) -> tuple[Span, Span, Test, float | None]:
     """Time of a byte in order, then at random over half of a drive; of the latter the last against the first."""
     bench.discard()
     ordered = span_of(bench.pour(bench.in_order(0, half, length), half, length).per_byte(half / 8))
@@ -117,18 +121,27 @@ def _half_at_random(bench: Bench, half: float, skip: float, length: int) -> tupl
     soon = skip + bench.size * _SOON
     first = mean_of(course.per_byte(soon, max(bench.size * 0.16, soon + bench.size / 16)))
     last = mean_of(course.per_byte(volume - bench.size * 0.1))
-    return ordered, mean_of(course.per_byte(soon)), judged("collection-start", ratio(first, last), _BAD, _GOOD)
+    early = judged("collection-start", ratio(first, last), _BAD, _GOOD)
+    return ordered, mean_of(course.per_byte(soon)), early, _begins(bench, course, ordered)
 
 
-def _narrow(bench: Bench, skip: float, length: int) -> tuple[Span, Span]:
-    """The same over an eighth of the drive, at first and when logs of any size have run out."""
+def _narrow(bench: Bench, skip: float, length: int) -> tuple[Span, Span, float | None]:
+    """The same over an quarter of the drive, at first and when logs of any size have run out."""
     bench.discard()
-    eighth = bench.size * _NARROW
-    bench.pour(bench.in_order(0, eighth, _LONG), eighth, _LONG)
-    course = bench.pour(bench.at_random(0, eighth, length), bench.size * 0.4, length)
+    quarter = bench.size * _NARROW
+    ordered = span_of(bench.pour(bench.in_order(0, quarter, length), quarter, length).per_byte(quarter / 4))
+    course = bench.pour(bench.at_random(0, quarter, length), bench.size * 0.4, length)
     soon = skip + bench.size * _SOON
     first = mean_of(course.per_byte(soon, max(bench.size * 0.12, soon + bench.size / 16)))
-    return first, mean_of(course.per_byte(bench.size * _LATE))
+    return first, mean_of(course.per_byte(bench.size * _LATE)), _begins(bench, course, ordered)
+
+
+def _begins(bench: Bench, course: Course, ordered: Span) -> float | None:
+    """Share of the capacity that is written before two windows are slower than writes in order."""
+    windows = course.per_byte(windows=48)
+    slow = windows > ordered.value * _SLOWER
+    both = np.flatnonzero(slow[:-1] & slow[1:])
+    return float(both[0] / len(windows) * course.volume[-1] / bench.size) if len(both) else None
 
 
 def _rewrite(bench: Bench) -> Test:
@@ -172,6 +185,15 @@ def _verdict(
     tests = [judge, ranges, logs]
     # Over a narrow range, with most of the drive free, only a map by blocks is slow.
     narrow_is_fast = ratio(times.in_order, times.narrow_late).value >= _STRIPED and logs.verdict != "bad"
+    # Collection begins at a fill of the drive, a log runs out after as many random writes whatever the fill.
+    half_begins, narrow_begins = times.begins
+    if half_begins is None:
+        at_a_fill = False
+    elif narrow_begins is None:
+        # A log that ran out so soon would have run out over the narrow range, too.
+        at_a_fill = half_begins < _SOON_OUT
+    else:
+        at_a_fill = abs(0.5 + half_begins - _NARROW - narrow_begins) < abs(half_begins - narrow_begins)
     share = f"random writes have {judge.ratio:.2f} of the throughput of writes in order"
     # Random writes of whole units need no copies; merged blocks are slow at any size below the block.
     coarse = _PAGE < unit <= _LARGEST and judge.ratio >= _STRIPED
@@ -194,8 +216,9 @@ def _verdict(
         (
             narrow_is_fast and early.verdict == "bad",
             "good",
-            f"{share}, but over a narrow range they are as fast: collection starts early",
+            f"{share}, but over a narrow range they are as fast: {EARLY}",
         ),
+        (at_a_fill, "good", f"{share}, but only from a fill of the drive on: {EARLY}"),
         (not narrow_is_fast or (judge.high < _STRIPED and ranges.verdict == "bad"), "bad", merged),
         (
             ranges.verdict == "good",
