@@ -34,6 +34,7 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"flashweir", "workload"},
     {"trace", "error"},
     {"verdict", "symptoms"},
+    {"symptoms", "drive", "tests"},
     {"answers", "device_file"},
     {"imported", "keys"},
     {"suites", "workloads", "format"},
