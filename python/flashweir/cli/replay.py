@@ -21,7 +21,7 @@ Method = Literal["none", "snia", "random"]
 
 
 def replay(
-    trace: Annotated[str | None, typer.Argument(metavar="TRACE", help="A trace file, or a generator.")] = None,
+    trace: Annotated[str | None, typer.Argument(metavar="TRACE", help="A trace file, generator, or fio:FILE.")] = None,
     target: Annotated[
         str | None,
         typer.Argument(
@@ -29,9 +29,9 @@ def replay(
         ),
     ] = None,
     timing: Annotated[
-        str,
+        str | None,
         typer.Option("--timing", metavar="original|asap|closed", help="Submission times: original, asap or closed."),
-    ] = "original",
+    ] = None,
     scale: Annotated[
         float | None,
         typer.Option("--scale", metavar="F", help="Factor on the times of the trace: 0.5 is twice as fast."),
@@ -93,7 +93,7 @@ def replay(
         ("--engine", engine, get_args(Engine)),
         ("--precondition", precondition, get_args(Method)),
     ):
-        if value not in choices:
+        if value is not None and value not in choices:
             raise ConfigError(f"{option} {value}: expected one of {', '.join(choices)}")
 
     def run(progress: api.Progress | None) -> Section:
