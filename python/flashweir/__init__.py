@@ -4,8 +4,8 @@
 `sweep` runs many simulations over a grid, and `read_sweep` reads what one has left;
 `compare` runs policies on the same workloads, and `judge` a frozen one against its rivals;
 `lifetime` estimates when a drive is worn out;
-`report` writes a page and figures of results and sweeps; `bundle` packs them so that others can check them, and
-`check_bundle` does; `reproduce` compares measured values with published ones;
+`report` writes a page and figures of results and sweeps, `read_fio` reads those of fio; `bundle` packs them so that
+others can check them, and `check_bundle` does; `reproduce` compares measured values with published ones;
 `bench` grades drives, real and simulated;
 `probe` finds the geometry and times of a drive, and writes a device file;
 `fit` searches the drive that comes closest to measurements, and predicts others;
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from flashweir.character import characterize
     from flashweir.collecting import collect
     from flashweir.endurance import lifetime
+    from flashweir.fio.results import read_fio
     from flashweir.fitting import fit
     from flashweir.importing.api import import_drive
     from flashweir.policies import compare, judge
@@ -67,6 +68,7 @@ __all__ = [
     "lifetime",
     "presets",
     "probe",
+    "read_fio",
     "read_sweep",
     "recover_log",
     "refusals",
@@ -95,6 +97,7 @@ _MODULES = {
     "import_drive": "flashweir.importing.api",
     "judge": "flashweir.policies",
     "lifetime": "flashweir.endurance",
+    "read_fio": "flashweir.fio.results",
     "read_sweep": "flashweir.sweeps",
     "report": "flashweir.reports.api",
     "reproduce": "flashweir.reproduction",

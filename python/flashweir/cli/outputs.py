@@ -46,6 +46,7 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"drive", "medians", "runs", "seed"},
     {"bundle", "equal", "differences"},
     {"tbw_bytes", "dwpd", "curve"},
+    {"baseline", "runs", "metrics"},
 )
 _taken = {"standard": False}
 
