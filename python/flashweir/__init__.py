@@ -12,6 +12,7 @@ others can check them, and `check_bundle` does; `reproduce` compares measured va
 `import_drive` makes a drive of another simulator's configuration;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `collect` records the requests that a running system makes of a drive;
+`health` compares health logs of a drive before and after a run;
 `diagnose` finds the poor part of a drive in a log of requests;
 `characterize` measures a workload; `trace_info`, `trace_convert` and `trace_generate` work on traces;
 `presets` and `schema` list named drives and all keys. The command `flashweir` does the same.
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from flashweir.endurance import lifetime
     from flashweir.fio.results import read_fio
     from flashweir.fitting import fit
+    from flashweir.healthlogs import health
     from flashweir.importing.api import import_drive
     from flashweir.policies import compare, judge
     from flashweir.reports.api import report
@@ -63,6 +65,7 @@ __all__ = [
     "compare",
     "diagnose",
     "fit",
+    "health",
     "import_drive",
     "judge",
     "lifetime",
@@ -94,6 +97,7 @@ _MODULES = {
     "collect": "flashweir.collecting",
     "compare": "flashweir.policies",
     "fit": "flashweir.fitting",
+    "health": "flashweir.healthlogs",
     "import_drive": "flashweir.importing.api",
     "judge": "flashweir.policies",
     "lifetime": "flashweir.endurance",

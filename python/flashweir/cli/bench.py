@@ -8,6 +8,7 @@ import typer
 
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.cli.common import Json, Stopped, console, write_json
+from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_figures, check_outputs
 from flashweir.notices import say
 from flashweir.progress import bar_on_terminal
@@ -53,6 +54,8 @@ def bench(
     figures: Annotated[
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a PNG file.")
     ] = None,
+    health_before: HealthBefore = None,
+    health_after: HealthAfter = None,
 ) -> None:
     """Grade a drive by the writes of known workloads, or compare results."""
     outputs: dict[str, str | Path | None] = {"--html": html, "--json": json_to}
@@ -60,7 +63,8 @@ def bench(
     check_outputs(outputs, targets if compare else [], force=force, kinds={"-o": "grades"}, files=["-o"])
     check_figures(figures, force=force)
     if compare:
-        given = {"--suite": suite, "--scale": scale, "--erase": erase, "-o": output, "--resume": resume or None}
+        given = {"--suite": suite, "--scale": scale, "--erase": erase, "-o": output, "--resume": resume or None,
+                 "--health-before": health_before, "--health-after": health_after}  # fmt: skip
         for option, value in given.items():
             if value is not None:
                 raise ConfigError(f"{option}: has no effect with --compare")
@@ -69,8 +73,12 @@ def bench(
         raise ConfigError(f"{targets[1]}: expected one drive, or --compare with results")
     if resume and output is None:
         raise ConfigError("--resume: expected the result to go on with, -o FILE")
+    watch = Health(targets[0], health_before, health_after)
     result = _run(targets[0], suite, state, scale, seed, erase, output, resume)
+    result["health"] = health = watch.end()
     _show([result], targets, json_to, html, figures)
+    if json_to is None:
+        print_health(health, console())
     return None
 
 

@@ -9,6 +9,7 @@ from flashweir import api
 from flashweir._native import ConfigError, FlashweirError, TraceError
 from flashweir.assumptions import print_of
 from flashweir.cli.common import Columns, Format, Json, SkipBad, console, watched, write_json
+from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.diagnosis import diagnose as diagnosed
 from flashweir.result import Section
@@ -27,16 +28,21 @@ def diagnose(
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
+    health_before: HealthBefore = None,
+    health_after: HealthAfter = None,
 ) -> None:
     """Find the poor part of a drive in a log of requests."""
     check_outputs({"--html": html, "--png": png, "--json": json_to}, [log], force=force)
     if png is not None and png.suffix.lower() not in (".png", ".svg", ".pdf") and str(png) != STANDARD:
         raise ConfigError(f"--png {png}: a picture is written as .png, .svg or .pdf, expected a name that ends so")
 
+    watch = Health(log, health_before, health_after)
+
     def run(progress: api.Progress | None) -> Section:
         return diagnosed(log, capacity=capacity, format=format, columns=columns, skip_bad=skip_bad, progress=progress)
 
     found = watched(run).to_dict()
+    found["health"] = health = watch.end()
     print_of([(Path(log).name, found.get("trace"))])
     if not found["writes"]:
         raise TraceError(
@@ -58,6 +64,7 @@ def diagnose(
         write_json(found, json_to)
     else:
         print_found(found)
+        print_health(health, console())
 
 
 def print_found(found: dict[str, object]) -> None:

@@ -11,6 +11,7 @@ from flashweir import api, replaying
 from flashweir._native import ConfigError
 from flashweir.assumptions import print_of
 from flashweir.cli.common import Columns, Format, Json, SkipBad, console, show, watched, write_json
+from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_output, check_outputs
 from flashweir.notices import say
 from flashweir.result import Section
@@ -77,6 +78,8 @@ def replay(
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
+    health_before: HealthBefore = None,
+    health_after: HealthAfter = None,
 ) -> None:
     """Replay a trace to a real drive or a simulated one, with every request timed."""
     if recover is not None:
@@ -95,6 +98,8 @@ def replay(
     ):
         if value is not None and value not in choices:
             raise ConfigError(f"{option} {value}: expected one of {', '.join(choices)}")
+
+    watch = Health(target, health_before, health_after)
 
     def run(progress: api.Progress | None) -> Section:
         return replaying.replay(
@@ -122,15 +127,17 @@ def replay(
         )
 
     done = watched(run)
+    health = None if dry_run else watch.end()
     print_of([(Path(trace).name, done.get("trace_report"))])
     for warning in done.get("warnings", []):
         say(f"warning: {warning}")
     if json_to is not None:
-        write_json(done.to_dict(), json_to)
+        write_json(done.to_dict() | ({} if dry_run else {"health": health}), json_to)
     elif dry_run:
         show(done, None)
     else:
         _print(done)
+        print_health(health, console())
 
 
 def _scale(scale: float | None, speed: float | None) -> float:
