@@ -47,6 +47,7 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"bundle", "equal", "differences"},
     {"tbw_bytes", "dwpd", "curve"},
     {"baseline", "runs", "metrics"},
+    {"format", "target", "tests"},
 )
 _taken = {"standard": False}
 
