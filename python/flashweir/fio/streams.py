@@ -1,7 +1,7 @@
 """Jobs as the streams of a run: where their files lie on the drive, when they begin, and a generator or table of each.
 
 A generator of flashweir stands for a job that it describes exactly; any other job is written as a table of requests.
-In a closed loop times only say whose turn it is: jobs enter in proportion to their `iodepth`.
+In a closed loop times only give the order: jobs enter in proportion to their `iodepth`.
 """
 
 from collections.abc import Callable, Sequence
@@ -202,7 +202,7 @@ def write(jobs: list[Placed], file: Path, seed: int, *, turns: bool, closed: boo
         jobs: whose requests they are.
         file: where to write them.
         seed: of what is drawn.
-        turns: gives the requests of a closed loop times by whose turn it is.
+        turns: gives the requests of a closed loop times by their order among the jobs.
         closed: takes these times away again.
     """
     import numpy as np
