@@ -160,3 +160,23 @@ def test_drives_are_asked_by_the_programs_that_are_there(tmp_path: Path, monkeyp
     assert log.amounts["host_written"].bytes == 2000 * 512_000
     # Neither simulated drives nor files are asked.
     assert read_drive("sim:tlc") == read_drive(str(tmp_path / "file")) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["bench", "sim:slc-2006,capacity=32MiB", "--pts", "latency"],
+        ["bench", "sim:slc-2006,capacity=256MiB", "--suite", "transfer", "--scale", "0.01"],
+        ["diagnose", "log.parquet"],
+    ],
+)
+def test_other_commands_take_health_logs_too(command: list[str], tmp_path: Path) -> None:
+    written(tmp_path, "a.json", SMART)
+    written(tmp_path, "b.json", {**SMART, "data_units_written": 2100, "temperature": 330})
+    if command[0] == "diagnose":
+        workload = "random:span=8MiB,count=500,rate=1000"
+        flashweir("replay", workload, "sim:tlc,capacity=2GiB", "-o", "log.parquet", cwd=tmp_path)
+    given = ["--health-before", "a.json", "--health-after", "b.json"]
+    found = flashweir(*command, *given, "--json", "-", cwd=tmp_path).json()["health"]
+    assert (found["host_written_bytes"], found["temperature_c"]["after"]) == (51_200_000, 57)
+    assert "temperature     38 to 57 C" in flashweir(*command, *given, cwd=tmp_path).out
