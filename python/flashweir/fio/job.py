@@ -185,7 +185,7 @@ class Reader:
             span=span,
             total=self._total(span) * (2 if ops == (TRIM, WRITE) else 1),
             to_the_end="size" not in self.options or self.options["size"].value.endswith("%"),
-            limit=self.number("number_ios", 0, 0, _MAX) or None,
+            limit=self.number("number_ios", 0, 0, _MAX) * (2 if ops == (TRIM, WRITE) else 1) or None,
             sizes=sizes,
             align=(align[0], align[1], align[2]),
             depth=self.number("iodepth", 1, 1),
