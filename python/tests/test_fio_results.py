@@ -97,6 +97,7 @@ def test_results_of_a_server_are_those_of_its_clients(tmp_path: Path) -> None:
         (three({"jobname": "a", "mixed": side3()}), "expected a job without unified_rw_reporting"),
         (three({"jobname": "a", "read": side3(iops="x")}), 'jobs[0].read.iops: expected a number, found "x"'),
         (three({"jobname": "a", "read": side3(clat_ns=None, lat_ns=None)}), "jobs[0].read: expected latencies"),
+        (three({"jobname": "a", "read": side3(iops=float("inf"))}), "jobs[0].read.iops: expected a number"),
         ({"jobs": []}, "not a result of flashweir simulate --json: expected"),
     ],
 )

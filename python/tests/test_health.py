@@ -113,6 +113,7 @@ def test_pages_of_host_and_ftl_give_an_amplification_without_bytes(tmp_path: Pat
         (SMART, {**SMART, "data_units_written": 1}, "host_written: 512,000 bytes; expected at least 1,024,000,000"),
         (SMART, FDP, "FDP statistics: expected this log before and after"),
         (sata(0, 1), sata(1, 1, serial_number="S2"), "of drive S2; expected S1, as in"),
+        (sata(0, 1), {"ata_smart_attributes": {"table": [{"name": "x", "raw": 5}]}}, "x.raw.value: expected a number"),
         ({"nvme_smart_health_information_log": 1}, SMART, "nvme_smart_health_information_log: expected an object"),
     ],
 )

@@ -153,7 +153,10 @@ def _results(
         from flashweir.reports import page
 
         title, _, sections = of_results(results)
-        page.write(html, title, sections)
+        try:
+            page.write(html, title, sections)
+        except OSError as error:
+            raise FlashweirError(f"{html}: can't be written: {error.strerror or error}") from error
     if json_to is not None:
         write_json(found, json_to)
     else:

@@ -19,6 +19,7 @@ _QUANTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9, "p9999": 99.9
 _MIB, _KIB = 1 << 20, 1 << 10
 _ALL_CLIENTS = "All clients"
 _NEAR = 1e-6
+_MAX = 1e30
 # Latencies, those that are wanted first, and what makes them us.
 _SCALES = {"clat_ns": 1e-3, "clat": 1.0, "lat_ns": 1e-3, "lat": 1.0}
 Json = dict[str, Any]
@@ -133,7 +134,7 @@ class _Job:
 
     def _number(self, side: Mapping[str, Any], op: str, name: str) -> float:
         value = side.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX:
             raise ConfigError(f"{self._where}.{op}.{name}: expected a number, found {json.dumps(value)[:40]}")
         return float(value)
 
@@ -180,7 +181,7 @@ def _quantile(given: object, percent: float, scale: float) -> float | None:
     """A percentile that fio wrote, in us."""
     for key, value in given.items() if isinstance(given, dict) else ():
         try:
-            if abs(float(key) - percent) < _NEAR and isinstance(value, int | float):
+            if abs(float(key) - percent) < _NEAR and isinstance(value, int | float) and 0 <= value < _MAX:
                 return float(value) * scale
         except ValueError:
             continue

@@ -215,9 +215,9 @@ def _sata(fields: _Fields) -> Log:
     rows = fields.values.get("ata_smart_attributes")
     table = rows.get("table", []) if isinstance(rows, dict) else []
     raws: dict[str, int] = {}
-    for row in table if isinstance(table, list) else []:
-        name, raw = _key(str(row.get("name", ""))), row.get("raw", {})
-        value = fields.whole(f"{name}.raw.value", raw.get("value"))
+    for row in _rows(table):
+        name, raw = _key(str(row.get("name", ""))), row.get("raw")
+        value = fields.whole(f"{name}.raw.value", raw.get("value") if isinstance(raw, dict) else None)
         raws[name] = value
         if name in _ATTRIBUTES:
             side, unit = _ATTRIBUTES[name]
@@ -234,12 +234,17 @@ def _sata(fields: _Fields) -> Log:
     return log
 
 
+def _rows(table: object) -> list[dict[str, Any]]:
+    """The objects of a list; none of anything else."""
+    return [row for row in table if isinstance(row, dict)] if isinstance(table, list) else []
+
+
 def _statistics(fields: _Fields, log: Log, sector: int) -> None:
     """The device statistics of a SATA drive (GP log 04h), which hold over attributes."""
     found = fields.values.get("ata_device_statistics")
     pages = found.get("pages", []) if isinstance(found, dict) else []
-    for page in pages if isinstance(pages, list) else []:
-        for row in page.get("table", []) if isinstance(page, dict) else []:
+    for page in _rows(pages):
+        for row in _rows(page.get("table")):
             name, value = _key(str(row.get("name", ""))), row.get("value")
             if value is None:
                 continue
