@@ -9,6 +9,7 @@ from flashweir import api
 from flashweir._native import ConfigError, FlashweirError, TraceError
 from flashweir.assumptions import print_of
 from flashweir.cli.common import Columns, Format, Json, SkipBad, console, watched, write_json
+from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.diagnosis import diagnose as diagnosed
 from flashweir.notices import say
@@ -46,6 +47,8 @@ def diagnose(
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
+    health_before: HealthBefore = None,
+    health_after: HealthAfter = None,
 ) -> None:
     """Find the poor part of a drive, in a log of requests or by tests that write it."""
     if active:
@@ -94,12 +97,15 @@ def _passive(
     if png is not None and png.suffix.lower() not in (".png", ".svg", ".pdf") and str(png) != STANDARD:
         raise ConfigError(f"--png {png}: a picture is written as .png, .svg or .pdf, expected a name that ends so")
 
+    watch = Health(log, health_before, health_after)
+
     def run(progress: api.Progress | None) -> Section:
         named, columns, skip_bad = reading
         arguments: dict[str, Any] = {"format": named, "columns": columns, "skip_bad": skip_bad}
         return diagnosed(log, capacity=capacity, empty=empty, progress=progress, **arguments)
 
     found = watched(run).to_dict()
+    found["health"] = health = watch.end()
     print_of([(Path(log).name, found.get("trace"))])
     if not found["writes"]:
         raise TraceError(
@@ -121,6 +127,7 @@ def _passive(
         write_json(found, json_to)
     else:
         print_found(found)
+        print_health(health, console())
 
 
 def print_found(found: dict[str, Any]) -> None:
