@@ -67,7 +67,8 @@ def diagnosed(session: Session, target: str, seed: int, progress: "Progress | No
         "target": target,
         "size_bytes": bench.session.size_bytes,
         "admissible": like_flash,
-        "health": health([str(one["verdict"]) for one in symptoms.values()]),
+        "verdict": verdict([str(one["verdict"]) for one in symptoms.values()]),
+        "health": None,
         "drive": _drive(buffered, mapped, collected),
         "tests": [test.to_dict() for test in tests],
         "symptoms": symptoms,
@@ -82,7 +83,7 @@ def diagnosed(session: Session, target: str, seed: int, progress: "Progress | No
     }
 
 
-def health(verdicts: list[str]) -> str:
+def verdict(verdicts: list[str]) -> str:
     """One word for the drive: `ill` if any symptom is bad, `healthy` if all are good."""
     for word, said in (("bad", "ill"), ("uncertain", "uncertain"), ("unknown", "uncertain")):
         if word in verdicts:

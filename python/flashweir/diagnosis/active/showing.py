@@ -5,7 +5,7 @@ from typing import Any
 
 from flashweir.diagnosis.report import NAMES, amount
 
-_HEALTH = {
+_VERDICTS = {
     "healthy": "healthy: every tested part of the drive is good.",
     "ill": "ill: the drive is bad at {bad}.",
     "uncertain": "uncertain: no part is bad as far as the tests can tell, but not all could.",
@@ -19,7 +19,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     if not found["admissible"]:
         yield f"no flash: a read takes {found['read_us']:.3g} us, as a file in memory does; the rest says little."
     bad = " and ".join(NAMES[name] for name, one in symptoms.items() if one["verdict"] == "bad")
-    yield _HEALTH[found["health"]].format(bad=bad)
+    yield _VERDICTS[found["verdict"]].format(bad=bad)
     yield ""
     for name, one in symptoms.items():
         yield f"{NAMES[name]}: {one['verdict']}: {one['reason']}"
