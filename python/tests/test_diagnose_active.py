@@ -33,7 +33,8 @@ def verdicts(diagnosis: dict[str, Any]) -> dict[str, str]:
 def test_a_healthy_drive_is_healthy_and_its_values_are_near() -> None:
     diagnosis = found("none")
     assert verdicts(diagnosis) == {"mapping": "good", "collection": "good", "buffer": "good"}
-    assert diagnosis["verdict"] == "healthy" and diagnosis["health"] is None
+    assert diagnosis["verdict"] == "healthy"
+    assert diagnosis["health"] is None
     drive = diagnosis["drive"]
     assert drive["buffer_bytes"]["value"] == pytest.approx(512 * KIB, rel=0.1)
     assert drive["mapping_unit_bytes"]["value"] == 4 * KIB

@@ -68,9 +68,7 @@ def _refuse_given(options: dict[str, object], where: str) -> None:
             raise ConfigError(f"{option}: has no effect {where}")
 
 
-def _active(
-    target: str, erase: str | None, seed: int, json_to: str | None, watch: Health, *, force: bool
-) -> None:
+def _active(target: str, erase: str | None, seed: int, json_to: str | None, watch: Health, *, force: bool) -> None:
     from flashweir.diagnosis.active import diagnose_target
 
     check_outputs({"--json": json_to}, [target], force=force)
