@@ -42,14 +42,18 @@ class Effort:
     requests: int
 
 
-QUICK = Effort(samples=1_500, requests=24_000)
-SATURATION = Effort(samples=500, requests=12_000)
+QUICK = Effort(samples=1_200, requests=20_000)
+FINE = Effort(samples=4_000, requests=80_000)
+SATURATION = Effort(samples=400, requests=8_000)
 FULL = Effort(samples=20_000, requests=400_000)
 
 
 def seconds(point: Point, effort: Effort) -> float:
     """Simulated time of a point, without its warm-up."""
     total = point.value if point.kind == "rate" else _reached(point)
+    if point.kind == "saturated":
+        # Buffers fill first.
+        return max(_MIN_S, effort.requests / total)
     rarest = [
         (rate_of(point, stream) or total) * min(share for share in (stream.write, 1 - stream.write) if share > 0)
         for stream in point.workload.streams
