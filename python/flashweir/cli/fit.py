@@ -24,7 +24,7 @@ def fit(
     ] = None,
     budget: Annotated[
         str, typer.Option("--budget", metavar="N|TIME", help="Evaluations, or a time such as 10min; 0: predict --base.")
-    ] = "300",
+    ] = "200",
     drive: Annotated[
         str | None, typer.Option("--drive", metavar="NAME", help="Drive to take, of a file that has several.")
     ] = None,

@@ -16,7 +16,7 @@ __all__ = ["Compared", "Fit", "KeyFound", "fit"]
 
 AnyPath = str | os.PathLike[str]
 # Evaluations: 20 minutes on two cores.
-DEFAULT_BUDGET = 300
+DEFAULT_BUDGET = 200
 _BUDGET = re.compile(r"(\d+)(s|min|h)?")
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 _MAX_BUDGET = 1_000_000

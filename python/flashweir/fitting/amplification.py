@@ -16,7 +16,7 @@ _NARROW: Mapping[str, object] = {
 }  # fmt: skip
 # Logical blocks of a unit: amplification of fewer is more than 2% too high.
 _BLOCKS = 96
-# How often as much as the capacity is written; a quarter of it comes before what is counted.
+# Bytes written, in capacities; a quarter of it comes before what is counted.
 _TURNS = 4
 _STEPS = 9
 _GOLDEN = (math.sqrt(5) - 1) / 2

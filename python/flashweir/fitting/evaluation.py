@@ -22,7 +22,7 @@ _SCALES = {"read_mean": 0.05, "read_p50": 0.08, "read_p99": 0.08, "read_p999": 0
 _SATURATED, _SATURATED_TAIL = 0.3, 0.7
 # A full buffer sends pages on only when a write finds no room, so that some writes wait for a program where drives
 # destage ahead: until a key says that, means and tails of writes count, but don't decide.
-_WEIGHTS = {"write_mean": 0.3, "write_p99": 0.1, "write_p999": 0.1}
+_WEIGHTS = {"write_mean": 0.15, "write_p99": 0.1, "write_p999": 0.1}
 _SOLVED_TO = 0.015
 _STEPS = 3
 

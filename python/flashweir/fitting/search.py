@@ -1,8 +1,10 @@
 """The search for a drive.
 
-All combinations of alternatives are looked at, CMA-ES goes on from the best, exchanges of one alternative follow, and
-longer simulations of all loads decide among the best. At last each key of the best drive is varied alone. Evaluations
-come in batches of a fixed size, so that the same budget and seed give the same drive on any machine.
+Where loads have rates, a closed form of the reads is searched first, and corrected by simulations of its finds; the
+front end follows from saturation alone. Else all combinations of alternatives are looked at, CMA-ES goes on from the
+best, and exchanges of one alternative follow. CMA-ES ends both, longer simulations of all loads decide among the best,
+and at last each key is varied alone. Evaluations come in batches of a fixed size, so that the same budget and seed give
+the same drive on any machine.
 """
 
 import time
@@ -15,6 +17,8 @@ import numpy as np
 
 from flashweir._native import ConfigError
 from flashweir.fitting import amplification, ensemble, space, trials
+from flashweir.fitting.closed import Form
+from flashweir.fitting.forms import Corrected
 from flashweir.fitting.points import Measurements
 from flashweir.fitting.trials import Kept, Task, Trial
 from flashweir.fitting.workers import Workers
@@ -30,6 +34,10 @@ _LOOK, _EXCHANGE = 0.25, 0.6
 # Combinations that go on after the look, and after the exchange.
 _GO_ON, _AT_LAST = 3, 2
 _SPREAD, _SPREAD_AT_LAST = 0.2, 0.1
+# Searches of the closed form for each combination, their generations, and how many of all finds each correction keeps.
+_BEGINS, _ROUNDS, _CORRECTIONS = 2, 100, (6, 4, 3, 2, 2)
+# Places of a limit of the front end.
+_PLACES = (0.05, 0.25, 0.45, 0.6, 0.75, 0.9)
 # Drives among which longer simulations decide.
 _FINAL = 4
 # Steps of a key that is varied alone, as shares of its range, and the share of the budget that all of them take.
@@ -63,7 +71,8 @@ class Search:
     def run(self, budget: int, limit_s: float | None) -> None:
         """Evaluates `budget` drives; no batch begins later than after `limit_s` seconds, but the first."""
         cma = _optimiser()
-        self._task = trials.quick(self.measurements, self.base, self.seed)
+        form = Form(self.measurements, self.base, space.solved(), self.seed)
+        self._task = (trials.middle if form.applies else trials.quick)(self.measurements, self.base, self.seed)
         self._kept = Kept(self.kept)
         self._budget = budget
         self._ends = None if limit_s is None else time.monotonic() + limit_s
@@ -71,14 +80,55 @@ class Search:
         self._settled = _settled(self.measurements, self.base, self.seed)
         with Workers() as self._workers:
             try:
-                self._look()
-                self._descend(cma, self._best_of_each()[:_GO_ON], _SPREAD, _EXCHANGE)
-                self._exchange()
+                if form.applies:
+                    self._form(cma, form)
+                else:
+                    self._look()
+                    self._descend(cma, self._best_of_each()[:_GO_ON], _SPREAD, _EXCHANGE)
+                    self._exchange()
                 self._descend(cma, self._best_of_each()[:_AT_LAST], _SPREAD_AT_LAST, 1 - _VARIED)
             except _OutOfBudget:
                 pass
             self._decide()
             self._vary(ensemble.simplest(self.finals))
+
+    def _form(self, cma: "type[CMA]", form: Form) -> None:
+        """Finds of the closed form for every combination but the front ends, then the front end of the best."""
+        groups: dict[tuple[str, ...], space.Start] = {}
+        for start in self._starts:
+            groups.setdefault(start.names[:-1], start)
+        finds: list[tuple[Corrected, tuple[float, ...], float]] = []
+        for start in groups.values():
+            for turn in range(_BEGINS):
+                corrected = Corrected(form, start, self._settled)
+                finds.append((corrected, corrected.search(cma, self.seed + turn, _ROUNDS), 0.0))
+        for go_on in _CORRECTIONS:
+            finds = sorted(finds, key=lambda find: find[2])[:go_on]
+            made = self._batch([(corrected.start, places) for corrected, places, _ in finds])
+            after = []
+            for (corrected, places, _), trial in zip(finds, made, strict=True):
+                corrected.learn(places, trial.predicted)
+                better = corrected.search(cma, self.seed, _ROUNDS // 2, places)
+                after.append((corrected, better, trial.error))
+            finds = after
+        self._front_end(self._best_of_each()[0])
+
+    def _front_end(self, best: Trial) -> None:
+        """The drive with other front ends, of which the saturated load decides."""
+        known = {key.name: place for key, place in zip(best.start.keys, best.places, strict=True)}
+        pending: list[Place] = []
+        for start in self._starts:
+            if start.names[:-1] == best.start.names[:-1] and start.names != best.start.names:
+                new = [key.name for key in start.keys if key.name not in known]
+                pending += [
+                    (start, tuple(known.get(key.name, place) for key in start.keys))
+                    for place in (_PLACES if new else (0.5,))
+                ]
+        task = trials.saturation(self.measurements, self.base, self.seed)
+        if not task.points or not pending:
+            return
+        made = sorted(self._evaluated(task, pending), key=lambda trial: trial.error)
+        self._batch([(trial.start, trial.places) for trial in made[:_GO_ON]])
 
     def _look(self) -> None:
         """Drives at random, as many of each combination."""
@@ -188,8 +238,8 @@ class Search:
             self._kept.add(task, drive, found)
         made = []
         for (start, places), drive in zip(chosen, drives, strict=True):
-            settings, off = self._kept.get(task, drive) or (drive, trials.IMPOSSIBLE)
-            made.append(Trial(start, places, settings, off))
+            if (one := self._kept.get(task, drive)) is not None:
+                made.append(Trial(start, places, one.settings, one.error, one.predicted))
         return made
 
 

@@ -19,13 +19,23 @@ _TOO_RARE = ("read_p999", "write_p999")
 
 
 @dataclass(frozen=True)
+class Evaluated:
+    """Complete settings of a drive, its error, and its metrics by the id of each point."""
+
+    settings: Mapping[str, object]
+    error: float
+    predicted: Mapping[str, evaluation.Values]
+
+
+@dataclass(frozen=True)
 class Trial:
-    """One evaluated drive: places of its keys, complete settings and error."""
+    """One evaluated drive: places of its keys, complete settings, error and metrics."""
 
     start: space.Start
     places: tuple[float, ...]
     settings: Mapping[str, object]
     error: float
+    predicted: Mapping[str, evaluation.Values] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,21 +54,21 @@ class Task:
     effort: load.Effort
     without: tuple[str, ...] = ()
 
-    def evaluate(self, settings: Mapping[str, object]) -> tuple[dict[str, object], float]:
-        """Complete settings, and the error."""
+    def evaluate(self, settings: Mapping[str, object]) -> Evaluated:
+        """Simulates a drive; one that can't be has the error `IMPOSSIBLE`."""
         try:
             found, saturated = evaluation.solve(settings, self.base, self.measurements, space.solved(), self.seed)
-            points = [point for point in self.points if point.id not in saturated or self.effort is not load.QUICK]
+            points = [point for point in self.points if point.id not in saturated or self.effort is load.FINE]
             candidate = evaluation.Candidate(self.base, found)
             capacity = self.measurements.capacity
             predicted = saturated | evaluation.predict(candidate, points, capacity, self.effort, self.seed)
         except (ConfigError, FlashweirError):
-            return dict(settings), IMPOSSIBLE
-        return found, evaluation.error(self.points, predicted, self.without)
+            return Evaluated(dict(settings), IMPOSSIBLE, {})
+        return Evaluated(found, evaluation.error(self.points, predicted, self.without), predicted)
 
     @property
     def identity(self) -> str:
-        """What a kept evaluation belongs to."""
+        """All that a kept evaluation depends on, beside the settings."""
         return repr((__version__, self.base, self.seed, self.points, self.effort, self.without))
 
 
@@ -68,9 +78,20 @@ def quick(measurements: Measurements, base: str | None, seed: int) -> Task:
     return Task(measurements, base, seed, points, load.QUICK, _TOO_RARE)
 
 
+def middle(measurements: Measurements, base: str | None, seed: int) -> Task:
+    """Simulations of all loads, long enough for corrections of the closed form."""
+    return Task(measurements, base, seed, tuple(evaluation.fitted(measurements)), load.MIDDLE)
+
+
 def fine(measurements: Measurements, base: str | None, seed: int) -> Task:
     """Longer simulations of all loads."""
     return Task(measurements, base, seed, tuple(evaluation.fitted(measurements)), load.FINE)
+
+
+def saturation(measurements: Measurements, base: str | None, seed: int) -> Task:
+    """The point of the highest throughput alone."""
+    full = evaluation.saturated(measurements)
+    return Task(measurements, base, seed, () if full is None else (full,), load.QUICK)
 
 
 def _some(points: Sequence[Point]) -> list[Point]:
@@ -91,7 +112,7 @@ class Kept:
     """Evaluations by their content, in memory and, if there is a path, in a file."""
 
     path: Path | None
-    _known: dict[str, tuple[dict[str, object], float]] = field(default_factory=dict)
+    _known: dict[str, Evaluated] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.path is None or not self.path.exists():
@@ -99,16 +120,16 @@ class Kept:
         for line in self.path.read_text(encoding="utf-8").splitlines():
             try:
                 row = json.loads(line)
-                self._known[row["key"]] = (row["settings"], row["error"])
+                self._known[row["key"]] = Evaluated(row["settings"], row["error"], row["predicted"])
             except (ValueError, KeyError, TypeError):
                 # A kill cut the line; what it had is evaluated again.
                 continue
 
-    def get(self, task: Task, settings: Mapping[str, object]) -> tuple[dict[str, object], float] | None:
+    def get(self, task: Task, settings: Mapping[str, object]) -> Evaluated | None:
         """An evaluation that was made before."""
         return self._known.get(_name(task, settings))
 
-    def add(self, task: Task, settings: Mapping[str, object], found: tuple[dict[str, object], float]) -> None:
+    def add(self, task: Task, settings: Mapping[str, object], found: Evaluated) -> None:
         """Keeps an evaluation."""
         name = _name(task, settings)
         if name in self._known:
@@ -116,7 +137,7 @@ class Kept:
         self._known[name] = found
         if self.path is not None:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": name, "settings": found[0], "error": found[1]}) + "\n")
+                file.write(json.dumps({"key": name, **vars(found)}) + "\n")
 
 
 def _name(task: Task, settings: Mapping[str, object]) -> str:

@@ -13,9 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO, Self
 
 from flashweir._native import FlashweirError
-from flashweir.fitting.trials import Task
-
-Evaluated = tuple[dict[str, object], float]
+from flashweir.fitting.trials import Evaluated, Task
 
 
 class Workers:
