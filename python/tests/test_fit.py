@@ -8,6 +8,7 @@ from fit_samples import BASE, GENERAL, TABLES, written
 
 from flashweir import ConfigError, Drive
 from flashweir.fitting import amplification, evaluation, fit, load, measurements, space
+from flashweir.fitting.points import every_other
 
 SHORT = load.Effort(samples=300, requests=3000)
 
@@ -22,6 +23,27 @@ def test_tables_by_drive_read_as_they_are(tmp_path: Path) -> None:
     assert found.points[0].measured["read_p999"] == 457
     assert found.points[3].measured["iops"] == 35200
     assert found.points[4].workload.used_share == pytest.approx(0.5)
+
+
+def test_every_second_rate_is_left_out(tmp_path: Path) -> None:
+    rows = "\n".join(
+        f"    [{rate}, 5000, 56, 315, 457, 74, 10, 12, 16, 10]," for rate in (6000, 9000, 12000, 15000, 18000)
+    )
+    text = TABLES.replace("    [9953, 5049, 56, 315, 457, 74, 10, 12, 16, 10],", rows)
+    kept, left = every_other(measurements.read(written(tmp_path, "m.toml", text)))
+    assert [point.load for point in left.points] == ["9000", "15000"]
+    assert [point.load for point in kept.points] == [
+        "6000",
+        "12000",
+        "18000",
+        "19854",
+        "29990",
+        "saturated",
+        "0.5",
+        "1",
+    ]
+    with pytest.raises(ConfigError, match="expected at least 3 rates below saturation"):
+        fit(written(tmp_path, "g.toml", GENERAL), leave_out=True)
 
 
 def test_the_general_form(tmp_path: Path) -> None:

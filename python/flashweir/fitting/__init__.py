@@ -10,13 +10,14 @@ from flashweir._native import ConfigError
 from flashweir.arguments import in_python
 from flashweir.fitting import ensemble, evaluation, load, measurements
 from flashweir.fitting.outcome import Compared, Fit, KeyFound, compared
+from flashweir.fitting.points import every_other
 from flashweir.fitting.search import Search
 
 __all__ = ["Compared", "Fit", "KeyFound", "fit"]
 
 AnyPath = str | os.PathLike[str]
 # Evaluations: 20 minutes on two cores.
-DEFAULT_BUDGET = 200
+DEFAULT_BUDGET = 100
 _BUDGET = re.compile(r"(\d+)(s|min|h)?")
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 _MAX_BUDGET = 1_000_000
@@ -30,6 +31,7 @@ def fit(
     check: AnyPath | None = None,
     base: str | None = None,
     drive: str | None = None,
+    leave_out: bool = False,
     budget: int | str = DEFAULT_BUDGET,
     seed: int = 1,
     effort: load.Effort = load.FULL,
@@ -44,6 +46,7 @@ def fit(
         check: other measurements, which the drive then predicts; the outcome's points are these.
         base: a preset or device file below the searched keys.
         drive: the drive to take, of a file that has several.
+        leave_out: True: every second rate is left out of the fit, and is what the outcome's points are.
         budget: evaluations, or a time such as `"10min"`. 0 searches nothing and predicts `base` as it is.
         seed: of everything random.
         effort: length of the simulations of the last prediction.
@@ -56,6 +59,12 @@ def fit(
     count, limit_s = _budget(budget)
     data = measurements.read(path, drive)
     other = None if check is None else measurements.read(check, None if check != path else drive)
+    if leave_out:
+        if check is not None:
+            raise ConfigError("leave_out: expected no other measurements to check beside it")
+        data, other = every_other(data)
+        if not other.points:
+            raise ConfigError(f"{data.source}: expected at least 3 rates below saturation, to leave some out")
     if count == 0:
         if base is None:
             raise ConfigError("budget 0: expected a base, the drive whose measurements are predicted")

@@ -67,9 +67,10 @@ def settle(measurements: Measurements, base: str | None, seed: int) -> dict[str,
     def off(place: float) -> float:
         settings = {**fixed, key.name: key.at(place)}
         try:
-            return sum(abs(math.log(waf(base, settings, one, seed) / one.measured["waf"])) for one in points)
+            found = [waf(base, settings, one, seed) / one.measured["waf"] for one in points]
         except (ConfigError, FlashweirError):
             return math.inf
+        return sum(abs(math.log(ratio)) for ratio in found) if min(found) > 0 else math.inf
 
     low, high = 0.0, 1.0
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)

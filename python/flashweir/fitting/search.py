@@ -1,10 +1,10 @@
 """The search for a drive.
 
-Where loads have rates, a closed form of the reads is searched first, and corrected by simulations of its finds; the
-front end follows from saturation alone. Else all combinations of alternatives are looked at, CMA-ES goes on from the
-best, and exchanges of one alternative follow. CMA-ES ends both, longer simulations of all loads decide among the best,
-and at last each key is varied alone. Evaluations come in batches of a fixed size, so that the same budget and seed give
-the same drive on any machine.
+Where loads have rates, a closed form of the reads is searched, and corrected by simulations of its finds; the front end
+follows from saturation alone. Else all combinations of alternatives are looked at, CMA-ES goes on from the best, and
+exchanges of one alternative follow. Longer simulations of all loads then decide among the best, and at last each key is
+varied alone. Evaluations come in batches of a fixed size, so that the same budget and seed give the same drive on any
+machine.
 """
 
 import time
@@ -86,7 +86,7 @@ class Search:
                     self._look()
                     self._descend(cma, self._best_of_each()[:_GO_ON], _SPREAD, _EXCHANGE)
                     self._exchange()
-                self._descend(cma, self._best_of_each()[:_AT_LAST], _SPREAD_AT_LAST, 1 - _VARIED)
+                    self._descend(cma, self._best_of_each()[:_AT_LAST], _SPREAD_AT_LAST, 1 - _VARIED)
             except _OutOfBudget:
                 pass
             self._decide()
@@ -112,6 +112,16 @@ class Search:
                 after.append((corrected, better, trial.error))
             finds = after
         self._front_end(self._best_of_each()[0])
+        by_names = {trial.start.names: Corrected(form, trial.start, self._settled) for trial in self._best_of_each()}
+        turn = 0
+        while len(self.trials) < (1 - _VARIED) * self._budget:
+            turn += 1
+            pending: list[Place] = []
+            for trial in self._best_of_each()[:_AT_LAST]:
+                one = by_names[trial.start.names]
+                one.learn(trial.places, trial.predicted)
+                pending.append((trial.start, one.search(cma, self.seed + turn, _ROUNDS // 2, trial.places)))
+            self._batch(pending)
 
     def _front_end(self, best: Trial) -> None:
         """The drive with other front ends, of which the saturated load decides."""

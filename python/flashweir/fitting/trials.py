@@ -58,7 +58,7 @@ class Task:
         """Simulates a drive; one that can't be has the error `IMPOSSIBLE`."""
         try:
             found, saturated = evaluation.solve(settings, self.base, self.measurements, space.solved(), self.seed)
-            points = [point for point in self.points if point.id not in saturated or self.effort is load.FINE]
+            points = [point for point in self.points if point.id not in saturated or self.effort == load.FINE]
             candidate = evaluation.Candidate(self.base, found)
             capacity = self.measurements.capacity
             predicted = saturated | evaluation.predict(candidate, points, capacity, self.effort, self.seed)
