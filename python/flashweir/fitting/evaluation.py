@@ -20,9 +20,8 @@ _SCALES = {"read_mean": 0.05, "read_p50": 0.08, "read_p99": 0.08, "read_p999": 0
            "write_p50": 0.12, "write_p99": 0.3, "write_p999": 0.3, "iops": 0.02, "mib_s": 0.05,
            "waf": 0.015}  # fmt: skip
 _SATURATED, _SATURATED_TAIL = 0.3, 0.7
-# A full buffer sends pages on only when a write finds no room, so that some writes wait for a program where drives
-# destage ahead: until a key says that, means and tails of writes count, but don't decide.
-_WEIGHTS = {"write_mean": 0.15, "write_p99": 0.1, "write_p999": 0.1}
+# Tails of writes follow modes of firmware that no key describes: they count, but don't decide.
+_WEIGHTS = {"write_p99": 0.2, "write_p999": 0.2}
 _SOLVED_TO = 0.015
 _STEPS = 3
 
@@ -91,7 +90,7 @@ def solve(
     value = _first(settings, wanted * 1e9 * units, solved)
     seen: list[tuple[float, float, Values]] = []
     for _ in range(_STEPS):
-        made = Candidate(base, with_time(value))
+        made = Candidate(base, with_time(value) | _full_buffer(settings))
         found = predict(made, [point], measurements.capacity, load.SATURATION, seed).get(point.id, {})
         if not found.get("iops"):
             break
@@ -103,6 +102,12 @@ def solve(
             break
     best = min(seen, key=lambda one: abs(math.log(one[1] / wanted)), default=(value, 0.0, {}))
     return with_time(best[0]), {point.id: best[2]} if best[2] else {}
+
+
+def _full_buffer(settings: Mapping[str, object]) -> dict[str, object]:
+    """At saturation the buffer is full all the time: no function need be asked when to destage."""
+    key = "background.destage"
+    return {f"{key}.kind": "rules", f"{key}.file": ""} if f"{key}.kind" in settings else {}
 
 
 def _first(settings: Mapping[str, object], busy_ns: float, solved: Solved) -> float:

@@ -45,8 +45,8 @@ class Effort:
 
 
 QUICK = Effort(samples=1_200, requests=20_000)
-MIDDLE = Effort(samples=2_500, requests=50_000)
-FINE = Effort(samples=6_000, requests=120_000)
+MIDDLE = Effort(samples=1_500, requests=30_000)
+FINE = Effort(samples=4_000, requests=80_000)
 SATURATION = Effort(samples=400, requests=8_000)
 FULL = Effort(samples=20_000, requests=400_000)
 

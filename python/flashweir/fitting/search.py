@@ -103,6 +103,8 @@ class Search:
                 corrected = Corrected(form, start, self._settled)
                 finds.append((corrected, corrected.search(cma, self.seed + turn, _ROUNDS), 0.0))
         for go_on in _CORRECTIONS:
+            if len(self.trials) >= _EXCHANGE * self._budget:
+                break
             finds = sorted(finds, key=lambda find: find[2])[:go_on]
             made = self._batch([(corrected.start, places) for corrected, places, _ in finds])
             after = []
