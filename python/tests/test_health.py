@@ -169,6 +169,7 @@ def test_drives_are_asked_by_the_programs_that_are_there(tmp_path: Path, monkeyp
         ["bench", "sim:slc-2006,capacity=32MiB", "--pts", "latency"],
         ["bench", "sim:slc-2006,capacity=256MiB", "--suite", "transfer", "--scale", "0.01"],
         ["diagnose", "log.parquet"],
+        ["diagnose", "sim:slc-2006,capacity=32MiB", "--active"],
     ],
 )
 def test_other_commands_take_health_logs_too(command: list[str], tmp_path: Path) -> None:
@@ -178,6 +179,7 @@ def test_other_commands_take_health_logs_too(command: list[str], tmp_path: Path)
         workload = "random:span=8MiB,count=500,rate=1000"
         flashweir("replay", workload, "sim:tlc,capacity=2GiB", "-o", "log.parquet", cwd=tmp_path)
     given = ["--health-before", "a.json", "--health-after", "b.json"]
-    found = flashweir(*command, *given, "--json", "-", cwd=tmp_path).json()["health"]
+    found = flashweir(*command, *given, "--json", "-", cwd=tmp_path).json()
+    found = found["health_logs" if command[0] == "diagnose" else "health"]
     assert (found["host_written_bytes"], found["temperature_c"]["after"]) == (51_200_000, 57)
     assert "temperature     38 to 57 C" in flashweir(*command, *given, cwd=tmp_path).out

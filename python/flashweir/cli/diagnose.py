@@ -54,11 +54,12 @@ def diagnose(
     if active:
         of_logs = {"--html": html, "--png": png, "--capacity": capacity, "--format": format, "--columns": columns}
         _refuse_given(of_logs | {"--skip-bad": skip_bad or None, "--empty": empty or None}, "with --active")
-        return _active(log, erase, 1 if seed is None else seed, json_to, force=force)
+        watch = Health(log, health_before, health_after)
+        return _active(log, erase, 1 if seed is None else seed, json_to, watch, force=force)
     _refuse_given({"--erase": erase, "--seed": seed}, "without --active")
-    return _passive(
-        log, html, png, json_to, force=force, capacity=capacity, empty=empty, reading=(format, columns, skip_bad)
-    )
+    watch = Health(log, health_before, health_after)
+    reading = (format, columns, skip_bad)
+    return _passive(log, html, png, json_to, watch, force=force, capacity=capacity, empty=empty, reading=reading)
 
 
 def _refuse_given(options: dict[str, object], where: str) -> None:
@@ -67,11 +68,12 @@ def _refuse_given(options: dict[str, object], where: str) -> None:
             raise ConfigError(f"{option}: has no effect {where}")
 
 
-def _active(target: str, erase: str | None, seed: int, json_to: str | None, *, force: bool) -> None:
+def _active(target: str, erase: str | None, seed: int, json_to: str | None, watch: Health, *, force: bool) -> None:
     from flashweir.diagnosis.active import diagnose_target
 
     check_outputs({"--json": json_to}, [target], force=force)
     found = watched(lambda progress: diagnose_target(target, erase=erase, seed=seed, progress=progress, tell=say))
+    found["health_logs"] = health = watch.end()
     if json_to is not None:
         write_json(found, json_to)
         return
@@ -80,6 +82,7 @@ def _active(target: str, erase: str | None, seed: int, json_to: str | None, *, f
     out = console()
     for text in lines(found):
         out.print(text, highlight=False, markup=False, soft_wrap=True)
+    print_health(health, out)
 
 
 def _passive(
@@ -87,6 +90,7 @@ def _passive(
     html: Path | None,
     png: Path | None,
     json_to: str | None,
+    watch: Health,
     *,
     force: bool,
     capacity: str | None,
@@ -97,15 +101,13 @@ def _passive(
     if png is not None and png.suffix.lower() not in (".png", ".svg", ".pdf") and str(png) != STANDARD:
         raise ConfigError(f"--png {png}: a picture is written as .png, .svg or .pdf, expected a name that ends so")
 
-    watch = Health(log, health_before, health_after)
-
     def run(progress: api.Progress | None) -> Section:
         named, columns, skip_bad = reading
         arguments: dict[str, Any] = {"format": named, "columns": columns, "skip_bad": skip_bad}
         return diagnosed(log, capacity=capacity, empty=empty, progress=progress, **arguments)
 
     found = watched(run).to_dict()
-    found["health"] = health = watch.end()
+    found["health_logs"] = health = watch.end()
     print_of([(Path(log).name, found.get("trace"))])
     if not found["writes"]:
         raise TraceError(
