@@ -171,6 +171,11 @@ measure-diagnosis drives="210":
 learn-diagnosis model="symptoms.json":
     python -m research.diagnosis learn {{ model }}
 
+# Precision and recall of `flashweir diagnose --active` (--logs: of logs), on drives of lists (research/active/README.md), too
+[group("research")]
+diagnosis-active *args="--sim 60 --model 60":
+    python -m research.active {{ args }}
+
 # Accuracy of `flashweir probe` on held-out simulated drives: keys, and workloads on their device files (minutes)
 [group("research")]
 measure-probe drives="60":

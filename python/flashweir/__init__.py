@@ -4,14 +4,15 @@
 `sweep` runs many simulations over a grid, and `read_sweep` reads what one has left;
 `compare` runs policies on the same workloads, and `judge` a frozen one against its rivals;
 `lifetime` estimates when a drive is worn out;
-`report` writes a page and figures of results and sweeps; `bundle` packs them so that others can check them, and
-`check_bundle` does; `reproduce` compares measured values with published ones;
+`report` writes a page and figures of results and sweeps, `read_fio` reads those of fio; `bundle` packs them so that
+others can check them, and `check_bundle` does; `reproduce` compares measured values with published ones;
 `bench` grades drives, real and simulated;
 `probe` finds the geometry and times of a drive, and writes a device file;
 `fit` searches the drive that comes closest to measurements, and predicts others;
 `import_drive` makes a drive of another simulator's configuration;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `collect` records the requests that a running system makes of a drive;
+`health` compares health logs of a drive before and after a run;
 `diagnose` finds the poor part of a drive in a log of requests;
 `characterize` measures a workload; `trace_info`, `trace_convert` and `trace_generate` work on traces;
 `presets` and `schema` list named drives and all keys. The command `flashweir` does the same.
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from flashweir.character import characterize
     from flashweir.collecting import collect
     from flashweir.endurance import lifetime
+    from flashweir.fio.results import read_fio
     from flashweir.fitting import fit
+    from flashweir.healthlogs import health
     from flashweir.importing.api import import_drive
     from flashweir.policies import compare, judge
     from flashweir.reports.api import report
@@ -62,11 +65,13 @@ __all__ = [
     "compare",
     "diagnose",
     "fit",
+    "health",
     "import_drive",
     "judge",
     "lifetime",
     "presets",
     "probe",
+    "read_fio",
     "read_sweep",
     "recover_log",
     "refusals",
@@ -92,9 +97,11 @@ _MODULES = {
     "collect": "flashweir.collecting",
     "compare": "flashweir.policies",
     "fit": "flashweir.fitting",
+    "health": "flashweir.healthlogs",
     "import_drive": "flashweir.importing.api",
     "judge": "flashweir.policies",
     "lifetime": "flashweir.endurance",
+    "read_fio": "flashweir.fio.results",
     "read_sweep": "flashweir.sweeps",
     "report": "flashweir.reports.api",
     "reproduce": "flashweir.reproduction",

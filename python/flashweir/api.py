@@ -13,6 +13,7 @@ from flashweir._native import ConfigError
 from flashweir.allocators import Allocator, as_native
 from flashweir.arguments import check, in_python, is_utf8, place
 from flashweir.external import given, split
+from flashweir.fio.resolving import as_trace, in_words, resolve
 from flashweir.importing.device import imported
 from flashweir.result import RequestLog, Result, Section
 from flashweir.settings import chosen
@@ -58,7 +59,8 @@ def simulate(
 
     Args:
         workload: a trace file, a generator spec such as `"random:span=1GiB,count=100000"`, or `"mix:FILE"`; a mapping
-            of names to traces and generators makes streams, and so does a sequence. One may be a mapping too, with its
+            of names to traces and generators makes streams, and so does a sequence; `"fio:FILE"` is a job file of
+            fio, with `host.mode` and `host.queue_depth` (docs/reference/fio.md). One may be a mapping too, with its
             `workload` and options: `{"web": {"workload": "a.csv", "time_scale": "1/100"}, "db": "random:rate=100"}`
             (docs/reference/mix.md).
         device: a preset's name, the path of a TOML or JSON file, or a configuration as a mapping (such as
@@ -124,10 +126,12 @@ def simulate(
     if allocator is not None:
         settings.setdefault("tenants.channels", "external")
     try:
+        name = device_name(device, scratch)
+        jobs = resolve(workloads, name, settings, seed)
         spec = {
-            "workloads": workloads,
-            "device": device_name(device, scratch),
-            "overrides": settings,
+            "workloads": jobs.workloads,
+            "device": name,
+            "overrides": {**jobs.settings, **settings},
             "seed": seed,
             "verify": verify,
             "latency_parts": latency_parts,
@@ -149,7 +153,7 @@ def simulate(
         }
         native = None if allocator is None else as_native(allocator)
         with given(functions):
-            text = _native.simulate(as_json(spec), as_native_progress(progress), None, native)
+            text = in_words(_native.simulate(as_json(spec), as_native_progress(progress), None, native))
     except ConfigError as error:
         shutil.rmtree(scratch)
         name_device(error, scratch)
@@ -205,6 +209,7 @@ def trace_info(
     """
     options = {"format": format, "columns": columns, "skip_bad": skip_bad}
     check({"trace": path, **options})
+    path, options = as_trace(path, options)
     return Section(json.loads(_native.trace_info(os.fspath(path), as_json(options), as_native_progress(progress))))
 
 
@@ -231,6 +236,7 @@ def trace_convert(
     """
     given = {"to": to, "format": format, "columns": columns, "skip_bad": skip_bad}
     check({"trace": source, "output": target, **given})
+    source, given = as_trace(source, given)
     options = as_json(given)
     return Section(
         json.loads(_native.trace_convert(os.fspath(source), os.fspath(target), options, as_native_progress(progress)))

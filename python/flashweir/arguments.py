@@ -50,6 +50,11 @@ def from_command_line() -> None:
     _settings["command_line"] = True
 
 
+def on_command_line() -> bool:
+    """True if the command line is what calls."""
+    return _settings["command_line"]
+
+
 def check(arguments: Mapping[str, object]) -> None:
     """Checks arguments by the names that parameters have in all functions; None is what is not given.
 

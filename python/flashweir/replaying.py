@@ -5,12 +5,16 @@ import os
 from typing import Any, Literal
 
 from flashweir import _native
+from flashweir._native import FlashweirError
 from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.arguments import check, in_python
+from flashweir.fio.resolving import file_of, in_words, jobs_as_trace
 from flashweir.importing import device
 from flashweir.result import Section
 from flashweir.targets import Target, given
 from flashweir.tenants import AnyPath
+
+_PROBE = "random:span=4KiB,size=512B,count=1,write=0,rate=1"
 
 
 @in_python
@@ -18,7 +22,7 @@ def replay(
     trace: AnyPath,
     target: AnyPath | Target,
     *,
-    timing: Literal["original", "asap", "closed"] = "original",
+    timing: Literal["original", "asap", "closed"] | None = None,
     scale: float = 1.0,
     depth: int | None = None,
     engine: Literal["io_uring", "sync"] = "io_uring",
@@ -44,11 +48,13 @@ def replay(
     has what was done.
 
     Args:
-        trace: a trace file, or a generator spec such as `"random:rate=1000,count=10000"`.
+        trace: a trace file, a generator spec such as `"random:rate=1000,count=10000"`, or `"fio:FILE"`, a job file of
+            fio (docs/reference/fio.md).
         target: a block device, a file, `"sim:PRESET[,KEY=VALUE...]"`, `"py:FILE.py:CLASS[,key=value...]"`, or an
             object of such a class (docs/guide/drive-in-python.md).
         timing: `"original"`, at the trace's times; `"asap"`, as fast as the target takes requests; `"closed"`, with
-            `depth` of them outstanding.
+            `depth` of them outstanding. Without it the original times, or `"closed"` for a job file without rates, with
+            its `iodepth`.
         scale: factor on the trace's times: 0.5 is twice as fast.
         depth: maximum number of outstanding requests: 256 at original times (on simulated drives any number), 64 with
             `"asap"`, 1 with `"closed"`.
@@ -83,7 +89,7 @@ def replay(
     check({"trace": trace, "erase": erase, "log": log, "seed": seed, "depth": depth, "limit": limit})
     spec: dict[str, Any] = {
         "trace": os.fspath(trace),
-        "timing": timing,
+        "timing": timing or "original",
         "scale": scale,
         "depth": depth,
         "engine": engine,
@@ -104,12 +110,34 @@ def replay(
     }
     check({name: value for name, value in spec.items() if name not in ("size", "scale")})
     with given(target) as name:
+        if (jobs := file_of(spec["trace"])) is not None:
+            spec |= _of_jobs(jobs, {**spec, "timing": timing}, name)
         spec["target"] = asked = device.target(name)
         if spec["erase"] == name:
             spec["erase"] = asked
         with device.named(name, asked):
-            text = _native.replay(as_json(spec), as_native_progress(progress))
+            text = in_words(_native.replay(as_json(spec), as_native_progress(progress)))
     return Section(json.loads(device.original(text, name, asked)))
+
+
+def _of_jobs(file: str, spec: dict[str, Any], target: str) -> dict[str, Any]:
+    """Trace, timing and depth of a job file of fio: one table of its requests."""
+    size = _native.quantity(str(spec["size"])) if spec["size"] is not None else None
+    capacity = int(size[0]) if size is not None else _size_of(target)
+    path, reading, plan = jobs_as_trace(file, {"format": spec["format"], "columns": spec["columns"]}, capacity, 0)
+    if not plan.timed:
+        closed = spec["timing"] in (None, "closed")
+        reading |= {"timing": spec["timing"] or "closed", "depth": spec["depth"] or (plan.depth if closed else None)}
+    return {**reading, "trace": path}
+
+
+def _size_of(target: str) -> int | None:
+    """Bytes of a target; None if it can't be said before the replay."""
+    probe = {"trace": _PROBE, "target": device.target(target), "dry_run": True}
+    try:
+        return int(json.loads(_native.replay(as_json(probe)))["target"]["size_bytes"])
+    except (FlashweirError, KeyError, TypeError):
+        return None
 
 
 @in_python

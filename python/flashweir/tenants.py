@@ -26,6 +26,7 @@ OPTIONS = (
     "skip_bad",
 )
 MIX = "mix:"
+FIO = "fio:"
 _WHOLE = ("limit", "skip_bad")
 
 
@@ -69,10 +70,16 @@ def texts(stream: Mapping[str, Any]) -> Iterator[str]:
     return (value for key, value in stream.items() if key != "name" and isinstance(value, str))
 
 
+def file_of(text: str) -> str:
+    """The name of a workload without the prefix of a mix or of a job file."""
+    return text.removeprefix(MIX).removeprefix(FIO)
+
+
 def place(text: str | None, folder: Path) -> str | None:
     """A path relative to a spec's folder, where there is such a file; any other text as it is."""
-    if text is not None and text.startswith(MIX):
-        return f"{MIX}{place(text.removeprefix(MIX), folder)}"
+    for prefix in (MIX, FIO):
+        if text is not None and text.startswith(prefix):
+            return f"{prefix}{place(text.removeprefix(prefix), folder)}"
     if text is not None and not Path(text).is_absolute() and (folder / text).exists():
         return str(folder / text)
     return text

@@ -7,7 +7,8 @@ import pytest
 from fit_samples import BASE, GENERAL, TABLES, written
 
 from flashweir import ConfigError, Drive
-from flashweir.fitting import fit, load, measurements, space
+from flashweir.fitting import amplification, evaluation, fit, load, measurements, space
+from flashweir.fitting.points import every_other
 
 SHORT = load.Effort(samples=300, requests=3000)
 
@@ -22,6 +23,27 @@ def test_tables_by_drive_read_as_they_are(tmp_path: Path) -> None:
     assert found.points[0].measured["read_p999"] == 457
     assert found.points[3].measured["iops"] == 35200
     assert found.points[4].workload.used_share == pytest.approx(0.5)
+
+
+def test_every_second_rate_is_left_out(tmp_path: Path) -> None:
+    rows = "\n".join(
+        f"    [{rate}, 5000, 56, 315, 457, 74, 10, 12, 16, 10]," for rate in (6000, 9000, 12000, 15000, 18000)
+    )
+    text = TABLES.replace("    [9953, 5049, 56, 315, 457, 74, 10, 12, 16, 10],", rows)
+    kept, left = every_other(measurements.read(written(tmp_path, "m.toml", text)))
+    assert [point.load for point in left.points] == ["9000", "15000"]
+    assert [point.load for point in kept.points] == [
+        "6000",
+        "12000",
+        "18000",
+        "19854",
+        "29990",
+        "saturated",
+        "0.5",
+        "1",
+    ]
+    with pytest.raises(ConfigError, match="expected at least 3 rates below saturation"):
+        fit(written(tmp_path, "g.toml", GENERAL), leave_out=True)
 
 
 def test_the_general_form(tmp_path: Path) -> None:
@@ -103,14 +125,48 @@ def test_a_budget_of_nothing_needs_a_drive(tmp_path: Path) -> None:
 
 def test_every_key_of_the_space_is_one_of_the_drive() -> None:
     for start in space.starts():
-        keys = {key.name: key.setting(key.at(0.5)) for key in start.keys}
-        solved = space.solved()
-        with Drive(set={**start.settings, **keys, solved.key.name: int(solved.start), "capacity": 1 << 30}) as drive:
+        settings = start.drive([0.5] * len(start.keys))
+        name = space.solved().key.name
+        spread = float(str(settings.pop(space.SPREAD + name)))
+        settings[name] = space.by_page_type(space.solved().start, spread)
+        settings.setdefault(space.settled().name, 0.2)
+        with Drive(set={**settings, "capacity": 1 << 30}) as drive:
             assert drive.capacity_bytes >= 1 << 30
         for key in start.keys:
             assert key.low < key.high
             assert key.source
             assert key.at(key.place(key.low)) == pytest.approx(key.low)
+
+
+def test_page_types_have_times_around_the_middle() -> None:
+    start = space.starts()[0]
+    low = start.drive([0.0] * len(start.keys))
+    assert low["timing.read"] == [25000, 25000, 25000]
+    high = start.drive([1.0 if key.name == "spread of timing.read" else 0.0 for key in start.keys])
+    assert high["timing.read"] == [13889, 25000, 45000]
+
+
+def test_over_provisioning_is_found_from_write_amplification(tmp_path: Path) -> None:
+    measured = measurements.read(written(tmp_path, "m.toml", TABLES))
+    found = amplification.settle(measured, None, 1)
+    assert list(found) == ["op_ratio"]
+    point = next(point for point in measured.points if point.measured.get("waf") == 2.0)
+    settings = {**space.starts()[0].settings, **found}
+    assert amplification.waf(None, settings, point, 1) == pytest.approx(2.0, rel=0.05)
+    bare = measurements.read(written(tmp_path, "g.toml", GENERAL.replace(", waf = 2.0", "")))
+    assert amplification.settle(bare, None, 1) == {}
+
+
+def test_the_program_time_is_that_of_the_throughput(tmp_path: Path) -> None:
+    text = GENERAL.replace('capacity = "256MiB"', 'capacity = "960GB"').replace("iops = 20000", "iops = 90000")
+    measured = measurements.read(written(tmp_path, "m.toml", text))
+    start = space.starts()[0]
+    settings = {**start.drive([0.5] * len(start.keys)), "op_ratio": 0.3}
+    found, predicted = evaluation.solve(settings, None, measured, space.solved(), 1)
+    assert predicted["2"]["iops"] == pytest.approx(90000, rel=0.03)
+    times = found["timing.program"]
+    assert isinstance(times, list)
+    assert times[0] < times[1] < times[2]
 
 
 def test_a_search_is_the_same_again_and_goes_on_after_a_kill(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.bundles import toml
 from flashweir.bundles.archive import Member
 from flashweir.bundles.manifest import plain
-from flashweir.tenants import MIX
+from flashweir.tenants import FIO, MIX
 
 CODE = "runs Python code ({key}), and a bundle holds none: nobody should have to run code of others to check a result"
 # Keys of a drive that name a file with code, and those whose value `external` asks for code.
@@ -113,6 +113,10 @@ class Contents:
 
     def workload(self, text: str) -> str:
         """A workload as the bundle has it: its place if it is a file, or a generator as it is."""
+        if text.startswith(FIO):
+            raise ConfigError(
+                f"{text}: expected a trace, a generator or a mix; trace convert {text} F.parquet makes a trace"
+            )
         if text.startswith(MIX):
             file = Path(text.removeprefix(MIX))
             return f"{MIX}{self.mix(file)}" if file.is_file() else text

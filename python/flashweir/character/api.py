@@ -7,6 +7,7 @@ from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.arguments import check, in_python, place
+from flashweir.fio.resolving import as_trace, in_words
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
@@ -35,7 +36,8 @@ def characterize(
     released meanwhile.
 
     Args:
-        workload: a trace file, a generator spec such as `"random:span=1GiB,count=100000"`, or `"mix:FILE"`.
+        workload: a trace file, a generator spec such as `"random:span=1GiB,count=100000"`, `"mix:FILE"`, or
+            `"fio:FILE"`.
         gap: K, how many other requests of its operation may come between two of a sequential run (0 to 1000).
         small: the longest request that counts as small: bytes, or text such as `"4KiB"`. A multiple of 512 bytes.
         align: what has to divide the start and the end of a request that is aligned.
@@ -63,6 +65,7 @@ def characterize(
     """
     if not isinstance(workload, str | os.PathLike):
         raise ConfigError(f"workload: {workload!r}: expected a trace file or a generator")
+    workload, reading = as_trace(workload, {"format": format, "columns": columns})
     spec = {
         "workload": place(workload),
         "gap": gap,
@@ -73,10 +76,9 @@ def characterize(
         "unit": unit,
         "sample": sample,
         "macroscopic": macroscopic,
-        "format": format,
-        "columns": columns,
+        **reading,
         "skip_bad": skip_bad,
         "seed": seed,
     }
     check(spec)
-    return Section(json.loads(_native.characterize(as_json(spec), as_native_progress(progress))))
+    return Section(json.loads(in_words(_native.characterize(as_json(spec), as_native_progress(progress)))))

@@ -8,6 +8,7 @@ import typer
 
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.cli.common import Json, Stopped, console, write_json
+from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_figures, check_outputs
 from flashweir.notices import say
 from flashweir.progress import bar_on_terminal
@@ -31,11 +32,21 @@ def bench(
             help="transfer, buffer, mapping, gc, overall, linux, plain or all; may be repeated.",
         ),
     ] = None,
+    pts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pts",
+            metavar="TEST",
+            help="Steady-state tests of SNIA's specification instead: iops, throughput, latency, write-saturation,"
+            " read-under-writes or all; may be repeated.",
+        ),
+    ] = None,
     state: Annotated[
         str, typer.Option("--state", metavar="S", help="State before each workload: empty, filled or as-is.")
     ] = "empty",
     scale: Annotated[
-        float | None, typer.Option("--scale", metavar="X", help="Size of the workloads and their volume, 0.01 to 1.")
+        float | None,
+        typer.Option("--scale", metavar="X", help="Size of the workloads, 0.01 to 1; of a minute of --pts."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**63, help="Seed of the workloads.")] = 1,
     erase: Annotated[
@@ -53,6 +64,8 @@ def bench(
     figures: Annotated[
         Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a PNG file.")
     ] = None,
+    health_before: HealthBefore = None,
+    health_after: HealthAfter = None,
 ) -> None:
     """Grade a drive by the writes of known workloads, or compare results."""
     outputs: dict[str, str | Path | None] = {"--html": html, "--json": json_to}
@@ -60,18 +73,78 @@ def bench(
     check_outputs(outputs, targets if compare else [], force=force, kinds={"-o": "grades"}, files=["-o"])
     check_figures(figures, force=force)
     if compare:
-        given = {"--suite": suite, "--scale": scale, "--erase": erase, "-o": output, "--resume": resume or None}
+        given = {"--suite": suite, "--pts": pts, "--scale": scale, "--erase": erase, "-o": output,
+                 "--resume": resume or None, "--health-before": health_before or health_after}  # fmt: skip
         for option, value in given.items():
             if value is not None:
                 raise ConfigError(f"{option}: has no effect with --compare")
         return _compare(targets, json_to, html, figures)
     if len(targets) > 1:
         raise ConfigError(f"{targets[1]}: expected one drive, or --compare with results")
+    if pts:
+        _check_pts(suite, state, resume=resume)
+        watch = Health(targets[0], health_before, health_after)
+        return _steady(targets[0], pts, scale, seed, erase, output, (json_to, html, figures), watch)
     if resume and output is None:
         raise ConfigError("--resume: expected the result to go on with, -o FILE")
+    watch = Health(targets[0], health_before, health_after)
     result = _run(targets[0], suite, state, scale, seed, erase, output, resume)
+    result["health"] = health = watch.end()
     _show([result], targets, json_to, html, figures)
+    if json_to is None:
+        print_health(health, console())
     return None
+
+
+def _check_pts(suite: list[str] | None, state: str, *, resume: bool) -> None:
+    """Refuses options that steady-state tests don't have."""
+    for option, value in {"--suite": suite, "--resume": resume or None}.items():
+        if value is not None:
+            raise ConfigError(f"{option}: has no effect with --pts")
+    if state != "empty":
+        raise ConfigError(f"--state {state}: has no effect with --pts: each test purges the target")
+
+
+def _steady(
+    target: str,
+    tests: list[str],
+    scale: float | None,
+    seed: int,
+    erase: str | None,
+    output: Path | None,
+    outputs: tuple[str | None, Path | None, Path | None],
+    watch: Health,
+) -> None:
+    """Runs steady-state tests, and shows them."""
+    from flashweir.benchmark.pts import run_pts, showing
+
+    chosen = None if "all" in tests else tests
+    tell = say if sys.stderr.isatty() else None
+    try:
+        result = run_pts(target, chosen, scale=scale, seed=seed, erase=erase, output=output, tell=tell)
+    except KeyboardInterrupt as interrupt:
+        kept = f"; finished tests are in {output}" if output is not None and output.exists() else ""
+        raise Stopped(f"{str(interrupt) or 'stopped'}{kept}") from interrupt
+    result["health"] = watch.end()
+    json_to, html, figures = outputs
+    if json_to is not None:
+        write_json(result, json_to)
+    else:
+        showing.print_result(result, console())
+        print_health(result["health"], console())
+    if html is not None:
+        from flashweir.reports import page
+
+        try:
+            page.write(html, f"Steady state of {target}", showing.sections(result))
+        except OSError as error:
+            raise FlashweirError(f"{html}: can't be written: {error.strerror or error}") from error
+    if figures is not None:
+        from flashweir.charts.matplotlib import write
+
+        figures.mkdir(exist_ok=True)
+        for chart in showing.charts(result):
+            write(chart, figures / f"{chart.name}.png")
 
 
 def _run(

@@ -49,7 +49,9 @@ Resume = Annotated[bool, typer.Option("--resume", help="For a folder: continue t
 
 
 def trace_characterize(
-    trace: Annotated[str, typer.Argument(metavar="TRACE|DIR", help="A trace, a generator, mix:FILE, or a folder.")],
+    trace: Annotated[
+        str, typer.Argument(metavar="TRACE|DIR", help="A trace, generator, mix:FILE, fio:FILE, or folder.")
+    ],
     gap: Gap = 10,
     small: Small = "4KiB",
     segments: Segments = 10,

@@ -8,6 +8,7 @@ import typer
 
 from flashweir._native import ConfigError
 from flashweir.cli.common import Json, console, write_json
+from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.notices import is_quiet
 
@@ -48,6 +49,8 @@ def collect(
     ] = None,
     json_to: Json = None,
     force: Force = False,
+    health_before: HealthBefore = None,
+    health_after: HealthAfter = None,
 ) -> None:
     """Record the requests that this system makes of a drive, below the file system."""
     from flashweir.collecting import collect_all, refuse_losses
@@ -57,6 +60,7 @@ def collect(
     if command and shell is not None:
         raise ConfigError("--command: there is a command behind -- already; expected one of them")
     words = ["/bin/sh", "-c", shell] if shell is not None else list(command or [])
+    watch = Health(device, health_before, health_after)
     line = _Line()
     try:
         summary = collect_all(
@@ -71,10 +75,12 @@ def collect(
         )
     finally:
         line.clear()
+    health = watch.end()
     if json_to is not None:
-        write_json(summary.to_dict(), json_to)
+        write_json(summary.to_dict() | {"health": health}, json_to)
     if json_to != "-":
         _print(summary, console())
+        print_health(health, console())
     refuse_losses(summary, allow_drops)
 
 

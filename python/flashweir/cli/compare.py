@@ -1,5 +1,6 @@
 """`flashweir compare`: policies on the same workloads."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,7 +32,8 @@ _LIST = "LIST"
 
 def compare(
     workloads: Annotated[
-        list[str] | None, typer.Argument(metavar="WORKLOAD...", help="Trace files, or generators such as random")
+        list[str] | None,
+        typer.Argument(metavar="WORKLOAD...", help="Traces, generators, fio:FILE; or results in .json, also of fio."),
     ] = None,
     policies: Annotated[
         list[str] | None,
@@ -108,6 +110,12 @@ def compare(
     if not workloads:
         raise ConfigError("no workload: give trace files or generators, such as random:count=100000")
     check_outputs(outputs, [device, *workloads], force=force)
+    if all(name.endswith(".json") for name in workloads):
+        without = {**lists, **options, "policies": policies, "device": device, "set": settings, "seeds": seeds,
+                   "latency": latency, "threads": threads}  # fmt: skip
+        places = {"output": output, "markdown": markdown}
+        _results(workloads, {**without, **places}, baseline, json_to, html)
+        return
     from flashweir.policies.api import planned
     from flashweir.policies.setup import SEEDS
 
@@ -128,6 +136,31 @@ def compare(
         return sweep(spec, output, resume=resume, force=force, threads=threads, progress=progress)
 
     _show(watched_sweep(output, run), json_to, html, markdown)
+
+
+def _results(
+    files: list[str], others: Mapping[str, object], baseline: str | None, json_to: str | None, html: Path | None
+) -> None:
+    """Sets results side by side: those of simulate and of fio."""
+    if given := next((name for name, value in others.items() if value), None):
+        raise ConfigError(f"--{given.replace('_', '-')}: has no effect on results; expected workloads with it")
+    from flashweir.reports import beside
+    from flashweir.reports.sources import of_results, results_of
+
+    results = results_of([Path(file) for file in files])
+    found = beside.table(results, baseline)
+    if html is not None:
+        from flashweir.reports import page
+
+        title, _, sections = of_results(results)
+        try:
+            page.write(html, title, sections)
+        except OSError as error:
+            raise FlashweirError(f"{html}: can't be written: {error.strerror or error}") from error
+    if json_to is not None:
+        write_json(found, json_to)
+    else:
+        beside.show(found, console())
 
 
 def _split(name: str, text: str | None) -> list[str]:

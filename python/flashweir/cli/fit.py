@@ -22,9 +22,12 @@ def fit(
     base: Annotated[
         str | None, typer.Option("--base", metavar="PRESET|FILE", help="Drive below the keys that are searched.")
     ] = None,
+    leave_out: Annotated[
+        bool, typer.Option("--leave-out", help="Fit without every second rate, and predict these.")
+    ] = False,
     budget: Annotated[
         str, typer.Option("--budget", metavar="N|TIME", help="Evaluations, or a time such as 10min; 0: predict --base.")
-    ] = "300",
+    ] = "100",
     drive: Annotated[
         str | None, typer.Option("--drive", metavar="NAME", help="Drive to take, of a file that has several.")
     ] = None,
@@ -47,8 +50,8 @@ def fit(
             print(f"\r{done}{of} drives, lowest error {error:.3f} ", end="", file=sys.stderr, flush=True)
 
     try:
-        found = fitting.fit(measurements, output=output, check=check, base=base, drive=drive, budget=budget, seed=seed,
-                            progress=tell)  # fmt: skip
+        found = fitting.fit(measurements, output=output, check=check, base=base, drive=drive, leave_out=leave_out,
+                            budget=budget, seed=seed, progress=tell)  # fmt: skip
     except KeyboardInterrupt as interrupt:
         kept = "nothing is kept without -o" if output is None else f"{output}.runs.jsonl keeps them: the same goes on"
         raise Stopped(f"evaluations were made; {kept}") from interrupt

@@ -22,12 +22,15 @@ from flashweir.cli.common import (
 )
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.result import Section
-from flashweir.tenants import MIX
+from flashweir.tenants import file_of
 
 
 def lifetime(
     workload: Annotated[
-        str, typer.Argument(metavar="WORKLOAD", help="A trace file, a generator such as random, or mix:FILE; repeated.")
+        str,
+        typer.Argument(
+            metavar="WORKLOAD", help="A trace file, generator such as random, mix:FILE or fio:FILE; repeated."
+        ),
     ],
     device: Device = None,
     settings: Settings = None,
@@ -84,7 +87,7 @@ def lifetime(
 
     if seed is not None and seeds is not None:
         raise ConfigError("--seed and --seeds exclude each other")
-    check_outputs({"--html": html, "--json": json_to}, [device, workload.removeprefix(MIX)], force=force)
+    check_outputs({"--html": html, "--json": json_to}, [device, file_of(workload)], force=force)
 
     def run(progress: api.Progress | None) -> Section:
         return estimated(

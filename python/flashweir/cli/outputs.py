@@ -14,6 +14,7 @@ import typer
 
 from flashweir import _native, targets
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.tenants import FIO
 from flashweir.whole import STANDARD, same_file
 
 Force = Annotated[bool, typer.Option("--force", help="Replace outputs that flashweir made before.")]
@@ -34,6 +35,7 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"flashweir", "workload"},
     {"trace", "error"},
     {"verdict", "symptoms"},
+    {"symptoms", "drive", "tests"},
     {"answers", "device_file"},
     {"imported", "keys"},
     {"suites", "workloads", "format"},
@@ -45,6 +47,8 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"drive", "medians", "runs", "seed"},
     {"bundle", "equal", "differences"},
     {"tbw_bytes", "dwpd", "curve"},
+    {"baseline", "runs", "metrics"},
+    {"format", "target", "tests"},
 )
 _taken = {"standard": False}
 
@@ -148,7 +152,8 @@ def _files(text: str) -> list[Path]:
         return [Path(text.removeprefix("sim:").partition(",")[0])]
     if text.startswith(targets.PREFIX):
         return [Path(targets.file_of(text))]
-    return [Path(name) for name in (text, text.partition("=")[2]) if name]
+    names = (text, text.partition("=")[2])
+    return [Path(name.removeprefix(FIO)) for name in names if name]
 
 
 def _ends(path: Path) -> bytes:

@@ -8,6 +8,7 @@ import typer
 
 from flashweir import api, probing
 from flashweir.cli.common import Json, console, watched, write_json, write_text
+from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.result import Section
 
@@ -31,6 +32,8 @@ def probe(
     ] = 1,
     json_to: Json = None,
     force: Force = False,
+    health_before: HealthBefore = None,
+    health_after: HealthAfter = None,
 ) -> None:
     """Find the geometry and times of a drive, and write a device file for simulate. Overwrites the whole drive."""
     check_outputs({"--output": output, "--json": json_to}, [target], force=force, kinds={"--output": "device"})
@@ -42,7 +45,9 @@ def probe(
     if not output.exists() and str(output) != "-":
         write_text("", str(output))
         output.unlink()
+    watch = Health(target, health_before, health_after)
     found = watched(run).to_dict()
+    found["health"] = health = watch.end()
     try:
         write_text(found["device_file"], str(output))
     except OSError:
@@ -63,5 +68,6 @@ def probe(
     guesses = [answer["key"] for answer in found["answers"] if answer["sure"] < _SURE]
     if guesses:
         out.print(f"not sure of  {', '.join(guesses)}", highlight=False, markup=False, soft_wrap=True)
+    print_health(health, out)
     written = f"{found['requests']:,} requests, {found['written_bytes'] / 1e6:,.0f} MB written"
     out.print(f"{written}; the device is in {output}", highlight=False, markup=False, soft_wrap=True)

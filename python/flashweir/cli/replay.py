@@ -11,6 +11,7 @@ from flashweir import api, replaying
 from flashweir._native import ConfigError
 from flashweir.assumptions import print_of
 from flashweir.cli.common import Columns, Format, Json, SkipBad, console, show, watched, write_json
+from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_output, check_outputs
 from flashweir.notices import say
 from flashweir.result import Section
@@ -21,7 +22,7 @@ Method = Literal["none", "snia", "random"]
 
 
 def replay(
-    trace: Annotated[str | None, typer.Argument(metavar="TRACE", help="A trace file, or a generator.")] = None,
+    trace: Annotated[str | None, typer.Argument(metavar="TRACE", help="A trace file, generator, or fio:FILE.")] = None,
     target: Annotated[
         str | None,
         typer.Argument(
@@ -29,9 +30,9 @@ def replay(
         ),
     ] = None,
     timing: Annotated[
-        str,
+        str | None,
         typer.Option("--timing", metavar="original|asap|closed", help="Submission times: original, asap or closed."),
-    ] = "original",
+    ] = None,
     scale: Annotated[
         float | None,
         typer.Option("--scale", metavar="F", help="Factor on the times of the trace: 0.5 is twice as fast."),
@@ -77,6 +78,8 @@ def replay(
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = 0,
+    health_before: HealthBefore = None,
+    health_after: HealthAfter = None,
 ) -> None:
     """Replay a trace to a real drive or a simulated one, with every request timed."""
     if recover is not None:
@@ -93,8 +96,10 @@ def replay(
         ("--engine", engine, get_args(Engine)),
         ("--precondition", precondition, get_args(Method)),
     ):
-        if value not in choices:
+        if value is not None and value not in choices:
             raise ConfigError(f"{option} {value}: expected one of {', '.join(choices)}")
+
+    watch = Health(target, health_before, health_after)
 
     def run(progress: api.Progress | None) -> Section:
         return replaying.replay(
@@ -122,15 +127,17 @@ def replay(
         )
 
     done = watched(run)
+    health = None if dry_run else watch.end()
     print_of([(Path(trace).name, done.get("trace_report"))])
     for warning in done.get("warnings", []):
         say(f"warning: {warning}")
     if json_to is not None:
-        write_json(done.to_dict(), json_to)
+        write_json(done.to_dict() | ({} if dry_run else {"health": health}), json_to)
     elif dry_run:
         show(done, None)
     else:
         _print(done)
+        print_health(health, console())
 
 
 def _scale(scale: float | None, speed: float | None) -> float:

@@ -23,7 +23,7 @@ _OF_SWEEPS = ("sweep.json", ".lock", "runs*", "earlier-*", ".*.part")
 def report(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="DIR|RUN.json...", help="A sweep's folder, or results written by simulate --json."),
+        typer.Argument(metavar="DIR|RUN.json...", help="A sweep's folder, or results of simulate --json and of fio."),
     ],
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE.html", help="Write a report.")] = None,
     figures: Annotated[

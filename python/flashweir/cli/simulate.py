@@ -25,13 +25,15 @@ from flashweir.cli.common import (
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.importing.device import converted
 from flashweir.result import Result
-from flashweir.tenants import MIX
+from flashweir.tenants import MIX, file_of
 
 
 def simulate(
     workload: Annotated[
         str | None,
-        typer.Argument(metavar="WORKLOAD", help="A trace file, a generator such as random:count=100000, or mix:FILE."),
+        typer.Argument(
+            metavar="WORKLOAD", help="A trace file, generator such as random:count=100000, mix:FILE or fio:FILE."
+        ),
     ] = None,
     device: Device = None,
     settings: Settings = None,
@@ -106,7 +108,7 @@ def simulate(
     workloads = _workloads(workload, streams or [])
     outputs = {"--json": json_to, "--requests": requests, "--timeline": timeline}
     overrides: dict[str, Any] = dict(pair(text, "--set", "KEY=VALUE") for text in settings or [])
-    inputs = [device, workload and workload.removeprefix(MIX), *(streams or [])]
+    inputs = [device, workload and file_of(workload), *(streams or [])]
     if workload and workload.startswith(MIX) and json_to is not None:
         implied = {"tenants.channels": "external"} if allocator else {}
         inputs += _traces(workload, device, {**implied, **overrides})

@@ -18,7 +18,7 @@ trace_app.command("characterize")(quietly(trace_characterize))
 @trace_app.command("info")
 @quietly
 def trace_info(
-    trace: Annotated[str, typer.Argument(metavar="TRACE", help="A trace file, or mix:FILE.")],
+    trace: Annotated[str, typer.Argument(metavar="TRACE", help="A trace file, mix:FILE or fio:FILE.")],
     json_to: Json = None,
     force: Force = False,
     format: Format = None,
@@ -37,7 +37,7 @@ def trace_info(
 @trace_app.command("convert")
 @quietly
 def trace_convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="A trace file.")],
+    source: Annotated[str, typer.Argument(metavar="IN", help="A trace file, or fio:FILE.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
     to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = None,
     format: Format = None,

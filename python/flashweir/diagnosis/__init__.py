@@ -1,31 +1,47 @@
-"""Diagnosis of a drive from a log of its requests: `diagnose` and its report."""
+"""Diagnosis of a drive, from a log of its requests or by tests that write it: `diagnose` and its report."""
 
 import json
 import os
 
 from flashweir import _native
 from flashweir.api import Progress, as_json, as_native_progress
+from flashweir.diagnosis.active import diagnose_target
+from flashweir.diagnosis.passive import answered
 from flashweir.quantity import kind_of, number_of, unit_of
 from flashweir.result import Section
+from flashweir.targets import Target
+from flashweir.tenants import AnyPath
 
 
 def diagnose(
-    log: str | os.PathLike[str],
+    log: AnyPath | Target,
     *,
+    active: bool = False,
+    erase: AnyPath | None = None,
+    seed: int = 1,
+    empty: bool = False,
     capacity: int | str | None = None,
     format: str | None = None,
     columns: str | None = None,
     skip_bad: int = 0,
     progress: Progress | None = None,
 ) -> Section:
-    """Says which symptoms of bad management a log of requests shows: where, when and how strongly.
+    """Says which symptoms of bad management a log of requests shows, or by tests a drive has.
 
-    The log is one that `flashweir simulate --requests` wrote, or a trace of any format that has response times. Only
-    what it says is looked at, nothing of the drive itself. It should hold the writes of a drive that was empty before,
-    made one after the other without pauses; docs/concepts/diagnosis.md says what else works, and how well.
+    With `active` the first argument is a target, a drive or its name as for `probe`. All of it is overwritten, several
+    times, to measure spare, mapping unit, write buffer, amplification and stalls (docs/guide/diagnose-active.md).
+
+    Without, the log is one that `flashweir simulate --requests` wrote, or a trace of any format that has response
+    times. Only what it says is looked at, nothing of the drive itself. It should hold the writes of a drive that was
+    empty before, made one after the other without pauses; docs/concepts/diagnosis.md says what else works, and how
+    well.
 
     Args:
-        log: a file.
+        log: a file; with `active` a target.
+        active: writes the drive, instead of reading a log.
+        erase: with `active` the target's own name once more; real drives and files are refused without it.
+        seed: with `active` that of random addresses, and of a simulated drive.
+        empty: of a log, that the drive held nothing when it began; without it a log can't show bad mapping.
         capacity: what the drive holds for its owner, in bytes or as text (`"120GB"`). Without it the addresses that
             were written count as all of it.
         format: the trace format, where detection is wrong.
@@ -34,18 +50,31 @@ def diagnose(
         progress: is that of `trace_info`.
 
     Returns:
-        `verdict` (healthy, ill or unknown) and `sentence` for everybody; `symptoms`, each with `shown`, `probability`,
-        `sentence` and `evidence`; `picture`, the log as at most 12,288 points of request number, address and PBR
-        (response time by bytes, ns a byte); `features`, what the detectors looked at.
+        The object `flashweir-diagnosis-2` (docs/reference/diagnosis.md): `symptoms`, each with `verdict` and `reason`;
+        `admissible`. Of a log also `limits`, reasons for which it can't answer; `verdict` and `sentence` for everybody;
+        `findings` of the detectors, each with `shown`, `probability`, `sentence` and `evidence`; `picture`, the log as
+        at most 12,288 points of request number, address and PBR (response time by bytes, ns a byte); `features`.
 
     Raises:
         TraceError: the log can't be read.
-        ConfigError: `capacity` is no size.
-        FlashweirError: `progress` stopped it.
+        ConfigError: `capacity` is no size; with `active` an option of logs, or a drive that can't be.
+        DeviceError: the target can't be used, is too small, or may not be written.
+        FlashweirError: `progress` stopped it, or the drive failed.
     """
+    if active:
+        of_logs = {"capacity": capacity, "format": format, "columns": columns, "skip_bad": skip_bad or None}
+        of_logs["empty"] = empty or None
+        if given := [name for name, value in of_logs.items() if value is not None]:
+            raise _native.ConfigError(f"{given[0]}: has no effect with active=True")
+        return Section(diagnose_target(log, erase=erase, seed=seed, progress=progress))
+    if erase is not None:
+        raise _native.ConfigError("erase: has no effect without active=True")
+    if not isinstance(log, str | os.PathLike):
+        raise _native.ConfigError(f"log: {log!r}: expected a file, or active=True")
     held = None if capacity is None else _size(capacity)
     options = as_json({"format": format, "columns": columns, "skip_bad": skip_bad})
-    return Section(json.loads(_native.diagnose(os.fspath(log), options, as_native_progress(progress), held)))
+    found = json.loads(_native.diagnose(os.fspath(log), options, as_native_progress(progress), held))
+    return Section(answered(found, empty=empty))
 
 
 def _size(capacity: int | str) -> int:

@@ -72,9 +72,10 @@ def sections(diagnosis: Mapping[str, Any]) -> list[Section]:
     picture = diagnosis["picture"]["request"]
     lead = cloud(diagnosis) if picture else None
     ill: list[Block] = [Text("A part of the drive is bad.", alert=True)] if diagnosis["verdict"] == "ill" else []
-    found = [section([diagnosis["sentence"]], lead, ill)]
+    said = [f"{NAMES[name]}: {one['verdict']}: {one['reason']}." for name, one in diagnosis["symptoms"].items()]
+    found = [section([diagnosis["sentence"], *said], lead, ill)]
     if symptoms := _symptoms(diagnosis):
-        found.append(Section("Symptoms", symptoms))
+        found.append(Section("Signs in the log", symptoms))
     if picture and (seen := above(diagnosis)):
         found.append(Section("From above", [Figure(seen)]))
     found.append(Section("The log", [Facts(facts(diagnosis)), Text(f"Detectors: {diagnosis['detectors']}.")]))
@@ -116,10 +117,10 @@ def amount(number: float) -> str:
 
 
 def _symptoms(diagnosis: Mapping[str, Any]) -> Sequence[Facts]:
-    if not diagnosis["symptoms"]:
+    if not diagnosis["findings"]:
         return []
     found = []
-    for finding in diagnosis["symptoms"]:
+    for finding in diagnosis["findings"]:
         shown = "bad" if finding["shown"] else "good"
         said = [f"{shown} (probability of being bad {finding['probability']:.2f})", finding["sentence"]]
         found.append((NAMES[finding["symptom"]], [*said, *(evidence(finding) if finding["shown"] else ())]))

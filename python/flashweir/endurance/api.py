@@ -16,6 +16,7 @@ from flashweir.endurance.errors import CODEWORD, Code, Stress, strength_for
 from flashweir.endurance.running import Simulated, raw_bytes, simulated
 from flashweir.endurance.streams import Streams
 from flashweir.external import split
+from flashweir.fio.resolving import resolve
 from flashweir.quantity import number_of
 from flashweir.result import Result, Section
 from flashweir.settings import chosen
@@ -107,7 +108,7 @@ def lifetime(
     reading = {"format": format, "columns": columns, "skip_bad": skip_bad}
     with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
         scratch = Path(folder)
-        plan = _plan(workload, device, settings, {**reading, "wrap": wrap}, scratch)
+        plan, settings = _plan(workload, device, settings, {**reading, "wrap": wrap}, scratch)
         streams = Streams(plan, reading, scratch)
         rated = rating(device, plan["config"], cell, cycles)
         chosen_seeds = _seeds(seeds, seeded=plan["seeded"])
@@ -128,19 +129,20 @@ def lifetime(
 
 def _plan(
     workload: Workload, device: object, settings: Mapping[str, object], options: Mapping[str, Any], scratch: Path
-) -> dict[str, Any]:
-    """The run of one cycle as the native module resolves it."""
+) -> tuple[dict[str, Any], dict[str, object]]:
+    """The run of one cycle as the native module resolves it, and the settings with those that a job file asks for."""
     drive, functions = split(settings)
     if functions:
         raise ConfigError(f"{next(iter(functions))}: a life is simulated without policies in Python")
-    spec = {"workloads": api._workloads(workload), "device": device_name(device, scratch),  # type: ignore[arg-type]  # noqa: SLF001
-            "overrides": drive, **options}  # fmt: skip
+    name = device_name(device, scratch)  # type: ignore[arg-type]
     try:
+        jobs = resolve(api._workloads(workload), name, drive)  # noqa: SLF001
+        spec = {"workloads": jobs.workloads, "device": name, "overrides": {**jobs.settings, **drive}, **options}
         found: dict[str, Any] = json.loads(_native.plan(as_json(spec)))
     except ConfigError as error:
         name_device(error, scratch)
         raise
-    return found
+    return found, {**jobs.settings, **settings}
 
 
 def _of_seed(

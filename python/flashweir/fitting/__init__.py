@@ -8,22 +8,19 @@ from pathlib import Path
 from flashweir import whole
 from flashweir._native import ConfigError
 from flashweir.arguments import in_python
-from flashweir.fitting import evaluation, load, measurements, space
+from flashweir.fitting import ensemble, evaluation, load, measurements
 from flashweir.fitting.outcome import Compared, Fit, KeyFound, compared
-from flashweir.fitting.search import Search, Trial
+from flashweir.fitting.points import every_other
+from flashweir.fitting.search import Search
 
 __all__ = ["Compared", "Fit", "KeyFound", "fit"]
 
 AnyPath = str | os.PathLike[str]
 # Evaluations: 20 minutes on two cores.
-DEFAULT_BUDGET = 300
+DEFAULT_BUDGET = 100
 _BUDGET = re.compile(r"(\d+)(s|min|h)?")
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 _MAX_BUDGET = 1_000_000
-# Error within which two drives fit alike, beside that of the best.
-_NOISE = 0.05
-# Share of a key's range that its interval has at most where the data determine it.
-_DETERMINED = 0.5
 
 
 @in_python
@@ -34,6 +31,7 @@ def fit(
     check: AnyPath | None = None,
     base: str | None = None,
     drive: str | None = None,
+    leave_out: bool = False,
     budget: int | str = DEFAULT_BUDGET,
     seed: int = 1,
     effort: load.Effort = load.FULL,
@@ -48,6 +46,7 @@ def fit(
         check: other measurements, which the drive then predicts; the outcome's points are these.
         base: a preset or device file below the searched keys.
         drive: the drive to take, of a file that has several.
+        leave_out: True: every second rate is left out of the fit, and is what the outcome's points are.
         budget: evaluations, or a time such as `"10min"`. 0 searches nothing and predicts `base` as it is.
         seed: of everything random.
         effort: length of the simulations of the last prediction.
@@ -60,6 +59,12 @@ def fit(
     count, limit_s = _budget(budget)
     data = measurements.read(path, drive)
     other = None if check is None else measurements.read(check, None if check != path else drive)
+    if leave_out:
+        if check is not None:
+            raise ConfigError("leave_out: expected no other measurements to check beside it")
+        data, other = every_other(data)
+        if not other.points:
+            raise ConfigError(f"{data.source}: expected at least 3 rates below saturation, to leave some out")
     if count == 0:
         if base is None:
             raise ConfigError("budget 0: expected a base, the drive whose measurements are predicted")
@@ -71,9 +76,10 @@ def fit(
             raise ConfigError(f"{data.source}: no point that a drive can be fitted to")
         kept = None if output is None or str(output) == whole.STANDARD else Path(f"{os.fspath(output)}.runs.jsonl")
         search = Search(data, base, seed, kept, progress)
-        search.run(count, limit_s)
-        best = _simplest(search.trials)
-        settings, keys, runs = dict(best.settings), _keys(best, search.trials), len(search.trials)
+        search.run(DEFAULT_BUDGET if count is None else count, limit_s)
+        best = ensemble.simplest(search.finals)
+        settings, keys = dict(best.settings), ensemble.keys(best, search.trials, search.varied)
+        runs = len(search.trials) + len(search.varied)
     shown = other or data
     candidate = evaluation.Candidate(base, settings)
     predicted = evaluation.predict(candidate, shown.points, shown.capacity, effort, seed)
@@ -91,39 +97,3 @@ def _budget(value: int | str) -> tuple[int | None, float | None]:
     if found[2]:
         return None, float(int(found[1]) * _SECONDS[found[2]])
     return int(found[1]), None
-
-
-def _simplest(trials: list[Trial]) -> Trial:
-    """The best drive, or one with fewer keys that is worse by less than the noise."""
-    best = min(trials, key=lambda trial: trial.error)
-    near = [trial for trial in trials if trial.error <= best.error + _NOISE]
-    return min(near, key=lambda trial: (len(trial.places), trial.error))
-
-
-def _keys(best: Trial, trials: list[Trial]) -> list[KeyFound]:
-    """Keys with the interval of those drives of the same kind that fit almost as well."""
-    near = [
-        trial for trial in trials if trial.start.names == best.start.names and trial.error <= best.error + 4 * _NOISE
-    ]
-    found: list[KeyFound] = []
-    searched = {key.name: at for at, key in enumerate(best.start.keys)}
-    solved = space.solved().key
-    for name, value in best.settings.items():
-        if name in searched:
-            key = best.start.keys[searched[name]]
-            places = [trial.places[searched[name]] for trial in near]
-            sure = len(near) > len(searched) and max(places) - min(places) <= _DETERMINED
-            found.append(KeyFound(name, value, key.at(min(places)), key.at(max(places)), sure, f"fitted; {key.source}"))
-        elif name == solved.name:
-            values = [float(str(trial.settings[name])) for trial in near if name in trial.settings]
-            sure = solved.place(max(values)) - solved.place(min(values)) <= _DETERMINED
-            source = f"from throughput at saturation; {solved.source}"
-            found.append(KeyFound(name, value, min(values), max(values), sure, source))
-        else:
-            source = "chosen: " + ", ".join(best.start.names) if name not in _fixed() else "assumed"
-            found.append(KeyFound(name, value, None, None, False, source))
-    return found
-
-
-def _fixed() -> frozenset[str]:
-    return frozenset(space.fixed())

@@ -66,14 +66,14 @@ class Host:
         # When the first request is due that the queue of a thread has no room for, by thread.
         self._held = [self._submit(number) for number in range(len(self._threads))]
 
-    def run(self, until_ns: int) -> None:
-        """Advances the drive, and submits what has room.
+    def run(self, until_ns: int, most: int = _NEVER) -> None:
+        """Advances the drive, and submits what has room; ends early after so many requests from the beginning.
 
         Raises:
             FlashweirError: the drive can't go on.
         """
         drive, held = self._native, self._held
-        while (now := drive.now_ns) < until_ns:
+        while (now := drive.now_ns) < until_ns and len(self.due_ns) < most:
             if (next_ns := min(held)) > now:
                 drive.advance_to(min(next_ns, until_ns))
             else:

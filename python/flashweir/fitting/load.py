@@ -27,6 +27,8 @@ _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 # Requests a second of a point that does not say them.
 _GUESSED_RATE = 100_000.0
 _MIN_S = 0.02
+# Requests that are enough for what a saturated drive does.
+_SATURATED = 20_000
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,19 @@ class Effort:
     requests: int
 
 
-QUICK = Effort(samples=1_500, requests=24_000)
-SATURATION = Effort(samples=500, requests=12_000)
+QUICK = Effort(samples=1_200, requests=20_000)
+MIDDLE = Effort(samples=1_500, requests=30_000)
+FINE = Effort(samples=4_000, requests=80_000)
+SATURATION = Effort(samples=400, requests=8_000)
 FULL = Effort(samples=20_000, requests=400_000)
 
 
 def seconds(point: Point, effort: Effort) -> float:
     """Simulated time of a point, without its warm-up."""
     total = point.value if point.kind == "rate" else _reached(point)
+    if point.kind == "saturated":
+        # Buffers fill first.
+        return max(_MIN_S, min(effort.requests, _SATURATED) / total)
     rarest = [
         (rate_of(point, stream) or total) * min(share for share in (stream.write, 1 - stream.write) if share > 0)
         for stream in point.workload.streams
@@ -78,9 +85,12 @@ def run(drive: "Drive", point: Point, effort: Effort, seed: int) -> dict[str, fl
     until_ns = from_ns + int(long * 1e9)
     source = Source(point, int(drive.capacity_bytes * point.workload.used_share), seed)
     host = Host(drive, source, point.cap, until_ns)
-    host.run(from_ns)
+    # A drive that is much faster than what was measured is seen to be so early.
+    host.run(from_ns, effort.requests)
+    from_ns = min(from_ns, drive.now_ns)
     before = _written(drive)
-    host.run(until_ns)
+    host.run(until_ns, 3 * effort.requests)
+    until_ns = min(until_ns, drive.now_ns)
     found = _measured(point, host, from_ns, until_ns)
     programs, pages = (late - early for late, early in zip(_written(drive), before, strict=True))
     if pages > 0:

@@ -1,7 +1,7 @@
 """Measured points as data: a workload, a load, and the values that a drive had there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Pattern = Literal["uniform", "sequential", "zipf"]
@@ -108,3 +108,21 @@ class Measurements:
 
 # Share of the highest throughput from which on a load is the knee.
 KNEE = 0.97
+
+
+def every_other(measurements: Measurements) -> tuple[Measurements, Measurements]:
+    """Measurements without every second of the rates of each workload, and these rates alone.
+
+    The lowest and the highest rate below saturation stay, so that those between have neighbours.
+    """
+    groups: dict[Workload, list[Point]] = {}
+    for point in measurements.points:
+        if point.kind == "rate" and not point.is_knee:
+            groups.setdefault(point.workload, []).append(point)
+    left: set[str] = set()
+    for group in groups.values():
+        ordered = sorted(group, key=lambda point: point.value)
+        left |= {point.id for point in ordered[1:-1:2]}
+    kept = tuple(point for point in measurements.points if point.id not in left)
+    out = tuple(point for point in measurements.points if point.id in left)
+    return replace(measurements, points=kept), replace(measurements, points=out)

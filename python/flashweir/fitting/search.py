@@ -1,157 +1,275 @@
-"""The search: every combination of alternatives is tried, CMA-ES goes on from the best of them.
+"""The search for a drive.
 
-Evaluations come in batches of a fixed size, so that the same budget and seed give the same drive on any machine. Each
-is kept in a file by its content, so that a search that was killed goes on where it was.
+Where loads have rates, a closed form of the reads is searched, and corrected by simulations of its finds; the front end
+follows from saturation alone. Else all combinations of alternatives are looked at, CMA-ES goes on from the best, and
+exchanges of one alternative follow. Longer simulations of all loads then decide among the best, and at last each key is
+varied alone. Evaluations come in batches of a fixed size, so that the same budget and seed give the same drive on any
+machine.
 """
 
-import hashlib
-import json
-import os
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flashweir._native import ConfigError, FlashweirError, __version__
-from flashweir.fitting import evaluation, load, space
+from flashweir._native import ConfigError
+from flashweir.fitting import amplification, ensemble, space, trials
+from flashweir.fitting.closed import Form
+from flashweir.fitting.forms import Corrected
 from flashweir.fitting.points import Measurements
+from flashweir.fitting.trials import Kept, Task, Trial
+from flashweir.fitting.workers import Workers
 
 if TYPE_CHECKING:
     from cmaes import CMA  # type: ignore[import-untyped]
 
-Told = Callable[[int, int | None, float], None]
+Progress = Callable[[int, int | None, float], None]
+Place = tuple[space.Start, tuple[float, ...]]
 BATCH = 8
-# Share of the budget for the first look at all combinations, and how many of them go on.
-_LOOK, _GO_ON = 0.35, 3
-_SPREAD = 0.2
+# Shares of the budget at which the look ends, and at which alternatives are exchanged.
+_LOOK, _EXCHANGE = 0.25, 0.6
+# Combinations that go on after the look, and after the exchange.
+_GO_ON, _AT_LAST = 3, 2
+_SPREAD, _SPREAD_AT_LAST = 0.2, 0.1
+# Searches of the closed form for each combination, their generations, and how many of all finds each correction keeps.
+_BEGINS, _ROUNDS, _CORRECTIONS = 2, 100, (6, 4, 3, 2, 2)
+# Places of a limit of the front end.
+_PLACES = (0.05, 0.25, 0.45, 0.6, 0.75, 0.9)
+# Drives among which longer simulations decide.
+_FINAL = 4
+# Steps of a key that is varied alone, as shares of its range, and the share of the budget that all of them take.
+_STEPS = (-0.3, -0.12, 0.12, 0.3)
+_VARIED = 0.12
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One evaluated drive: places of its keys, complete settings and error."""
-
-    start: space.Start
-    places: tuple[float, ...]
-    settings: Mapping[str, object]
-    error: float
+class _OutOfBudget(Exception):
+    """No further evaluation may begin."""
 
 
 @dataclass
 class Search:
-    """A search of one drive; `run` makes it, `trials` has everything evaluated."""
+    """A search of one drive; `run` makes it.
+
+    Attributes:
+        trials: everything evaluated with short simulations.
+        finals: the best of them with longer ones.
+        varied: the best of these, with one key at another value each.
+    """
 
     measurements: Measurements
     base: str | None
     seed: int
     kept: Path | None = None
-    progress: Told | None = None
+    progress: Progress | None = None
     trials: list[Trial] = field(default_factory=list)
-    _known: dict[str, tuple[dict[str, object], float]] = field(default_factory=dict)
+    finals: list[Trial] = field(default_factory=list)
+    varied: list[Trial] = field(default_factory=list)
 
-    def run(self, budget: int | None, limit_s: float | None) -> None:
-        """Evaluates up to `budget` drives, or as many batches as begin within `limit_s` seconds."""
+    def run(self, budget: int, limit_s: float | None) -> None:
+        """Evaluates `budget` drives; no batch begins later than after `limit_s` seconds, but the first."""
         cma = _optimiser()
-        self._read()
-        began = time.monotonic()
-        total = budget if budget is not None else 1 << 30
+        form = Form(self.measurements, self.base, space.solved(), self.seed)
+        self._task = (trials.middle if form.applies else trials.quick)(self.measurements, self.base, self.seed)
+        self._kept = Kept(self.kept)
+        self._budget = budget
+        self._ends = None if limit_s is None else time.monotonic() + limit_s
+        self._starts = space.starts(_given(self.measurements))
+        self._settled = _settled(self.measurements, self.base, self.seed)
+        with Workers() as self._workers:
+            try:
+                if form.applies:
+                    self._form(cma, form)
+                else:
+                    self._look()
+                    self._descend(cma, self._best_of_each()[:_GO_ON], _SPREAD, _EXCHANGE)
+                    self._exchange()
+                    self._descend(cma, self._best_of_each()[:_AT_LAST], _SPREAD_AT_LAST, 1 - _VARIED)
+            except _OutOfBudget:
+                pass
+            self._decide()
+            self._vary(ensemble.simplest(self.finals))
 
-        def left() -> int:
-            late = limit_s is not None and self.trials and time.monotonic() - began >= limit_s
-            return 0 if late else total - len(self.trials)
-
-        starts = space.starts(["raw"] if self.measurements.raw and self.measurements.capacity else [])
-        random = np.random.default_rng((self.seed, 3))
-        look = max(1, round(_LOOK * total)) if budget is not None else len(starts)
-        pending = [(starts[at % len(starts)], self._first(random, at // len(starts), starts[at % len(starts)]))
-                   for at in range(min(look, 4 * len(starts)))]  # fmt: skip
-        while pending and (room := left()) > 0:
-            self._batch(pending[: min(BATCH, room)], budget)
-            pending = pending[BATCH:]
-        engines: list[tuple[space.Start, CMA]] = []
-        for trial in self._best_starts():
-            mean = np.array(trial.places)
-            bounds = np.array([[0.0, 1.0]] * len(mean))
-            engines.append((trial.start, cma(mean=mean, sigma=_SPREAD, bounds=bounds, seed=self.seed,
-                                             population_size=BATCH)))  # fmt: skip
+    def _form(self, cma: "type[CMA]", form: Form) -> None:
+        """Finds of the closed form for every combination but the front ends, then the front end of the best."""
+        groups: dict[tuple[str, ...], space.Start] = {}
+        for start in self._starts:
+            groups.setdefault(start.names[:-1], start)
+        finds: list[tuple[Corrected, tuple[float, ...], float]] = []
+        for start in groups.values():
+            for turn in range(_BEGINS):
+                corrected = Corrected(form, start, self._settled)
+                finds.append((corrected, corrected.search(cma, self.seed + turn, _ROUNDS), 0.0))
+        for go_on in _CORRECTIONS:
+            if len(self.trials) >= _EXCHANGE * self._budget:
+                break
+            finds = sorted(finds, key=lambda find: find[2])[:go_on]
+            made = self._batch([(corrected.start, places) for corrected, places, _ in finds])
+            after = []
+            for (corrected, places, _), trial in zip(finds, made, strict=True):
+                corrected.learn(places, trial.predicted)
+                better = corrected.search(cma, self.seed, _ROUNDS // 2, places)
+                after.append((corrected, better, trial.error))
+            finds = after
+        self._front_end(self._best_of_each()[0])
+        by_names = {trial.start.names: Corrected(form, trial.start, self._settled) for trial in self._best_of_each()}
         turn = 0
-        while engines and (room := left()) > 0:
-            start, engine = engines[turn % len(engines)]
-            asked = [np.asarray(engine.ask()) for _ in range(BATCH)]
-            made = self._batch([(start, tuple(float(x) for x in one)) for one in asked[: min(BATCH, room)]], budget)
-            if len(made) == BATCH:
-                engine.tell([(one, trial.error) for one, trial in zip(asked, made, strict=True)])
+        while len(self.trials) < (1 - _VARIED) * self._budget:
             turn += 1
-            # The worst of those that went on drops out after a third of the rest, the second after two thirds.
-            if budget is not None and len(engines) > 1 and len(self.trials) > total * (1.65 - 0.3 * len(engines)):
-                engines = self._without_worst(engines)
+            pending: list[Place] = []
+            for trial in self._best_of_each()[:_AT_LAST]:
+                one = by_names[trial.start.names]
+                one.learn(trial.places, trial.predicted)
+                pending.append((trial.start, one.search(cma, self.seed + turn, _ROUNDS // 2, trial.places)))
+            self._batch(pending)
+
+    def _front_end(self, best: Trial) -> None:
+        """The drive with other front ends, of which the saturated load decides."""
+        known = {key.name: place for key, place in zip(best.start.keys, best.places, strict=True)}
+        pending: list[Place] = []
+        for start in self._starts:
+            if start.names[:-1] == best.start.names[:-1] and start.names != best.start.names:
+                new = [key.name for key in start.keys if key.name not in known]
+                pending += [
+                    (start, tuple(known.get(key.name, place) for key in start.keys))
+                    for place in (_PLACES if new else (0.5,))
+                ]
+        task = trials.saturation(self.measurements, self.base, self.seed)
+        if not task.points or not pending:
+            return
+        made = sorted(self._evaluated(task, pending), key=lambda trial: trial.error)
+        self._batch([(trial.start, trial.places) for trial in made[:_GO_ON]])
+
+    def _look(self) -> None:
+        """Drives at random, as many of each combination."""
+        random = np.random.default_rng((self.seed, 3))
+        pending: list[Place] = []
+        for turn in range(max(1, round(_LOOK * self._budget / len(self._starts)))):
+            pending += [(start, self._first(random, turn, start)) for start in self._starts]
+        while pending:
+            self._batch(pending[:BATCH])
+            pending = pending[BATCH:]
 
     def _first(self, random: np.random.Generator, turn: int, start: space.Start) -> tuple[float, ...]:
         drawn = random.random(len(start.keys))
-        return tuple(0.5 if turn == 0 else float(place) for place in drawn)
+        places = []
+        for key, place in zip(start.keys, drawn, strict=True):
+            values = [point.measured[key.near] for point in self._task.points if key.near in point.measured]
+            if values:
+                guess = key.place(max(1e-9, min(values) * 1000 * key.factor))
+                places.append(min(1.0, max(0.0, guess + (0.0 if turn == 0 else 0.3 * (float(place) - 0.5)))))
+            else:
+                places.append(0.5 if turn == 0 else float(place))
+        return tuple(places)
 
-    def _best_starts(self) -> list[Trial]:
+    def _descend(self, cma: "type[CMA]", begins: Sequence[Trial], spread: float, until: float) -> None:
+        """CMA-ES from each of several drives in turn; the worst drops out when its share of the evaluations is used."""
+        engines = [
+            (trial.start, cma(mean=np.array(trial.places), sigma=spread, seed=self.seed, population_size=BATCH,
+                              bounds=np.array([[0.0, 1.0]] * len(trial.places))))
+            for trial in begins
+        ]  # fmt: skip
+        from_count, until_count = len(self.trials), until * self._budget
+        turn = 0
+        while engines and len(self.trials) < until_count:
+            start, engine = engines[turn % len(engines)]
+            asked = [np.asarray(engine.ask()) for _ in range(BATCH)]
+            made = self._batch([(start, tuple(float(x) for x in one)) for one in asked])
+            engine.tell([(one, trial.error) for one, trial in zip(asked, made, strict=True)])
+            turn += 1
+            used = (len(self.trials) - from_count) / max(1.0, until_count - from_count)
+            if len(engines) > 1 and used > 1 - 0.3 * (len(engines) - 1) - 0.1:
+                lowest = {names: trial.error for trial in reversed(self._best_of_each())
+                          for names in [trial.start.names]}  # fmt: skip
+                engines = sorted(engines, key=lambda pair: lowest[pair[0].names])[:-1]
+
+    def _exchange(self) -> None:
+        """The best drive with one alternative exchanged, keys that it has stay as they are."""
+        best = self._best_of_each()[0]
+        known = {key.name: place for key, place in zip(best.start.keys, best.places, strict=True)}
+        random = np.random.default_rng((self.seed, 4))
+        pending: list[Place] = []
+        for start in self._starts:
+            if sum(a != b for a, b in zip(start.names, best.start.names, strict=True)) == 1:
+                pending += [
+                    (start, tuple(known.get(key.name, float(random.random())) for key in start.keys))
+                    for _ in range(4 if {key.name for key in start.keys} - known.keys() else 1)
+                ]
+        while pending:
+            self._batch(pending[:BATCH])
+            pending = pending[BATCH:]
+
+    def _best_of_each(self) -> list[Trial]:
+        """The best drive of each combination, the best first."""
         best: dict[tuple[str, ...], Trial] = {}
         for trial in self.trials:
             if trial.start.names not in best or trial.error < best[trial.start.names].error:
                 best[trial.start.names] = trial
-        return sorted(best.values(), key=lambda trial: trial.error)[:_GO_ON]
+        return sorted(best.values(), key=lambda trial: trial.error)
 
-    def _without_worst(self, engines: "list[tuple[space.Start, CMA]]") -> "list[tuple[space.Start, CMA]]":
-        def lowest(names: tuple[str, ...]) -> float:
-            return min(trial.error for trial in self.trials if trial.start.names == names)
+    def _decide(self) -> None:
+        """Longer simulations of all loads for the best drives."""
+        chosen: list[Trial] = []
+        for trial in sorted(self.trials, key=lambda trial: trial.error):
+            if all(trial.settings != other.settings for other in chosen):
+                chosen.append(trial)
+        chosen = chosen[: min(_FINAL, max(1, self._budget // BATCH))]
+        self.finals = self._evaluated(
+            trials.fine(self.measurements, self.base, self.seed), [(one.start, one.places) for one in chosen]
+        )
 
-        return sorted(engines, key=lambda pair: lowest(pair[0].names))[:-1]
+    def _vary(self, best: Trial) -> None:
+        """The best drive with one key at other values."""
+        pending: list[Place] = []
+        for at, place in enumerate(best.places):
+            for step in _STEPS:
+                other = min(1.0, max(0.0, place + step))
+                if other != place:
+                    pending.append((best.start, (*best.places[:at], other, *best.places[at + 1 :])))
+        room = max(0, self._budget - len(self.trials))
+        self.varied = self._evaluated(self._task, pending[:room])
 
-    def _batch(self, chosen: list[tuple[space.Start, tuple[float, ...]]], budget: int | None) -> list[Trial]:
-        with ThreadPoolExecutor(max_workers=min(BATCH, len(os.sched_getaffinity(0)))) as pool:
-            made = list(pool.map(lambda pair: self._evaluate(*pair), chosen))
+    def _batch(self, chosen: Sequence[Place]) -> list[Trial]:
+        left = self._budget - len(self.trials)
+        if left <= 0 or (self.trials and self._ends is not None and time.monotonic() >= self._ends):
+            raise _OutOfBudget
+        made = self._evaluated(self._task, chosen[:left])
         self.trials += made
         if self.progress is not None:
-            self.progress(len(self.trials), budget, min(trial.error for trial in self.trials))
+            self.progress(len(self.trials), self._budget, min(trial.error for trial in self.trials))
+        if len(made) < len(chosen):
+            raise _OutOfBudget
         return made
 
-    def _evaluate(self, start: space.Start, places: tuple[float, ...]) -> Trial:
-        settings = dict(start.settings)
-        settings |= {key.name: key.setting(key.at(place)) for key, place in zip(start.keys, places, strict=True)}
-        if self.measurements.raw and self.measurements.capacity:
-            settings["op_ratio"] = self.measurements.raw / self.measurements.capacity - 1
-        content = json.dumps([__version__, self.base, self.seed, repr(self.measurements.points), settings])
-        name = hashlib.sha256(content.encode()).hexdigest()[:24]
-        if name not in self._known:
-            points = evaluation.fitted(self.measurements)
-            try:
-                whole = evaluation.solve(settings, self.base, self.measurements, space.solved(), self.seed)
-                candidate = evaluation.Candidate(self.base, whole)
-                predicted = evaluation.predict(candidate, points, self.measurements.capacity, load.QUICK, self.seed)
-                off = evaluation.error(points, predicted)
-            except (ConfigError, FlashweirError):
-                # Few spare blocks for the dies, for example: such a drive can't be.
-                whole, off = settings, 99.0
-            self._known[name] = (dict(whole), off)
-            self._keep(name)
-        whole, off = self._known[name]
-        return Trial(start, places, whole, off)
+    def _evaluated(self, task: Task, chosen: Sequence[Place]) -> list[Trial]:
+        drives = [start.drive(places) | self._settled for start, places in chosen]
+        new = [drive for drive in drives if self._kept.get(task, drive) is None]
+        for drive, found in zip(new, self._workers.evaluate(task, new), strict=True):
+            self._kept.add(task, drive, found)
+        made = []
+        for (start, places), drive in zip(chosen, drives, strict=True):
+            if (one := self._kept.get(task, drive)) is not None:
+                made.append(Trial(start, places, one.settings, one.error, one.predicted))
+        return made
 
-    def _keep(self, name: str) -> None:
-        if self.kept is not None:
-            settings, off = self._known[name]
-            with self.kept.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": name, "settings": settings, "error": off}) + "\n")
 
-    def _read(self) -> None:
-        if self.kept is None or not self.kept.exists():
-            return
-        for line in self.kept.read_text(encoding="utf-8").splitlines():
-            try:
-                row = json.loads(line)
-                self._known[row["key"]] = (row["settings"], row["error"])
-            except (ValueError, KeyError, TypeError):
-                # A kill cut the line; what it had is evaluated again.
-                continue
+def _settled(measurements: Measurements, base: str | None, seed: int) -> dict[str, object]:
+    """Keys that measurements settle before the search."""
+    found = amplification.settle(measurements, base, seed)
+    if not found and measurements.raw and measurements.capacity:
+        return {space.settled().name: measurements.raw / measurements.capacity - 1}
+    return found
+
+
+def _given(measurements: Measurements) -> list[str]:
+    """Parts of measurements that settle keys or give them an effect."""
+    found = ["raw"] if measurements.raw and measurements.capacity else []
+    sizes = {point.workload.size for point in measurements.points}
+    if any("waf" in point.measured and amplification.is_simulated(point) for point in measurements.points):
+        found.append("waf")
+    return found + (["sizes"] if len(sizes) > 1 else [])
 
 
 def _optimiser() -> "type[CMA]":

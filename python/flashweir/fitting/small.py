@@ -16,8 +16,8 @@ from flashweir.fitting.traffic import threads
 
 Settings = Mapping[str, object]
 
-# Logical blocks of a unit: write amplification of fewer is more than 2% too high.
-BLOCKS = 96
+# Logical blocks of a unit. Write amplification, which depends on them most, is measured apart.
+BLOCKS = 48
 # Sizes that a key may have as a text.
 _TEXTS = ("page",)
 
@@ -49,6 +49,11 @@ def _complete(base: str | None, settings: tuple[tuple[str, object], ...]) -> dic
     given.pop("capacity", None)
     with Drive(base, set=given) as drive:
         return drive.config
+
+
+def page(base: str | None, settings: Settings) -> int:
+    """Bytes of a page."""
+    return _bytes(settings.get("page", _complete(base, ())["page"]))
 
 
 def units(base: str | None, settings: Settings) -> tuple[int, int]:

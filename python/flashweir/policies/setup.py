@@ -9,6 +9,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.arguments import SET
+from flashweir.fio.resolving import draws as drawn
 from flashweir.policies.grammar import Policies, completed
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis
@@ -118,7 +119,8 @@ def _seedless(spec: SweepSpec) -> tuple[list[str], list[str]]:
     for run in runs(replace(spec, seeds=spec.seeds[:1])):
         if run.workload not in drawing:
             try:
-                draws = json.loads(_native.plan(json.dumps(run.spec)))["seeded"]
+                plan = json.loads(_native.plan(json.dumps(run.spec)))
+                draws = plan["seeded"] or drawn(run.spec["workloads"])
             except FlashweirError:
                 # It will be a run that fails.
                 draws = True

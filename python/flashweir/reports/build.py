@@ -61,7 +61,7 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
     without = ", without warm-up" if any(_warm_up_share(result) for _, result in results) else ""
     keys = Table(
         f"Runs{without}",
-        ["run", *(label for label, _ in _KEY_FIGURES)],
+        ["run", *(_label(label, results) for label, _ in _KEY_FIGURES)],
         [[name, *(cells.shown(path, cells.at(result, path)) for _, path in _KEY_FIGURES)] for name, result in results],
         fits=True,
     )
@@ -74,6 +74,11 @@ def report_of_results(results: Results, charts: Sequence[Chart] | None = None) -
         Section("Configuration", _configurations(results)),
         Section("Runs", _runs(results)),
     ]
+
+
+def _label(label: str, results: Results) -> str:
+    """The heading of a key figure; times of runs that were measured are not simulated."""
+    return "duration" if label == "simulated" and any("measured" in result for _, result in results) else label
 
 
 def _warnings(results: Results) -> list[Block]:
@@ -127,7 +132,7 @@ def _circumstances(result: Json) -> list[tuple[str, str]]:
         ("preconditioning", f"{preconditioned:,} capacities overwritten" if preconditioned else ""),
         ("time path", str(result.get("engine", ""))),
         ("reads checked", "yes" if result.get("verified") else ""),
-        ("version", f"flashweir {result.get('version', '')}"),
+        ("version", f"{'' if 'measured' in result else 'flashweir '}{result.get('version', '')}"),
         ("wall time", f"{result['wall_s']:,.3g} s" if result.get("wall_s") is not None else ""),
     ]
 

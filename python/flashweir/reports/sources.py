@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
 from flashweir.charts.model import Chart
+from flashweir.fio import results as of_fio
 from flashweir.reports import build, sweep
 from flashweir.reports.model import Section
 from flashweir.reports.shape import difference
@@ -40,7 +41,13 @@ def of_frame(frame: "SweepFrame") -> Parts:
 
 def of_files(files: Sequence[Path]) -> Parts:
     """The parts of a report on results in files."""
-    return of_results(list(zip(names_of(files), map(read_result, files), strict=True)))
+    return of_results(results_of(files))
+
+
+def results_of(files: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
+    """Results in files by their names; of fio with the names of the jobs."""
+    read = [(name, read_results(file)) for name, file in zip(names_of(files), files, strict=True)]
+    return [(f"{name}: {job}" if job else name, result) for name, found in read for job, result in found]
 
 
 def of_results(results: Sequence[tuple[str, dict[str, Any]]]) -> Parts:
@@ -57,16 +64,30 @@ def read_result(file: Path) -> dict[str, Any]:
     Raises:
         ConfigError: it can't be read, or is something else.
     """
+    results = read_results(file)
+    if results[0][0]:
+        raise ConfigError(f"{file}: not a result of flashweir simulate --json: a result of fio")
+    return results[0][1]
+
+
+def read_results(file: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The result that `flashweir simulate --json` wrote to `file`, or those of the jobs that fio wrote there, by name.
+
+    Raises:
+        ConfigError: it can't be read, or is something else.
+    """
     try:
-        result = json.loads(sys.stdin.read() if str(file) == STANDARD else file.read_text(encoding="utf-8"))
+        text = sys.stdin.read() if str(file) == STANDARD else file.read_text(encoding="utf-8")
+        if (jobs := of_fio.parsed(text)) is not None:
+            return list(of_fio.runs(jobs, str(file)).items())
+        result = json.loads(text)
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: not a result of flashweir simulate --json: not JSON ({error})") from error
     if wrong := difference(result):
         raise ConfigError(f"{file}: not a result of flashweir simulate --json: expected {wrong}")
-    found: dict[str, Any] = result
-    return found
+    return [("", result)]
 
 
 def names_of(files: Sequence[Path]) -> list[str]:

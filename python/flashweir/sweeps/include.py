@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError
-from flashweir.tenants import MIX, place
+from flashweir.tenants import FIO, MIX, place
 from flashweir.whole import STANDARD
 
 
@@ -85,7 +85,7 @@ def _placed(value: Any, folder: Path) -> Any:  # noqa: ANN401 - any JSON value
         found = place(value, folder)
         if found == value or found is None:
             return value
-        start = MIX if value.startswith(MIX) else ""
+        start = next((prefix for prefix in (MIX, FIO) if value.startswith(prefix)), "")
         return f"{start}{Path(found.removeprefix(start)).absolute()}"
     if isinstance(value, Mapping):
         return {key: _placed(inner, folder) for key, inner in value.items()}

@@ -11,6 +11,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import FlashweirError
+from flashweir.fio.resolving import in_words
 from flashweir.sweeps.backend import Outcome
 from flashweir.sweeps.points import Content, Planned, file_state, resolved
 
@@ -135,7 +136,7 @@ def _is_still(path: str, content: Content) -> bool:
 def attempt(spec: Mapping[str, Any], traces: _native.Traces, stop: threading.Event) -> tuple[str | None, str | None]:
     """Runs one: its result as JSON text, or why there is none."""
     try:
-        return _native.simulate(json.dumps(spec), lambda _: not stop.is_set(), traces), None
+        return in_words(_native.simulate(json.dumps(spec), lambda _: not stop.is_set(), traces)), None
     except FlashweirError as error:
         return None, str(error)
     except Exception as error:  # noqa: BLE001 - one run's failure is not the sweep's

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from flashweir import _native
 from flashweir._native import FlashweirError
+from flashweir.fio.resolving import NoDrive, file_of, resolve
 from flashweir.importing.device import converted
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Label
@@ -86,7 +87,7 @@ def runs(spec: SweepSpec) -> Iterator[Run]:
     for point, (name, ranks) in enumerate(grid):
         first = _first_run(spec, point, name, ranks)
         for seed in seeds_of(spec, name):
-            yield replace(first, seed=seed, spec={**first.spec, "seed": seed})
+            yield _with_jobs(replace(first, seed=seed, spec={**first.spec, "seed": seed}))
 
 
 def run_at(spec: SweepSpec, point: int) -> Run:
@@ -100,7 +101,7 @@ def run_at(spec: SweepSpec, point: int) -> Run:
             for some in reversed(choices):
                 left, rank = divmod(left, len(some))
                 ranks.insert(0, some[rank])
-            return _first_run(spec, point, name, ranks)
+            return _with_jobs(_first_run(spec, point, name, ranks))
         left -= count
     raise IndexError(point)
 
@@ -121,6 +122,19 @@ def _first_run(spec: SweepSpec, point: int, name: str, ranks: Sequence[int | Non
     seed = spec.seeds[0]
     run = {"workloads": workloads, "device": device, "overrides": overrides, "seed": seed, **spec.run}
     return Run(point, seed, name, axes, run)
+
+
+def _with_jobs(run: Run) -> Run:
+    """The run with the streams of fio's job files, if it has any."""
+    if not any(file_of(one["spec"]) for one in run.spec["workloads"]):
+        return run
+    spec = dict(run.spec)
+    try:
+        jobs = resolve(spec["workloads"], spec["device"], spec["overrides"], run.seed)
+    except NoDrive:
+        # Planning says what is wrong with the drive.
+        return run
+    return replace(run, spec={**spec, "workloads": jobs.workloads, "overrides": {**jobs.settings, **spec["overrides"]}})
 
 
 def over(base: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

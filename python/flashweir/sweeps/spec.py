@@ -20,7 +20,7 @@ from flashweir.sweeps.include import read_toml, with_included
 from flashweir.sweeps.numbers import numbers, of_streams
 from flashweir.sweeps.options import read_options, read_seeds
 from flashweir.sweeps.recorded import TracesMissingError, require
-from flashweir.tenants import MIX, place, tenant, texts
+from flashweir.tenants import file_of, place, tenant, texts
 
 KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
         "compare", "baseline", "verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup",
@@ -206,7 +206,7 @@ def _named(given: Sequence[str], folder: Path) -> dict[str, str]:
     if len(set(given)) < len(given):
         twice = next(text for rank, text in enumerate(given) if text in given[:rank])
         raise ConfigError(f"workloads: {twice!r} is listed twice")
-    bare = [text.removeprefix(MIX) for text in given]
+    bare = [file_of(text) for text in given]
     names = [Path(path).name if (folder / path).is_file() else text for path, text in zip(bare, given, strict=True)]
     return dict(zip(names if len(set(names)) == len(names) else given, given, strict=True))
 

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use flashweir_run::{RunSpec, WorkloadSpec, simulate};
+use flashweir_ssd::quantity::round_to_u64;
 use serde_json::json;
 
 const SPAN: u64 = 2 << 30;
@@ -52,7 +53,7 @@ fn formula(offsets: &[u64], size: u64, depth: usize) -> (f64, f64) {
         let page = offset / PAGE;
         let (die, channel) = ((page % DIES) as usize, (page % CHANNELS) as usize);
         let (firmware, middle) = if size == 4096 { (21_500.0, 35_760.0) } else { (30_490.0, 36_013.0) };
-        let by_type = if page / DIES % 2 == 0 { -6_000.0 } else { 6_000.0 };
+        let by_type = if (page / DIES).is_multiple_of(2) { -6_000.0 } else { 6_000.0 };
         let mut out = dies[die].max(now + firmware) + middle + by_type;
         let (mut left, mut done) = (size, 0.0);
         while left > 0 {
@@ -63,9 +64,11 @@ fn formula(offsets: &[u64], size: u64, depth: usize) -> (f64, f64) {
         }
         dies[die] = out;
         sum += done - now;
-        ends.push(Reverse(done.round() as u64));
-        if number % 256 == 0 {
-            channels.iter_mut().for_each(|channel| channel.forget(now));
+        ends.push(Reverse(round_to_u64(done)));
+        if number.is_multiple_of(256) {
+            for channel in &mut channels {
+                channel.forget(now);
+            }
             link.forget(now);
         }
     }

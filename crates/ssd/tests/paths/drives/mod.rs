@@ -126,7 +126,7 @@ fn of_cells(settings: &mut Vec<Setting>, cells: &[(&'static str, &str)], pages_p
     if !pages_per_block.is_multiple_of(types) || has("nand.programs") && !matches!(ftl, "page" | "dftl") {
         return;
     }
-    settings.retain(|(key, _)| !has(key) && !(*key == "gc.copyback" && has("nand.programs")));
+    settings.retain(|(key, _)| !(has(key) || *key == "gc.copyback" && has("nand.programs")));
     settings.extend(cells.iter().map(|(key, value)| (*key, (*value).to_owned())));
 }
 

@@ -1,0 +1,40 @@
+"""Closed forms of write amplification under uniformly random writes; spare is a share of the logical space."""
+
+import math
+
+from flashweir.diagnosis.active.ratios import Span
+
+# Pages of a block; larger blocks have more amplification. The bounds are those of drives on sale.
+_FEW, _USUAL, _MANY = 64, 256, 4096
+_EXACT = 1e-12
+
+
+def greedy(spare: float, pages: int = _USUAL) -> float:
+    """Amplification of greedy (Desnoyers, ACM TOS 2014, section 4): blocks of so many pages, chosen by fewest valid."""
+    over = 1 + max(spare, 1e-4)
+    shifted = (1 + 1 / (2 * pages)) * over
+    left = 0.5 - pages / over * _lambert(-shifted * math.exp(-shifted))
+    return pages / max(pages - (left - 1), 1e-9)
+
+
+def greedy_span(spare: Span) -> Span:
+    """Amplification at a measured spare, over the blocks that a drive may have."""
+    return Span(greedy(spare.value), greedy(spare.high, _FEW), greedy(spare.low, _MANY))
+
+
+def hot(spare: float, share: float) -> float:
+    """Amplification of greedy once only `share` of the addresses is written: cold blocks are full of valid pages."""
+    return greedy(spare / share)
+
+
+def _lambert(value: float) -> float:
+    """Principal branch of Lambert's W between -1/e and 0, by Halley's method."""
+    root = -1 + math.sqrt(max(0.0, 2 * (1 + math.e * value)))
+    for _ in range(50):
+        power = math.exp(root)
+        error = root * power - value
+        step = error / (power * (root + 1) - (root + 2) * error / (2 * root + 2) + 1e-300)
+        root -= step
+        if abs(step) < _EXACT:
+            break
+    return root

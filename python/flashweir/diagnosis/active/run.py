@@ -1,0 +1,110 @@
+"""The active diagnosis: tests in order, and what they say of the drive."""
+
+from typing import TYPE_CHECKING
+
+from flashweir._native import ConfigError, Session
+from flashweir.diagnosis.active.buffer import Buffer, buffer
+from flashweir.diagnosis.active.collection import MERGES_TOO, Collection, collection
+from flashweir.diagnosis.active.mapping import COLLECTION, Mapping, mapping
+from flashweir.diagnosis.active.ratios import Span, rounded, span_of
+from flashweir.diagnosis.active.reads import read_under_write, reads, write_parallelism
+from flashweir.diagnosis.active.session import KIB, MIB, Bench
+
+if TYPE_CHECKING:
+    from flashweir.api import Progress
+
+FORMAT = "flashweir-diagnosis-2"
+# Smaller drives have too few blocks for the closed form of greedy, and buffers as large as the phases.
+_MIN_BYTES, _MAX_BLOCK = 8 * MIB, 16 * KIB
+# Bytes that are written, in multiples of the capacity, at most.
+WRITES = 12
+# Latencies this close to each other, and this short, are no flash: a file, or memory.
+_MEMORY_NS = 5_000
+# Confidence that a value lies in its interval.
+_SURE = 0.8
+
+
+def written_at_most(size: int) -> int:
+    """Bytes that a diagnosis of a drive of `size` bytes writes, at most."""
+    return WRITES * size
+
+
+def check_size(session: Session, target: str) -> None:
+    """Refuses a drive that is too small, or whose blocks are larger than pages."""
+    size, block = session.size_bytes, session.block_bytes
+    if size < _MIN_BYTES or block > _MAX_BLOCK:
+        expected = f"expected at least {_MIN_BYTES} bytes in blocks of at most {_MAX_BLOCK}"
+        raise ConfigError(f"{target}: {size} bytes in blocks of {block}: {expected}")
+
+
+def diagnosed(session: Session, target: str, seed: int, progress: "Progress | None") -> dict[str, object]:
+    """Runs all tests on a session; the JSON of the diagnosis."""
+    bench = Bench(session, seed, progress)
+    bench.expected_bytes = 8 * bench.size
+    half = bench.size / 2
+    bench.discard()
+    filled = bench.pour(bench.in_order(0, half, 128 * KIB), half, 128 * KIB)
+    bench.rest()
+    read = reads(bench, half * 0.75)
+    buffered = buffer(bench, half, read.flash_ns, span_of(filled.per_byte(half / 2)))
+    written = write_parallelism(bench, half)
+    under, _ = read_under_write(bench, "read-under-write", half, read.flash_ns)
+    mapped = mapping(bench, read, buffered.size.value)
+    collected = collection(bench, read, mapped, buffered)
+    if mapped.reason.endswith(COLLECTION) and collected.verdict != "bad":
+        # Writes in order were slow, but victims are good: merges are left as the reason of both.
+        mapped.verdict, mapped.reason = "bad", mapped.reason.replace(COLLECTION, "though victims are good: merges")
+        collected.verdict, collected.reason = "unknown", MERGES_TOO
+    tests = [buffered.test, *mapped.tests, *read.tests, written, under, *collected.tests]
+    symptoms = {
+        "mapping": {"verdict": mapped.verdict, "reason": mapped.reason},
+        "collection": {"verdict": collected.verdict, "reason": collected.reason},
+        "buffer": {"verdict": buffered.test.verdict, "reason": buffered.reason},
+    }
+    like_flash = read.flash_ns.value >= _MEMORY_NS
+    return {
+        "format": FORMAT,
+        "target": target,
+        "size_bytes": bench.session.size_bytes,
+        "admissible": like_flash,
+        "verdict": verdict([str(one["verdict"]) for one in symptoms.values()]),
+        "health": None,
+        "drive": _drive(buffered, mapped, collected),
+        "tests": [test.to_dict() for test in tests],
+        "symptoms": symptoms,
+        "buffer": {
+            "at_least": buffered.at_least,
+            "empties_s": buffered.empties_s,
+            "flush_waits": buffered.flush_waits,
+        },
+        "read_us": rounded(read.flash_ns.value / 1e3),
+        "written_bytes": bench.written_bytes,
+        "elapsed_s": bench.elapsed_s(),
+    }
+
+
+def verdict(verdicts: list[str]) -> str:
+    """One word for the drive: `ill` if any symptom is bad, `healthy` if all are good."""
+    for word, said in (("bad", "ill"), ("uncertain", "uncertain"), ("unknown", "uncertain")):
+        if word in verdicts:
+            return said
+    return "healthy"
+
+
+def _drive(buffered: Buffer, mapped: Mapping, collected: Collection) -> dict[str, object]:
+    spans: dict[str, Span | None] = {
+        "spare": collected.spare,
+        "mapping_unit_bytes": mapped.unit,
+        "map_cache_bytes": mapped.map_cache,
+        "buffer_bytes": buffered.size,
+        "write_amplification": collected.amplification,
+        "stall_max_us": collected.stall_us,
+        "stall_time_share": collected.stall_share,
+    }
+    return {name: None if span is None else _value(span) for name, span in spans.items()}
+
+
+def _value(span: Span) -> dict[str, object]:
+    wide = span.high > 2 * max(span.low, 1e-12) if span.high else False
+    fields: dict[str, object] = {name: rounded(getattr(span, name)) for name in ("value", "low", "high")}
+    return fields | {"sure": _SURE / 2 if wide else _SURE, "method": "inferred"}

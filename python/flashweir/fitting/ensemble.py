@@ -1,0 +1,66 @@
+"""Keys of the best drive, with the values of drives that fit almost as well."""
+
+from collections.abc import Sequence
+
+from flashweir.fitting import space
+from flashweir.fitting.outcome import KeyFound
+from flashweir.fitting.trials import Trial
+
+# Error within which two drives fit alike, beside that of the best.
+_NOISE = 0.05
+# Times that noise: errors of drives that fit almost as well.
+_NEAR = 3
+# Share of a key's range that its interval has at most where the data determine it.
+_DETERMINED = 0.5
+
+
+def simplest(trials: Sequence[Trial]) -> Trial:
+    """The best drive, or one with fewer keys that is worse by less than the noise."""
+    best = min(trials, key=lambda trial: trial.error)
+    near = [trial for trial in trials if trial.error <= best.error + _NOISE]
+    return min(near, key=lambda trial: (len(trial.places), trial.error))
+
+
+def keys(best: Trial, trials: Sequence[Trial], varied: Sequence[Trial]) -> list[KeyFound]:
+    """Keys with the interval of those drives of the same kind that fit almost as well.
+
+    Args:
+        best: the drive that was chosen.
+        trials: drives of the search, whose errors are of the same simulations as those of `varied`.
+        varied: the chosen drive with one key at another value each.
+    """
+    same = [trial for trial in (*trials, *varied) if trial.start.names == best.start.names]
+    own = [trial.error for trial in same if trial.places == best.places]
+    limit = min(own, default=best.error) + _NEAR * _NOISE
+    near = [trial for trial in same if trial.error <= limit]
+    names = ", ".join(best.start.names)
+    solved, found = space.solved().key, []
+    searched = {name: key for key in best.start.keys for name in (key.name, *key.also)}
+    for name, value in best.settings.items():
+        if name in searched:
+            found.append(_searched(best, searched[name], near, name, value))
+        elif name == solved.name:
+            values = [middle(trial.settings[name]) for trial in near if name in trial.settings]
+            sure = solved.place(max(values)) - solved.place(min(values)) <= _DETERMINED
+            source = f"from throughput at saturation; {solved.source}"
+            found.append(KeyFound(name, value, min(values), max(values), sure, source))
+        elif name in space.fixed():
+            found.append(KeyFound(name, value, None, None, False, "assumed"))
+        elif name == space.settled().name:
+            found.append(KeyFound(name, value, None, None, False, f"from measurements; {space.settled().source}"))
+        else:
+            found.append(KeyFound(name, value, None, None, False, f"chosen: {names}"))
+    return found
+
+
+def middle(value: object) -> float:
+    """The time of a middle page, where page types have different ones."""
+    return float(str(value[1] if isinstance(value, list) else value))
+
+
+def _searched(best: Trial, key: space.Key, near: Sequence[Trial], name: str, value: object) -> KeyFound:
+    at = best.start.keys.index(key)
+    places = [trial.places[at] for trial in near] or [best.places[at]]
+    low, high = min(*places, best.places[at], 1.0), max(*places, best.places[at], 0.0)
+    sure = len(near) > len(best.places) and high - low <= _DETERMINED
+    return KeyFound(name, value, key.at(low), key.at(high), sure, f"fitted; {key.source}")

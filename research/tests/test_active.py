@@ -1,0 +1,61 @@
+"""Grading of the active diagnosis: lists of drives, truth by twins, scores."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from research.active import drives, grading
+from research.active.__main__ import main
+from research.active.truth import SYMPTOMS, Drive, is_bad, truth
+
+MODEL = Path(__file__).resolve().parents[2] / "python" / "tests" / "model_drive.py"
+
+
+def target(fault: str) -> str:
+    return f"py:{MODEL}:Drive,mib=8,dies=2,pages=32,fault={fault}"
+
+
+def test_every_symptom_needs_a_truth() -> None:
+    with pytest.raises(ValueError, match="sim:a: buffer has no truth; expected it in labels, twins or buffer_bytes"):
+        Drive.of({"target": "sim:a", "labels": {"mapping": True, "collection": False}})
+    with pytest.raises(ValueError, match="colour: unknown key; expected buffer_bytes"):
+        Drive.of({"target": "sim:a", "colour": "red"})
+    drive = Drive.of({"target": "sim:a", "labels": {"mapping": True, "collection": False}, "buffer_bytes": 0})
+    assert truth(drive) == {"mapping": True, "collection": False, "buffer": True}
+
+
+def test_truth_is_measured_against_twins() -> None:
+    well, ill = target("none"), target("random")
+    drive = Drive(ill, twins={"mapping": ill, "collection": well}, buffer_bytes=1 << 20)
+    assert truth(drive) == {"mapping": False, "collection": True, "buffer": False}
+    assert is_bad((100.0, 100.0), (100.0, 80.0))
+    assert not is_bad((100.0, 100.0), (81.0, 81.0))
+
+
+def test_uncertain_on_an_ill_drive_is_a_miss() -> None:
+    def one(ill: bool, said: str) -> grading.Graded:
+        return grading.Graded(Drive("sim:a"), dict.fromkeys(SYMPTOMS, ill), dict.fromkeys(SYMPTOMS, said))
+
+    found = [one(True, "bad"), one(True, "uncertain"), one(False, "good"), one(False, "bad"), one(False, "unknown")]
+    precision, recall = grading.score(found, "mapping")
+    assert (precision.part, precision.whole, recall.part, recall.whole) == (1, 2, 1, 2)
+
+
+def test_simulated_drives_are_the_same_for_a_seed() -> None:
+    assert list(drives.simulated(8, 1)) == list(drives.simulated(8, 1))
+    assert list(drives.simulated(8, 1)) != list(drives.simulated(8, 2))
+    assert {drive.group for drive in drives.simulated(30, 1)} == {"sim healthy", "sim mapping", "sim collection"}
+
+
+def test_a_list_is_graded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = {"mapping": False, "collection": False, "buffer": True}
+    given = [{"target": f"{target('none')},buffer=0", "labels": labels, "group": "ours"}]
+    (tmp_path / "drives.json").write_text(json.dumps([*given, {"target": "sim:nothing", "labels": labels}]))
+    assert main([str(tmp_path / "drives.json")]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("2 drives, 1 of them failed\n")
+    assert "buffer: precision 1.000" in out
+    assert "failed: sim:nothing: " in out
+    (tmp_path / "drives.json").write_text("[{}]")
+    assert main([str(tmp_path / "drives.json")]) == 2
