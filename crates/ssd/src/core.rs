@@ -80,7 +80,8 @@ impl<C: Content> Core<C> {
         let alloc = Alloc::new(&config.alloc, tenants, &geometry);
         let ftl = Ftl::new(&config.ftl, &config.upkeep(), &geometry, alloc.shares_map(), seed);
         let timing =
-            Timing::new(&config.timing, config.page.0, config.bound_planes(), config.nand.codeword.0)?;
+            Timing::new(&config.timing, config.page.0, config.bound_planes(), config.codeword_bytes())?
+                .of_mapped(config.mapped_pages());
         let copybacks = Copybacks::new(config.gc.copyback, &geometry);
         let follows = C::ON || !timing.uniform || config.sched.reorders() || copybacks.is_some();
         Ok(Self {
@@ -214,7 +215,7 @@ impl<C: Content> Core<C> {
     /// Pages of flash that a part of a page touches.
     #[inline]
     pub(crate) fn flash_pages(&self, part: PageSlice) -> u64 {
-        if self.geometry.bound_pages == 1 {
+        if self.geometry.bound_pages * self.geometry.mapped_pages == 1 {
             return 1;
         }
         // With mapping units smaller than a page of flash, it is one of these.

@@ -80,7 +80,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
         }
     }
     let geometry = Geometry::new(config)?;
-    Timing::new(&config.timing, config.page.0, config.bound_planes(), config.nand.codeword.0)?;
+    Timing::new(&config.timing, config.page.0, config.bound_planes(), config.codeword_bytes())?;
     if let FtlConfig::Dftl(dftl) = &config.ftl
         && dftl.unit_entries(&geometry) == 0
     {

@@ -55,15 +55,30 @@ pub(crate) struct Timing {
     pub(crate) erase_ns: u64,
     /// True if every page reads and programs alike.
     pub(crate) uniform: bool,
-    /// Array times by page type, ns.
+    /// Array times by page type, ns; of large mapping units, those of all their pages together.
     read: Box<[u64]>,
     program: Box<[u64]>,
+    /// Pages of a mapping unit larger than a page, and array times of reads by page type.
+    mapped_pages: u32,
+    read_one: Box<[u64]>,
 }
 
 /// Longest time of a single operation: sums of a run then fit 64 bits.
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 impl Timing {
+    /// Times of mapping units of so many pages, one after the other.
+    pub(crate) fn of_mapped(mut self, pages: u32) -> Self {
+        if pages > 1 {
+            self.mapped_pages = pages;
+            self.transfer_ns *= u64::from(pages);
+            for times in [&mut self.read, &mut self.program] {
+                *times = together(times, pages as usize);
+            }
+        }
+        self
+    }
+
     /// Times of pages of `page_bytes`, of `bound_planes` planes that act as one, with codewords of `codeword_bytes`.
     pub(crate) fn new(
         timing: &TimingConfig,
@@ -109,6 +124,8 @@ impl Timing {
             uniform,
             read: timing.read.0.iter().map(|time| time.0).collect(),
             program: timing.program.0.iter().map(|time| time.0).collect(),
+            mapped_pages: 1,
+            read_one: timing.read.0.iter().map(|time| time.0).collect(),
         })
     }
 
@@ -118,7 +135,7 @@ impl Timing {
         if crossing == Crossing::WHOLE {
             return self.transfer_ns;
         }
-        let Crossing { codewords, transfers } = crossing;
+        let Crossing { codewords, transfers, .. } = crossing;
         self.command_ns * u64::from(transfers) + (self.codeword_ps * u64::from(codewords) + 500) / 1000
     }
 
@@ -128,9 +145,28 @@ impl Timing {
         self.read[if self.uniform { 0 } else { page as usize % self.read.len() }]
     }
 
+    /// Array time to read what a transfer carries of page `page` of a block, ns.
+    #[inline]
+    pub(crate) fn read_part_ns(&self, page: u32, crossing: Crossing) -> u64 {
+        if self.mapped_pages == 1 { self.read_ns(page) } else { self.read_pages_ns(page, crossing.pages) }
+    }
+
+    #[cold]
+    fn read_pages_ns(&self, unit: u32, pages: u64) -> u64 {
+        let first = u64::from(unit) * u64::from(self.mapped_pages);
+        let read = (0..u64::from(self.mapped_pages)).filter(|page| pages >> page & 1 == 1);
+        read.map(|page| self.read_one[(first + page) as usize % self.read_one.len()]).sum()
+    }
+
     /// Array time to program page `page` of a block, ns.
     #[inline]
     pub(crate) fn program_ns(&self, page: u32) -> u64 {
         self.program[if self.uniform { 0 } else { page as usize % self.program.len() }]
     }
+}
+
+/// Times of so many pages together, one after the other, by the unit of them in a block.
+fn together(times: &[u64], pages: usize) -> Box<[u64]> {
+    let of = |unit: usize| (0..pages).map(|page| times[(unit * pages + page) % times.len()]).sum();
+    (0..times.len()).map(of).collect()
 }

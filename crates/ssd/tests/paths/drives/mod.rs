@@ -95,6 +95,8 @@ pub(super) fn of_transfers(codeword: u64, page_sectors: u64, copybacks: u32) -> 
     settings
 }
 
+const VICTIMS: [&str; 5] = ["greedy", "fifo", "random", "d-choices", "cost-benefit"];
+
 /// Over-provisioning in percent with which a drive is legal: erased blocks and frontiers, translation pages, the log.
 fn least_percent(ftl: &str, pages: u64, page: u64, pages_per_block: u32, held_back: u32) -> u32 {
     let per_block = u64::from(pages_per_block);
@@ -119,16 +121,18 @@ fn percent_of_padding(per_page: u64, pages: u64, pages_per_block: u32) -> u32 {
     (padding + u64::from(pages_per_block) * 100 / pages + 1) as u32
 }
 
+/// Mapping units of a page, and pages of a mapping unit, as drawn where they fit.
+fn units_of_pages(ftl: &str, sectors: u64, pages_per_block: u32, drawn: (u64, u64)) -> (u64, u64) {
+    let (per_page, mapped) = drawn;
+    let fits = sectors.is_multiple_of(per_page) && u64::from(pages_per_block).is_multiple_of(mapped);
+    if ftl == "page" && fits { drawn } else { (1, 1) }
+}
+
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, 1..12u32, 16..200u64, 0..60u32);
-    let gc = (
-        prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
-        1..3u32,
-        1..3u32,
-        any::<bool>(),
-        prop::sample::select(vec![0, 0, 3]),
-    );
+    let gap = prop::sample::select(vec![0, 0, 3]);
+    let gc = (prop::sample::select(VICTIMS.to_vec()), 1..3u32, 1..3u32, any::<bool>(), gap);
     let flash = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0..3u32);
     let host = (
         any::<bool>(),
@@ -141,10 +145,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(OPEN.to_vec()),
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
-    // Cached entries of each unit's map on flash, batch update; sectors of a codeword, copybacks in a row, mapping units of a
-    // page where they divide it.
-    let per_page = prop::sample::select(vec![1_u64, 1, 2, 3, 4]);
-    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, per_page);
+    // Cached entries of each unit's map on flash, batch update; sectors of a codeword, copybacks in a row, and mapping units
+    // of a page, or pages of a mapping unit.
+    let map_unit = prop::sample::select(vec![(1, 1), (1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (1, 3)]);
+    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, map_unit);
     (shape, gc, flash, host, ftl, map).prop_map(|(shape, gc, flash, host, ftl, map)| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
@@ -155,7 +159,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
         let alloc = if ftl == "dftl" { "striped" } else { alloc };
-        let per_page = if ftl == "page" && sectors.is_multiple_of(map.4) { map.4 } else { 1 };
+        let (per_page, mapped) = units_of_pages(ftl, sectors, pages_per_block, map.4);
         let op_percent = op_percent
             + least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers)
             + percent_of_padding(per_page, pages, pages_per_block);
@@ -186,9 +190,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
         settings.extend(of_transfers(map.2, sectors / per_page, map.3));
         of_ftl(&mut settings, ftl, 8 * units * map.0, map.1);
-        if per_page > 1 {
-            settings.push(("ftl.map_unit", (page / per_page).to_string()));
-        }
+        settings.extend((ftl == "page").then(|| ("ftl.map_unit", (page * mapped / per_page).to_string())));
         if buffer_pages > 0 {
             let replacement = ("buffer.replacement", replacement.into());
             settings.push(if ack_flash { ("buffer.ack", "flash".into()) } else { replacement });
