@@ -146,7 +146,7 @@ fn units_that_are_bound_late_fill_pages() {
         let outcome = run(&with(&late), &[sectors(0, Op::Write, first, count)]);
         assert_eq!(
             outcome.latencies(),
-            [(flash + 1) / 2 * (WHOLE + PROGRAM)],
+            [flash.div_ceil(2) * (WHOLE + PROGRAM)],
             "{count} sectors from {first}"
         );
         let counters = &outcome.counters;
@@ -221,7 +221,7 @@ fn a_write_of_less_than_a_large_unit_reads_the_pages_that_it_leaves() {
 
 #[test]
 fn collections_move_large_units_whole() {
-    let page = |turn: u64| (turn * 2_654_435_761 >> 7) % 64;
+    let page = |turn: u64| ((turn * 2_654_435_761) >> 7) % 64;
     let requests: Vec<_> = (0..200_u64).map(|turn| write(turn * 10_000_000, page(turn))).collect();
     let settings = [LARGE[0], ("pages_per_block", "16"), ("op_ratio", "0.25"), ("precondition", "full")];
     let counters = run_both(&settings, &requests).counters;
