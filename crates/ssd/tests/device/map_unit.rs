@@ -142,7 +142,7 @@ fn collections_pack_mapping_units() {
 fn units_that_are_bound_late_fill_pages() {
     let late = [("channels", "2"), ("capacity", "512KiB"), ("alloc.kind", "dynamic")];
     // First sector, sectors, pages of flash, units padded: a page, two of them side by side, and three.
-    for (first, count, flash, padded) in [(0, 32, 1, 0), (8, 64, 2, 0), (16, 72, 3, 3)] {
+    for (first, count, flash, padded) in [(0, 32, 1_u64, 0), (8, 64, 2, 0), (16, 72, 3, 3)] {
         let outcome = run(&with(&late), &[sectors(0, Op::Write, first, count)]);
         assert_eq!(
             outcome.latencies(),
