@@ -94,7 +94,7 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
         "workloads": workloads,
         "requests": requests,
         "pages": pages,
-        "logical_pages": geometry.logical_pages / u64::from(geometry.units_per_page),
+        "logical_pages": geometry.logical_flash_pages(),
         "physical_pages": geometry.flash_pages(),
         "memory_bytes": drives * memory_bytes(&config, &geometry, pages, run.verify) + journal,
         "alone": if drives > 1 { run.workloads.len() } else { 0 },

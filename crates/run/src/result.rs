@@ -178,10 +178,9 @@ fn shape(geometry: &Geometry, config: &Config) -> Value {
         Share::OfLogical(_) => geometry.op_ratio(),
         Share::OfRaw(_) => geometry.op_raw(),
     };
-    let units_per_page = u64::from(geometry.units_per_page);
     let mut counts = json!({
         "units": geometry.units(),
-        "logical_pages": geometry.logical_pages / units_per_page,
+        "logical_pages": geometry.logical_flash_pages(),
         "physical_pages": geometry.flash_pages(),
         "reserved_blocks": geometry.reserved_blocks(),
         "pages_per_block": geometry.flash_pages_per_block(),
@@ -190,7 +189,7 @@ fn shape(geometry: &Geometry, config: &Config) -> Value {
         "op_ratio": geometry.op_ratio(),
         "op_raw": geometry.op_raw(),
         "spare": {"key": share.key(), "asked": share.value(), "got": built},
-        "logical_pages_per_unit": geometry.unit_logical_pages / units_per_page,
+        "logical_pages_per_unit": geometry.logical_flash_pages() / u64::from(geometry.units()),
         "capacity_bytes": geometry.capacity_sectors() * SECTOR_BYTES,
     });
     if config.nand.bad_blocks > 0.0 {

@@ -80,7 +80,8 @@ impl<C: Content> Core<C> {
         let alloc = Alloc::new(&config.alloc, tenants, &geometry);
         let ftl = Ftl::new(&config.ftl, &config.upkeep(), &geometry, alloc.shares_map(), seed);
         let timing =
-            Timing::new(&config.timing, &config.nand, &geometry, config.page.0, config.bound_planes())?;
+            Timing::new(&config.timing, &config.nand, &geometry, config.page.0, config.bound_planes())?
+                .of_codewords(&config.timing, config.codeword_bytes());
         let copybacks = Copybacks::new(config.gc.copyback, &geometry);
         let follows = C::ON || !timing.uniform || config.sched.reorders() || copybacks.is_some();
         Ok(Self {
@@ -217,7 +218,7 @@ impl<C: Content> Core<C> {
     /// Pages of flash that a part of a page touches.
     #[inline]
     pub(crate) fn flash_pages(&self, part: PageSlice) -> u64 {
-        if self.geometry.bound_pages == 1 {
+        if self.geometry.bound_pages * self.geometry.mapped_pages == 1 {
             return 1;
         }
         // With mapping units smaller than a page of flash, it is one of these.

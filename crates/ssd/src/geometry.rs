@@ -5,7 +5,8 @@
 //! plane and bound channels one channel here, with pages that many times as large; nothing else knows of them.
 //!
 //! A page is what is mapped: with `ftl.map_unit` a *mapping unit*, of which a page of flash holds several, side by side
-//! (`units_per_page`). Numbers of pages count mapping units then, logical ones as physical ones.
+//! (`units_per_page`), or that is several pages of flash, one after the other (`mapped_pages`). Numbers of pages count
+//! mapping units then, logical ones as physical ones.
 //! Units are numbered channel by channel, then chip, die, plane; dies and channels likewise.
 
 use flashweir_trace::SECTOR_BYTES;
@@ -28,7 +29,9 @@ pub struct Geometry {
     pub bound_pages: u32,
     /// Mapping units in a page of a unit: 1, unless `ftl.map_unit` is smaller than the page.
     pub units_per_page: u32,
-    /// Sectors of a page of a unit; of a mapping unit, where that is smaller.
+    /// Pages of a unit in a mapping unit: 1, unless `ftl.map_unit` is larger than the page.
+    pub mapped_pages: u32,
+    /// Sectors of a page of a unit; of a mapping unit, where that is another.
     pub page_sectors: u32,
     /// Pages of a block, as they are mapped.
     pub pages_per_block: u32,
@@ -173,24 +176,30 @@ impl Geometry {
         u64::from(self.pages_per_block.saturating_sub(groups * (self.units_per_page - 1)))
     }
 
-    /// Pages of units of the drive; mapping units are parts of them.
+    /// Logical pages of the drive, as pages of units.
+    pub fn logical_flash_pages(&self) -> u64 {
+        self.logical_pages * u64::from(self.mapped_pages) / u64::from(self.units_per_page)
+    }
+
+    /// Pages of units of the drive; mapping units are parts of them, or several.
     pub fn flash_pages(&self) -> u64 {
-        self.physical_pages() / u64::from(self.units_per_page)
+        self.physical_pages() * u64::from(self.mapped_pages) / u64::from(self.units_per_page)
     }
 
     /// Pages of flash in a block of a unit.
     pub fn flash_pages_per_block(&self) -> u32 {
-        self.pages_per_block / self.units_per_page
+        self.pages_per_block * self.mapped_pages / self.units_per_page
     }
 
     /// Sectors of a page of flash, or of a mapping unit where that is smaller.
     pub fn flash_page_sectors(&self) -> u32 {
-        (self.page_sectors * self.units_per_page / self.bound_pages).min(self.page_sectors)
+        (self.page_sectors * self.units_per_page / (self.bound_pages * self.mapped_pages))
+            .min(self.page_sectors)
     }
 
     /// Bytes that a program of a page of a unit writes, padding included.
     pub fn program_bytes(&self) -> u64 {
-        u64::from(self.page_sectors) * u64::from(self.units_per_page) * SECTOR_BYTES
+        u64::from(self.page_sectors * self.units_per_page / self.mapped_pages) * SECTOR_BYTES
     }
 
     /// Sectors that the host can address.
@@ -207,6 +216,7 @@ impl Geometry {
             planes,
             bound_pages: 1,
             units_per_page: 1,
+            mapped_pages: 1,
             page_sectors: 8,
             pages_per_block: 4,
             unit_logical_pages: 64,

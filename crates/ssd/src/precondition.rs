@@ -93,7 +93,8 @@ impl Preconditioner {
             return Ok(());
         }
         let programs = now.flash().programs - self.window.flash().programs;
-        let per_page = f64::from(simulation.geometry().units_per_page);
+        let geometry = simulation.geometry();
+        let per_page = f64::from(geometry.units_per_page) / f64::from(geometry.mapped_pages);
         let amplification = per_page * programs as f64 / written as f64;
         self.windows += 1;
         self.window = now;

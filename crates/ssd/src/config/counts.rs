@@ -11,22 +11,35 @@ use crate::geometry::MAX_PAGE_SECTORS;
 pub(super) const MAX_OP_RATIO: f64 = 100.0;
 pub(super) const MAX_OP_RAW: f64 = 0.99;
 
-/// Refuses a mapping unit that does not divide the page of a unit.
+/// Pages of a unit in a mapping unit.
+const MAX_MAPPED_PAGES: u64 = 64;
+
+/// Refuses a mapping unit that neither divides the page of a unit nor is some of them.
 fn check_map_unit(config: &Config) -> Result<(), ConfigError> {
     let Some(unit) = config.ftl.map_unit() else { return Ok(()) };
     let (page, of_unit) = (config.page.0, config.page.0 * u64::from(config.bound_pages()));
     let divides = |part: u64, whole: u64| part > 0 && whole.is_multiple_of(part);
-    let fits = divides(unit, of_unit) && (divides(unit, page) || divides(page, unit));
-    if fits && unit.is_multiple_of(SECTOR_BYTES) {
+    let planes = page * u64::from(config.bound_planes());
+    let parts = [page, planes, of_unit];
+    // Parts of a page, pages side by side on one channel, whole channels side by side.
+    let fits =
+        (0..3).any(|level| divides(unit, parts[level]) && (level == 0 || divides(parts[level - 1], unit)));
+    let pages = unit / of_unit;
+    let block = u64::from(config.pages_per_block);
+    let large = divides(of_unit, unit) && pages <= MAX_MAPPED_PAGES && divides(pages, block);
+    let most = u64::from(MAX_PAGE_SECTORS) * SECTOR_BYTES;
+    if (fits || large) && unit.is_multiple_of(SECTOR_BYTES) && unit <= most {
         return Ok(());
     }
-    let bound =
-        if of_unit > page { format!(", or a multiple of it that divides {of_unit}") } else { String::new() };
     Err(ConfigError::Value {
         origin: "device".into(),
         key: "ftl.map_unit".into(),
         value: unit.to_string(),
-        expected: format!("expected a multiple of 512 bytes that divides the page of {page} bytes{bound}"),
+        expected: format!(
+            "expected a multiple of 512 bytes that divides the page of {of_unit} bytes, or up to {MAX_MAPPED_PAGES} such pages, \
+             at most {}KiB, of which blocks of {block} pages hold a whole number",
+            most >> 10
+        ),
     })
 }
 

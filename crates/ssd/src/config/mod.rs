@@ -26,7 +26,7 @@ use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::MAX_PAGE_SECTORS;
 use crate::host::{Arbitration, FirmwareConfig, HostConfig};
-use crate::nand::{EnergyConfig, NandConfig, TimingConfig};
+use crate::nand::{EnergyConfig, NandConfig, TimingConfig, Transfer};
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
 use crate::task::{BackgroundConfig, Kind};
@@ -198,6 +198,17 @@ impl Config {
     pub(crate) fn buffer_pages(&self) -> u64 {
         let page = self.page.0.max(1);
         self.buffer.bytes.0 / self.ftl.map_unit().map_or(page, |unit| unit.clamp(1, page))
+    }
+
+    /// Pages of a unit in a mapping unit. To be called where `ftl.map_unit` is known to fit.
+    pub(crate) fn mapped_pages(&self) -> u32 {
+        let page = self.page.0.max(1) * u64::from(self.bound_pages());
+        self.ftl.map_unit().map_or(1, |unit| (unit / page).clamp(1, MAX_PAGE_SECTORS.into()) as u32)
+    }
+
+    /// Bytes of the smallest transfer of a part of a mapping unit.
+    pub(crate) fn codeword_bytes(&self) -> u64 {
+        if self.nand.transfer == Transfer::Page { self.page.0 } else { self.nand.codeword.0 }
     }
 
     /// Mapping units in a page of a unit. To be called where `ftl.map_unit` is known to divide it.

@@ -41,6 +41,7 @@ impl Geometry {
         let frame = Frame::new(config);
         let unit_logical_pages = frame.unit_logical_pages(config.capacity.0);
         let (bound_pages, units_per_page) = (config.bound_pages(), config.units_per_page());
+        let mapped_pages = config.mapped_pages();
         let mut geometry = Self {
             channels: config.channels / config.bound_channels(),
             chips: config.chips,
@@ -48,8 +49,9 @@ impl Geometry {
             planes: config.planes / config.bound_planes(),
             bound_pages,
             units_per_page,
-            page_sectors: page_sectors * bound_pages / units_per_page,
-            pages_per_block: config.pages_per_block * units_per_page,
+            mapped_pages,
+            page_sectors: page_sectors * bound_pages * mapped_pages / units_per_page,
+            pages_per_block: config.pages_per_block * units_per_page / mapped_pages,
             unit_logical_pages,
             blocks: frame.blocks_of(config, unit_logical_pages),
             bad_blocks: Box::default(),

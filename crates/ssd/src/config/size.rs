@@ -52,7 +52,7 @@ impl Share {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) units: u64,
-    /// Bytes of a page of a unit; of a mapping unit, where that is smaller.
+    /// Bytes of a page of a unit; of a mapping unit, where that is another.
     pub(super) page_bytes: u64,
     /// Mapping units in a page of a unit. Logical pages of a unit fill whole ones.
     pub(super) units_per_page: u64,
@@ -64,15 +64,16 @@ pub(super) struct Frame {
 
 impl Frame {
     pub(super) fn new(config: &Config) -> Self {
+        let mapped_pages = u64::from(config.mapped_pages());
         let channels = u64::from(config.channels / config.bound_channels());
         let planes = u64::from(config.planes / config.bound_planes());
         let besides_log = config.ftl.blocks_besides_log();
         let units_per_page = u64::from(config.units_per_page());
         Self {
             units: channels * u64::from(config.chips) * u64::from(config.dies) * planes,
-            page_bytes: config.page.0 * u64::from(config.bound_pages()) / units_per_page,
+            page_bytes: config.page.0 * u64::from(config.bound_pages()) * mapped_pages / units_per_page,
             units_per_page,
-            pages_per_block: u64::from(config.pages_per_block) * units_per_page,
+            pages_per_block: u64::from(config.pages_per_block) * units_per_page / mapped_pages,
             // One erased block a unit: moved pages go into it, and the block erased last takes its place.
             uncounted: besides_log.unwrap_or(0) + 1,
             maps_blocks: besides_log.is_some(),

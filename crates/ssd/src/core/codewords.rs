@@ -17,6 +17,10 @@ pub(crate) struct Codewords {
     per_page: u32,
     /// Pages of flash that share a bus: bound planes.
     planes: u32,
+    /// Pages of flash in a page of a unit.
+    pages: u32,
+    /// Pages of a unit in a mapping unit.
+    mapped_pages: u32,
     /// Sectors of a page of a unit.
     page_sectors: u32,
     /// Sectors of a mapping unit: those of the page, unless pages hold several.
@@ -26,17 +30,31 @@ pub(crate) struct Codewords {
 impl Codewords {
     pub(crate) fn new(config: &Config) -> Self {
         let sectors = |bytes: u64| (bytes / SECTOR_BYTES) as u32;
-        let page_sectors = sectors(config.page.0) * config.bound_pages();
+        let (pages, mapped_pages) = (config.bound_pages(), config.mapped_pages());
+        let page_sectors = sectors(config.page.0) * pages;
         let planes = config.bound_planes();
-        let mapped_sectors = page_sectors / config.units_per_page();
+        let mapped_sectors = page_sectors * mapped_pages / config.units_per_page();
+        let whole =
+            Self { sectors: 0, per_page: 1, planes, pages, mapped_pages, page_sectors, mapped_sectors };
         match config.nand.transfer {
-            Transfer::Page => Self { sectors: 0, per_page: 1, planes, page_sectors, mapped_sectors },
+            // Of a large mapping unit, whole pages.
+            Transfer::Page if mapped_pages > 1 => Self { sectors: sectors(config.page.0), ..whole },
+            Transfer::Page => whole,
             Transfer::Codeword => {
                 let codeword = sectors(config.nand.codeword.0);
                 let per_page = sectors(config.page.0) / codeword;
-                Self { sectors: codeword, per_page, planes, page_sectors, mapped_sectors }
+                Self { sectors: codeword, per_page, ..whole }
             }
         }
+    }
+
+    /// Where a mapping unit lies in the page of a unit, by its place there: the bus that it crosses, and its page of flash.
+    pub(crate) fn lane(&self, place: u32) -> (u32, u32) {
+        let page = self.page_sectors / self.pages;
+        let flash_page = place * self.mapped_sectors / page;
+        // One that takes several channels shares none of them.
+        let lane = if self.mapped_sectors > page * self.planes { place } else { flash_page / self.planes };
+        (lane, flash_page)
     }
 
     /// Transfer of the sectors `first` to `end`.
@@ -74,11 +92,25 @@ impl Codewords {
         })
     }
 
-    /// The transfer of the codewords, by their first sector and the one after their last, for which `crosses` holds: on the
+    /// The transfer of the codewords of a mapping unit, by their first sector and the one after their last, for which `crosses` holds: on the
     /// channel that carries most, where channels are bound.
     #[cold]
     fn crossing(&self, crosses: impl Fn(u32, u32) -> bool) -> Crossing {
         let page_sectors = self.sectors * self.per_page;
+        let mut sum = Crossing::default();
+        for page in 0..self.mapped_pages {
+            let found = self.crossing_of(page_sectors, |from, to| {
+                let first = page * self.page_sectors;
+                crosses(first + from, first + to)
+            });
+            let pages = if found.transfers > 0 { 1 << page } else { 0 };
+            sum = sum.and(Crossing { pages, ..found });
+        }
+        sum
+    }
+
+    /// As [`Codewords::crossing`], of a page of a unit with pages of flash of so many sectors.
+    fn crossing_of(&self, page_sectors: u32, crosses: impl Fn(u32, u32) -> bool) -> Crossing {
         let mut most = Crossing::default();
         for channel in 0..self.page_sectors / (page_sectors * self.planes) {
             let mut found = Crossing::default();
@@ -99,6 +131,7 @@ impl Codewords {
 mod tests {
     use super::*;
     use crate::config::Units;
+    use crate::config::layers::{Layer, resolve};
     use crate::nand::NandConfig;
     use crate::quantity::Bytes;
 
@@ -109,7 +142,7 @@ mod tests {
     }
 
     fn crossing(codewords: u32, transfers: u32) -> Crossing {
-        Crossing { codewords, transfers }
+        Crossing { codewords, transfers, pages: 1 }
     }
 
     #[test]
@@ -150,5 +183,27 @@ mod tests {
         assert_eq!(Codewords::new(&bound).holding(7, 11), crossing(3, 2));
         let synchronized = Config { channels: 2, units: Units::Synchronized, ..layout(4096, 1024) };
         assert_eq!(Codewords::new(&synchronized).holding(7, 11), crossing(2, 1));
+    }
+
+    #[test]
+    fn mapping_units_cross_the_bus_of_their_channel() {
+        let config = |map_unit: &str| {
+            let settings = [
+                ("units", "synchronized"),
+                ("channels", "2"),
+                ("planes", "2"),
+                ("planes_bound", "true"),
+                ("page", "4KiB"),
+                ("ftl.map_unit", map_unit),
+            ];
+            resolve(&[Layer::from_assignments("test", settings)]).expect("a legal drive")
+        };
+        let lanes = |map_unit: &str, count: u32| -> Vec<(u32, u32)> {
+            let codewords = Codewords::new(&config(map_unit));
+            (0..count).map(|place| codewords.lane(place)).collect()
+        };
+        assert_eq!(lanes("4KiB", 4), [(0, 0), (0, 1), (1, 2), (1, 3)]);
+        assert_eq!(lanes("2KiB", 8)[3..6], [(0, 1), (1, 2), (1, 2)]);
+        assert_eq!(lanes("8KiB", 2), [(0, 0), (1, 2)]);
     }
 }

@@ -86,7 +86,8 @@ impl<C: Content> Core<C> {
         match &op.effect {
             Effect::Moved(_) => {
                 let crossing = copybacks.moved(op.unit, moves);
-                self.counters.copybacks += u64::from(op.pages) - crossing;
+                self.counters.copybacks +=
+                    (u64::from(op.pages) - crossing) * u64::from(self.geometry.mapped_pages);
                 return crossing;
             }
             Effect::MapProgrammed { ppn, .. } => copybacks.programmed(op.unit, *ppn),
@@ -115,7 +116,8 @@ impl<C: Content> Core<C> {
         let (mut tag, mut awaited) = (NOBODY, false);
         match &op.effect {
             Effect::Read { ppn, .. } => {
-                (read_ns, bus_ns) = (timing.read_ns(op.unit, page(*ppn)), timing.crossing_ns(op.crossing));
+                read_ns = timing.read_part_ns(op.unit, page(*ppn), op.crossing);
+                bus_ns = timing.crossing_ns(op.crossing);
             }
             Effect::MapRead { ppn, work } => {
                 read_ns = timing.read_ns(op.unit, page(*ppn));
@@ -123,11 +125,14 @@ impl<C: Content> Core<C> {
                     (tag, awaited) = (reader.unwrap_or(NOBODY), reader.is_some());
                 }
             }
-            Effect::MapProgrammed { ppn, .. } => (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn)),
+            Effect::MapProgrammed { ppn, .. } => {
+                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn))
+            }
             Effect::Programmed { ppn, stale, .. } => {
                 (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn));
                 if op.kind == CommandKind::Rewrite {
-                    read_ns = stale.map_or(0, |(unit, ppn)| timing.read_ns(unit, page(ppn)));
+                    read_ns =
+                        stale.map_or(0, |(unit, ppn)| timing.read_part_ns(unit, page(ppn), op.crossing));
                     bus_ns += timing.crossing_ns(op.crossing);
                 }
             }
@@ -194,12 +199,13 @@ impl<C: Content> Core<C> {
 
     /// Counts an operation that the drive makes on its own account.
     fn count(&mut self, op: &FlashOp) {
-        let pages = u64::from(op.pages);
+        let mapped_pages = u64::from(self.geometry.mapped_pages);
+        let pages = u64::from(op.pages) * mapped_pages;
         let counters = &mut self.counters;
         match (op.purpose, op.kind) {
             (Purpose::Gc, CommandKind::Erase) => counters.gc.erases += 1,
             (Purpose::Gc, _) => {
-                counters.gc.reads += u64::from(op.reads);
+                counters.gc.reads += u64::from(op.reads) * mapped_pages;
                 counters.gc.programs += pages;
             }
             (Purpose::Mapping, CommandKind::Read) => counters.mapping.reads += 1,

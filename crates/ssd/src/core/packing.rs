@@ -8,7 +8,7 @@ use super::Core;
 use super::pending::{Grouped, UnitPart};
 use crate::content::Content;
 use crate::nand::Executor;
-use crate::op::{Command, CommandKind, Crossing, Effect, FlashOp, PageAt, PageSlice};
+use crate::op::{Command, CommandKind, Effect, FlashOp, PageAt, PageSlice};
 use crate::sched::Pages;
 
 impl<C: Content> Core<C> {
@@ -86,23 +86,19 @@ impl<C: Content> Core<C> {
             _ => return false,
         };
         let at: PageAt = (op.unit, ppn / per_page);
+        let old_ppn = old.map(|(_, ppn)| ppn);
         let old = old.map(|(unit, ppn)| (unit, ppn / per_page));
-        let read_already = old.is_some_and(|old| self.pending.completes_from(at, old));
-        // A page crosses once; of codewords, those that are wanted.
-        let more_ns = match op.kind {
-            CommandKind::Program => 0,
-            _ if op.crossing == Crossing::WHOLE && (op.kind == CommandKind::Read || read_already) => 0,
-            CommandKind::Rewrite if !read_already => self.timing.crossing_ns(op.crossing),
-            _ => self.timing.crossing_ns(Crossing { transfers: 0, ..op.crossing }),
-        };
-        let plane = op.unit % self.planes;
-        let part = UnitPart { at, plane, old, more_ns };
-        if self.pending.join_page(&command, &part, &pages, effect) {
+        // A page that is programmed crosses whole, whatever it holds.
+        let read = if op.kind == CommandKind::Read { Some(at) } else { old };
+        let slot = if op.kind == CommandKind::Read { ppn } else { old_ppn.unwrap_or(0) } % per_page;
+        let (plane, lane) = (op.unit % self.planes, self.codewords.lane(slot));
+        let part = UnitPart { at, plane, old, read, lane, crossing: op.crossing };
+        if self.pending.join_page(&command, &part, &pages, effect, &self.timing) {
             return true;
         }
         let die = command.die;
         self.pending.join(command, plane, pages, effect, executor.serving());
-        self.pending.note_page(die, at, old);
+        self.pending.note_page(die, &part, &self.timing);
         false
     }
 

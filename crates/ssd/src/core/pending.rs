@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
 use crate::nand::Executor;
-use crate::op::{Command, CommandKind, PageAt};
+use crate::nand::timing::Timing;
+use crate::op::{Command, CommandKind, Crossing, PageAt};
 use crate::sched::Pages;
 use crate::stats::FlashTime;
 
@@ -36,6 +37,16 @@ pub(super) struct Grouped {
     flash: Vec<PageAt>,
     /// Pages of flash that it reads to complete mapping units written in part.
     completing: Vec<PageAt>,
+    crossed: Vec<Crossed>,
+}
+
+/// Parts of a page of a unit that is read which cross one bus.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Crossed {
+    page: PageAt,
+    /// The bus, and the page of flash within the page of the unit.
+    lane: (u32, u32),
+    crossing: Crossing,
 }
 
 /// A mapping unit that a command reads or programs.
@@ -47,14 +58,41 @@ pub(super) struct UnitPart {
     pub(super) plane: u32,
     /// The page of flash that completes it, if it is written in part; the time to read that is in its command.
     pub(super) old: Option<PageAt>,
-    /// Bus time if it joins the command of its page, ns: a page that is programmed crosses once, whatever it holds.
-    pub(super) more_ns: u64,
+    /// The page that is read for it, if one is; where it lies there ([`Codewords::lane`](super::Codewords::lane)); and what of it
+    /// crosses the bus.
+    pub(super) read: Option<PageAt>,
+    pub(super) lane: (u32, u32),
+    pub(super) crossing: Crossing,
 }
 
 impl Grouped {
     /// Pages of flash that it programs, of which it may hold more mapping units.
     pub(super) fn programs(&self) -> &[PageAt] {
         if self.command.kind == CommandKind::Read { &[] } else { &self.flash }
+    }
+
+    /// A mapping unit is read. Returns the bus time that it takes beside those read before, ns: a page crosses once, and of
+    /// codewords those that are wanted, side by side on several buses.
+    fn cross(&mut self, part: &UnitPart, timing: &Timing) -> u64 {
+        let Some(page) = part.read else { return 0 };
+        let before_ns = self.crossing_ns(page, timing);
+        let of_same = |crossed: &&mut Crossed| crossed.page == page && crossed.lane == part.lane;
+        match self.crossed.iter_mut().find(of_same) {
+            Some(_) if part.crossing == Crossing::WHOLE => {}
+            Some(crossed) => crossed.crossing.codewords += part.crossing.codewords,
+            None => self.crossed.push(Crossed { page, lane: part.lane, crossing: part.crossing }),
+        }
+        self.crossing_ns(page, timing) - before_ns
+    }
+
+    /// Transfer of what is read of a page of a unit, on the bus that carries most, ns.
+    fn crossing_ns(&self, page: PageAt, timing: &Timing) -> u64 {
+        let of_page = || self.crossed.iter().filter(|crossed| crossed.page == page);
+        let of_lane = |lane: u32| {
+            let parts = of_page().filter(|crossed| crossed.lane.0 == lane);
+            timing.crossing_ns(parts.fold(Crossing::default(), |sum, crossed| sum.and(crossed.crossing)))
+        };
+        of_page().map(|crossed| of_lane(crossed.lane.0)).max().unwrap_or(0)
     }
 
     /// One plane more does the same: one array operation, all transfers.
@@ -95,8 +133,9 @@ impl Pending {
         part: &UnitPart,
         pages: &Pages,
         effect: u32,
+        timing: &Timing,
     ) -> bool {
-        let UnitPart { at, plane, old, more_ns } = *part;
+        let UnitPart { at, plane, old, .. } = *part;
         let reads = command.kind == CommandKind::Read;
         let found = self.commands.iter_mut().rev().find(|grouped| {
             (grouped.command.kind == CommandKind::Read) == reads
@@ -107,7 +146,7 @@ impl Pending {
         grouped.effects.push((plane, effect));
         grouped.pages.append(pages);
         grouped.command.opens += command.opens;
-        grouped.command.bus_ns += more_ns;
+        grouped.command.bus_ns += grouped.cross(part, timing);
         if let Some(old) = old {
             grouped.command.kind = CommandKind::Rewrite;
             if !grouped.completing.contains(&old) {
@@ -127,10 +166,12 @@ impl Pending {
     }
 
     /// Notes the page of flash of the host's operation that was joined last to a command of its die.
-    pub(super) fn note_page(&mut self, die: u32, at: PageAt, old: Option<PageAt>) {
+    pub(super) fn note_page(&mut self, die: u32, part: &UnitPart, timing: &Timing) {
         if let Some(last) = self.commands.iter_mut().rev().find(|last| last.command.die == die) {
-            last.flash.push(at);
-            last.completing.extend(old);
+            last.flash.push(part.at);
+            last.completing.extend(part.old);
+            // Its command has the time of that.
+            last.cross(part, timing);
         }
     }
 
@@ -201,8 +242,18 @@ impl Pending {
     fn push(&mut self, command: Command, plane: u32, pages: Pages, effect: u32, request: u64) {
         let tenant = self.flash_time.tenant();
         let (planes, effects) = (1 << plane, vec![(plane, effect)]);
-        let (flash, completing) = (Vec::new(), Vec::new());
-        self.commands.push(Grouped { command, planes, pages, effects, request, tenant, flash, completing });
+        let (flash, completing, crossed) = (Vec::new(), Vec::new(), Vec::new());
+        self.commands.push(Grouped {
+            command,
+            planes,
+            pages,
+            effects,
+            request,
+            tenant,
+            flash,
+            completing,
+            crossed,
+        });
     }
 
     /// Hands over commands that waited.

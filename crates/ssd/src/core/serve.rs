@@ -83,7 +83,7 @@ impl<C: Content> Core<C> {
         let effect = Effect::Read { ppn, map };
         let op = FlashOp { crossing, ..host_op(unit, CommandKind::Read, opens, effect) };
         let joined = self.issue_host(now_ns, tag, &op, executor);
-        self.counters.host.reads += u64::from(!joined);
+        self.counters.host.reads += u64::from(!joined) * self.pages_read(crossing);
         Ok(true)
     }
 
@@ -143,7 +143,8 @@ impl<C: Content> Core<C> {
         let (unit, ppn) = (home.unit, written.ppn);
         // The first mapping unit of a page of flash begins it.
         let per_page = self.geometry.units_per_page;
-        self.counters.host.programs += u64::from(per_page == 1 || ppn.is_multiple_of(per_page));
+        self.counters.host.programs +=
+            u64::from(per_page == 1 || ppn.is_multiple_of(per_page)) * u64::from(self.geometry.mapped_pages);
         if let Some(copybacks) = &mut self.copybacks {
             copybacks.programmed(unit, ppn);
         }
@@ -152,7 +153,7 @@ impl<C: Content> Core<C> {
             self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Program, opens, effect), executor);
             return Ok(true);
         };
-        let reads = u64::from(!self.is_read_already(unit, ppn, old));
+        let reads = u64::from(!self.is_read_already(unit, ppn, old)) * self.pages_read(crossing);
         self.counters.host.reads += reads;
         self.counters.rewrite_reads += reads;
         if old.0 / self.planes == unit / self.planes {
@@ -168,6 +169,12 @@ impl<C: Content> Core<C> {
             }
         }
         Ok(true)
+    }
+
+    /// Pages of a unit that are read for a transfer.
+    #[inline]
+    fn pages_read(&self, crossing: Crossing) -> u64 {
+        if self.geometry.mapped_pages == 1 { 1 } else { crossing.pages.count_ones().into() }
     }
 
     /// Hands over the command of a page, or keeps it until others of its kind may have joined it. Returns true if it went with

@@ -30,7 +30,8 @@ use steps::Steps;
 #[serde(default)]
 pub struct Config {
     /// Mapping unit: what one entry of the map stands for. Smaller than the page of a unit (4KiB in pages of 16KiB), it divides
-    /// it: a page then holds several units, and one that is programmed before it is full is padded. `auto`: the page.
+    /// it: a page then holds several units, and one that is programmed before it is full is padded. Larger (64KiB), it is so many
+    /// pages one after the other, and a write of less reads the others. `auto`: the page.
     pub map_unit: Auto<Bytes>,
     /// Group of open blocks that a page goes to. `auto`: as `gc.frontiers` says, one or two a unit.
     pub classifier: Classifier,

@@ -93,7 +93,9 @@ pub(crate) struct Timing {
     /// Array times by page type, ns.
     read: Box<[u64]>,
     program: Box<[u64]>,
+    /// Pages of a block, or mapping units where these are larger, and the pages of one of them.
     pages_per_block: u32,
+    mapped_pages: u32,
     lines: WordLines,
     spread: Spread,
 }
@@ -102,7 +104,13 @@ pub(crate) struct Timing {
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 impl Timing {
-    /// Times of pages of `page_bytes`, of `bound_planes` planes that act as one.
+    /// As these, with codewords of so many bytes.
+    pub(crate) fn of_codewords(self, timing: &TimingConfig, codeword_bytes: u64) -> Self {
+        Self { codeword_ps: round_to_u64(timing.bus * 1000.0) * codeword_bytes, ..self }
+    }
+
+    /// Times of pages of `page_bytes`, of `bound_planes` planes that act as one; of mapping units of several pages, those of all of
+    /// them, one after the other.
     pub(crate) fn new(
         timing: &TimingConfig,
         nand: &NandConfig,
@@ -117,11 +125,13 @@ impl Timing {
         let transfer_ns =
             (timing.command.0 + (picos_per_byte * page_bytes + 500) / 1000) * u64::from(bound_planes);
         let types = timing.page_types(nand);
-        let lines = WordLines::new(nand.programs, nand.page_order, types, geometry.flash_pages_per_block());
+        let (units_per_block, mapped_pages) = (geometry.flash_pages_per_block(), geometry.mapped_pages);
+        let pages_per_block = units_per_block * mapped_pages;
+        let lines = WordLines::new(nand.programs, nand.page_order, types, pages_per_block);
         let spread = Spread::new(nand, geometry);
         let one_type = timing.read.0.len() == 1 && timing.program.0.len() == 1;
         Ok(Self {
-            transfer_ns,
+            transfer_ns: transfer_ns * u64::from(mapped_pages),
             command_ns: timing.command.0,
             codeword_ps: picos_per_byte * nand.codeword.0,
             erase_ns: timing.erase.0,
@@ -129,7 +139,8 @@ impl Timing {
             uniform: one_type && !lines.programs_lines() && spread.is_off(),
             read: timing.read.0.iter().map(|time| time.0).collect(),
             program: timing.program.0.iter().map(|time| time.0).collect(),
-            pages_per_block: geometry.flash_pages_per_block(),
+            pages_per_block: units_per_block,
+            mapped_pages,
             lines,
             spread,
         })
@@ -141,7 +152,7 @@ impl Timing {
         if crossing == Crossing::WHOLE {
             return self.transfer_ns;
         }
-        let Crossing { codewords, transfers } = crossing;
+        let Crossing { codewords, transfers, .. } = crossing;
         self.command_ns * u64::from(transfers) + (self.codeword_ps * u64::from(codewords) + 500) / 1000
     }
 
@@ -149,28 +160,48 @@ impl Timing {
     #[inline]
     pub(crate) fn read_ns(&self, unit: u32, ppn: u32) -> u64 {
         if self.uniform {
-            return self.read[0];
+            return self.read[0] * u64::from(self.mapped_pages);
         }
-        let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
-        self.spread.of(unit, block, self.read[self.lines.page_type(page, self.read.len())])
+        self.read_pages_ns(unit, ppn, u64::MAX)
+    }
+
+    /// Array time to read what a transfer carries of a physical page of a unit, ns.
+    #[inline]
+    pub(crate) fn read_part_ns(&self, unit: u32, ppn: u32, crossing: Crossing) -> u64 {
+        if self.mapped_pages == 1 {
+            self.read_ns(unit, ppn)
+        } else {
+            self.read_pages_ns(unit, ppn, crossing.pages)
+        }
+    }
+
+    /// Array time to read those pages of a mapping unit whose bits are set, ns.
+    fn read_pages_ns(&self, unit: u32, ppn: u32, pages: u64) -> u64 {
+        let (block, first) = (ppn / self.pages_per_block, ppn % self.pages_per_block * self.mapped_pages);
+        let read = (0..self.mapped_pages).filter(|page| pages >> page & 1 == 1);
+        let times = read.map(|page| self.read[self.lines.page_type(first + page, self.read.len())]);
+        self.spread.of(unit, block, times.sum())
     }
 
     /// Array time and bus time to program a physical page of a unit, ns.
     #[inline]
     pub(crate) fn program_ns(&self, unit: u32, ppn: u32) -> (u64, u64) {
         if self.uniform {
-            return (self.program[0], self.transfer_ns);
+            return (self.program[0] * u64::from(self.mapped_pages), self.transfer_ns);
         }
-        let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
-        let (mut array_ns, mut transfers) = (0, 1);
-        if self.lines.programs_lines() {
-            let program = self.lines.program(page, &self.program);
-            array_ns = program.array_ns;
-            transfers += program.reloads * self.lines.pages;
-        } else {
-            array_ns += self.program[self.lines.page_type(page, self.program.len())];
+        let (block, first) = (ppn / self.pages_per_block, ppn % self.pages_per_block * self.mapped_pages);
+        let (mut array_ns, mut transfers) = (0, self.mapped_pages);
+        for page in first..first + self.mapped_pages {
+            if self.lines.programs_lines() {
+                let program = self.lines.program(page, &self.program);
+                array_ns += program.array_ns;
+                transfers += program.reloads * self.lines.pages;
+            } else {
+                array_ns += self.program[self.lines.page_type(page, self.program.len())];
+            }
         }
-        (self.spread.of(unit, block, array_ns), u64::from(transfers) * self.transfer_ns)
+        let page_ns = self.transfer_ns / u64::from(self.mapped_pages);
+        (self.spread.of(unit, block, array_ns), u64::from(transfers) * page_ns)
     }
 
     /// Time to erase a block of a unit that was erased so often before, ns.

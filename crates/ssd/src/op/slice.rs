@@ -10,11 +10,22 @@ pub(crate) type Lpn = u64;
 pub(crate) struct Crossing {
     pub(crate) codewords: u32,
     pub(crate) transfers: u32,
+    /// Pages of a mapping unit larger than a page that they are in, a bit each.
+    pub(crate) pages: u64,
 }
 
 impl Crossing {
     /// The whole page.
-    pub(crate) const WHOLE: Self = Self { codewords: u32::MAX, transfers: 0 };
+    pub(crate) const WHOLE: Self = Self { codewords: u32::MAX, transfers: 0, pages: 0 };
+
+    /// This, and another part of the page over the same bus.
+    pub(crate) fn and(self, other: Self) -> Self {
+        if self == Self::WHOLE || other == Self::WHOLE {
+            return Self::WHOLE;
+        }
+        let (codewords, transfers) = (self.codewords + other.codewords, self.transfers + other.transfers);
+        Self { codewords, transfers, pages: self.pages | other.pages }
+    }
 }
 
 /// Sectors of one page that a request covers.

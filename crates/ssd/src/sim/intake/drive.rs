@@ -8,6 +8,7 @@ use crate::content::Content;
 use crate::core::AHEAD;
 use crate::error::RunError;
 use crate::external::External;
+use crate::geometry::Geometry;
 use crate::host::Waiting;
 use crate::nand::probe::Recorded;
 use crate::nand::{Probe, TimePath};
@@ -53,12 +54,13 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         }
         self.advance_to(self.array.now_ns())?;
         let from_ns = self.array.now_ns().max(self.ledger.end_ns);
-        let mut left = self.buffered_pages();
-        self.ledger.drain = Some(BeforeDrain { from_ns, pages: left, flash: self.core.counters.flash() });
+        let (pages, flash) = (self.buffered_pages(), self.core.counters.flash());
+        self.ledger.drain = Some(BeforeDrain { from_ns, pages, flash });
+        let mut left = self.buffered_units();
         self.resume_buffer()?;
         loop {
             while self.advance()? {}
-            let before = std::mem::replace(&mut left, self.buffered_pages());
+            let before = std::mem::replace(&mut left, self.buffered_units());
             if left == 0 {
                 return self.check(self.ledger.taken);
             }
@@ -81,7 +83,8 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
     }
 
     fn buffered_pages(&self) -> u64 {
-        if self.is_buffered { self.waiting_in_buffer().into() } else { 0 }
+        let Geometry { units_per_page, mapped_pages, .. } = self.core.geometry;
+        self.buffered_units().div_ceil(u64::from(units_per_page)) * u64::from(mapped_pages)
     }
 
     fn allocate(&mut self, allocation: &Allocation) {
@@ -178,5 +181,12 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
     fn restore(&mut self, from: &mut dyn erased_serde::Deserializer<'_>) -> Result<(), erased_serde::Error> {
         *self = Self::deserialize(from)?;
         Ok(())
+    }
+}
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    /// Entries of the drive's buffer that wait.
+    fn buffered_units(&self) -> u64 {
+        if self.is_buffered { self.waiting_in_buffer().into() } else { 0 }
     }
 }

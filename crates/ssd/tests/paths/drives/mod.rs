@@ -130,6 +130,8 @@ fn of_cells(settings: &mut Vec<Setting>, cells: &[(&'static str, &str)], pages_p
     settings.extend(cells.iter().map(|(key, value)| (*key, (*value).to_owned())));
 }
 
+const VICTIMS: [&str; 5] = ["greedy", "fifo", "random", "d-choices", "cost-benefit"];
+
 /// Over-provisioning in percent with which a drive is legal: erased blocks and frontiers, translation pages, the log.
 fn least_percent(ftl: &str, pages: u64, page: u64, pages_per_block: u32, held_back: u32) -> u32 {
     let per_block = u64::from(pages_per_block);
@@ -176,16 +178,18 @@ fn of_buffer(ack_flash: bool, replacement: &str) -> Setting {
     if ack_flash { ("buffer.ack", "flash".into()) } else { ("buffer.replacement", replacement.into()) }
 }
 
+/// Mapping units of a page, and pages of a mapping unit, as drawn where they fit.
+fn units_of_pages(ftl: &str, sectors: u64, pages_per_block: u32, drawn: (u64, u64)) -> (u64, u64) {
+    let (per_page, mapped) = drawn;
+    let fits = sectors.is_multiple_of(per_page) && u64::from(pages_per_block).is_multiple_of(mapped);
+    if ftl == "page" && fits { drawn } else { (1, 1) }
+}
+
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, block_pages(), 16..200u64, 0..60u32);
-    let gc = (
-        prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
-        1..3u32,
-        1..3u32,
-        any::<bool>(),
-        prop::sample::select(vec![0, 0, 3]),
-    );
+    let gap = prop::sample::select(vec![0, 0, 3]);
+    let gc = (prop::sample::select(VICTIMS.to_vec()), 1..3u32, 1..3u32, any::<bool>(), gap);
     let flash = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0..3u32);
     let host = (
         any::<bool>(),
@@ -199,10 +203,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
     // Cached entries of each unit's map on flash, batch update; sectors of a codeword, copybacks in a row, mapping units of a
-    // page where they divide it; cells.
-    let per_page = prop::sample::select(vec![1_u64, 1, 2, 3, 4]);
+    // page, or pages of a mapping unit; cells.
+    let map_unit = prop::sample::select(vec![(1, 1), (1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (1, 3)]);
     let cells = prop::sample::select(CELLS.to_vec());
-    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, per_page, cells);
+    let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, map_unit, cells);
     let placement = prop::sample::select(CLASSIFIERS.to_vec());
     let parts = (shape, gc, flash, host, ftl, map, placement);
     parts.prop_map(|(shape, gc, flash, host, ftl, map, placement)| {
@@ -215,7 +219,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
         let alloc = if ftl == "dftl" { "striped" } else { alloc };
-        let per_page = if ftl == "page" && sectors.is_multiple_of(map.4) { map.4 } else { 1 };
+        let (per_page, mapped) = units_of_pages(ftl, sectors, pages_per_block, map.4);
         let (classifier, blocks, groups) = placement;
         // Each group of moved pages may pad a page of a block.
         let groups_fit = u64::from(pages_per_block) * per_page > 2 * u64::from(groups) * (per_page - 1);
@@ -251,12 +255,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
         settings.extend(of_transfers(map.2, sectors / per_page, map.3));
         of_ftl(&mut settings, ftl, 8 * units * map.0, map.1);
+        settings.extend((ftl == "page").then(|| ("ftl.map_unit", (page * mapped / per_page).to_string())));
         if has_groups {
             settings.retain(|(key, _)| *key != "gc.frontiers");
             settings.extend(classifier.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        }
-        if per_page > 1 {
-            settings.push(("ftl.map_unit", (page / per_page).to_string()));
         }
         of_cells(&mut settings, map.5, pages_per_block, ftl);
         settings.extend((buffer_pages > 0).then(|| of_buffer(ack_flash, replacement)));

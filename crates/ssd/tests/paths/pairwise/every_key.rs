@@ -50,7 +50,7 @@ const VALUES: [(&str, &[&str]); 42] = [
     ("gc.free_blocks", &["1", "2", "3"]),
     ("ftl.cache_bytes", &["512", "1KiB", "64KiB"]),
     ("ftl.groups", &["auto", "1", "2", "3"]),
-    ("ftl.map_unit", &["auto", "512", "1KiB"]),
+    ("ftl.map_unit", &["auto", "512", "1KiB", "2KiB"]),
     ("sched.write_weight", &["0", "0.5", "3"]),
     ("sched.protected_start", &["0", "0.1", "0.6"]),
     ("sched.protected_end", &["0", "0.2", "1"]),
