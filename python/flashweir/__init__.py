@@ -11,6 +11,7 @@
 `fit` searches the drive that comes closest to measurements, and predicts others;
 `import_drive` makes a drive of another simulator's configuration;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
+`serve` makes a simulated drive a disk;
 `collect` records the requests that a running system makes of a drive;
 `diagnose` finds the poor part of a drive in a log of requests;
 `characterize` measures a workload; `trace_info`, `trace_convert` and `trace_generate` work on traces;
@@ -29,6 +30,7 @@ from flashweir.parts import LatencyParts
 from flashweir.probing import probe
 from flashweir.replaying import recover_log, replay
 from flashweir.result import Result, Section
+from flashweir.serving import LiveDrive, serve
 
 if TYPE_CHECKING:
     from flashweir.benchmark import bench
@@ -50,6 +52,7 @@ __all__ = [
     "FlashweirError",
     "FlashweirWarning",
     "LatencyParts",
+    "LiveDrive",
     "Result",
     "Section",
     "TraceError",
@@ -75,6 +78,7 @@ __all__ = [
     "report",
     "reproduce",
     "schema",
+    "serve",
     "simulate",
     "sweep",
     "trace_convert",
