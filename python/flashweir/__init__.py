@@ -11,6 +11,7 @@ others can check them, and `check_bundle` does; `reproduce` compares measured va
 `fit` searches the drive that comes closest to measurements, and predicts others;
 `import_drive` makes a drive of another simulator's configuration;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
+`serve` makes a simulated drive a disk;
 `collect` records the requests that a running system makes of a drive;
 `health` compares health logs of a drive before and after a run;
 `diagnose` finds the poor part of a drive in a log of requests;
@@ -30,6 +31,7 @@ from flashweir.parts import LatencyParts
 from flashweir.probing import probe
 from flashweir.replaying import recover_log, replay
 from flashweir.result import Result, Section
+from flashweir.serving import LiveDrive, serve
 
 if TYPE_CHECKING:
     from flashweir.benchmark import bench
@@ -53,6 +55,7 @@ __all__ = [
     "FlashweirError",
     "FlashweirWarning",
     "LatencyParts",
+    "LiveDrive",
     "Result",
     "Section",
     "TraceError",
@@ -80,6 +83,7 @@ __all__ = [
     "report",
     "reproduce",
     "schema",
+    "serve",
     "simulate",
     "sweep",
     "trace_convert",

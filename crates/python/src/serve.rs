@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use flashweir_device::serve::ServeSpec;
+use flashweir_device::serve::{Controller, ServeSpec};
 use pyo3::prelude::*;
 
 use crate::{FlashweirError, detached, parse, reporting, text};
@@ -15,6 +15,7 @@ struct Server {
     /// The line that says that clients can connect, as JSON.
     #[pyo3(get)]
     ready: String,
+    controller: Controller,
 }
 
 #[pymethods]
@@ -25,7 +26,13 @@ impl Server {
     fn new(py: Python<'_>, spec_json: &str, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let spec: ServeSpec = parse(spec_json)?;
         let server = reporting(py, progress, |tell| flashweir_device::serve::Server::start(&spec, tell))?;
-        Ok(Self { ready: server.ready().to_string(), inner: Mutex::new(Some(server)) })
+        let (ready, controller) = (server.ready().to_string(), server.controller());
+        Ok(Self { ready, controller, inner: Mutex::new(Some(server)) })
+    }
+
+    /// Executes a line of JSON, as the control socket takes it. Returns the answer's JSON.
+    fn control(&self, py: Python<'_>, line: &str) -> PyResult<String> {
+        detached(py, || self.controller.answer(line).to_string())
     }
 
     /// Waits up to so many milliseconds. Returns true if the drive can't go on.

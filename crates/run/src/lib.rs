@@ -35,7 +35,7 @@ mod workload;
 pub use allocator::Decide;
 pub use characterize::{CharacterizeSpec, characterize};
 pub use diagnose::diagnose;
-pub use drive::{Columns, Completion, Drive, DriveOptions, DriveSpec};
+pub use drive::{Columns, Completion, Drive, DriveOptions, DriveSpec, HostChanges, PowerCut};
 pub use error::{Error, ErrorKind};
 pub use place::Place;
 pub use plan::plan;

@@ -45,7 +45,7 @@ pub(crate) trait Content: Clone {
     /// First error, if there was one.
     fn failure(&self) -> Option<&str>;
     /// Starts time: later calls happen in the run. Returns the content at this point, for power cuts.
-    fn begin(&mut self) -> Option<Baseline> {
+    fn begin(&mut self, _geometry: &Geometry) -> Option<Baseline> {
         None
     }
     /// Adds what the commands recorded did to the flash, and when.

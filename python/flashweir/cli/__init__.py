@@ -18,6 +18,7 @@ from flashweir.cli.bundle import bundle, check_bundle
 from flashweir.cli.collect import collect
 from flashweir.cli.common import Stopped, quietly
 from flashweir.cli.compare import compare
+from flashweir.cli.ctl import ctl
 from flashweir.cli.diagnose import diagnose
 from flashweir.cli.drives import presets, schema
 from flashweir.cli.fit import fit
@@ -57,6 +58,7 @@ COMMANDS = (
     collect,
     replay,
     serve,
+    ctl,
     probe,
     fit,
     diagnose,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from flashweir import _native, api
+from flashweir import _native, api, serving
 from flashweir._native import FlashweirError
 from flashweir.cli.common import Json, Settings, Stopped, console, note_import, pair, watched, write_json
 from flashweir.cli.outputs import Force, check_outputs
@@ -35,9 +35,9 @@ def serve(
         typer.Option("--export", metavar="NAME[=SIZE]", help="A part of the drive, and tenant; may be repeated."),
     ] = None,
     data: Annotated[
-        str,
+        str | None,
         typer.Option("--data", metavar="FILE|DIR|memory|none", help="Place of the bytes; none: a pattern is read."),
-    ] = "memory",
+    ] = None,
     clock: Annotated[
         Literal["paced", "virtual"],
         typer.Option("--clock", help="paced: requests take their simulated time; virtual: they are answered at once."),
@@ -45,6 +45,24 @@ def serve(
     dilate: Annotated[
         float, typer.Option("--dilate", metavar="K", help="Wall time over simulated time, from 1 on.")
     ] = 1.0,
+    control: Annotated[
+        str | None, typer.Option("--control", metavar="SOCKET", help="Take commands of `flashweir ctl` at a socket.")
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option("--record", metavar="F.parquet", help="Keep the arrivals as a trace.")
+    ] = None,
+    state: Annotated[
+        str | None, typer.Option("--state", metavar="DIR", help="Folder that the drive lives in: it opens as it was.")
+    ] = None,
+    power_cuts: Annotated[
+        bool, typer.Option("--power-cuts", help="Follow what flash holds, so that power can be cut.")
+    ] = False,
+    protected_buffer: Annotated[
+        bool, typer.Option("--protected-buffer", help="Capacitors write the buffer to flash when power fails.")
+    ] = False,
+    ignore_flush: Annotated[
+        bool, typer.Option("--ignore-flush", help="Answer flushes without effect: a drive that lies.")
+    ] = False,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed of the drive.")
     ] = None,
@@ -53,10 +71,12 @@ def serve(
 ) -> None:
     """Serve a simulated drive as a disk over NBD, until Ctrl-C or SIGTERM."""
     inputs = [device] if data in ("memory", "none") else [device, data]
-    check_outputs({"--json": json_to}, inputs, force=force)
+    check_outputs({"--json": json_to, "--record": record}, inputs, force=force, files=["--record"])
+    saved = serving.is_saved(device)
     spec = {
+        "load": device if saved else None,
         "drive": {
-            "device": device and converted(device),
+            "device": None if saved else device and converted(device),
             "overrides": dict(pair(text, "--set", "KEY=VALUE") for text in settings or []),
             "options": {"seed": seed},
         },
@@ -66,10 +86,16 @@ def serve(
         "data": data,
         "clock": clock,
         "dilate": dilate,
+        "control": control,
+        "record": record,
+        "state": state,
+        "power_cuts": power_cuts,
+        "protected_buffer": protected_buffer,
+        "ignore_flush": ignore_flush,
     }
     with _signals() as asked:
         server = _started(spec, asked)
-        note_import(device)
+        note_import(None if saved else device)
         print(server.ready, flush=True)
         while not asked and not server.wait(_LOOK_MS):
             pass

@@ -41,6 +41,20 @@ impl Clock {
         Self { mode: ClockMode::Virtual, ..self }
     }
 
+    pub(super) fn mode(&self) -> ClockMode {
+        self.mode
+    }
+
+    /// Wall time over simulated time.
+    pub(super) fn dilate(&self) -> f64 {
+        self.dilate
+    }
+
+    /// From now on, time passes at another speed.
+    pub(super) fn set_dilate(&mut self, dilate: f64) {
+        *self = Self { mode: self.mode, dilate, base_ns: self.now_ns(), started: Instant::now() };
+    }
+
     /// The simulated present, ns.
     pub(super) fn now_ns(&self) -> u64 {
         self.base_ns + self.started.elapsed().div_f64(self.dilate).as_nanos() as u64

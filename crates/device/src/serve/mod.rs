@@ -1,34 +1,53 @@
 //! The live drive: a simulated drive that clients open as a disk, over the NBD protocol.
 //!
-//! `nbd/` speaks with clients, `store/` has the bytes, `engine.rs` owns the drive and answers when a request is due on `clock.rs`,
-//! `lateness.rs` says whether that was in time, `exports.rs` divides the drive.
+//! `nbd/` speaks with clients, `store/` has the bytes, `engine.rs` owns the drive (`core.rs`) and answers when a request is due on
+//! `clock.rs`, `lateness.rs` says whether that was in time, `exports.rs` divides the drive. `control/` takes commands, for which
+//! `faults.rs` holds requests back, `what_if.rs` compares with a fork, and `cuts.rs` knows the bytes that a power cut leaves;
+//! `record.rs` keeps the arrivals, `state.rs` the drive in a folder, `tally.rs` the counts of health logs.
 
 mod address;
 mod clock;
+mod control;
+mod core;
+mod cuts;
 mod engine;
 mod exports;
+mod faults;
 mod lateness;
 mod nbd;
+mod record;
+mod spec;
+mod state;
 mod store;
+mod tally;
 #[cfg(test)]
 mod tests;
+mod what_if;
 
+use std::fs::File;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use flashweir_run::{Drive, DriveSpec, Progress};
 use flashweir_trace::SECTOR_BYTES;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use address::{Address, Listener};
 use clock::Clock;
 pub use clock::ClockMode;
+pub use control::Controller;
+use core::{Connections, Core};
+use cuts::Cuts;
 use engine::Engine;
 use exports::Export;
 use nbd::Outbox;
+use record::Recording;
+pub use spec::ServeSpec;
+use spec::{check, data_of, promise};
+use state::State;
 use store::Store;
 
 use crate::{Error, Stop};
@@ -41,51 +60,17 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const MAX_CONNECTIONS: usize = 4096;
 /// Stack of the threads of connections.
 const STACK_BYTES: usize = 256 << 10;
-/// The slowest that time may go.
-const MAX_DILATE: f64 = 1e6;
-
-/// A drive to serve, as data.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ServeSpec {
-    /// The drive.
-    pub drive: DriveSpec,
-    /// Address: `unix:PATH` or `tcp:HOST:PORT`.
-    pub nbd: String,
-    /// True if other machines may reach it.
-    pub exposed: bool,
-    /// Place of the bytes: a file, a folder, `memory` or `none`.
-    pub data: String,
-    /// Relation of wall time to simulated time.
-    pub clock: ClockMode,
-    /// Wall time over simulated time, at least 1.
-    pub dilate: f64,
-    /// Exports, `NAME` or `NAME=SIZE`; each is a tenant. None: the whole drive, without a name.
-    pub exports: Vec<String>,
-}
-
-impl Default for ServeSpec {
-    fn default() -> Self {
-        Self {
-            drive: DriveSpec::default(),
-            nbd: "unix:./flashweir.sock".into(),
-            exposed: false,
-            data: "memory".into(),
-            clock: ClockMode::default(),
-            dilate: 1.0,
-            exports: Vec::new(),
-        }
-    }
-}
 
 /// Parts that all threads share.
 struct Shared {
     engine: Engine,
-    store: Store,
+    store: Arc<Store>,
+    /// The engine changes the bytes, in the order in which requests enter.
+    changes_in_order: bool,
     exports: Vec<Export>,
     /// The best size of a request, bytes.
     preferred_bytes: u32,
-    connections: Mutex<Vec<Arc<Outbox>>>,
+    connections: Connections,
     connected: AtomicU64,
     stop: Stop,
 }
@@ -124,8 +109,7 @@ pub struct Server {
     shared: Arc<Shared>,
     spec: ServeSpec,
     ready: Value,
-    accepting: Option<JoinHandle<()>>,
-    answering: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl std::fmt::Debug for Server {
@@ -139,45 +123,66 @@ impl Server {
     pub fn start(spec: &ServeSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Self, Error> {
         check(spec)?;
         let address = Address::parse("--nbd", &spec.nbd)?;
-        let mut drive = spec.drive.clone();
-        drive.options.tenants.extend(exports::names(&spec.exports)?);
-        let drive = Drive::open(&drive, None, progress)?;
-        let geometry = drive.geometry();
-        let unit = u64::from(geometry.page_sectors);
-        let exports = exports::divide(&spec.exports, geometry.capacity_sectors(), unit)?;
+        let mut own = spec.drive.clone();
+        own.options.tenants.extend(exports::names(&spec.exports)?);
+        own.options.journal |= spec.power_cuts;
+        let (mut drive, folder) = open(spec, &own, progress)?;
+        let promise = promise(spec, drive.config())?;
+        if spec.power_cuts {
+            drive.follow_power()?;
+        }
+        let (capacity, page_sectors) = (drive.geometry().capacity_sectors(), drive.geometry().page_sectors);
+        let unit = u64::from(page_sectors);
+        let exports = exports::divide(&spec.exports, capacity, unit)?;
         let preferred_bytes = (unit * SECTOR_BYTES).next_power_of_two().clamp(4096, 1 << 20) as u32;
         let listener = address.listen("--nbd", spec.exposed)?;
+        let control = spec.control.as_deref().map(control::listen).transpose()?;
+        let recording = spec.record.as_deref().map(Recording::create).transpose()?;
         // Last of what can be refused: it marks the file as not whole.
-        let store = Store::open(&spec.data, drive.capacity_bytes())?;
-        let size_bytes = exports.first().map_or(0, Export::bytes);
-        let uri = listener.uri(exports.first().map_or("", |export| &export.name));
-        let ready =
-            json!({"event": "ready", "uri": uri, "size_bytes": size_bytes, "pid": std::process::id()});
-        let buffer = &drive.config().buffer;
-        let volatile = buffer.bytes.0 > 0 && json!(buffer.ack) == "buffer";
+        let store = Arc::new(Store::open(&data_of(spec), drive.capacity_bytes(), folder.is_some())?);
+        let state = folder.map(|(folder, lock)| State::begin(&folder, lock, &drive)).transpose()?;
+        let ready = ready(&exports, &listener);
+        let connections = Connections::default();
         let clock = Clock::start(spec.clock, spec.dilate, drive.now_ns());
+        let mut core = Core::new(drive, clock, promise, Arc::clone(&connections));
+        core.tally.page_sectors = unit;
+        core.cuts = spec.power_cuts.then(|| Cuts::new(Arc::clone(&store), page_sectors));
+        (core.recording, core.state) = (recording, state);
         let stop = Stop::default();
-        let engine = Engine::new(drive, clock, volatile, stop.clone());
         let shared = Arc::new(Shared {
-            engine,
+            engine: Engine::new(core, stop.clone()),
             store,
+            changes_in_order: spec.power_cuts,
             exports,
             preferred_bytes,
-            connections: Mutex::default(),
+            connections,
             connected: AtomicU64::new(0),
             stop,
         });
-        let mut server = Self { shared, spec: spec.clone(), ready, accepting: None, answering: None };
-        let shared = Arc::clone(&server.shared);
-        server.answering = Some(thread("answer", move || shared.engine.run())?);
-        let shared = Arc::clone(&server.shared);
-        server.accepting = Some(thread("accept", move || accept(&shared, &listener))?);
+        let mut server = Self { shared, spec: spec.clone(), ready, threads: Vec::new() };
+        server.begin("answer", |shared| shared.engine.run())?;
+        server.begin("accept", move |shared| accept(shared, &listener))?;
+        if let Some(control) = control {
+            server.begin("control", move |shared| control::accept(shared, &control))?;
+        }
         Ok(server)
+    }
+
+    /// Starts a thread that ends with the server.
+    fn begin(&mut self, name: &str, work: impl FnOnce(&Arc<Shared>) + Send + 'static) -> Result<(), Error> {
+        let shared = Arc::clone(&self.shared);
+        self.threads.push(thread(name, move || work(&shared))?);
+        Ok(())
     }
 
     /// The line that says that clients can connect.
     pub fn ready(&self) -> &Value {
         &self.ready
+    }
+
+    /// Commands without a socket.
+    pub fn controller(&self) -> Controller {
+        Controller(Arc::downgrade(&self.shared))
     }
 
     /// Waits up to `limit` for the end of the drive. Returns true if it can't go on.
@@ -204,16 +209,22 @@ impl Server {
             outbox.cut();
         }
         self.shared.store.finish()?;
-        let Some(core) = core else { return Ok(Value::Null) };
+        let Some(mut core) = core else { return Ok(Value::Null) };
+        let recorded = core.recording.take().map(Recording::finish).transpose()?;
         if let Some(error) = core.failed {
             return Err(error);
         }
-        let (verdict, valid) = core.lateness.verdict(self.spec.clock, self.spec.dilate);
+        core.save_state()?;
+        let (verdict, valid) = core.lateness.verdict(self.spec.clock, core.clock.dilate());
+        let cuts = core.cuts.iter().flat_map(|cuts| &cuts.reports).map(cuts::Report::json);
         let mut result = json!({"verdict": verdict, "valid": valid});
         result["serve"] = json!({
             "clock": self.spec.clock,
-            "dilate": self.spec.dilate,
+            "dilate": core.clock.dilate(),
             "connections": self.shared.connected.load(Ordering::Relaxed),
+            "recorded": recorded,
+            "media_errors": core.tally.media_errors,
+            "power_cuts": cuts.collect::<Vec<_>>(),
             "lateness": core.lateness.report(),
         });
         if let (Value::Object(result), Value::Object(run)) = (&mut result, core.drive.finish()?) {
@@ -225,7 +236,7 @@ impl Server {
     fn end_threads(&mut self) {
         self.shared.stop.ask();
         self.shared.engine.end();
-        for thread in [self.accepting.take(), self.answering.take()].into_iter().flatten() {
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
@@ -240,18 +251,34 @@ impl Drop for Server {
     }
 }
 
-fn check(spec: &ServeSpec) -> Result<(), Error> {
-    let wrong = |expected: &str| Error::Setting {
-        what: format!("--dilate {}", spec.dilate),
-        expected: expected.into(),
+/// The drive, and the folder that it lives in with its lock.
+fn open(
+    spec: &ServeSpec,
+    own: &DriveSpec,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<(Drive, Option<(PathBuf, File)>), Error> {
+    let alone = |what: &str| {
+        Error::Setting {
+        what: what.into(),
+        expected: "the file has a drive of its own; expected no --set, --export, --power-cuts, --seed or --state with it".into(),
+    }
     };
-    if !(1.0..=MAX_DILATE).contains(&spec.dilate) {
-        return Err(wrong("expected a factor from 1 to 1000000: wall time over simulated time"));
+    match (&spec.load, &spec.state) {
+        (Some(path), None) if *own == DriveSpec::default() => Ok((Drive::load(path, None)?, None)),
+        (Some(path), _) => Err(alone(&path.display().to_string())),
+        (None, Some(folder)) => {
+            let (drive, lock) = state::open(folder, own, progress)?;
+            Ok((drive, Some((folder.clone(), lock))))
+        }
+        (None, None) => Ok((Drive::open(own, None, progress)?, None)),
     }
-    if spec.clock == ClockMode::Virtual && spec.dilate > 1.0 {
-        return Err(wrong("virtual time answers at once; expected --clock paced with it"));
-    }
-    Ok(())
+}
+
+/// The line that says that clients can connect.
+fn ready(exports: &[Export], listener: &Listener) -> Value {
+    let size_bytes = exports.first().map_or(0, Export::bytes);
+    let uri = listener.uri(exports.first().map_or("", |export| &export.name));
+    json!({"event": "ready", "uri": uri, "size_bytes": size_bytes, "pid": std::process::id()})
 }
 
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {

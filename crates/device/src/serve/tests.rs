@@ -18,7 +18,7 @@ fn serve(folder: &Path, clock: ClockMode, settings: &[(&str, &str)], exports: &[
     let spec = ServeSpec {
         drive: DriveSpec { overrides, ..DriveSpec::default() },
         nbd: format!("unix:{}", folder.join("sock").display()),
-        data: folder.display().to_string(),
+        data: Some(folder.display().to_string()),
         clock,
         exports: exports.iter().map(|name| (*name).to_owned()).collect(),
         ..ServeSpec::default()

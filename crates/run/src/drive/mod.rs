@@ -8,10 +8,12 @@
 //! yet with the simulation. *Outstanding*: submitted and not complete by the present.
 
 mod blocks;
+mod change;
 mod columns;
 mod counts;
 mod file;
 mod outstanding;
+mod power;
 mod saved;
 mod spec;
 mod steps;
@@ -21,7 +23,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use flashweir_ssd::{Config, Counters, Geometry, Options, Parts, RunError, Simulation, Stats};
+use flashweir_ssd::{Config, Counters, Geometry, Options, Parts, RunError, Simulation, Stats, Wear};
 use flashweir_trace::{Op, Request, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,6 +32,7 @@ use crate::allocator::{self, Decide, Taken};
 use crate::error::Error;
 use crate::external;
 use crate::place::Place;
+use crate::power::PowerCuts;
 use crate::precondition::precondition;
 use crate::progress::{Progress, Reporter};
 use crate::result::{self, Measured};
@@ -38,6 +41,7 @@ use crate::workload::uniform;
 pub use columns::Columns;
 use counts::Counts;
 use outstanding::{Ended, Outstanding};
+pub use power::{HostChanges, PowerCut};
 pub use spec::{DriveOptions, DriveSpec};
 
 /// A request that is complete.
@@ -83,6 +87,8 @@ impl Completion {
 struct Later {
     number: u64,
     request: Request,
+    /// Time for which it waited before, ns.
+    waited_ns: u64,
 }
 
 /// The state of the host's side.
@@ -101,6 +107,8 @@ struct State {
     counts: Counts,
     /// Capacities that preconditioning overwrote.
     capacities: u64,
+    /// Requests for later that a power cut kept from the simulation.
+    skipped: u64,
 }
 
 /// A simulated drive that its caller steps.
@@ -113,6 +121,8 @@ pub struct Drive {
     /// Why the drive can't go on.
     failed: Option<RunError>,
     taken: Option<Arc<Mutex<Taken>>>,
+    /// Flash as a power cut would leave it, if that is followed.
+    power: Option<Box<PowerCuts>>,
     setup_wall: Duration,
     precondition_wall: Duration,
     opened: Instant,
@@ -189,6 +199,7 @@ impl Drive {
             latency_parts: options.latency_parts,
             tenants: names.len() as u16,
             windows: options.windows,
+            journal: options.journal,
             ..Options::default()
         };
         let mut simulation = external::simulation(&config, own)?;
@@ -201,6 +212,7 @@ impl Drive {
             state: State::default(),
             failed: None,
             taken,
+            power: None,
             setup_wall: Duration::ZERO,
             precondition_wall: Duration::ZERO,
             opened: Instant::now(),
@@ -221,6 +233,7 @@ impl Drive {
             state: self.state.clone(),
             failed: self.failed.clone(),
             taken: None,
+            power: None,
             batch: Vec::new(),
             completions: Vec::new(),
             ..*self
@@ -255,6 +268,21 @@ impl Drive {
     /// The present, ns.
     pub fn now_ns(&self) -> u64 {
         self.state.now_ns
+    }
+
+    /// Requests submitted so far: the number of the next one.
+    pub fn submitted(&self) -> u64 {
+        self.state.submitted
+    }
+
+    /// Erase counts since the drive was new.
+    pub fn wear(&self) -> Wear {
+        self.simulation.wear()
+    }
+
+    /// Erased blocks of a channel.
+    pub fn free_blocks(&self, channel: u32) -> u64 {
+        self.simulation.free_blocks(channel)
     }
 
     /// Requests submitted that are not complete by the present.

@@ -14,6 +14,8 @@ pub(super) struct Held {
     pub(super) number: u64,
     /// Its first sector.
     pub(super) lba: u64,
+    /// Time for which it waited before the simulation had it, ns.
+    pub(super) waited_ns: u64,
 }
 
 /// Requests that the simulation has not worked out, by the number that it gave them: their order of service.

@@ -18,7 +18,7 @@ const DRIVEN_KEYS: [&str; 2] = ["host.queue_depth", "host.time_scale"];
 const ONE_TENANT: &str = "workload";
 
 /// A drive to open, as data.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DriveSpec {
     /// Preset or device file; `None` is the default drive.
@@ -32,6 +32,7 @@ pub struct DriveSpec {
 /// Options to run a stepped drive with, as opposed to the drive's own configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that may be kept or not")]
 pub struct DriveOptions {
     /// Seed of the drive's own randomness and of its preconditioning; `None` is 1.
     pub seed: Option<u64>,
@@ -45,6 +46,8 @@ pub struct DriveOptions {
     pub tenants: Vec<String>,
     /// Report the features of each window of requests, and the channels that its tenants were given.
     pub windows: bool,
+    /// Keep a journal of what is on flash, so that power can be cut.
+    pub journal: bool,
     /// The model of `tenants.channels=learned`; `None` is the one that is shipped.
     pub model: Option<Place>,
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flashweir_ssd::RunError;
+use flashweir_ssd::{Parts, RunError};
 use flashweir_trace::{Op, Request, SECTOR_BYTES};
 use serde_json::Value;
 
@@ -19,6 +19,11 @@ impl Drive {
     /// Submits requests. Their times are on the drive's clock, in any order, and none lies before the present; those for later are
     /// kept until then. Returns their numbers. All are submitted, or none: the error says which one is refused and why.
     pub fn submit(&mut self, requests: &[Request]) -> Result<Range<u64>, Error> {
+        self.submit_after(requests, 0)
+    }
+
+    /// As [`Drive::submit`], of requests that enter at their times and waited for `waited_ns` before: their latency has the wait.
+    pub fn submit_after(&mut self, requests: &[Request], waited_ns: u64) -> Result<Range<u64>, Error> {
         self.check_goes_on()?;
         for (at, request) in requests.iter().enumerate() {
             let which = || format!("request {} of {}", at + 1, requests.len());
@@ -26,7 +31,7 @@ impl Drive {
         }
         let first = self.state.submitted;
         self.state.submitted += requests.len() as u64;
-        self.queue(requests, first);
+        self.queue(requests, first, waited_ns);
         self.serve_due(self.state.now_ns, &mut || true)?;
         Ok(first..self.state.submitted)
     }
@@ -121,6 +126,13 @@ impl Drive {
         self.state.ended.peek().map(|ended| ended.0.end_ns)
     }
 
+    /// When the next event happens of a request whose end is not known, ns: nothing is decided before it, unless another request
+    /// comes.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        let arrival_ns = self.state.later.front().map(|later| later.request.time_ns);
+        self.simulation.next_event_ns().into_iter().chain(arrival_ns).min()
+    }
+
     /// True if requests are outstanding of which the end is known only once it has happened.
     pub fn awaits_events(&self) -> bool {
         self.state.with_simulation.len() > 0
@@ -172,8 +184,9 @@ impl Drive {
                 && later.request.time_ns <= time_ns
                 && self.batch.len() < SLICE
             {
-                self.state.with_simulation.push(Held { number: later.number, lba: later.request.lba });
-                self.batch.push(later.request);
+                let Later { number, request, waited_ns } = *later;
+                self.state.with_simulation.push(Held { number, lba: request.lba, waited_ns });
+                self.batch.push(request);
                 self.state.later.pop_front();
             }
             let done = self.simulation.serve(&self.batch);
@@ -187,14 +200,15 @@ impl Drive {
     }
 
     /// Keeps requests for later: by their times, of one time in the order of submission.
-    fn queue(&mut self, requests: &[Request], first: u64) {
+    fn queue(&mut self, requests: &[Request], first: u64, waited_ns: u64) {
         let last_ns = self.state.later.back().map_or(0, |later| later.request.time_ns);
         let in_order = requests.first().is_none_or(|request| request.time_ns >= last_ns)
             && requests.is_sorted_by_key(|request| request.time_ns);
-        let numbered = (first..).zip(requests).map(|(number, request)| Later { number, request: *request });
+        let later = |number, request: &Request| Later { number, request: *request, waited_ns };
+        let numbered = (first..).zip(requests).map(|(number, request)| later(number, request));
         if let ([request], false) = (requests, in_order) {
             let at = self.state.later.partition_point(|later| later.request.time_ns <= request.time_ns);
-            self.state.later.insert(at, Later { number: first, request: *request });
+            self.state.later.insert(at, later(first, request));
             return;
         }
         self.state.later.extend(numbered);
@@ -207,11 +221,13 @@ impl Drive {
     fn collect(&mut self) {
         self.simulation.take_completions(&mut self.completions);
         for done in self.completions.drain(..) {
-            let Some(Held { number, lba }) = self.state.with_simulation.take(done.number) else { continue };
-            let parts = self.options.latency_parts.then(|| Box::new(done.parts));
+            let held = self.state.with_simulation.take(done.number);
+            let Some(Held { number, lba, waited_ns }) = held else { continue };
+            let waited = Parts { host_queue: done.parts.host_queue + waited_ns, ..done.parts };
+            let parts = self.options.latency_parts.then(|| Box::new(waited));
             self.state.ended.push(Ended(Completion {
                 number,
-                issue_ns: done.issue_ns,
+                issue_ns: done.issue_ns - waited_ns,
                 end_ns: done.issue_ns + done.latency_ns,
                 lba,
                 sectors: done.sectors,

@@ -105,6 +105,27 @@ impl PowerCuts {
         }
     }
 
+    /// As [`PowerCuts::begin`], for a drive that is stepped, whose power is cut at its present.
+    pub(crate) fn follow(simulation: &mut Simulation) -> Self {
+        Self::from_baseline(simulation.begin_journal(), Cuts::At(Vec::new()), 0, false)
+    }
+
+    /// Outcome of a cut now, at the present of a drive of which everything recorded was taken.
+    pub(crate) fn cut(&mut self, now_ns: u64) -> Outcome {
+        self.advance(now_ns.saturating_add(1));
+        self.host.outcome(now_ns)
+    }
+
+    /// Everything up to the present has come to pass.
+    pub(crate) fn advance_to(&mut self, now_ns: u64) {
+        self.advance(now_ns.saturating_add(1));
+    }
+
+    /// The version of a sector of a logical page that a rebuild finds now.
+    pub(crate) fn found(&self, lpn: u64, sector: u32) -> u64 {
+        self.flash.find(lpn).version(sector as usize)
+    }
+
     /// Takes what was recorded since the last call, and cuts power where nothing is missing any more.
     pub fn take(&mut self, recorded: &Recorded) {
         for issue in &recorded.issues {

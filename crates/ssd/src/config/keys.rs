@@ -8,6 +8,23 @@ use serde_json::Value;
 
 use super::Config;
 
+/// Keys that may change while the drive runs; one that ends in a dot stands for all that begin so.
+pub const LIVE: [&str; 8] = [
+    "gc.victim",
+    "gc.choices",
+    "wear.dynamic",
+    "wear.static_gap",
+    "background.collect.",
+    "background.level.",
+    "background.write_back.",
+    "background.destage.",
+];
+
+/// True if the key may change while the drive runs.
+pub fn is_live(name: &str) -> bool {
+    LIVE.iter().any(|live| name == *live || (live.ends_with('.') && name.starts_with(live)))
+}
+
 /// A setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Key {

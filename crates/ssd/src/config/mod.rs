@@ -339,6 +339,8 @@ impl Config {
             object.insert("title".into(), "flashweir device".into());
             // The same keys once more, flat, as `--set` takes them.
             object.insert("x-keys".into(), serde_json::json!(keys::keys()));
+            let live = keys::keys().iter().filter(|key| keys::is_live(&key.name)).map(|key| &key.name);
+            object.insert("x-live".into(), live.map(String::as_str).collect());
             object.insert("x-model-inputs".into(), serde_json::json!(crate::tenants::INPUTS));
         }
         schema

@@ -72,6 +72,8 @@ pub(crate) struct Journal {
     numbered: u64,
     host: Vec<HostEntry>,
     failure: Option<String>,
+    /// The drive was restored: commands that it had then are older than all that is followed.
+    restored: bool,
 }
 
 impl Journal {
@@ -93,7 +95,13 @@ impl Journal {
             numbered: 0,
             host: Vec::new(),
             failure: None,
+            restored: false,
         }
+    }
+
+    /// The journal of a drive that was restored: all that was there is older than what is followed.
+    pub(crate) fn of_restored(geometry: &Geometry) -> Self {
+        Self { restored: true, ..Self::new(geometry) }
     }
 
     fn next(&mut self) -> u64 {
@@ -170,7 +178,7 @@ impl Journal {
     }
 
     fn fail(&mut self, detail: impl FnOnce() -> String) {
-        if self.failure.is_none() {
+        if self.failure.is_none() && !self.restored {
             self.failure = Some(detail());
         }
     }
@@ -301,7 +309,7 @@ impl Content for Journal {
         self.failure.as_deref()
     }
 
-    fn begin(&mut self) -> Option<Baseline> {
+    fn begin(&mut self, _: &Geometry) -> Option<Baseline> {
         self.begun = true;
         Some(Baseline {
             page_sectors: self.page_sectors,

@@ -83,8 +83,8 @@ impl Content for Observers {
         of_versions.or_else(|| self.journal.as_ref().and_then(Journal::failure))
     }
 
-    fn begin(&mut self) -> Option<Baseline> {
-        self.journal.as_mut().and_then(Journal::begin)
+    fn begin(&mut self, geometry: &Geometry) -> Option<Baseline> {
+        self.journal.get_or_insert_with(|| Journal::of_restored(geometry)).begin(geometry)
     }
 
     fn put_times(&mut self, recorded: &mut Recorded) {

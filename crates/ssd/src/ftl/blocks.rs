@@ -46,6 +46,7 @@ pub(crate) struct Blocks {
     #[serde(with = "crate::raw")]
     full: Vec<bool>,
     full_count: u64,
+    pages_per_block: u32,
     /// No bucket below this one has a block.
     lowest: usize,
     #[serde(with = "crate::raw")]
@@ -79,6 +80,7 @@ impl Blocks {
             filled_at: vec![0; len],
             full: vec![false; len],
             full_count: 0,
+            pages_per_block,
             lowest: 0,
             dense: Vec::new(),
             most_erases: 0,
@@ -301,6 +303,22 @@ impl Blocks {
         self.erased.push_back(block);
     }
 
+    /// Keeps full blocks in another index from now on.
+    pub(crate) fn change_index(&mut self, kind: Index) {
+        let mut other = Self::new(self.count, self.pages_per_block, kind);
+        let mut full: Vec<u32> = (0..self.count).filter(|block| self.is_full(*block)).collect();
+        full.sort_by_key(|block| self.filled_at(*block));
+        for block in 0..self.count {
+            other.add_valid(block, self.valid(block));
+        }
+        for block in full {
+            other.fill(block, self.filled_at(block));
+        }
+        let Self { nodes, full, full_count, lowest, dense, .. } = other;
+        (self.kind, self.nodes, self.full, self.full_count) = (kind, nodes, full, full_count);
+        (self.lowest, self.dense) = (lowest, dense);
+    }
+
     /// The head of a ring.
     #[inline]
     fn head(&self, ring: usize) -> u32 {
@@ -335,38 +353,4 @@ pub(super) fn pages_of(bits: u64) -> impl Iterator<Item = u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buckets_follow_invalidations() {
-        let mut blocks = Blocks::new(4, 4, Index::ByValid);
-        for block in 0..3 {
-            assert_eq!(blocks.take_free(false), Some(block));
-            blocks.add_valid(block, 4);
-            blocks.fill(block, 0);
-        }
-        blocks.invalidate(1);
-        blocks.invalidate(2);
-        blocks.invalidate(2);
-        assert_eq!(blocks.fewest_valid(), Some(2));
-        blocks.claim(2);
-        assert_eq!(blocks.fewest_valid(), Some(1));
-        blocks.erase(2);
-        assert_eq!((blocks.free(), blocks.full_count(), blocks.erases(2), blocks.valid(2)), (2, 2, 1, 0));
-    }
-
-    #[test]
-    fn the_queue_keeps_the_order_of_filling() {
-        let mut blocks = Blocks::new(4, 4, Index::ByAge);
-        for block in [2, 0, 1] {
-            blocks.fill(block, 0);
-        }
-        blocks.claim(0);
-        assert_eq!(blocks.oldest(), Some(2));
-        blocks.claim(2);
-        assert_eq!(blocks.oldest(), Some(1));
-        blocks.claim(1);
-        assert_eq!(blocks.oldest(), None);
-    }
-}
+mod tests;

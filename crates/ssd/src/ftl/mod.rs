@@ -12,6 +12,7 @@
 //! A layer whose map is not all in RAM is asked for a page by [`Ftl::translate`] first.
 
 pub(crate) mod blocks;
+mod change;
 pub(crate) mod classifier;
 pub(crate) mod dftl;
 mod direct;
@@ -32,7 +33,6 @@ pub use wear::Wear;
 
 use crate::alloc::Home;
 use crate::error::RunError;
-use crate::external::External;
 use crate::gc::VictimConfig;
 use crate::geometry::Geometry;
 use crate::op::{MapWork, MergeKind, Ops, Step, Work, Written};
@@ -141,15 +141,6 @@ impl Ftl {
                 Ftl::Log(Box::new(LogFtl::new(config, upkeep, geometry)))
             }
             FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(upkeep, own, geometry, seed))),
-        }
-    }
-
-    /// Gives policies outside the engine their functions.
-    pub(crate) fn attach(&mut self, external: &External) {
-        match self {
-            Ftl::Page(page) => page.attach(&external.victim),
-            Ftl::Dftl(dftl) => dftl.attach(&external.victim),
-            Ftl::Log(_) | Ftl::Direct => {}
         }
     }
 

@@ -111,7 +111,7 @@ pub(super) struct Rules {
     pub(super) two_frontiers: bool,
     held_back: u64,
     pub(super) least_worn_first: bool,
-    static_gap: u32,
+    pub(super) static_gap: u32,
 }
 
 impl PageFtl {

@@ -168,7 +168,7 @@ impl Timing {
     /// Array time to read what a transfer carries of a physical page of a unit, ns.
     #[inline]
     pub(crate) fn read_part_ns(&self, unit: u32, ppn: u32, crossing: Crossing) -> u64 {
-        if self.mapped_pages == 1 {
+        if self.mapped_pages == 1 || crossing == Crossing::WHOLE {
             self.read_ns(unit, ppn)
         } else {
             self.read_pages_ns(unit, ppn, crossing.pages)

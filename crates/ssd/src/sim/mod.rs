@@ -70,6 +70,10 @@ impl Default for Options {
 trait Drive: Send {
     /// Gives policies outside the engine their functions.
     fn attach(&mut self, external: &External);
+    /// From now on follows another value of [`crate::config::keys::LIVE`].
+    fn change(&mut self, config: &Config);
+    /// When the next event happens, ns; `None` where times are worked out at once.
+    fn next_event_ns(&self) -> Option<u64>;
     fn serve(&mut self, requests: &[Request]) -> Result<(), RunError>;
     /// Lets all requests complete.
     fn complete(&mut self) -> Result<(), RunError>;
@@ -169,6 +173,16 @@ impl Simulation {
     pub fn set_policies(&mut self, policies: Policies) {
         self.external = External::new(policies);
         self.drive.attach(&self.external);
+    }
+
+    /// From now on follows a configuration that differs in keys of [`crate::config::keys::LIVE`] only.
+    pub fn change(&mut self, config: &Config) {
+        self.drive.change(config);
+    }
+
+    /// When the next event happens, ns, if any does without another request.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        self.drive.next_event_ns()
     }
 
     /// True if the host of a closed loop decides whose request comes next: the caller then calls
@@ -300,7 +314,8 @@ impl Simulation {
     }
 
     /// From now on, what commands do to the flash and what the host changes is recorded as [`Recorded::pages`] and
-    /// [`Recorded::host`], if [`Options::journal`] was given. Returns what is on flash at this point.
+    /// [`Recorded::host`], if [`Options::journal`] was given. Returns what is on flash at this point. Of a drive that was restored, no
+    /// request may be outstanding and no page in the write buffer.
     pub fn begin_journal(&mut self) -> Baseline {
         self.drive.state_mut().begin_journal()
     }

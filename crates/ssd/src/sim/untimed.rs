@@ -76,7 +76,7 @@ impl<C: Content> State for Core<C> {
     }
 
     fn begin_journal(&mut self) -> Baseline {
-        self.content.begin().unwrap_or_default()
+        self.content.begin(&self.geometry).unwrap_or_default()
     }
 
     fn geometry(&self) -> &Geometry {

@@ -149,6 +149,11 @@ impl Background {
         })
     }
 
+    /// From now on wants what these settings say. Functions outside the engine stay.
+    pub(crate) fn change(&mut self, config: &BackgroundConfig) {
+        self.config = config.clone();
+    }
+
     /// Gives policies outside the engine their functions.
     pub(crate) fn attach(&mut self, external: &External) {
         if self.config.kind == Kind::External {

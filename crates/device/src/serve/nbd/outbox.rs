@@ -133,6 +133,11 @@ impl Outbox {
         self.room.notify_one();
     }
 
+    /// True if the client has gone, or its connection was cut.
+    pub(in crate::serve) fn is_gone(&self) -> bool {
+        self.lock().gone
+    }
+
     /// Ends the reader's side: requests that were read are answered.
     pub(in crate::serve) fn close(&self) {
         self.stream.shutdown(Shutdown::Read);

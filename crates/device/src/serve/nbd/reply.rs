@@ -36,6 +36,11 @@ impl Reply {
         Self { outbox: Arc::clone(outbox), cookie, structured, message, held }
     }
 
+    /// True if nobody waits for it any more.
+    pub(in crate::serve) fn is_gone(&self) -> bool {
+        self.outbox.is_gone()
+    }
+
     /// The drive has completed the request.
     pub(in crate::serve) fn send(mut self) {
         self.outbox.send(std::mem::take(&mut self.message), self.held);

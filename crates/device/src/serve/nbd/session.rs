@@ -14,7 +14,8 @@ use super::words::{
 };
 use crate::serve::Shared;
 use crate::serve::address::Stream;
-use crate::serve::engine::Arrival;
+use crate::serve::core::{Arrival, Change};
+use crate::serve::cuts::Bytes;
 use crate::serve::exports::Export;
 
 /// Bytes that are read from a client at once.
@@ -86,7 +87,7 @@ impl<R: Read> Session<'_, R> {
                 return Ok(());
             }
             let data = if asked.command == command::WRITE { self.read_data(asked.len)? } else { Vec::new() };
-            if let Err(error) = self.execute(&asked, &data) {
+            if let Err(error) = self.execute(&asked, data) {
                 let structured = self.agreed.structured && asked.command == command::READ;
                 self.outbox.send(failure(structured, asked.cookie, error), held(&asked));
             }
@@ -132,7 +133,7 @@ impl<R: Read> Session<'_, R> {
     }
 
     /// Executes a request, up to the engine. Returns the error that it is refused with.
-    fn execute(&self, asked: &Asked, data: &[u8]) -> Result<(), u32> {
+    fn execute(&self, asked: &Asked, data: Vec<u8>) -> Result<(), u32> {
         let Asked { flags, command, cookie, len, .. } = *asked;
         let allowed = match command {
             command::READ => command::FUA | if self.agreed.structured { command::DF } else { 0 },
@@ -144,7 +145,6 @@ impl<R: Read> Session<'_, R> {
             return Err(error::INVALID);
         }
         let fua = flags & command::FUA != 0;
-        let store = &self.shared.store;
         let plain = || Reply::plain(self.outbox, cookie, held(asked));
         match command {
             command::READ => {
@@ -153,25 +153,25 @@ impl<R: Read> Session<'_, R> {
                     return Err(error::OVERFLOW);
                 }
                 let reply = self.read_reply(asked, at)?;
-                self.submit(Op::Read, at, len, false, reply);
+                self.submit(Op::Read, at, len, false, None, reply);
             }
             command::WRITE => {
                 let at = self.range(asked, error::NO_SPACE)?;
-                store.write(at, data).map_err(|failed| of_system(&failed))?;
-                self.submit(Op::Write, at, len, fua, plain());
+                let change = self.change(at, len, Bytes::Write(data))?;
+                self.submit(Op::Write, at, len, fua, change, plain());
             }
             command::TRIM | command::WRITE_ZEROES => {
                 let zeroes = command == command::WRITE_ZEROES;
                 let keep = zeroes && flags & command::NO_HOLE != 0;
                 let at = self.range(asked, if zeroes { error::NO_SPACE } else { error::INVALID })?;
-                store.zero(at, len.into(), keep).map_err(|failed| of_system(&failed))?;
-                self.submit(if keep { Op::Write } else { Op::Trim }, at, len, fua, plain());
+                let change = self.change(at, len, Bytes::Zero { keep })?;
+                self.submit(if keep { Op::Write } else { Op::Trim }, at, len, fua, change, plain());
             }
             command::FLUSH => {
                 if asked.offset != 0 || len != 0 {
                     return Err(error::INVALID);
                 }
-                self.submit(Op::Flush, 0, 0, false, plain());
+                self.submit(Op::Flush, 0, 0, false, None, plain());
             }
             command::BLOCK_STATUS if self.agreed.allocation => self.status(asked)?,
             _ => return Err(error::INVALID),
@@ -203,17 +203,31 @@ impl<R: Read> Session<'_, R> {
         let mut message = vec![0; header.len() + len as usize];
         message[..header.len()].copy_from_slice(&header);
         let read = self.shared.store.read(at, &mut message[header.len()..]);
-        read.map_err(|failed| of_system(&failed))?;
+        read.map_err(|failed| error_of(&failed))?;
         Ok(Reply::with(self.outbox, cookie, structured, message, held(asked)))
     }
 
-    fn submit(&self, op: Op, at: u64, len: u32, fua: bool, reply: Reply) {
+    /// Changes bytes, or leaves that to the engine where the order in which requests enter counts.
+    fn change(&self, at: u64, len: u32, change: Bytes) -> Result<Change, u32> {
+        if self.shared.changes_in_order {
+            return Ok(Some(change));
+        }
+        let changed = match &change {
+            Bytes::Write(data) => self.shared.store.write(at, data),
+            Bytes::Zero { keep } => self.shared.store.zero(at, len.into(), *keep),
+        };
+        changed.map_err(|failed| error_of(&failed))?;
+        Ok(None)
+    }
+
+    fn submit(&self, op: Op, at: u64, len: u32, fua: bool, change: Change, reply: Reply) {
         let arrival = Arrival {
             op,
             lba: at / SECTOR_BYTES,
             sectors: len / SECTOR_BYTES as u32,
             stream: self.export.stream,
             fua,
+            change,
             reply,
         };
         self.shared.engine.submit(arrival);
@@ -225,8 +239,7 @@ impl<R: Read> Session<'_, R> {
         let at = self.range(asked, error::INVALID)?;
         let one = asked.flags & command::REQ_ONE != 0;
         let limit = if one { 1 } else { MAX_EXTENTS };
-        let extents =
-            self.shared.store.extents(at, len.into(), limit).map_err(|failed| of_system(&failed))?;
+        let extents = self.shared.store.extents(at, len.into(), limit).map_err(|failed| error_of(&failed))?;
         let mut payload = Message::default().u32(ALLOCATION_ID);
         for (bytes, hole) in extents {
             payload = payload.u32(bytes as u32).u32(if hole { HOLE } else { 0 });
@@ -250,7 +263,7 @@ fn held(asked: &Asked) -> usize {
 }
 
 /// The error of a request of which the store failed.
-fn of_system(failed: &io::Error) -> u32 {
+pub(in crate::serve) fn error_of(failed: &io::Error) -> u32 {
     match failed.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             error::NO_SPACE

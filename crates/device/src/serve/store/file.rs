@@ -32,8 +32,8 @@ fn mark_of(path: &Path) -> PathBuf {
 }
 
 impl FileStore {
-    /// Opens a file of this size, or makes it. A folder holds the file.
-    pub(super) fn open(path: &Path, bytes: u64) -> Result<Self, Error> {
+    /// Opens a file of this size, or makes it. A folder holds the file. `whole`: it is taken though its process was killed.
+    pub(super) fn open(path: &Path, bytes: u64, whole: bool) -> Result<Self, Error> {
         let path = if path.is_dir() { path.join(IN_FOLDER) } else { path.to_owned() };
         let refused =
             |expected: String| Error::Setting { what: format!("--data {}", path.display()), expected };
@@ -56,7 +56,7 @@ impl FileStore {
             .open(&path)
             .map_err(system)?;
         owner::lock(&file, &path, "--data")?;
-        if mark.exists() {
+        if mark.exists() && !whole {
             return Err(refused(format!(
                 "is not whole: the process that served it was killed; remove {} to take it as it is",
                 mark.display()

@@ -25,12 +25,12 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Opens the store that `--data` names.
-    pub(super) fn open(data: &str, bytes: u64) -> Result<Self, Error> {
+    /// Opens the store that `--data` names. `whole`: a file is taken though its process was killed.
+    pub(super) fn open(data: &str, bytes: u64, whole: bool) -> Result<Self, Error> {
         Ok(match data {
             "memory" => Self::Memory(Memory::default()),
             "none" => Self::Pattern,
-            path => Self::File(FileStore::open(Path::new(path), bytes)?),
+            path => Self::File(FileStore::open(Path::new(path), bytes, whole)?),
         })
     }
 

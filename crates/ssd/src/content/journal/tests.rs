@@ -22,13 +22,14 @@ fn op(kind: CommandKind, pages: u32, effect: Effect) -> FlashOp {
 
 /// The journal of a drive of one unit, in blocks of 4 pages of 8 sectors. Logical pages `lpns` are on the first pages of its flash.
 fn journal(lpns: Range<u64>) -> Journal {
-    let mut journal = Journal::new(&Geometry::for_test(1, 1, 1, 1));
+    let geometry = Geometry::for_test(1, 1, 1, 1);
+    let mut journal = Journal::new(&geometry);
     for (ppn, lpn) in (0..).zip(lpns) {
         journal.stage(Stage::Direct, 0, lpn, PAGE);
         let effect = Effect::Programmed { ppn, stale: None, stage: Stage::Direct };
         assert_eq!(journal.apply(&op(CommandKind::Program, 1, effect), &[]), NO_EFFECT, "no time runs yet");
     }
-    journal.begin().expect("journals");
+    journal.begin(&geometry).expect("journals");
     journal
 }
 

@@ -86,14 +86,14 @@ struct Unit {
 /// The map on flash of all units.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Dftl {
-    page: PageFtl,
+    pub(super) page: PageFtl,
     units: Vec<Unit>,
-    rules: Rules,
+    pub(super) rules: Rules,
 }
 
 /// Rules that are constant during a run.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Rules {
+pub(super) struct Rules {
     /// Entries of a translation page.
     entries: Divisor,
     /// Logical pages of a unit: keys from here on are translation pages.
@@ -105,7 +105,7 @@ struct Rules {
     /// Blocks that translation pages may always have.
     map_blocks: u64,
     batch_update: bool,
-    least_worn_first: bool,
+    pub(super) least_worn_first: bool,
 }
 
 impl Dftl {

@@ -64,6 +64,14 @@ impl Background {
         }
     }
 
+    /// From now on works ahead as these settings say, if it did anything before.
+    pub(super) fn change(&mut self, config: &Config, now_ns: u64) {
+        if let Some(policies) = &mut self.policies {
+            policies.change(&config.background);
+            self.due_ns = Some(now_ns);
+        }
+    }
+
     /// True if there are policies for background work.
     #[inline]
     pub(super) fn is_on(&self) -> bool {

@@ -4,6 +4,7 @@ use flashweir_trace::Request;
 use serde::Deserialize;
 
 use super::Intake;
+use crate::config::Config;
 use crate::content::Content;
 use crate::core::AHEAD;
 use crate::error::RunError;
@@ -31,6 +32,15 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         self.core.ftl.attach(external);
         self.stations.attach(external);
         self.background.attach(external);
+    }
+
+    fn change(&mut self, config: &Config) {
+        self.core.ftl.change(&config.upkeep());
+        self.background.change(config, self.array.now_ns());
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.array.next_ns().into_iter().chain(self.background.due_ns()).min()
     }
 
     fn complete(&mut self) -> Result<(), RunError> {

@@ -1,0 +1,162 @@
+"""Live drives: a simulated drive as a disk while a program goes on."""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from flashweir import _native
+from flashweir._native import ConfigError, FlashweirError
+from flashweir.api import Progress, as_json, as_native_progress, device_name, name_device
+from flashweir.arguments import check, in_python
+from flashweir.result import Result
+from flashweir.settings import chosen
+from flashweir.tenants import AnyPath
+
+# The first bytes of the file of a saved drive.
+_SAVED = b"flashweir drive\n"
+
+
+class LiveDrive:
+    """A simulated drive that is being served, until it is stopped. It is a context manager, which stops it."""
+
+    def __init__(self, server: _native.Server) -> None:
+        """Of a server that has started; `serve` makes one."""
+        self._server = server
+        ready = json.loads(server.ready)
+        self.uri: str = ready["uri"]
+        self.size_bytes: int = ready["size_bytes"]
+        self._result: Result | None = None
+
+    def control(self, command: str, arguments: Mapping[str, object] | None = None) -> dict[str, Any]:
+        """Executes a command of `flashweir ctl`, with its arguments by name.
+
+        Raises:
+            ConfigError: an unknown command or argument, or a value that is none.
+            FlashweirError: the drive refuses it, or is no longer served.
+        """
+        line = json.dumps({"cmd": command, "args": dict(arguments or {})})
+        return answer(json.loads(self._server.control(line)))
+
+    def stop(self) -> Result:
+        """Answers everything outstanding, flushes, and ends. Idempotent.
+
+        Returns:
+            The result, as `flashweir serve --json` writes it.
+        """
+        if self._result is None:
+            self._result = Result(self._server.stop())
+        return self._result
+
+    @property
+    def result(self) -> Result:
+        """The result, once the drive was stopped."""
+        if self._result is None:
+            raise FlashweirError("this drive is still served: stop() ends it and returns the result")
+        return self._result
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+@in_python
+def serve(
+    device: AnyPath | Mapping[str, Any] | None = None,
+    *,
+    nbd: str = "unix:./flashweir.sock",
+    exposed: bool = False,
+    exports: Sequence[str] = (),
+    data: AnyPath | None = None,
+    clock: Literal["paced", "virtual"] = "paced",
+    dilate: float = 1.0,
+    control: AnyPath | None = None,
+    record: AnyPath | None = None,
+    state: AnyPath | None = None,
+    power_cuts: bool = False,
+    protected_buffer: bool = False,
+    ignore_flush: bool = False,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    set: Mapping[str, object] | None = None,
+    **overrides: object,
+) -> LiveDrive:
+    """Serves a simulated drive as a disk over NBD (docs/reference/serve.md).
+
+    Args:
+        device: a preset's name, the path of a TOML or JSON file or of a saved drive, or a configuration as a mapping.
+            `None` is the default drive, or the one in `state`.
+        nbd: address that clients connect to, `unix:PATH` or `tcp:HOST:PORT`.
+        exposed: allows an address that other machines reach.
+        exports: parts of the drive, `NAME` or `NAME=SIZE`; each is a tenant.
+        data: place of the bytes: a file, a folder, `"memory"` or `"none"`. `None`: the folder of `state`, or memory.
+        clock: `"paced"`: requests take their simulated time; `"virtual"`: they are answered at once.
+        dilate: wall time over simulated time, from 1 on.
+        control: socket that takes commands.
+        record: trace of the arrivals, Parquet.
+        state: folder that the drive lives in: it opens as it was, also after its process was killed.
+        power_cuts: follows what flash holds of the bytes, so that power can be cut.
+        protected_buffer: capacitors write the buffer to flash when power fails.
+        ignore_flush: flushes are answered without effect: a drive that lies, to test tests with.
+        seed: of the drive's own randomness and of preconditioning.
+        progress: that of `simulate`, with the phase "precondition".
+        set: keys of the drive by their dotted names, as in `simulate`.
+        overrides: the same as keyword arguments.
+
+    Raises:
+        ConfigError: an option, key or combination that can't be served.
+        FlashweirError: preconditioning failed, or `progress` stopped it.
+    """
+    check({"device": device, "seed": seed})
+    if isinstance(exports, str) or not all(isinstance(name, str) for name in exports):
+        raise ConfigError(f"exports: {exports!r}: expected a list of names")
+    options = {
+        "nbd": nbd,
+        "exposed": exposed,
+        "exports": list(exports),
+        "data": data and os.fsdecode(data),
+        "clock": clock,
+        "dilate": dilate,
+        "control": control and os.fsdecode(control),
+        "record": record and os.fsdecode(record),
+        "state": state and os.fsdecode(state),
+        "power_cuts": power_cuts,
+        "protected_buffer": protected_buffer,
+        "ignore_flush": ignore_flush,
+    }
+    with tempfile.TemporaryDirectory(prefix="flashweir-") as scratch:
+        found = None if is_saved(device) else device_name(device, Path(scratch))
+        drive = {"device": found, "overrides": chosen(set, overrides), "options": {"seed": seed}}
+        spec = {"drive": drive, "load": os.fsdecode(device) if is_saved(device) else None, **options}  # type: ignore[arg-type]
+        try:
+            return LiveDrive(_native.Server(as_json(spec), as_native_progress(progress)))
+        except ConfigError as error:
+            name_device(error, Path(scratch))
+            raise
+
+
+def is_saved(device: object) -> bool:
+    """True if a device is the file of a saved drive."""
+    if not isinstance(device, str | bytes | os.PathLike):
+        return False
+    try:
+        with Path(os.fsdecode(device)).open("rb") as file:
+            return file.read(len(_SAVED)) == _SAVED
+    except OSError:
+        return False
+
+
+def answer(reply: dict[str, Any]) -> dict[str, Any]:
+    """The result of a command from its reply; raises its error."""
+    if reply["ok"]:
+        found: dict[str, Any] = reply["result"]
+        return found
+    error = reply["error"]
+    raise (ConfigError if error["kind"] == "bad-input" else FlashweirError)(error["message"])

@@ -1,0 +1,50 @@
+"""Recorded arrivals of a live drive: simulated again, they make the same flash operations."""
+
+import random
+from pathlib import Path
+
+import pytest
+from nbd_client import FLUSH, FUA, READ, TRIM, WRITE, Client
+
+import flashweir
+
+PAGE = 4096
+SMALL = {"channels": 2, "capacity": "8MiB", "pages_per_block": 8}
+
+
+@pytest.mark.parametrize(
+    ("clock", "settings"),
+    [
+        ("virtual", {}),
+        ("virtual", {"buffer.bytes": "64KiB"}),
+        ("paced", {"buffer.bytes": "64KiB", "engine": "event", "timing.program": "100us", "timing.erase": "200us"}),
+    ],
+)
+def test_a_recorded_run_is_simulated_again(tmp_path: Path, clock: str, settings: dict[str, object]) -> None:
+    trace = tmp_path / "arrivals.parquet"
+    draw = random.Random(3)  # noqa: S311 - nothing to hide
+    with flashweir.serve(
+        nbd=f"unix:{tmp_path / 'sock'}", clock=clock, record=trace, set={**SMALL, **settings}
+    ) as live:  # fmt: skip
+        with Client(tmp_path / "sock") as client:
+            for turn in range(2600 if clock == "virtual" else 600):
+                page = draw.randrange(2048) if draw.random() < 0.1 else draw.randrange(100)
+                kind = draw.random()
+                if kind < 0.1:
+                    assert client.ask(READ, page * PAGE, PAGE)[0] == 0
+                elif kind < 0.15:
+                    assert client.ask(TRIM, page * PAGE, PAGE)[0] == 0
+                elif kind < 0.2:
+                    assert client.ask(FLUSH)[0] == 0
+                else:
+                    sector = 512 * draw.randrange(8)
+                    assert client.ask(WRITE, page * PAGE + sector, bytes(512), FUA if turn % 7 == 0 else 0)[0] == 0
+        assert not trace.exists()
+    result = live.result
+    assert result["serve"]["recorded"] == result["requests"]
+    assert result["flash"]["programs"] > 300
+    again = flashweir.simulate(trace, set={**SMALL, **settings, "host.mode": "open"}, verify=True)
+    assert again["flash"] == result["flash"]
+    assert again["counters"] == result["counters"]
+    assert again["wear"] == result["wear"]
+    assert [path.name for path in tmp_path.iterdir()] == ["arrivals.parquet"]
