@@ -19,7 +19,7 @@ pub(super) fn smart(core: &Core, rated_cycles: Option<u64>) -> Value {
     let units = |op: Op| (tally.sectors[op as usize] * SECTOR_BYTES).div_ceil(DATA_UNIT_BYTES);
     let wear = core.drive.wear();
     let used =
-        rated_cycles.map(|cycles| round_to_u64((wear.mean / cycles as f64 * 100.0).min(255.0).floor()));
+        rated_cycles.map(|cycles| round_to_u64((wear.all.mean / cycles as f64 * 100.0).min(255.0).floor()));
     let throttled_s = core.faults.throttled_ns(now_ns) / 1_000_000_000;
     json!({
         "critical_warning": 0,
@@ -71,8 +71,8 @@ pub(super) fn ocp(core: &Core) -> Value {
         "End to end corrected errors": 0,
         "System data percent used": 0,
         "Refresh counts": 0,
-        "Max User data erase counts": wear.max,
-        "Min User data erase counts": wear.min,
+        "Max User data erase counts": wear.all.max,
+        "Min User data erase counts": wear.all.min,
         "Number of Thermal throttling events": core.faults.throttled.min(255),
         "Current throttling status": u64::from(core.faults.is_throttled(now_ns)),
         "PCIe correctable error count": 0,
