@@ -93,10 +93,21 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "config": to_value(measured.config),
         "no_effect": measured.run.config_noting().map(|(_, settings)| settings).unwrap_or_default(),
     });
+    add_parts(&mut result, measured);
+    result
+}
+
+/// Adds the parts of a result that only some drives and runs have.
+fn add_parts(result: &mut Value, measured: &Measured<'_>) {
+    let (stats, geometry) = (&measured.stats, measured.simulation.geometry());
     if let Some(placement) = measured.simulation.placement() {
-        let erased_bytes =
-            flash.erases * u64::from(geometry.flash_pages_per_block()) * geometry.program_bytes();
-        result["placement"] = groups(&placement, &[written, programmed, erased_bytes]);
+        let block_bytes = u64::from(geometry.flash_pages_per_block()) * geometry.program_bytes();
+        let bytes = [
+            stats.counters.bytes[Op::Write as usize],
+            stats.programs() * geometry.program_bytes(),
+            stats.counters.flash().erases * block_bytes,
+        ];
+        result["placement"] = groups(&placement, &bytes);
     }
     if let Some(times) = stats.lock_step {
         result["clock"] = json!({
@@ -109,15 +120,14 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         result["warmup"] = json!(warmup.removed);
         result["series"] = warmup.series.clone();
     }
-    result
 }
 
-/// What the groups of a classifier did, and the bytes that NVMe's log of placement counts: of the host, to flash, erased.
+/// Counters of the groups of a classifier, and the bytes that NVMe's log of placement counts: of the host, to flash, erased.
 fn groups(placement: &Placement, [host_bytes, media_bytes, erased_bytes]: &[u64; 3]) -> Value {
     let group = |counters: &GroupCounters| {
         json!({
             "written_pages": counters.written,
-            "moved_out_pages": counters.moved_out,
+            "relocated_pages": counters.moved_out,
             "erased_blocks": counters.erased,
             "mean_life_pages": ratio(counters.life as f64, counters.erased as f64),
         })
@@ -125,7 +135,7 @@ fn groups(placement: &Placement, [host_bytes, media_bytes, erased_bytes]: &[u64;
     let all = |groups: &[GroupCounters]| groups.iter().map(group).collect::<Vec<_>>();
     json!({
         "host_groups": all(&placement.host),
-        "moved_groups": all(&placement.moved),
+        "relocated_groups": all(&placement.moved),
         "host_bytes": host_bytes,
         "media_bytes": media_bytes,
         "media_bytes_erased": erased_bytes,

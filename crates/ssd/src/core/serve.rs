@@ -133,7 +133,7 @@ impl<C: Content> Core<C> {
         if self.geometry.units_per_page > 1 {
             self.filling = Some((part.stream, home.unit));
             if left.is_some() && chains {
-                // What completes it is on another die, so nothing joins it.
+                // The rest of its sectors is on another die, so nothing joins it.
                 self.flush_pending(now_ns, None, executor);
             }
         }

@@ -110,7 +110,7 @@ pub(crate) struct Classes {
     lives: VecDeque<u64>,
 }
 
-/// What is known of the pages of a map.
+/// Writes of the pages of a map.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Pages {
     /// Pages of the map.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{Frontier, NO_BLOCK, Ops, PageFtl, Rules, RunError};
 use crate::ftl::classifier::{Classes, GroupCounts};
 
-/// What a group of a drive did.
+/// Counters of a group of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupCounters {
     /// Pages written to it: of the host, or moved.
@@ -29,7 +29,7 @@ pub struct GroupCounters {
     pub life: u64,
 }
 
-/// What all groups of a drive did.
+/// Counters of all groups of a drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// Groups that pages of the host go to, by number.
@@ -100,7 +100,7 @@ enum Kind {
 }
 
 impl PageFtl {
-    /// What the groups did.
+    /// Counters of the groups.
     pub(in crate::ftl) fn placement(&self) -> Option<Placement> {
         let groups = self.groups.as_ref()?;
         let (host, moved) = groups.counters.split_at(groups.host_groups() as usize);

@@ -185,6 +185,23 @@ fn units_of_pages(ftl: &str, sectors: u64, pages_per_block: u32, drawn: (u64, u6
     if ftl == "page" && fits { drawn } else { (1, 1) }
 }
 
+/// A classifier as drawn where it fits, else none with so many frontiers: each group of relocated pages may pad a page of a block.
+fn of_groups(drawn: Groups, ftl: &str, units_per_block: u64, per_page: u64, frontiers: u32) -> Groups {
+    let fits = per_page == 1 || units_per_block > 2 * u64::from(drawn.2) * (per_page - 1);
+    if ftl == "page" && fits && !drawn.0.is_empty() { drawn } else { (&[], frontiers, 1) }
+}
+
+/// Times of the flash and the bus.
+fn of_times(planes: bool, typed: bool, free_bus: bool, command: u32) -> [Setting; 5] {
+    [
+        ("timing.multi_plane", (planes && typed).to_string()),
+        ("timing.bus", if free_bus { "0" } else { "25" }.into()),
+        ("timing.command", if free_bus { 0 } else { command * 700 }.to_string()),
+        ("timing.read", if typed { "10us,13us,31us" } else { "20us" }.into()),
+        ("timing.program", if typed { "100us,300us" } else { "200us" }.into()),
+    ]
+}
+
 /// Settings of a small drive, as on the command line.
 fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let shape = (1..4u32, 1..3u32, 1..3u32, 1..3u32, 1..5u64, block_pages(), 16..200u64, 0..60u32);
@@ -202,8 +219,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         prop::sample::select(OPEN.to_vec()),
     );
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
-    // Cached entries of each unit's map on flash, batch update; sectors of a codeword, copybacks in a row, mapping units of a
-    // page, or pages of a mapping unit; cells.
+    // Cached entries of each map on flash, batch update; sectors of a codeword, copybacks in a row; mapping units; cells.
     let map_unit = prop::sample::select(vec![(1, 1), (1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (1, 3)]);
     let cells = prop::sample::select(CELLS.to_vec());
     let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, map_unit, cells);
@@ -220,11 +236,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let units = u64::from(channels * chips * dies * planes);
         let alloc = if ftl == "dftl" { "striped" } else { alloc };
         let (per_page, mapped) = units_of_pages(ftl, sectors, pages_per_block, map.4);
-        let (classifier, blocks, groups) = placement;
-        // Each group of moved pages may pad a page of a block.
-        let groups_fit = u64::from(pages_per_block) * per_page > 2 * u64::from(groups) * (per_page - 1);
-        let has_groups = ftl == "page" && !classifier.is_empty() && (per_page == 1 || groups_fit);
-        let (kept, groups) = if has_groups { (blocks, groups) } else { (frontiers, 1) };
+        let (classifier, kept, groups) =
+            of_groups(placement, ftl, u64::from(pages_per_block) * per_page, per_page, frontiers);
         let op_percent = op_percent
             + least_percent(ftl, pages, page, pages_per_block, free_blocks + kept)
             + percent_of_padding(per_page, groups, pages, pages_per_block);
@@ -243,23 +256,17 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("wear.dynamic", (dynamic && free_blocks + frontiers > 2).to_string()),
             ("wear.static_gap", gap.to_string()),
             ("timing.cache_program", (cache && !no_cache).to_string()),
-            ("timing.multi_plane", (planes > 1 && typed).to_string()),
-            ("timing.bus", if free_bus { "0" } else { "25" }.into()),
-            ("timing.command", if free_bus { 0 } else { command * 700 }.to_string()),
-            ("timing.read", if typed { "10us,13us,31us" } else { "20us" }.into()),
-            ("timing.program", if typed { "100us,300us" } else { "200us" }.into()),
             ("alloc.kind", if units > 1 { alloc } else { "striped" }.into()),
             ("buffer.bytes", (buffer_pages * page).to_string()),
             ("precondition", precondition.into()),
         ];
+        settings.extend(of_times(planes > 1, typed, free_bus, command));
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
         settings.extend(of_transfers(map.2, sectors / per_page, map.3));
         of_ftl(&mut settings, ftl, 8 * units * map.0, map.1);
         settings.extend((ftl == "page").then(|| ("ftl.map_unit", (page * mapped / per_page).to_string())));
-        if has_groups {
-            settings.retain(|(key, _)| *key != "gc.frontiers");
-            settings.extend(classifier.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        }
+        settings.retain(|(key, _)| classifier.is_empty() || *key != "gc.frontiers");
+        settings.extend(classifier.iter().map(|(key, value)| (*key, (*value).to_owned())));
         of_cells(&mut settings, map.5, pages_per_block, ftl);
         settings.extend((buffer_pages > 0).then(|| of_buffer(ack_flash, replacement)));
         settings.extend(of_host(open, slots, depth));
