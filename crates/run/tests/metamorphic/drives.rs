@@ -165,6 +165,7 @@ fn with_physical_addresses_only_the_shape_of_blocks_means_nothing() {
         "op_raw",
         "blocks_per_unit",
         "timing.erase",
+        "nand.bad_blocks",
         "host.arbitration",
         "precondition",
     ];

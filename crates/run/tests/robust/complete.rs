@@ -33,7 +33,7 @@ fn on_every_preset_open_and_closed() {
             let settings = [
                 ("capacity", "64MiB"),
                 ("op_ratio", "0.5"),
-                ("pages_per_block", "16"),
+                ("pages_per_block", "24"),
                 ("precondition", "full"),
                 host,
             ];

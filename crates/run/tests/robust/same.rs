@@ -24,7 +24,7 @@ fn every_preset_gives_the_same_bytes_again() {
         let settings = [
             ("capacity", "64MiB"),
             ("op_ratio", "0.5"),
-            ("pages_per_block", "16"),
+            ("pages_per_block", "24"),
             ("precondition", "full"),
             ("gc.victim", "random"),
             ("host.queue_depth", "8"),
@@ -50,7 +50,7 @@ fn the_configuration_of_a_result_gives_the_result_again() {
         let victim = ["greedy", "d-choices", "cost-benefit"][number % 3];
         let settings = [
             ("capacity", "64MiB"),
-            ("pages_per_block", "16"),
+            ("pages_per_block", "24"),
             ("host.mode", "open"),
             ("gc.victim", victim),
             ("op_ratio", "0.3333333333333333"),

@@ -18,7 +18,7 @@ pub(super) const BASE: [(&str, &str); 7] = [
     ("page", "1KiB"),
     ("pages_per_block", "4"),
     ("capacity", "128KiB"),
-    ("op_ratio", "4"),
+    ("op_ratio", "2.5"),
     ("tenants.window_requests", "20"),
     ("tenants.level_requests", "4"),
 ];

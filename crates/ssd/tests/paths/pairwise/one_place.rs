@@ -88,7 +88,7 @@ fn a_page_with_one_place_waits_for_its_die() {
         ("page", "1KiB"),
         ("pages_per_block", "4"),
         ("capacity", "128KiB"),
-        ("op_ratio", "4"),
+        ("op_ratio", "2.5"),
         ("alloc.kind", "hybrid"),
         ("gc.planner", "cycle-filling"),
         ("buffer.replacement", "fab"),

@@ -14,6 +14,15 @@ pub(super) type Row = Vec<usize>;
 /// Factors whose values are chosen.
 pub(super) type Chosen = BTreeMap<usize, usize>;
 
+/// Settings that come with a classifier: room for its groups, and few of them.
+fn of_classifier(classifier: &str) -> &'static [(&'static str, &'static str)] {
+    match classifier {
+        "stream" | "generations" | "frequency" => &[("op_ratio", "12"), ("ftl.groups", "2")],
+        "death-time" => &[("op_ratio", "12")],
+        _ => &[],
+    }
+}
+
 /// Drives that a search looks at before it gives up.
 const MAX_DRIVES: usize = 20_000;
 /// Keys on which the effect of an allocation depends: its notes name the key alone.
@@ -109,7 +118,13 @@ impl Space {
             let Factor { key, values, .. } = &self.factors[factor];
             (key.name.as_str(), values[row[factor]].clone())
         });
-        BASE.into_iter().map(|(key, value)| (key, value.to_owned())).chain(own).collect()
+        let own: Vec<(&str, String)> = own.collect();
+        let more = own
+            .iter()
+            .find(|(key, _)| *key == "ftl.classifier")
+            .map_or(&[][..], |(_, value)| of_classifier(value));
+        let fixed = BASE.into_iter().chain(more.iter().copied()).map(|(key, value)| (key, value.to_owned()));
+        fixed.chain(own).collect()
     }
 
     /// By factor: whether its value is there when all without effect is set back. With the notes that say why not.
@@ -117,6 +132,10 @@ impl Space {
         let mut table = self.base.clone();
         for (factor, value) in row.iter().enumerate().filter(|(factor, _)| self.exists(row, *factor)) {
             put(&mut table, &self.factors[factor].key.name, self.values[factor][*value].clone());
+        }
+        let classifier = get(&table, "ftl.classifier").and_then(Value::as_str).unwrap_or_default().to_owned();
+        for (key, value) in of_classifier(&classifier) {
+            put(&mut table, key, parse(value));
         }
         let config = serde_json::from_value(table).expect("each value was read before");
         let (config, notes) = settle(config)?;
