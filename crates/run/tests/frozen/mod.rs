@@ -1,4 +1,4 @@
-//! Frozen results: 384 drives over all policies, sampled once from a seed, and 12 with mapping units give the results of the day they were frozen, bit
+//! Frozen results: 384 drives over all policies, sampled once from a seed, and 20 with mapping units and classifiers give the results of the day they were frozen, bit
 //! for bit. A mismatch shows a change of behaviour; theory and device tests show which result is right.
 //!
 //! Each line of `frozen.txt` is a drive, some plain numbers, and a hash of each section of its results (`digest.rs`).
