@@ -14,9 +14,8 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 59] = [
-    &[("gc.frontiers", "2"), ("ftl.classifier", "one")],
-    &[("ftl.classifier", "one")],
+const WITHOUT_EFFECT: [&[Setting<'static>]; 58] = [
+    &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
     &[("buffer.replacement", "block-lru")],

@@ -25,12 +25,10 @@ use crate::cow::CowVec;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Classifier {
-    /// As `gc.frontiers` says: `one` or `host-and-collected`.
+    /// One group: pages of the host and relocated ones share their block. With `gc.frontiers=2` they don't.
     #[default]
-    Auto,
-    /// One group: pages of the host and moved ones share their block.
     One,
-    /// Pages of the host, and moved ones.
+    /// Pages of the host, and relocated ones.
     HostAndCollected,
     /// By the placement handle of the request.
     Stream,
@@ -71,7 +69,7 @@ impl Classifier {
     pub(crate) fn counts(self, groups: Option<u32>, isolated: bool) -> Option<GroupCounts> {
         let own = groups.unwrap_or(self.default_groups()).clamp(1, MAX_GROUPS);
         match self {
-            Classifier::Auto | Classifier::One | Classifier::HostAndCollected => None,
+            Classifier::One | Classifier::HostAndCollected => None,
             Classifier::Stream => Some(GroupCounts { host: own, moved: if isolated { own } else { 1 } }),
             Classifier::Generations => Some(GroupCounts { host: 1, moved: own }),
             Classifier::Frequency => Some(GroupCounts { host: own, moved: own }),

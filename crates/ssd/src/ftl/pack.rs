@@ -14,7 +14,7 @@ impl FtlConfig {
 
     /// Group of open blocks that a page goes to.
     pub(crate) fn classifier(&self) -> Classifier {
-        if let FtlConfig::Page(own) = self { own.classifier } else { Classifier::Auto }
+        if let FtlConfig::Page(own) = self { own.classifier } else { Classifier::One }
     }
 
     /// The number of groups, if it was set.
@@ -29,11 +29,7 @@ impl FtlConfig {
 
     /// Open blocks of a unit where there are one or two, `gc.frontiers` being `frontiers`.
     pub(crate) fn frontiers(&self, frontiers: u32) -> u32 {
-        match self.classifier() {
-            Classifier::Auto => frontiers,
-            Classifier::One => 1,
-            _ => 2,
-        }
+        if self.classifier() == Classifier::One { frontiers } else { 2 }
     }
 }
 

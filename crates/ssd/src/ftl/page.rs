@@ -33,7 +33,7 @@ pub struct Config {
     /// it: a page then holds several units, and one that is programmed before it is full is padded. Larger (64KiB), it is so many
     /// pages one after the other, and a write of less reads the others. `auto`: the page.
     pub map_unit: Auto<Bytes>,
-    /// Group of open blocks that a page goes to. `auto`: as `gc.frontiers` says, one or two a unit.
+    /// Group of open blocks that a page goes to.
     pub classifier: Classifier,
     /// Groups (1 to 128): handles (`stream`), times that a page is moved (`generations`), powers of two of writes (`frequency`). Or
     /// `auto`: 8, 2, 4.

@@ -6,25 +6,14 @@ use crate::ftl::classifier::Classifier;
 use crate::gc::GcConfig;
 use crate::quantity::Auto;
 
-pub(super) const PLACEMENT: [NoEffect; 4] = [
+pub(super) const PLACEMENT: [NoEffect; 3] = [
     NoEffect {
         keys: "gc.frontiers, ftl.classifier",
         reason: "the classifier says how many blocks are open",
         applies: |config| {
-            config.gc.frontiers != GcConfig::default().frontiers
-                && config.ftl.classifier() != Classifier::Auto
+            config.gc.frontiers != GcConfig::default().frontiers && config.ftl.classifier() != Classifier::One
         },
         clear: |config| config.gc.frontiers = GcConfig::default().frontiers,
-    },
-    NoEffect {
-        keys: "ftl.classifier=one, gc.frontiers=1",
-        reason: "one open block is what gc.frontiers says",
-        applies: |config| config.gc.frontiers == 1 && config.ftl.classifier() == Classifier::One,
-        clear: |config| {
-            if let FtlConfig::Page(own) = &mut config.ftl {
-                own.classifier = Classifier::Auto;
-            }
-        },
     },
     NoEffect {
         keys: "ftl.groups, ftl.classifier",
