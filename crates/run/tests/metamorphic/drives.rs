@@ -116,7 +116,7 @@ fn with_managed_channels() {
         &[FAST, ("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB"), ("planes", "2")],
         &[("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB")],
         &[("units", "synchronized"), FAST, ("channels", "2")],
-        &[STEP, ("host.queue_depth", "16"), ("planes", "2"), ("planes_bound", "true")],
+        &[STEP, ("host.queue_depth", "4"), ("planes", "2"), ("planes_bound", "true")],
     ]);
 }
 

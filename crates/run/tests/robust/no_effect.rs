@@ -14,7 +14,7 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 58] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 59] = [
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
@@ -64,6 +64,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 58] = [
     &[("nand.erase_growth", "0.5"), ("timing.erase", "0")],
     &[("nand.cache_read", "true"), ("timing.bus", "0")],
     &[("nand.seed", "7")],
+    &[STEP, ("nand.cache_read", "true")],
     &[("timing.cache_program", "true"), ("timing.bus", "0")],
     &[("timing.cache_program", "true"), ("alloc.kind", "dynamic")],
     &[STEP, ("timing.cache_program", "true")],

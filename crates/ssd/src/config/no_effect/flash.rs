@@ -7,7 +7,7 @@ use crate::nand::{Cell, NandConfig, PageOrder, Programs, Transfer};
 use crate::quantity::Bound;
 use crate::sched::{Dispatch, SchedConfig, SchedPolicy, Suspends};
 
-pub(super) const FLASH: [NoEffect; 23] = [
+pub(super) const FLASH: [NoEffect; 24] = [
     NoEffect {
         keys: "planes_bound=true, planes=1",
         reason: "a die has one plane",
@@ -79,6 +79,12 @@ pub(super) const FLASH: [NoEffect; 23] = [
         reason: "nothing is drawn",
         applies: |config| config.nand.seed != NandConfig::default().seed && !config.nand.draws(),
         clear: |config| config.nand.seed = NandConfig::default().seed,
+    },
+    NoEffect {
+        keys: "nand.cache_read=true, clock=lock-step",
+        reason: "commands of a read start together, when all before them are done",
+        applies: |config| config.nand.cache_read && config.clock == Clock::LockStep,
+        clear: |config| config.nand.cache_read = false,
     },
     NoEffect {
         keys: "timing.cache_program=true, timing.bus=0, timing.command=0",
