@@ -24,12 +24,11 @@ pub(super) const BASE: [(&str, &str); 7] = [
 ];
 
 /// Keys that are no policy, with a value beside the default: policies of the schema need them to have an effect.
-const NEEDED: [(&str, &str); 29] = [
+const NEEDED: [(&str, &str); 28] = [
     ("chips", "2"),
     ("planes", "2"),
     ("dies", "2"),
     ("timing.read", "10us,31us"),
-    ("timing.program", "100us,300us"),
     ("timing.bus", "0"),
     ("buffer.bytes", "8KiB"),
     ("ftl.cache_bytes", "256"),

@@ -14,11 +14,14 @@ pub(super) type Row = Vec<usize>;
 /// Factors whose values are chosen.
 pub(super) type Chosen = BTreeMap<usize, usize>;
 
-/// Settings that come with a classifier: room for its groups, and few of them.
-fn of_classifier(classifier: &str) -> &'static [(&'static str, &'static str)] {
-    match classifier {
-        "stream" | "generations" | "frequency" => &[("op_ratio", "12"), ("ftl.groups", "2")],
-        "death-time" => &[("op_ratio", "12")],
+/// Settings that come with the value of a policy: room for groups of open blocks, and few of them; times of both passes.
+fn companions(key: &str, value: &str) -> &'static [(&'static str, &'static str)] {
+    match (key, value) {
+        ("ftl.classifier", "stream" | "generations" | "frequency") => {
+            &[("op_ratio", "12"), ("ftl.groups", "2")]
+        }
+        ("ftl.classifier", "death-time") => &[("op_ratio", "12")],
+        ("nand.programs", "foggy-fine") => &[("timing.program", "100us,300us")],
         _ => &[],
     }
 }
@@ -119,12 +122,10 @@ impl Space {
             (key.name.as_str(), values[row[factor]].clone())
         });
         let own: Vec<(&str, String)> = own.collect();
-        let more = own
-            .iter()
-            .find(|(key, _)| *key == "ftl.classifier")
-            .map_or(&[][..], |(_, value)| of_classifier(value));
-        let fixed = BASE.into_iter().chain(more.iter().copied()).map(|(key, value)| (key, value.to_owned()));
-        fixed.chain(own).collect()
+        let more = own.iter().flat_map(|(key, value)| companions(key, value).iter().copied());
+        let fixed = BASE.into_iter().chain(more).map(|(key, value)| (key, value.to_owned()));
+        let fixed: Vec<_> = fixed.collect();
+        fixed.into_iter().chain(own).collect()
     }
 
     /// By factor: whether its value is there when all without effect is set back. With the notes that say why not.
@@ -133,9 +134,11 @@ impl Space {
         for (factor, value) in row.iter().enumerate().filter(|(factor, _)| self.exists(row, *factor)) {
             put(&mut table, &self.factors[factor].key.name, self.values[factor][*value].clone());
         }
-        let classifier = get(&table, "ftl.classifier").and_then(Value::as_str).unwrap_or_default().to_owned();
-        for (key, value) in of_classifier(&classifier) {
-            put(&mut table, key, parse(value));
+        for policy in ["ftl.classifier", "nand.programs"] {
+            let value = get(&table, policy).and_then(Value::as_str).unwrap_or_default().to_owned();
+            for (key, value) in companions(policy, &value) {
+                put(&mut table, key, parse(value));
+            }
         }
         let config = serde_json::from_value(table).expect("each value was read before");
         let (config, notes) = settle(config)?;
