@@ -72,8 +72,12 @@ impl PageFtl {
     /// Number of the page of flash that the host is filling, if it takes one more mapping unit.
     pub(in crate::ftl) fn open_page_of(&self, unit: u32) -> Option<u32> {
         let state = &self.units[unit as usize];
+        // A group that has written nothing yet has no block.
+        if state.open == 0 {
+            return None;
+        }
         let next = state.host.block * self.rules.pages_per_block.get() as u32 + state.host.next;
-        (state.open > 0).then(|| (next - 1) / self.rules.per_page)
+        Some((next - 1) / self.rules.per_page)
     }
 
     /// Moves valid units of the victim, from `from` on, into the page of flash at a frontier, until it is full or the victim
