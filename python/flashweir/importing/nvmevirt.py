@@ -131,9 +131,13 @@ def _times(source: Source, macros: dict[str, str]) -> None:
     source.same("NAND_PROG_LATENCY", {"timing.program": time(source.whole("NAND_PROG_LATENCY", 0, _MAX_NS))})
     source.same("NAND_ERASE_LATENCY", {"timing.erase": time(source.whole("NAND_ERASE_LATENCY", 0, _MAX_NS))})
     bandwidth = source.whole("NAND_CHANNEL_BANDWIDTH", 1, 10**6)
-    source.same("NAND_CHANNEL_BANDWIDTH", {"timing.bus": 1000 / bandwidth}, "MB/s")
-    asked = {"nand.transfer": "codeword", "nand.codeword": size(_MEMORY_PAGE)}
-    source.part("MAX_CH_XFER_SIZE", asked, "what is asked for crosses the bus in one piece, in units of 4 KiB")
+    bus: dict[str, Value] = {"timing.bus": 1000 / bandwidth}
+    asked: dict[str, Value] = {"nand.transfer": "codeword", "nand.codeword": size(_MEMORY_PAGE)}
+    if "MAX_CH_XFER_SIZE" in source.given:
+        source.part("MAX_CH_XFER_SIZE", asked, "what is asked for crosses the bus in one piece, in units of 4 KiB")
+    else:
+        bus |= asked
+    source.same("NAND_CHANNEL_BANDWIDTH", bus, "MB/s")
     delay = source.whole("FW_CH_XFER_LATENCY", 0, 10**9)
     page = source.whole("FLASH_PAGE_SIZE", 512)
     if delay:
