@@ -27,7 +27,7 @@ FIRST = {
     "character": "Suite ",
     "bench": "sim:slc-2006",
     "compared": "drive 1 has the best score",
-    "diagnosis": "The drive ",
+    "diagnosis": "Write buffer is bad",
 }
 
 
