@@ -126,7 +126,7 @@ impl<C: Content> Core<C> {
                 }
             }
             Effect::MapProgrammed { ppn, .. } => {
-                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn))
+                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn));
             }
             Effect::Programmed { ppn, stale, .. } => {
                 (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn));

@@ -273,7 +273,7 @@ impl PageFtl {
     /// The open block for moved pages, with an erased page.
     fn open_moved(&mut self, unit: u32, ops: &mut Ops) -> Option<Frontier> {
         let state = &mut self.units[unit as usize];
-        if !self.rules.is_at_end(&state.collected) {
+        if !self.rules.is_at_end(state.collected) {
             return Some(state.collected);
         }
         let block = state.blocks.take_free(self.rules.least_worn_first)?;
@@ -295,7 +295,7 @@ impl PageFtl {
 
 impl Rules {
     /// True if the frontier has reached the end of its block.
-    fn is_at_end(&self, frontier: &Frontier) -> bool {
+    fn is_at_end(&self, frontier: Frontier) -> bool {
         u64::from(frontier.next) == self.pages_per_block.get()
     }
 }
