@@ -4,13 +4,14 @@ Kim et al. 2002 and Lee et al. 2007. Only state, no time. A write goes to its ow
 a log block; a merge makes data blocks whole again. Blocks are stripes.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from research.models.arrays.page_map import MapCache, Work
 from research.models.arrays.parameters import Parameters
 
 
-class LogBlocks:
+class LogBlocks(ABC):
     """Parts of both: data blocks, counts, merges. `where` is a page's slot; in log blocks, above those of a block."""
 
     cache: MapCache | None = None
@@ -58,9 +59,9 @@ class LogBlocks:
         self.where[unit] = self.slots + at
         return at % self.slots
 
+    @abstractmethod
     def append(self, block: int, page: int) -> int:
         """The slot in a log block that takes an overwrite."""
-        raise NotImplementedError
 
     def merge(self, block: int, in_order: int, erases: int) -> None:
         """Makes a data block whole: the first `in_order` pages stay in the log block, the others are copied."""

@@ -94,7 +94,7 @@ fn keep(records: &Receiver<LogRecord>, mut journal: Option<JournalWriter>, stop:
 }
 
 /// Makes a log of its journal, by the time of requests, and removes the journal. Returns how many requests it has.
-pub(super) fn finish(log: &Path) -> Result<u64, Error> {
+pub(crate) fn finish(log: &Path) -> Result<u64, Error> {
     let journal = journal_of(log);
     let mut reader = JournalReader::open(&journal)?;
     let mut writer = RequestLog::create(log).map_err(flashweir_run::Error::from)?;

@@ -19,6 +19,7 @@ use flashweir_run::{Phase, Progress};
 use flashweir_trace::{LogRecord, SECTOR_BYTES};
 use serde_json::{Value, json};
 
+pub(crate) use log::finish as finish_log;
 pub use log::{journal_of, recover};
 pub use spec::{Pace, ReplaySpec};
 

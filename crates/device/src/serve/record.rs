@@ -2,16 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use flashweir_run::requests::RequestLog;
-use flashweir_trace::format::journal::{JournalReader, JournalWriter};
-use flashweir_trace::output::OutputError;
+use flashweir_trace::format::journal::JournalWriter;
 use flashweir_trace::{LogRecord, Request};
 
 use crate::Error;
-use crate::replay::journal_of;
-
-/// Records converted at a time.
-const BATCH: usize = 8192;
+use crate::replay::{finish_log, journal_of};
 
 /// A trace under construction.
 #[derive(Debug)]
@@ -34,19 +29,6 @@ impl Recording {
     /// Makes the trace. Returns the number of its requests.
     pub(super) fn finish(mut self) -> Result<u64, Error> {
         self.journal.flush().map_err(Error::of_output)?;
-        let journal = journal_of(&self.path);
-        let mut reader = JournalReader::open(&journal)?;
-        let mut writer = RequestLog::create(&self.path).map_err(flashweir_run::Error::from)?;
-        let mut batch = Vec::with_capacity(BATCH);
-        let mut more = true;
-        while more {
-            more = reader.read(&mut batch, BATCH)?;
-            for record in batch.drain(..) {
-                writer.push(record).map_err(flashweir_run::Error::from)?;
-            }
-        }
-        writer.finish().map_err(flashweir_run::Error::from)?;
-        std::fs::remove_file(&journal).map_err(|source| OutputError { path: journal, source })?;
-        Ok(reader.records())
+        finish_log(&self.path)
     }
 }

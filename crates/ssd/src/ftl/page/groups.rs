@@ -92,7 +92,7 @@ impl Groups {
     }
 }
 
-/// The end of a unit's state that a kind of group has in place.
+/// A kind of group: of pages of the host, or of relocated ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Host,
@@ -124,11 +124,11 @@ impl PageFtl {
         self.put_in_place(unit, Kind::Host, group);
     }
 
-    /// The open block of the group of a page that is moved takes its place. Returns the group.
-    pub(super) fn place_moved(&mut self, unit: u32, from: u32) -> u32 {
-        let Some(group) = self.group_of_moved(unit, from) else { return 0 };
-        self.put_in_place(unit, Kind::Moved, group);
-        group
+    /// The open block of the group of a page that is moved takes its place.
+    pub(super) fn place_moved(&mut self, unit: u32, from: u32) {
+        if let Some(group) = self.group_of_moved(unit, from) {
+            self.put_in_place(unit, Kind::Moved, group);
+        }
     }
 
     /// The group, counted over all, that the page at physical page `from` is moved to.
