@@ -53,6 +53,7 @@ def test_a_drive_is_brought_into_its_state(tmp_path: Path, state: str) -> None:
 def test_drives_in_use_are_refused_and_stay_as_they_are(tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     with loop_of(tmp_path, SIZE) as device:
+        need_trim(device, "a drive in use that would be emptied")
         command = ("bench", device, *SMALL, "-o", str(result))
         assert subprocess.run([tool("mkfs.ext4"), "-q", device], check=False).returncode == 0
         image = (tmp_path / "image").read_bytes()
@@ -73,6 +74,7 @@ def test_drives_in_use_are_refused_and_stay_as_they_are(tmp_path: Path) -> None:
 def test_ctrl_c_keeps_what_was_finished_and_it_goes_on(tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     with served(tmp_path, SIZE) as device:
+        need_trim(device.device, "a drive that is emptied and interrupted")
         command = ("bench", device.device, "--erase", device.device, "--scale", "0.01", "-o", str(result))
         for suites, kept in (["transfer"], "no workload is finished"), (["transfer", "gc"], "what was finished is in"):
             options = [word for suite in suites for word in ("--suite", suite)]

@@ -20,6 +20,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+from block_devices import need_trim
 
 from flashweir import ConfigError, DeviceError, FlashweirError, collect, trace_convert
 
@@ -125,6 +126,7 @@ def asked(found: list[dict[str, Any]]) -> Counter:
 
 
 def test_every_request_of_several_jobs_is_there_with_its_sectors(tracefs: Path, loop: Path, tmp_path: Path) -> None:
+    need_trim(str(loop), "jobs that discard")
     before = settings(tracefs, loop)
     jobs = [
         "rw=randrw bsrange=4k-64k size=48M io_size=12M iodepth=8",

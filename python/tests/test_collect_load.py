@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from block_devices import mounted, tool
+from block_devices import mounted, need_trim, tool
 from test_collect import asked, fio, logged, loop, rows, settings, tracefs
 from test_collect_programs import debugfs
 
@@ -29,6 +29,7 @@ JOBS = [
 
 
 def test_nothing_is_lost_with_a_hundred_under_way(tracefs: Path, loop: Path, tmp_path: Path) -> None:
+    need_trim(str(loop), "a hundred requests, discards among them")
     before = settings(tracefs, loop)
     trace = tmp_path / "trace.parquet"
     summary = collect(loop, trace, command=fio(loop, tmp_path, *JOBS))

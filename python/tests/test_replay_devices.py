@@ -51,6 +51,7 @@ def test_a_drive_gets_every_request_once_and_in_order(tmp_path: Path, options: l
 def test_a_drive_gets_every_request_once_with_many_under_way(tmp_path: Path) -> None:
     log = tmp_path / "log.parquet"
     with served(tmp_path, 64 * MIB, "delay:rdelay=3ms") as device:
+        need_trim(device.device, "requests with TRIM, many under way")
         done = flashweir(
             "replay", f"{MIXED},rate=3000,count=1500", *named(device), "-o", str(log), "--json", "-"
         ).json()
@@ -148,6 +149,7 @@ def test_blocks_of_4096_bytes_get_whole_blocks(tmp_path: Path) -> None:
     log = tmp_path / "log.parquet"
     spec = f"random:offset={WITHIN[0]},span=32MiB,size=6KiB,align=512,write=0.5,trim=0.2,rate=2000,count=400,seed=2"
     with served(tmp_path, 64 * MIB, loop=("--sector-size", "4096")) as device:
+        need_trim(device.device, "requests with TRIM in blocks of 4096 bytes")
         done = flashweir("replay", spec, *named(device), "--engine", "sync", "-o", str(log), "--json", "-").json()
         found = asked(device)
     assert done["target"]["block_bytes"] == 4096

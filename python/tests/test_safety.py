@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from block_devices import MIB, loop_of, mounted, tool
+from block_devices import MIB, knows_trim, loop_of, mounted, tool
 from conftest import flashweir, refused
 
 from flashweir import DeviceError
@@ -35,6 +35,8 @@ def test_no_command_writes_what_is_in_use(tmp_path: Path) -> None:
             (point / "file").write_text("precious")
             for target in (device, str(tmp_path / "image")):
                 for command in commands(target, tmp_path):
+                    if command[0] == "bench" and not knows_trim(device):
+                        continue  # a drive that can't be emptied is refused for that
                     said = refused(*command)
                     assert f"is mounted at {point}" in said
                     assert "--erase does not override this" in said
