@@ -180,3 +180,13 @@ diagnosis-active *args="--sim 60 --model 60":
 [group("research")]
 measure-probe drives="60":
     python -m research.probing measure {{ drives }}
+
+# Dominated hypervolume of `flashweir search` on ten problems, against grids of as many runs (minutes)
+[group("research")]
+measure-search designs="48":
+    OPENBLAS_NUM_THREADS=1 python -m research.searching {{ designs }}
+
+# The best known combination of policies for each of ten recorded traces (minutes)
+[group("research")]
+search-traces designs="40":
+    OPENBLAS_NUM_THREADS=1 python -m research.searching traces {{ designs }}

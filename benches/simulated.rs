@@ -65,18 +65,7 @@ impl Simulated {
     /// As [`Simulated::measure`]; `end`: until everything has ended, after which nothing more can be served.
     pub(crate) fn measure_until(&mut self, end: bool) -> Measurement {
         let before = self.simulation.counters();
-        let start = Instant::now();
-        let mut left = self.size.requests as usize;
-        while left > 0 {
-            self.slice.clear();
-            self.requests.read(&mut self.slice, left.min(SLICE));
-            self.simulation.serve(&self.slice).expect("the drive serves");
-            left -= self.slice.len();
-        }
-        if end {
-            self.simulation.finish().expect("the drive ends");
-        }
-        let seconds = start.elapsed().as_secs_f64();
+        let seconds = self.serve(end);
         let now = self.simulation.counters();
         let (flash, flash_before) = (now.flash(), before.flash());
         let programs = flash.programs - flash_before.programs;
@@ -88,5 +77,34 @@ impl Simulated {
             seconds,
             write_amplification: programs as f64 / written as f64,
         }
+    }
+
+    /// As [`Simulated::measure`], rated in mapping units: written, read and programmed by collections, and blocks erased.
+    pub(crate) fn measure_units(&mut self) -> Measurement {
+        let before = self.simulation.counters();
+        let seconds = self.serve(false);
+        let counts = self.simulation.counters().since(&before);
+        let (written, moved) = (counts.host_pages_written, counts.moved_units);
+        Measurement {
+            operations: written + 2 * moved + counts.flash().erases,
+            seconds,
+            write_amplification: (written + moved) as f64 / written as f64,
+        }
+    }
+
+    /// Serves the requests of a measurement. Returns the seconds that it took.
+    fn serve(&mut self, end: bool) -> f64 {
+        let start = Instant::now();
+        let mut left = self.size.requests as usize;
+        while left > 0 {
+            self.slice.clear();
+            self.requests.read(&mut self.slice, left.min(SLICE));
+            self.simulation.serve(&self.slice).expect("the drive serves");
+            left -= self.slice.len();
+        }
+        if end {
+            self.simulation.finish().expect("the drive ends");
+        }
+        start.elapsed().as_secs_f64()
     }
 }

@@ -167,6 +167,29 @@ fn main() {
     schedulers(&mut fifo, size);
     breakdown(&mut fifo, size);
     overloads(size);
+    superblocks(&mut reference, size);
+}
+
+/// Superblocks over 8 channels of 4 dies, 4 KiB units in pages of 16 KiB, rated in units: written, read and programmed by
+/// collections, and blocks erased.
+fn superblocks(reference: &mut Reference, size: Size) {
+    let drive = [
+        ("channels", "8"),
+        ("dies", "4"),
+        ("page", "16KiB"),
+        ("pages_per_block", "32"),
+        ("ftl.map_unit", "4KiB"),
+        ("buffer.bytes", "2MiB"),
+        ("alloc.kind", "superblock"),
+    ];
+    for (name, more) in
+        [("events", &[][..]), ("busy-until", &[("timing.bus", "0"), ("engine", "busy-until")])]
+    {
+        let mut simulated = Simulated::steady(&[&drive[..], more].concat(), 1.0, false, size);
+        let (bare, ours) = in_turn(size, || reference.measure(), || simulated.measure_units());
+        report("bare loop", &bare, &bare);
+        report(&format!("superblocks, {name}"), &ours, &bare);
+    }
 }
 
 /// Medians of measurements of two in turn.

@@ -9,6 +9,7 @@ others can check them, and `check_bundle` does; `reproduce` compares measured va
 `bench` grades drives, real and simulated;
 `probe` finds the geometry and times of a drive, and writes a device file;
 `fit` searches the drive that comes closest to measurements, and predicts others;
+`search` finds drives that are best for several goals under constraints;
 `import_drive` makes a drive of another simulator's configuration;
 `replay` runs a trace on a real drive or a simulated one, and times every request;
 `serve` makes a simulated drive a disk;
@@ -16,7 +17,8 @@ others can check them, and `check_bundle` does; `reproduce` compares measured va
 `health` compares health logs of a drive before and after a run;
 `diagnose` finds the poor part of a drive in a log of requests;
 `characterize` measures a workload; `trace_info`, `trace_convert` and `trace_generate` work on traces;
-`presets` and `schema` list named drives and all keys. The command `flashweir` does the same.
+`presets` and `schema` list named drives and all keys, `result_schema` all fields of a result with their units. The
+command `flashweir` does the same.
 """
 
 from importlib import import_module
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from flashweir.policies import compare, judge
     from flashweir.reports.api import report
     from flashweir.reproduction import reproduce
+    from flashweir.results.schema import result_schema
+    from flashweir.searching import search
     from flashweir.sweeps import read_sweep, sweep
 
 __all__ = [
@@ -82,7 +86,9 @@ __all__ = [
     "replay",
     "report",
     "reproduce",
+    "result_schema",
     "schema",
+    "search",
     "serve",
     "simulate",
     "sweep",
@@ -109,6 +115,8 @@ _MODULES = {
     "read_sweep": "flashweir.sweeps",
     "report": "flashweir.reports.api",
     "reproduce": "flashweir.reproduction",
+    "result_schema": "flashweir.results.schema",
+    "search": "flashweir.searching",
     "sweep": "flashweir.sweeps",
 }
 

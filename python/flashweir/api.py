@@ -10,11 +10,13 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError
-from flashweir.allocators import Allocator, as_native
-from flashweir.arguments import check, in_python, is_utf8, place
+from flashweir.allocators import as_native
+from flashweir.arguments import check_path, in_python, is_utf8, place
 from flashweir.external import given, split
 from flashweir.fio.resolving import as_trace, in_words, resolve
 from flashweir.importing.device import imported
+from flashweir.options import reading, run
+from flashweir.options.option import as_spec, checked, declared
 from flashweir.result import RequestLog, Result, Section
 from flashweir.settings import chosen
 from flashweir.tenants import AnyPath, Tenant, tenant
@@ -25,30 +27,31 @@ Progress = Callable[[dict[str, Any]], bool | None]
 _DEVICE = "device.json"
 
 
+@declared
 @in_python
 def simulate(
     workload: Workload,
     device: AnyPath | Mapping[str, Any] | None = None,
     *,
-    seed: int | None = None,
-    verify: bool = False,
-    latency_parts: bool = False,
-    requests: bool | AnyPath = False,
-    timeline: AnyPath | None = None,
-    timeline_from: str | None = None,
-    timeline_to: str | None = None,
-    explain: str | None = None,
-    activity: bool | str = False,
-    power_cut: int | str | Sequence[str] | None = None,
-    format: str | None = None,
-    columns: str | None = None,
-    skip_bad: int = 0,
-    wrap: bool = False,
-    warmup: str | None = None,
-    allocator: Allocator | str | None = None,
-    model: AnyPath | None = None,
-    windows: bool = False,
-    alone: bool = False,
+    seed: run.Seed = None,
+    verify: run.Verify = False,
+    latency_parts: run.Breakdown = False,
+    requests: run.Requests = False,
+    timeline: run.Timeline = None,
+    timeline_from: run.TimelineFrom = None,
+    timeline_to: run.TimelineTo = None,
+    explain: run.Explain = None,
+    activity: run.Activity = False,
+    power_cut: run.PowerCut = None,
+    format: reading.Format = None,
+    columns: reading.Columns = None,
+    skip_bad: reading.SkipBad = 0,
+    wrap: run.Wrap = False,
+    warmup: run.Warmup = None,
+    allocator: run.ChannelAllocator = None,
+    model: run.Model = None,
+    windows: run.Windows = False,
+    alone: run.Alone = False,
     progress: Progress | None = None,
     set: Mapping[str, object] | None = None,
     **overrides: object,
@@ -65,35 +68,6 @@ def simulate(
             (docs/reference/mix.md).
         device: a preset's name, the path of a TOML or JSON file, or a configuration as a mapping (such as
             `Result.config`). `None` is the default drive.
-        seed: replaces every seed that the workload and the drive draw from.
-        verify: checks that every read returns the last write.
-        latency_parts: keeps account of where latencies go, for `Result.latency_parts`: queue, buffer, mapping, waits by
-            cause, bus, flash. Without events a run takes a tenth to a third longer then.
-        requests: True keeps a log of every request for `Result.requests`; a path writes it there as Parquet.
-        timeline: where to write a Perfetto trace of what every die and bus did.
-        timeline_from: leaves out of it what was before this time of the run, such as `"1.5s"`.
-        timeline_to: leaves out of it what comes after this time.
-        explain: a percentile such as `"p99.9"`: adds `explain` to the result, for each operation what its slowest
-            requests waited for, which commands and whose, with examples (docs/reference/result.md). Implies
-            `latency_parts`.
-        activity: True adds `activity` to the result: what each channel did over time. A window of simulated time such
-            as `"10ms..20ms"`, of which either end may be left out, looks closer at that.
-        power_cut: adds `power_cuts` to the result: what would be lost if power failed at these times of the run, as
-            `"1.5s"` or several of them, or at so many times drawn uniformly over it with `seed` (see
-            docs/concepts/power-loss.md). The run itself goes on as it would without.
-        format: the trace format, where detection is wrong.
-        columns: describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.
-        skip_bad: maximum number of unreadable lines.
-        wrap: folds addresses beyond the drive into it, instead of refusing them.
-        warmup: method that finds the warm-up, which the result leaves out: `"mser-5"`, `"steady"` or `"requests=N"`
-            (see docs/concepts/warm-up.md). The result then has `warmup`, the removed part, and `series`.
-        allocator: assigns channels to tenants, for `tenants.channels=external`, which it implies: a function that is
-            called once a window with its features and returns channels by tenant, or `"FILE.py:FUNCTION"` (see
-            docs/guide/allocators.md).
-        model: the model of `tenants.channels=learned`, made by `flashweir train-allocator`; `None` is the shipped one.
-        windows: adds to `allocation` the features of each window of requests, and the channels of its tenants.
-        alone: runs each of several streams alone, too, on the same preconditioned drive, and adds to the result
-            its latency there (`alone_latency_us`), its `slowdown` among the others, and their `fairness`.
         progress: is called up to ten times a second with `phase` ("precondition", "run", or "alone", then with the
             name of the `tenant`), `done`, `total` (None for traces), `fraction` (how much of the phase is done; None
             for pipes) and `elapsed_s`. Returning False stops the run.
@@ -111,10 +85,8 @@ def simulate(
         FlashweirError: the run failed, or `progress` stopped it.
         KeyboardInterrupt: Ctrl-C; its message says what was done.
     """
-    check({"seed": seed, "verify": verify, "latency_parts": latency_parts, "requests": requests, "timeline": timeline,
-           "timeline_from": timeline_from, "timeline_to": timeline_to, "explain": explain, "format": format,
-           "columns": columns, "skip_bad": skip_bad, "wrap": wrap, "warmup": warmup, "model": model,
-           "windows": windows, "alone": alone, "device": device})  # fmt: skip
+    options = checked(simulate, locals())
+    check_path("device", device)
     if not (allocator is None or isinstance(allocator, str) or callable(allocator)):
         raise ConfigError(f"allocator: {allocator!r}: expected a function, or FILE.py:FUNCTION")
     workloads = _workloads(workload)
@@ -132,24 +104,7 @@ def simulate(
             "workloads": jobs.workloads,
             "device": name,
             "overrides": {**jobs.settings, **settings},
-            "seed": seed,
-            "verify": verify,
-            "latency_parts": latency_parts,
-            "windows": windows,
-            "model": model and place(model),
-            "requests": log and place(log),
-            "timeline": timeline and place(timeline),
-            "timeline_from": timeline_from,
-            "timeline_to": timeline_to,
-            "explain": explain,
-            "activity": activity,
-            "power_cut": power_cut,
-            "format": format,
-            "columns": columns,
-            "skip_bad": skip_bad,
-            "wrap": wrap,
-            "warmup": warmup,
-            "alone": alone,
+            **as_spec(simulate, {**options, "requests": log}),
         }
         native = None if allocator is None else as_native(allocator)
         with given(functions):
@@ -188,13 +143,14 @@ def renamed() -> list[Section]:
     return [Section(name) for name in json.loads(_native.renamed())]
 
 
+@declared
 @in_python
 def trace_info(
     path: AnyPath,
     *,
-    format: str | None = None,
-    columns: str | None = None,
-    skip_bad: int = 0,
+    format: reading.Format = None,
+    columns: reading.Columns = None,
+    skip_bad: reading.SkipBad = 0,
     progress: Progress | None = None,
 ) -> Section:
     """Reads a whole trace and says what it holds: format and what was assumed, counts, sizes, span, duration.
@@ -207,21 +163,22 @@ def trace_info(
         TraceError: the trace can't be read.
         FlashweirError: `progress` stopped it.
     """
-    options = {"format": format, "columns": columns, "skip_bad": skip_bad}
-    check({"trace": path, **options})
+    options = checked(trace_info, locals())
+    check_path("trace", path)
     path, options = as_trace(path, options)
     return Section(json.loads(_native.trace_info(os.fspath(path), as_json(options), as_native_progress(progress))))
 
 
+@declared
 @in_python
 def trace_convert(
     source: AnyPath,
     target: AnyPath,
     *,
-    to: str | None = None,
-    format: str | None = None,
-    columns: str | None = None,
-    skip_bad: int = 0,
+    to: reading.To = None,
+    format: reading.Format = None,
+    columns: reading.Columns = None,
+    skip_bad: reading.SkipBad = 0,
     progress: Progress | None = None,
 ) -> Section:
     """Writes a trace in another format: `to`, or what the suffix of `target` says.
@@ -234,17 +191,20 @@ def trace_convert(
         TraceError: the source can't be read, or the target not written.
         FlashweirError: `progress` stopped it.
     """
-    given = {"to": to, "format": format, "columns": columns, "skip_bad": skip_bad}
-    check({"trace": source, "output": target, **given})
-    source, given = as_trace(source, given)
-    options = as_json(given)
+    options = checked(trace_convert, locals())
+    check_path("trace", source)
+    check_path("output", target)
+    source, options = as_trace(source, options)
     return Section(
-        json.loads(_native.trace_convert(os.fspath(source), os.fspath(target), options, as_native_progress(progress)))
+        json.loads(
+            _native.trace_convert(os.fspath(source), os.fspath(target), as_json(options), as_native_progress(progress))
+        )
     )
 
 
+@declared
 @in_python
-def trace_generate(spec: str, target: AnyPath, *, to: str | None = None, progress: Progress | None = None) -> Section:
+def trace_generate(spec: str, target: AnyPath, *, to: reading.To = None, progress: Progress | None = None) -> Section:
     """Writes a generator's requests as a trace: in format `to`, or what the suffix of `target` says.
 
     `progress` and Ctrl-C are as in `trace_convert`.
@@ -255,11 +215,12 @@ def trace_generate(spec: str, target: AnyPath, *, to: str | None = None, progres
         TraceError: the spec can't be understood, or the target not written.
         FlashweirError: `progress` stopped it.
     """
-    check({"output": target, "to": to})
+    options = checked(trace_generate, locals())
+    check_path("output", target)
     if not isinstance(spec, str):
         raise ConfigError(f"spec: {spec!r}: expected a generator such as random:count=100000")
     return Section(
-        json.loads(_native.trace_generate(spec, os.fspath(target), as_json({"to": to}), as_native_progress(progress)))
+        json.loads(_native.trace_generate(spec, os.fspath(target), as_json(options), as_native_progress(progress)))
     )
 
 

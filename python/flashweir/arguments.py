@@ -18,26 +18,6 @@ T = TypeVar("T")
 # Names the place of a setting in the messages of the engine: only the command line has it.
 SET = "--set: "
 MAX_WHOLE = 2**64 - 1
-WHOLE = f"expected a whole number from 0 to {MAX_WHOLE}"
-# By the name of a parameter, wherever a function has it.
-_WHOLE = ("seed", "skip_bad", "limit", "depth", "gap", "segments", "buffer_kb")
-_FLAGS = ("verify", "latency_parts", "wrap", "windows", "alone", "macroscopic", "buffered", "until_steady", "dry_run",
-          "relative", "allow_drops")  # fmt: skip
-_TEXTS = (
-    "format",
-    "columns",
-    "warmup",
-    "explain",
-    "timeline_from",
-    "timeline_to",
-    "timing",
-    "engine",
-    "precondition",
-    "only",
-    "to",
-    "method",
-)
-_PATHS = ("trace", "target", "requests", "timeline", "model", "log", "erase", "device", "output")
 # Options without a value are keywords that are true.
 _OPTION = re.compile(r"(?<![\w./-])--([a-z][a-z-]*)(?: ((?:/|sim:)[^\s;]*[^\s,;.]))?")
 _RENAMED = {"recover": "recover_log", "speed": "scale", "suite": "suites"}
@@ -55,27 +35,14 @@ def on_command_line() -> bool:
     return _settings["command_line"]
 
 
-def check(arguments: Mapping[str, object]) -> None:
-    """Checks arguments by the names that parameters have in all functions; None is what is not given.
+def check_path(name: str, value: object) -> None:
+    """Refuses an argument that names no file or drive; None is one that is not given.
 
     Raises:
-        ConfigError: one is of another kind.
+        ConfigError: it is of another kind.
     """
-    for name, value in arguments.items():
-        if value is None:
-            continue
-        if name in _WHOLE and not _is_whole(value):
-            raise ConfigError(f"{name}: {value!r}: {WHOLE}")
-        if name in _FLAGS and not isinstance(value, bool):
-            raise ConfigError(f"{name}: {value!r}: expected True or False")
-        if name in _TEXTS and not isinstance(value, str):
-            raise ConfigError(f"{name}: {value!r}: expected a text")
-        if name in _PATHS and not isinstance(value, str | bytes | bool | os.PathLike | Mapping):
-            raise ConfigError(f"{name}: {value!r}: expected a path")
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_WHOLE
+    if value is not None and not isinstance(value, str | bytes | os.PathLike | Mapping):
+        raise ConfigError(f"{name}: {value!r}: expected a path")
 
 
 def place(path: "str | bytes | os.PathLike[str]") -> Any:  # noqa: ANN401 - JSON

@@ -12,24 +12,27 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
-from flashweir.arguments import check, in_python
+from flashweir.arguments import check_path, in_python
+from flashweir.options import target as option
+from flashweir.options.option import as_spec, checked, declared
 from flashweir.result import Section
 from flashweir.tenants import AnyPath
 
 Progress = Callable[[dict[str, Any]], bool | None]
 
 
+@declared
 @in_python
 def collect(
     device: AnyPath,
     output: AnyPath,
     *,
-    duration_s: float | None = None,
+    duration_s: option.Duration = None,
     command: Sequence[str] = (),
-    method: str = "auto",
-    relative: bool = False,
-    allow_drops: bool = False,
-    buffer_kb: int | None = None,
+    method: option.CollectMethod = "auto",
+    relative: option.Relative = False,
+    allow_drops: option.AllowDrops = False,
+    buffer_kb: option.BufferKb = None,
     progress: Progress | None = None,
 ) -> Section:
     """Collects the requests below the file system of a drive, with their times, until the first of its ends comes.
@@ -40,12 +43,7 @@ def collect(
     Args:
         device: a drive or a partition, such as `/dev/nvme0n1`.
         output: the trace; its suffix says the format (`.parquet` keeps everything).
-        duration_s: ends it after so many seconds.
         command: a program and its arguments; its end is that of the collection.
-        method: `tracefs`, `bpftrace`, `blktrace`, or `auto` for the first of them that works.
-        relative: counts sectors from the start of the partition, not of its disk.
-        allow_drops: takes a trace with lost events for a result; their number is `lost_events`.
-        buffer_kb: the kernel's buffer for each CPU, KiB.
         progress: gets how far it is, ten times a second: `phase` (`collect` or `write`), `done` (requests), `bytes`,
             `lost`, `fraction` and `elapsed_s`; returns False to end it.
 
@@ -57,18 +55,10 @@ def collect(
         ConfigError: what was asked for can't be done here.
         FlashweirError: events were lost: the trace is kept, and its metadata say so.
     """
-    check({"device": device, "output": output, "method": method, "relative": relative, "allow_drops": allow_drops,
-           "buffer_kb": buffer_kb})  # fmt: skip
-    summary = collect_all(
-        device,
-        output,
-        duration_s=duration_s,
-        command=command,
-        method=method,
-        relative=relative,
-        buffer_kb=buffer_kb,
-        progress=progress,
-    )
+    options = as_spec(collect, checked(collect, locals()))
+    check_path("device", device)
+    check_path("output", output)
+    summary = collect_all(device, output, command=command, progress=progress, **options)
     refuse_losses(summary, allow_drops)
     return summary
 

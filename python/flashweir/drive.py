@@ -14,8 +14,10 @@ from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.allocators import Allocator, as_native
 from flashweir.api import Progress, as_json, as_native_progress, device_name, name_device
-from flashweir.arguments import check, in_python, place
+from flashweir.arguments import check_path, in_python
 from flashweir.external import given, split
+from flashweir.options import run
+from flashweir.options.option import as_spec, checked, declared
 from flashweir.parts import LatencyParts
 from flashweir.result import Result
 from flashweir.settings import chosen
@@ -41,18 +43,19 @@ class Drive:
     on. One thread at a time steps a drive. It is a context manager, which closes it.
     """
 
+    @declared
     @in_python
     def __init__(
         self,
         device: AnyPath | Mapping[str, Any] | None = None,
         *,
-        seed: int | None = None,
-        verify: bool = False,
-        latency_parts: bool = False,
+        seed: run.Seed = None,
+        verify: run.Verify = False,
+        latency_parts: run.Breakdown = False,
         tenants: Sequence[str] = (),
-        allocator: Allocator | str | None = None,
-        model: AnyPath | None = None,
-        windows: bool = False,
+        allocator: run.ChannelAllocator = None,
+        model: run.Model = None,
+        windows: run.Windows = False,
         progress: Progress | None = None,
         set: Mapping[str, object] | None = None,
         **overrides: object,
@@ -62,14 +65,7 @@ class Drive:
         Args:
             device: a preset's name, the path of a TOML or JSON file, or a configuration as a mapping (such as
                 `Result.config`). `None` is the default drive. A host with a closed loop is replaced by open arrivals.
-            seed: of the drive's own randomness and of `precondition=steady`, which writes the whole drive at random.
-            verify: checks that every read returns the last write.
-            latency_parts: keeps account of where latencies go: for `stats`, and a field for each part in completions.
             tenants: names of tenants, to which requests then belong by number or name.
-            allocator: assigns channels to tenants, for `tenants.channels=external`, as in `simulate`. It stays with
-                this drive: a fork keeps the last allocation.
-            model: the model of `tenants.channels=learned`; `None` is the shipped one.
-            windows: adds to `allocation` the features of each window of requests, as in `simulate`.
             progress: that of `simulate`, with the phase "precondition".
             set: keys of the drive by their dotted names, as in `simulate`. Of the host there are `host.slots`,
                 `host.arbitration` and `host.weights`.
@@ -79,23 +75,16 @@ class Drive:
             ConfigError: a key, value or combination that makes no drive that can be stepped.
             FlashweirError: preconditioning failed, or `progress` stopped it.
         """
-        check({"device": device, "seed": seed, "verify": verify, "latency_parts": latency_parts, "model": model,
-               "windows": windows})  # fmt: skip
+        options = checked(Drive.__init__, locals())
+        check_path("device", device)
         if isinstance(tenants, str) or not all(isinstance(name, str) for name in tenants):
             raise ConfigError(f"tenants: {tenants!r}: expected a list of names")
         settings, functions = split(chosen(set, overrides))
         if allocator is not None:
             settings.setdefault("tenants.channels", "external")
-        options = {
-            "seed": seed,
-            "verify": verify,
-            "latency_parts": latency_parts,
-            "tenants": list(tenants),
-            "windows": windows,
-            "model": model and place(model),
-        }
+        spec_options = {**as_spec(Drive.__init__, options), "tenants": list(tenants)}
         with tempfile.TemporaryDirectory(prefix="flashweir-") as scratch:
-            spec = {"device": device_name(device, Path(scratch)), "overrides": settings, "options": options}
+            spec = {"device": device_name(device, Path(scratch)), "overrides": settings, "options": spec_options}
             native = None if allocator is None else as_native(allocator)
             try:
                 with given(functions):

@@ -100,7 +100,7 @@ class BackgroundView:
 
 @dataclass(slots=True)
 class DestageView:
-    """View for `background.destage.kind`: the write buffer.
+    """View for `buffer.destage`: the write buffer.
 
     The function returns True to write waiting pages to flash now, False not to, or a time in ns before which not to.
 
@@ -312,5 +312,5 @@ _SLOTS: dict[str, tuple[Callable[[Policy], Callable[..., object]], str]] = {
     "gc.victim": (_victim, "gc.victim_file"),
     "gc.planner": (_planner, "gc.planner_file"),
     "background.kind": (_background, "background.file"),
-    "background.destage.kind": (_destage, "background.destage.file"),
+    "buffer.destage": (_destage, "buffer.destage_file"),
 }

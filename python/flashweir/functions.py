@@ -1,6 +1,5 @@
 """Functions and classes of files, as `FILE.py:FUNCTION` names them."""
 
-import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -9,26 +8,15 @@ from typing import Any
 
 from flashweir._native import ConfigError
 
-# Modules with functions that ship.
-_SHIPPED = ("flashweir.destaging",)
-
 
 def load_function(place: str, user: str, noun: str = "FUNCTION") -> Callable[..., Any]:
     """The function at `FILE.py:FUNCTION`. Runs the file, which may import its neighbours. `user` is named in errors.
-
-    `flashweir.MODULE:FUNCTION` is one that ships.
 
     Raises:
         ConfigError: there is no such file or function, or the file does not run.
     """
     file, _, name = place.rpartition(":")
     path = Path(file)
-    if file in _SHIPPED and name.isidentifier():
-        shipped = getattr(importlib.import_module(file), name, None)
-        if not callable(shipped):
-            raise ConfigError(f"{user} {place!r}: {file} has no {noun.lower()} {name}")
-        own: Callable[..., Any] = shipped
-        return own
     if not file or not name.isidentifier() or not path.is_file():
         raise ConfigError(f"{user} {place!r}: expected FILE.py:{noun}, with a file that is there")
     spec = importlib.util.spec_from_file_location(f"_flashweir_{path.stem}", path)

@@ -32,7 +32,7 @@ class ProgressBar:
             self._bar.stop()
 
     def update(self, state: dict[str, Any]) -> bool:
-        """Draws `state`: `phase`, `done`, `fraction` (or None) and `elapsed_s`. Never stops the work."""
+        """Draws `state`: `phase`, `done`, `fraction` (or None), `elapsed_s`, perhaps a `note`. Never stops the work."""
         phase, done, fraction = str(state["phase"]), state["done"], state["fraction"]
         label = _LABELS.get(phase, phase)
         if "tenant" in state:
@@ -51,6 +51,7 @@ class ProgressBar:
             self._tasks[phase] = self._bar.add_task(label, total=None, rate="")
         seconds = state["elapsed_s"] - self._began[0]
         rate = f"{(done - self._began[1]) / seconds:,.0f}/s" if seconds > 0 else ""
+        rate = state.get("note", rate)
         total = None if fraction is None else 1.0
         self._bar.update(self._tasks[phase], completed=fraction or 0.0, total=total, rate=rate)
         self._bar.refresh()

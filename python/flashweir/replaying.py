@@ -2,14 +2,17 @@
 
 import json
 import os
-from typing import Any, Literal
+from typing import Any
 
 from flashweir import _native
 from flashweir._native import FlashweirError
 from flashweir.api import Progress, as_json, as_native_progress
-from flashweir.arguments import check, in_python
+from flashweir.arguments import check_path, in_python
 from flashweir.fio.resolving import file_of, in_words, jobs_as_trace
 from flashweir.importing import device
+from flashweir.options import reading
+from flashweir.options import target as option
+from flashweir.options.option import as_spec, checked, declared
 from flashweir.result import Section
 from flashweir.targets import Target, given
 from flashweir.tenants import AnyPath
@@ -17,29 +20,30 @@ from flashweir.tenants import AnyPath
 _PROBE = "random:span=4KiB,size=512B,count=1,write=0,rate=1"
 
 
+@declared
 @in_python
 def replay(
     trace: AnyPath,
     target: AnyPath | Target,
     *,
-    timing: Literal["original", "asap", "closed"] | None = None,
-    scale: float = 1.0,
-    depth: int | None = None,
-    engine: Literal["io_uring", "sync"] = "io_uring",
-    buffered: bool = False,
-    only: str | None = None,
-    limit: int | None = None,
-    wrap: bool = False,
-    seed: int = 1,
-    erase: AnyPath | None = None,
-    size: int | str | None = None,
-    precondition: Literal["none", "snia", "random"] = "none",
-    until_steady: bool = False,
-    log: AnyPath | None = None,
-    dry_run: bool = False,
-    format: str | None = None,
-    columns: str | None = None,
-    skip_bad: int = 0,
+    timing: option.ReplayTiming = None,
+    scale: option.Scale = 1.0,
+    depth: option.Depth = None,
+    engine: option.ReplayEngine = "io_uring",
+    buffered: option.Buffered = False,
+    only: option.Only = None,
+    limit: option.Limit = None,
+    wrap: option.Wrap = False,
+    seed: option.Seed = 1,
+    erase: option.Erase = None,
+    size: option.Size = None,
+    precondition: option.Precondition = "none",
+    until_steady: option.UntilSteady = False,
+    log: option.Log = None,
+    dry_run: option.DryRun = False,
+    format: reading.Format = None,
+    columns: reading.Columns = None,
+    skip_bad: reading.SkipBad = 0,
     progress: Progress | None = None,
 ) -> Section:
     """Replays a workload to a block device, a file or a simulated drive, with every request timed.
@@ -52,28 +56,6 @@ def replay(
             fio (docs/reference/fio.md).
         target: a block device, a file, `"sim:PRESET[,KEY=VALUE...]"`, `"py:FILE.py:CLASS[,key=value...]"`, or an
             object of such a class (docs/guide/drive-in-python.md).
-        timing: `"original"`, at the trace's times; `"asap"`, as fast as the target takes requests; `"closed"`, with
-            `depth` of them outstanding. Without it the original times, or `"closed"` for a job file without rates, with
-            its `iodepth`.
-        scale: factor on the trace's times: 0.5 is twice as fast.
-        depth: maximum number of outstanding requests: 256 at original times (on simulated drives any number), 64 with
-            `"asap"`, 1 with `"closed"`.
-        engine: I/O interface for real drives: `"io_uring"`, or `"sync"`, one system call after the other.
-        buffered: uses the page cache, for file systems that can't do without it.
-        only: only these operations, such as `"read,write"`.
-        limit: only so many requests.
-        wrap: folds addresses beyond the target into it, instead of refusing them.
-        seed: of the written data, of preconditioning, and of a simulated drive.
-        erase: the name of the target once more: it may be written though it holds data, unless it is in use.
-        size: of a file that is made, bytes or text such as `"1GiB"`.
-        precondition: writes before the replay: `"snia"`, twice the capacity in order; `"random"`, all of it once in
-            random order.
-        until_steady: repeats it in rounds until the rate is steady, 25 at most.
-        log: Parquet file with a row for every request.
-        dry_run: returns the plan, and does nothing.
-        format: the trace format, where detection is wrong.
-        columns: describes any other table, as in `trace_info`.
-        skip_bad: maximum number of unreadable lines.
         progress: that of `simulate`, with the phases "trace", "precondition" (`done` in bytes) and "run".
 
     Returns:
@@ -86,29 +68,11 @@ def replay(
         FlashweirError: the target failed, or `progress` stopped it; the log has what was done.
         KeyboardInterrupt: Ctrl-C; its message says what was done and where it is.
     """
-    check({"trace": trace, "erase": erase, "log": log, "seed": seed, "depth": depth, "limit": limit})
-    spec: dict[str, Any] = {
-        "trace": os.fspath(trace),
-        "timing": timing or "original",
-        "scale": scale,
-        "depth": depth,
-        "engine": engine,
-        "buffered": buffered,
-        "only": only,
-        "limit": limit,
-        "wrap": wrap,
-        "seed": seed,
-        "erase": erase and os.fspath(erase),
-        "size": size,
-        "precondition": precondition,
-        "until_steady": until_steady,
-        "log": log and os.fspath(log),
-        "dry_run": dry_run,
-        "format": format,
-        "columns": columns,
-        "skip_bad": skip_bad,
-    }
-    check({name: value for name, value in spec.items() if name not in ("size", "scale")})
+    options = checked(replay, locals())
+    check_path("trace", trace)
+    check_path("erase", erase)
+    named = {"trace": os.fspath(trace), "erase": erase and os.fspath(erase), "log": log and os.fspath(log)}
+    spec: dict[str, Any] = {**as_spec(replay, options), "timing": timing or "original", **named}
     with given(target) as name:
         if (jobs := file_of(spec["trace"])) is not None:
             spec |= _of_jobs(jobs, {**spec, "timing": timing}, name)
@@ -124,11 +88,11 @@ def _of_jobs(file: str, spec: dict[str, Any], target: str) -> dict[str, Any]:
     """Trace, timing and depth of a job file of fio: one table of its requests."""
     size = _native.quantity(str(spec["size"])) if spec["size"] is not None else None
     capacity = int(size[0]) if size is not None else _size_of(target)
-    path, reading, plan = jobs_as_trace(file, {"format": spec["format"], "columns": spec["columns"]}, capacity, 0)
+    path, read, plan = jobs_as_trace(file, {"format": spec["format"], "columns": spec["columns"]}, capacity, 0)
     if not plan.timed:
         closed = spec["timing"] in (None, "closed")
-        reading |= {"timing": spec["timing"] or "closed", "depth": spec["depth"] or (plan.depth if closed else None)}
-    return {**reading, "trace": path}
+        read |= {"timing": spec["timing"] or "closed", "depth": spec["depth"] or (plan.depth if closed else None)}
+    return {**read, "trace": path}
 
 
 def _size_of(target: str) -> int | None:

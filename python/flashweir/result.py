@@ -7,13 +7,17 @@ import weakref
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from flashweir._native import FlashweirError
 from flashweir.parts import LatencyParts, parts_of
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from flashweir.results.run import Run as _Run
+
+T = TypeVar("T")
 
 # Values that a notebook shows first, in this order: path in the result, label, format.
 _HEADLINES = (
@@ -40,14 +44,29 @@ class Section(Mapping[str, Any]):
         self._values = values
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - JSON holds anything
-        value: Any = self._values
         if key in self._values:
-            return _wrap(self._values[key])
-        for part in key.split("."):
-            if not isinstance(value, Mapping) or part not in value:
-                raise KeyError(key)
-            value = value[part]
-        return _wrap(value)
+            return self._wrapped(key)
+        head, dot, rest = key.partition(".")
+        inner = self._wrapped(head) if dot and head in self._values else None
+        if not isinstance(inner, Section):
+            raise KeyError(key)
+        try:
+            return inner[rest]
+        except KeyError:
+            raise KeyError(key) from None
+
+    def _wrapped(self, key: str) -> Any:  # noqa: ANN401 - JSON holds anything
+        value = self._values[key]
+        return (self._structure_of(key) or Section)(value) if isinstance(value, Mapping) else value
+
+    @classmethod
+    def _structure_of(cls, key: str) -> "type[Section] | None":
+        """The class of the section under a key, where one is declared."""
+        if cls is Section:
+            return None
+        from flashweir.results.field import structure_of
+
+        return structure_of(cls, key)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - JSON holds anything
         # An object that is being copied or unpickled has no values yet.
@@ -83,6 +102,32 @@ class Section(Mapping[str, Any]):
         return copy
 
 
+class Each(Section, Generic[T]):
+    """A part of a result whose keys are data, such as names of tenants or operations: values are of one kind."""
+
+    # Of the sections in it; None for other values.
+    _inner: ClassVar[type[Section] | None] = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Its class is made when it is needed.
+        return _unpickled_each, (self._inner, self._values)
+
+    @classmethod
+    def _structure_of(cls, key: str) -> type[Section] | None:
+        del key  # all are alike
+        return cls._inner
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> T: ...
+
+
+def _unpickled_each(inner: type[Section], values: Mapping[str, Any]) -> Section:
+    from flashweir.results.field import each_of
+
+    return each_of(inner)(values)
+
+
 class RequestLog:
     """The Parquet file of a per-request log. All copies of a result share it; it is pickled with its content.
 
@@ -114,7 +159,12 @@ def _unpickled_log(content: bytes) -> RequestLog:
     return RequestLog(path, scratch)
 
 
-class Result(Section):
+if not TYPE_CHECKING:
+    # The structure is imported where a part of a result is first looked at.
+    _Run = Section
+
+
+class Result(_Run):
     """The result of one run. Its keys are those of the JSON result (docs/reference/result.md).
 
     `result["requests"]` is the number of requests, as in the JSON; `result.requests` is the per-request log.
@@ -134,6 +184,13 @@ class Result(Section):
         self._log = log
         self._frame: pl.DataFrame | None = None
 
+    @classmethod
+    def _structure_of(cls, key: str) -> type[Section] | None:
+        from flashweir.results.field import structure_of
+        from flashweir.results.run import Run
+
+        return structure_of(Run, key)
+
     def __eq__(self, other: object) -> bool:
         """Equal to a result of the same values, and to a mapping of them; wall times don't count."""
         if not isinstance(other, Mapping):
@@ -141,7 +198,7 @@ class Result(Section):
         values = other._values if isinstance(other, Section) else other
         return bool(_without_wall_times(self._values) == _without_wall_times(values))
 
-    __hash__ = None  # as of any mapping
+    __hash__ = None  # type: ignore[assignment]  # as of any mapping
 
     def __getstate__(self) -> dict[str, Any]:
         # The frame is read again from the log.
@@ -209,10 +266,6 @@ class Result(Section):
         )
         config = escape(json.dumps(self._values.get("config", {}), indent=2))
         return f"<table>{rows}</table><details><summary>configuration</summary><pre>{config}</pre></details>"
-
-
-def _wrap(value: object) -> object:
-    return Section(value) if isinstance(value, Mapping) else value
 
 
 def _without_wall_times(value: Any) -> Any:  # noqa: ANN401 - JSON holds anything

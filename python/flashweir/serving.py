@@ -3,15 +3,17 @@
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.api import Progress, as_json, as_native_progress, device_name, name_device
-from flashweir.arguments import check, in_python
+from flashweir.arguments import check_path, in_python
+from flashweir.options import serve as option
+from flashweir.options.option import as_spec, checked, declared
 from flashweir.result import Result
 from flashweir.settings import chosen
 from flashweir.tenants import AnyPath
@@ -67,23 +69,24 @@ class LiveDrive:
         self.stop()
 
 
+@declared
 @in_python
 def serve(
     device: AnyPath | Mapping[str, Any] | None = None,
     *,
-    nbd: str = "unix:./flashweir.sock",
-    exposed: bool = False,
-    exports: Sequence[str] = (),
-    data: AnyPath | None = None,
-    clock: Literal["paced", "virtual"] = "paced",
-    dilate: float = 1.0,
-    control: AnyPath | None = None,
-    record: AnyPath | None = None,
-    state: AnyPath | None = None,
-    power_cuts: bool = False,
-    protected_buffer: bool = False,
-    ignore_flush: bool = False,
-    seed: int | None = None,
+    nbd: option.Nbd = "unix:./flashweir.sock",
+    exposed: option.Exposed = False,
+    exports: option.Exports = (),
+    data: option.Data = None,
+    clock: option.Clock = "paced",
+    dilate: option.Dilate = 1.0,
+    control: option.Control = None,
+    record: option.Record = None,
+    state: option.State = None,
+    power_cuts: option.PowerCuts = False,
+    protected_buffer: option.ProtectedBuffer = False,
+    ignore_flush: option.IgnoreFlush = False,
+    seed: option.Seed = None,
     progress: Progress | None = None,
     set: Mapping[str, object] | None = None,
     **overrides: object,
@@ -93,19 +96,6 @@ def serve(
     Args:
         device: a preset's name, the path of a TOML or JSON file or of a saved drive, or a configuration as a mapping.
             `None` is the default drive, or the one in `state`.
-        nbd: address that clients connect to, `unix:PATH` or `tcp:HOST:PORT`.
-        exposed: allows an address that other machines reach.
-        exports: parts of the drive, `NAME` or `NAME=SIZE`; each is a tenant.
-        data: place of the bytes: a file, a folder, `"memory"` or `"none"`. `None`: the folder of `state`, or memory.
-        clock: `"paced"`: requests take their simulated time; `"virtual"`: they are answered at once.
-        dilate: wall time over simulated time, from 1 on.
-        control: socket that takes commands.
-        record: trace of the arrivals, Parquet.
-        state: folder that the drive lives in: it opens as it was, also after its process was killed.
-        power_cuts: follows what flash holds of the bytes, so that power can be cut.
-        protected_buffer: capacitors write the buffer to flash when power fails.
-        ignore_flush: flushes are answered without effect: a drive that lies, to test tests with.
-        seed: of the drive's own randomness and of preconditioning.
         progress: that of `simulate`, with the phase "precondition".
         set: keys of the drive by their dotted names, as in `simulate`.
         overrides: the same as keyword arguments.
@@ -114,27 +104,19 @@ def serve(
         ConfigError: an option, key or combination that can't be served.
         FlashweirError: preconditioning failed, or `progress` stopped it.
     """
-    check({"device": device, "seed": seed})
+    options = checked(serve, locals())
+    check_path("device", device)
     if isinstance(exports, str) or not all(isinstance(name, str) for name in exports):
         raise ConfigError(f"exports: {exports!r}: expected a list of names")
-    options = {
-        "nbd": nbd,
-        "exposed": exposed,
-        "exports": list(exports),
-        "data": data and os.fsdecode(data),
-        "clock": clock,
-        "dilate": dilate,
-        "control": control and os.fsdecode(control),
-        "record": record and os.fsdecode(record),
-        "state": state and os.fsdecode(state),
-        "power_cuts": power_cuts,
-        "protected_buffer": protected_buffer,
-        "ignore_flush": ignore_flush,
-    }
     with tempfile.TemporaryDirectory(prefix="flashweir-") as scratch:
         found = None if is_saved(device) else device_name(device, Path(scratch))
         drive = {"device": found, "overrides": chosen(set, overrides), "options": {"seed": seed}}
-        spec = {"drive": drive, "load": os.fsdecode(device) if is_saved(device) else None, **options}  # type: ignore[arg-type]
+        spec = {
+            "drive": drive,
+            "load": os.fsdecode(device) if is_saved(device) else None,  # type: ignore[arg-type]
+            **as_spec(serve, options),
+            "exports": list(exports),
+        }
         try:
             return LiveDrive(_native.Server(as_json(spec), as_native_progress(progress)))
         except ConfigError as error:

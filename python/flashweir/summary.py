@@ -54,6 +54,7 @@ def print_result(result: Mapping[str, Any], console: Console, drive: str = "driv
         *_allocation_lines(result),
         *_unmapped_lines(result),
         *_flash_lines(result),
+        *_slc_lines(result),
         *_host_lines(result),
         *_sched_lines(result),
         *_wear_lines(result),
@@ -253,6 +254,14 @@ def _flash_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if activity := result.get("activity"):
         bins = f"{len(activity['dirty_pages']):,} bins of {_seconds(activity['bin_s'])} a channel"
         yield "activity", f"{bins}: --json writes them"
+
+
+def _slc_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    if not (slc := result.get("slc")):
+        return
+    pages = (f"{slc[f'{name}_pages']:,} {name}" for name in ("written", "direct", "folded", "overwritten"))
+    yield "SLC cache, pages", ", ".join(pages)
+    yield "SLC cache, at the end", f"{slc['valid_pages']:,} pages valid, room for {slc['room_pages']:,}"
 
 
 def _spare_note(spare: Mapping[str, Any]) -> str | None:

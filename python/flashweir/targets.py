@@ -32,6 +32,8 @@ class Target(Protocol):
         block_bytes: the smallest unit of addresses and lengths, a multiple of 512.
         depth: requests that may be outstanding; flashweir sets it before the first call, and again when it changes,
             with nothing outstanding.
+        host_written_bytes, media_written_bytes: bytes that the host and the flash wrote so far; both may be missing.
+            `diagnose` computes write amplification from them.
     """
 
     size_bytes: int
@@ -51,11 +53,12 @@ class Target(Protocol):
 
 
 class _Given:
-    """The object given to one call, and the exception that a model raised."""
+    """The object given to one call or made for it, and the exception that a model raised."""
 
     def __init__(self, name: str, drive: object | None) -> None:
         self.name = name
         self.drive = drive
+        self.made: object | None = None
         self.raised: BaseException | None = None
 
 
@@ -110,7 +113,15 @@ def load(name: str) -> "Model":
         if mine is not None:
             mine.raised = error
         raise ConfigError(f"{_where(error)}; expected __init__(**kwargs: str) of {place} to make a drive") from error
+    if mine is not None:
+        mine.made = drive
     return Model(drive, mine, is_new=True)
+
+
+def current() -> object | None:
+    """The drive in Python that is the target of this call; None of other targets."""
+    mine = _given.get()
+    return None if mine is None else mine.drive if mine.drive is not None else mine.made
 
 
 def _settings(text: str) -> dict[str, str]:

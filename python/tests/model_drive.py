@@ -2,7 +2,8 @@
 
 It shares nothing with flashweir's drives: one log over all dies, one collector, times by busy dies. Labels of truth:
 fault `none`, `static` (each address has its die), `unit` (mapping unit above the page), `blocks` (blocks are merged
-from a log), `cache` (map on flash), `random`, `fifo`, `early` (collection), `buffer` (none or small).
+from a log), `cache` (map on flash), `random`, `fifo`, `fullest` (the fuller of two random blocks; discarded ones are
+collected like others), `early` (collection), `buffer` (none or small).
 """
 
 import heapq
@@ -20,7 +21,17 @@ class Drive:
 
     def __init__(self, **given: str) -> None:
         settings = {"mib": 48, "page": 4, "unit": 4, "dies": 8, "pages": 64, "spare": 0.12, "buffer": 1024, "noise": 0}
-        settings |= {"seed": 1, "log": 0.1, "cached": 8, "early": 0.5, "hiccup": 0, "discards": 1, "used": 0, "d": 0}
+        settings |= {
+            "seed": 1,
+            "log": 0.1,
+            "cached": 8,
+            "early": 0.5,
+            "hiccup": 0,
+            "discards": 1,
+            "silent": 0,
+            "used": 0,
+        }
+        settings |= {"d": 0}
         settings |= {key: float(value) for key, value in given.items() if key != "fault"}
         self.fault = given.get("fault", "none")
         self.size_bytes, self.block_bytes, self.depth = int(settings["mib"]) << 20, 512, 1
@@ -88,6 +99,8 @@ class Drive:
     def _victim(self) -> int:
         if self.fault == "random":
             return self.random.choice(list(self.full))
+        if self.fault == "fullest":
+            return max(self.random.choices(list(self.full), k=2), key=self.valid.__getitem__)
         if self.fault == "fifo":
             return next(iter(self.full))
         if self.set["d"]:
@@ -199,6 +212,8 @@ class Drive:
     def _discard(self, offset: int, length: int) -> None:
         if not self.set["discards"]:
             raise OSError("discard is not supported")
+        if self.set["silent"]:
+            return
         for unit in range(offset // self.unit, (offset + length) // self.unit):
             if self.where[unit] != _NONE:
                 self.valid[self.where[unit]] -= 1
@@ -208,6 +223,9 @@ class Drive:
             if block is not None and unit in block:
                 block.discard(unit)
                 self.log_pages -= 1
+        if self.fault == "fullest":
+            # Discarded blocks are collected like others.
+            return
         for block in [block for block in self.full if self.valid[block] == 0]:
             del self.full[block]
             self.owner[block] = []

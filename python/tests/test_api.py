@@ -128,7 +128,7 @@ def test_power_is_cut_at_times_or_at_random() -> None:
     [
         ({"activity": "2ms..1ms"}, flashweir.ConfigError, "activity 2ms..1ms: expected a window that ends after"),
         ({"activity": "soon"}, flashweir.ConfigError, "activity soon: expected `all`, or a window of simulated time"),
-        ({"activity": 5}, flashweir.ConfigError, "activity 5: expected"),
+        ({"activity": 5}, flashweir.ConfigError, "activity: 5: expected a text"),
         ({"power_cut": 0}, flashweir.ConfigError, "power cut 0: expected 1 to 1000000 random cuts"),
         ({"power_cut": 1.5}, flashweir.ConfigError, "power cut"),
         ({"chanels": 4}, flashweir.ConfigError, "channels"),

@@ -38,7 +38,7 @@ LINE = b"128166372003061629,h,0,Write,4096,4096,1\n"
         (lambda: package.replay(QUICK, "sim:tlc", seed=-1), f"seed: -1: {WHOLE}"),
         (lambda: package.replay(5, "sim:tlc"), "trace: 5: expected a path"),
         (lambda: package.bench("sim:tlc", suites=["x"]), "suites x: expected"),
-        (lambda: package.probe("sim:tlc", seed=-1), "seed: invalid value: integer `-1`, expected u64"),
+        (lambda: package.probe("sim:tlc", seed=-1), f"seed: -1: {WHOLE}"),
         (lambda: package.simulate(QUICK, power_cut=[{}]), "power cut {}: expected"),
         (lambda: package.trace_generate(5, "x.parquet"), "spec: 5: expected a generator such as random:count=100000"),
         (lambda: package.sweep(5), "spec: 5: expected a TOML file or a mapping"),

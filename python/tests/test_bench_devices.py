@@ -71,6 +71,19 @@ def test_drives_in_use_are_refused_and_stay_as_they_are(tmp_path: Path) -> None:
     assert not result.exists()
 
 
+def test_a_mount_is_named_before_a_missing_trim(tmp_path: Path) -> None:
+    with loop_of(tmp_path, SIZE) as device:
+        limit = Path("/sys/block", Path(device).name, "queue", "discard_max_bytes")
+        try:
+            limit.write_text("0")
+        except OSError as error:
+            pytest.skip(f"discards can't be turned off here: {error}")
+        assert "it knows no TRIM" in refused("bench", device, *SMALL, "--erase", device)
+        assert subprocess.run([tool("mkfs.ext4"), "-q", device], check=False).returncode == 0
+        with mounted(tmp_path / "point", "ext4", source=device) as point:
+            assert f"is mounted at {point}" in refused("bench", device, *SMALL, "--erase", device)
+
+
 def test_ctrl_c_keeps_what_was_finished_and_it_goes_on(tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     with served(tmp_path, SIZE) as device:

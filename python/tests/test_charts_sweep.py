@@ -61,8 +61,13 @@ def test_which_figures_a_sweep_has() -> None:
         *("curve-iops", "heat-iops", "heat-iops-2"),
         *("curve-latency_us.read.p99", "heat-latency_us.read.p99", "heat-latency_us.read.p99-2"),
         *("curve-write_amplification", "heat-write_amplification", "heat-write_amplification-2"),
-        *("pareto-iops-latency_us.read.p99", "pareto-iops-write_amplification", "channel-time"),
+        *("pareto-iops-latency_us.read.p99", "pareto-iops-write_amplification"),
+        *("channel-time", *(f"channel-time-{number}" for number in range(2, 13))),
     ]
+    facets = [charts[name].facet for name in charts if name.startswith("channel-time")]
+    assert facets[:2] == ["buffer.bytes=64KiB, host.queue_depth=1", "buffer.bytes=64KiB, host.queue_depth=2"]
+    assert len(set(facets)) == 12
+    assert {charts[name].group for name in charts if name.startswith("channel-time")} == {"channel-time"}
     chosen = named(from_sweep.figures(*sweep(GRID, metrics=["latency_us.read.mean", "not there"])))
     assert [name for name in chosen if name.startswith(("curve", "heat"))] == [
         "curve-latency_us.read.mean",
@@ -219,8 +224,19 @@ def results_of(frame: pl.DataFrame, seen: list[int]) -> Iterator[tuple[dict[str,
         yield row, {"latency_histogram_ns": {"read": [[slow, 3], [10 * slow, 1]]}}
 
 
-def test_distributions_of_the_settings_compared() -> None:
+def test_distributions_are_drawn_for_each_setting_of_the_other_axes() -> None:
     frame, meta = sweep(GRID, compare="gc.victim")
+    seen: list[int] = []
+    charts = named(from_sweep.figures(frame, meta, results_of(frame, seen)))
+    drawn = [chart for name, chart in charts.items() if chart.group == "latency-cdf-read"]
+    assert len(drawn) == len({chart.facet for chart in drawn}) == 12
+    assert all([one.name for one in chart.series] == ["gc.victim=greedy", "gc.victim=fifo"] for chart in drawn)
+    assert "At buffer.bytes" not in charts["latency-cdf-read"].note
+    assert len(seen) == 24 * 3, "every run is read once"
+
+
+def test_distributions_of_the_settings_compared() -> None:
+    frame, meta = sweep({**GRID, "host.queue_depth": [1, 2, 4, 8]}, compare="gc.victim")
     seen: list[int] = []
     charts = named(from_sweep.figures(frame, meta, results_of(frame, seen)))
     chart = charts["latency-cdf-read"]
@@ -228,7 +244,7 @@ def test_distributions_of_the_settings_compared() -> None:
     assert [max(one.x) for one in chart.series] == [10.0, 20.0]
     assert "At buffer.bytes=64KiB, host.queue_depth=1" in chart.note
     # Three seeds of two settings; nothing is read behind the last of them.
-    assert len(seen) == 12 * 3 + 3
+    assert len(seen) == 16 * 3 + 3
     assert charts["channel-time"].categories == ["gc.victim=greedy", "gc.victim=fifo"]
 
 

@@ -78,7 +78,9 @@ def test_assumptions_about_a_trace_are_said_by_what_reads_it(tmp_path: Path) -> 
         assert err.startswith(said), (args, err)
         assert err.endswith("1 times went back and were set to the one before\n"), (args, err)
         assert err.count("\n") == 1, (args, err)
-        assert flashweir(*args, "--quiet", *(("--resume",) if args[0] == "sweep" else ())).err == ""
+        again = ("--resume",) if args[0] == "sweep" else ()
+        assert flashweir(*args, "--quiet", *again).err == ""
+        assert flashweir("--quiet", *args, *again).err == "", "before the command too"
     info = flashweir("trace", "info", str(trace)).out
     assert "look alike" in info
     assert "clamped_times  1" in " ".join(info.split()).replace("clamped_times 1", "clamped_times  1")

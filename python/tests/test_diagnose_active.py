@@ -81,6 +81,59 @@ def test_without_discards_the_mapping_is_uncertain() -> None:
     assert "does not discard" in mapping["reason"]
 
 
+@pytest.mark.parametrize("fault", ["none", "random"])
+def test_discards_without_effect_are_no_fault_of_the_mapping(fault: str) -> None:
+    said = verdicts(found(fault, silent="1", used="2"))
+    assert said["mapping"] != "bad"
+    assert said["collection"] == "bad" if fault == "random" else said["collection"] != "bad"
+
+
+def test_a_log_as_large_as_a_quarter_of_the_drive_is_no_early_collection() -> None:
+    sim = "sim:slc-2006,capacity=32MiB,channels=2,dies=1,planes=1,pages_per_block=32,op_ratio=0.28,ftl.kind=bast"
+    diagnosis = api.diagnose(sim, active=True)
+    assert diagnosis["symptoms"]["mapping"]["verdict"] == "bad"
+    assert diagnosis["symptoms"]["collection"]["verdict"] != "bad"
+
+
+def test_writes_in_runs_are_measured_where_the_map_is_on_flash() -> None:
+    tests = {test["name"]: test["ratio"] for test in found("cache", cached="1")["tests"]}
+    assert tests["mapping-locality"] < 0.9
+    assert "mapping-locality" not in {test["name"] for test in found("none")["tests"]}
+
+
+class Counting(Drive):
+    """A drive with counters of host and media bytes."""
+
+    def __init__(self, **given: str) -> None:
+        self.media_written_bytes = 0
+        self.host_written_bytes: Any = 0
+        super().__init__(**given)
+
+    def _map(self, unit: int) -> int:
+        copies = super()._map(unit)
+        self.media_written_bytes += (1 + copies) * self.unit
+        return copies
+
+    def submit(self, requests: dict[str, Any]) -> dict[str, Any]:
+        self.host_written_bytes += int(requests["length"][requests["op"] == 1].sum())
+        return super().submit(requests)
+
+
+def test_counters_are_taken_where_the_drive_has_some() -> None:
+    settings = {"mib": "24", "dies": "4", "pages": "32", "buffer": "512"}
+    measured = api.diagnose(Counting(**settings), active=True)["drive"]["write_amplification"]
+    assert measured["method"] == "counter"
+    assert greedy.greedy(0.15, 32) < measured["value"] < greedy.greedy(0.09, 64)
+    assert measured["high"] < 1.01 * measured["low"]
+    inferred = api.diagnose(Drive(**settings), active=True)["drive"]["write_amplification"]
+    assert (inferred["method"], inferred["value"]) == ("inferred", pytest.approx(measured["value"], rel=0.25))
+    bad = Counting(**settings)
+    bad.host_written_bytes = 0.5
+    with pytest.raises(ConfigError, match=r"Counting\.host_written_bytes is 0\.5: expected a whole number of bytes"):
+        api.diagnose(bad, active=True)
+    assert bad.media_written_bytes == 0
+
+
 def test_the_json_has_every_field() -> None:
     run = flashweir("diagnose", SIM, "--active", "--json", "-")
     assert run.err.startswith(f"note: {SIM}: writes its ")
@@ -192,6 +245,7 @@ def test_the_closed_form_of_greedy() -> None:
     assert greedy.greedy(0.07, 64) == pytest.approx(7.0, rel=0.02)
     assert greedy.greedy(0.28, 1 << 20) == pytest.approx(2.48, rel=0.01)
     assert greedy.greedy(1.0) < greedy.greedy(0.5) < greedy.greedy(0.1)
+    assert greedy.spare_of(greedy.greedy(0.1, 64)) == pytest.approx(0.1, rel=1e-3)
     assert greedy.hot(0.1, 0.1) == greedy.greedy(1.0)
 
 

@@ -77,6 +77,11 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target.exists() or target in BUILT, link["target"]
 
 
+def test_every_figure_is_on_a_page() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [figure.name for figure in BUILT if f"images/{figure.name})" not in text] == []
+
+
 def test_the_pages_have_examples() -> None:
     fences = [fence["language"] for page in PAGES for fence in FENCE.finditer(page.read_text(encoding="utf-8"))]
     assert fences.count("console") > 10

@@ -46,7 +46,7 @@ def collecting(view: BackgroundView) -> dict[str, Any]:
 
 
 def destaging(view: DestageView) -> bool | int:
-    """The rule of `background.destage` with after=50us."""
+    """The rule of `buffer.destage=idle` with idle_after=50us."""
     if view.idle_since_ns is None:
         return False
     due = view.idle_since_ns + 50_000
@@ -72,8 +72,8 @@ CASES = {
     "destage": (
         BURSTS,
         OPEN,
-        {"background.destage.after": "50us"},
-        {"background.destage.kind": destaging},
+        {"buffer.destage": "idle", "buffer.idle_after": "50us"},
+        {"buffer.destage": destaging},
     ),
 }
 # Fields of a result that differ between a policy and its counterpart, or between two equal runs.
@@ -145,8 +145,8 @@ ERRORS = {
         r"^background\.kind: TypeError: \(0, 'erase'\): expected \(unit, work\)",
     ),
     "another answer": (
-        {"background.destage.kind": lambda _: None, "host.mode": "open", "buffer.bytes": "64KiB"},
-        r"^background\.destage\.kind: TypeError: None: expected True, False, or a time",
+        {"buffer.destage": lambda _: None, "host.mode": "open", "buffer.bytes": "64KiB"},
+        r"^buffer\.destage: TypeError: None: expected True, False, or a time",
     ),
 }
 

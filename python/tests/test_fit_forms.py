@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fit_samples import GENERAL, TABLES, written
 
-from flashweir import ConfigError, Drive
+from flashweir import Drive
 from flashweir.fitting import evaluation, fit, load, measurements, search, space
 from flashweir.fitting.closed import Form
 from flashweir.fitting.forms import Corrected
@@ -80,14 +80,11 @@ def test_a_search_by_the_closed_form_is_the_same_again(tmp_path: Path, monkeypat
     assert {"read_mean", "read_p99"} <= first.medians.keys()
 
 
-def test_destage_ahead_ships_and_keeps_the_buffer_empty() -> None:
-    key = "background.destage"
-    settings = {"capacity": 64 << 20, "channels": 2, "buffer.bytes": 1 << 20, f"{key}.kind": "external"}
-    with Drive(set={**settings, f"{key}.file": "flashweir.destaging:ahead"}) as drive:
+def test_eager_destage_keeps_the_buffer_empty() -> None:
+    settings = {"capacity": 64 << 20, "channels": 2, "buffer.bytes": 1 << 20, "buffer.destage": "eager"}
+    with Drive(set=settings) as drive:
         drive.submit(op="write", offset=np.arange(100) * 4096, length=4096, time_ns=np.arange(100) * 1_000_000)
         drive.drain()
         assert len(drive.poll()) == 100
         # Less than the buffer holds, and yet on flash.
         assert drive.stats()["flash.programs"] >= 99
-    with pytest.raises(ConfigError, match=r"flashweir.destaging has no function behind"):
-        Drive(set={**settings, f"{key}.file": "flashweir.destaging:behind"})

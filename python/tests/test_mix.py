@@ -75,23 +75,23 @@ def test_what_is_no_tenant_is_named(given: Any, message: str) -> None:
 
 
 def test_the_command_line_takes_a_mix(folder: Path) -> None:
-    from flashweir.cli import app
+    from flashweir.cli import application
 
     settings = [part for key, value in DRIVE.items() for part in ("--set", f"{key}={value}")]
-    done = CliRunner().invoke(app, ["simulate", f"mix:{folder / 'm.toml'}", *settings, "--json", "-"])
+    done = CliRunner().invoke(application(), ["simulate", f"mix:{folder / 'm.toml'}", *settings, "--json", "-"])
     assert list(json.loads(done.stdout)["streams"]) == ["web", "db"]
-    refused = CliRunner().invoke(app, ["simulate", "--workload", f"x=mix:{folder / 'm.toml'}"])
+    refused = CliRunner().invoke(application(), ["simulate", "--workload", f"x=mix:{folder / 'm.toml'}"])
     assert refused.exit_code
     assert "a mix is the whole WORKLOAD" in str(refused.exception or refused.output)
 
 
 def test_a_result_never_replaces_a_trace_of_the_mix(folder: Path) -> None:
-    from flashweir.cli import app
+    from flashweir.cli import application
 
     for taken in ("a.csv", "m.toml"):
         before = (folder / taken).read_bytes()
         arguments = ["simulate", f"mix:{folder / 'm.toml'}", "--json", str(folder / taken)]
-        refused = CliRunner().invoke(app, arguments)
+        refused = CliRunner().invoke(application(), arguments)
         assert "is read or written already" in str(refused.exception or refused.output)
         assert (folder / taken).read_bytes() == before
 

@@ -6,8 +6,10 @@ These tests need Chromium, as those of the reports do.
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from accessible import offences
 from conftest import SHIPPED_TRACE, flashweir
 from playwright.sync_api import Page, sync_playwright
 
@@ -92,6 +94,17 @@ def test_every_figure_is_drawn_and_fits(page: Page, written: dict[str, Path], wi
 def test_the_verdict_comes_first(page: Page, written: dict[str, Path], name: str) -> None:
     page.goto(written[name].as_uri())
     assert (page.locator("main p").first.text_content() or "").startswith(FIRST[name])
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_it(
+    page: Page, written: dict[str, Path], scheme: Literal["light", "dark"], name: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto(written[name].as_uri())
+    assert offences(page) == {}
+    page.emulate_media(color_scheme="light")
 
 
 @pytest.mark.parametrize("name", FIGURES)

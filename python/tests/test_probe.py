@@ -1,17 +1,25 @@
 """`flashweir probe`: what it finds and writes, what it refuses, what an end before the end leaves."""
 
 import os
+import re
 import shutil
 import signal
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from conftest import flashweir
 from test_interrupt import start
 from test_replay import loop
 
 import flashweir as api
+from flashweir.diagnosis.active import ratios
+from flashweir.diagnosis.active.buffer import Buffer
+from flashweir.diagnosis.active.session import Course
+from flashweir.probing.calibrated import calibrated, in_file
+from flashweir.probing.path import Path as PathTo
 
 __all__ = ["loop"]
 
@@ -20,7 +28,7 @@ SIM = "sim:slc-2006,capacity=24MiB,channels=2,dies=2,op_ratio=0.3125,buffer.byte
 
 def test_a_probed_drive_is_a_device_file(tmp_path: Path) -> None:
     answer = flashweir("probe", SIM, "-o", "drive.toml", cwd=tmp_path)
-    assert "pages_per_block  64" in answer.out
+    assert re.search("pages_per_block +64 ", answer.out)
     drive = tomllib.loads((tmp_path / "drive.toml").read_text())
     assert (drive["channels"], drive["dies"], drive["page"], drive["buffer"]["bytes"]) == (2, 2, 2048, 131072)
     run = ("simulate", "random:span=20MiB,count=2000", "--set", "precondition=full", "--json", "-")
@@ -122,3 +130,87 @@ def test_progress_tells_and_stops() -> None:
     with pytest.raises(api.FlashweirError, match="there is no device file"):
         api.probe("sim:tlc,capacity=16GiB", progress=stop)
     assert states[0]["phase"] == "run"
+
+
+def test_a_page_that_can_not_be_is_no_answer() -> None:
+    answers: list[dict[str, Any]] = [
+        {"key": "page", "value": 524_800, "sure": 1.0, "how": "reads"},
+        {"key": "timing.read", "value": "60000ns", "sure": 1.0, "how": "reads"},
+    ]
+    changed = calibrated(answers, path(), buffer_of(0))
+    assert (answers[0]["value"], answers[0]["sure"]) == (4096, 0.0)
+    assert answers[1]["sure"] == 0.5
+    assert set(changed) == {"page", "timing.read"}
+    text = in_file('page = 524800 # sure: 1.0; reads\n\n[timing]\nread = "60000ns" # sure: 1.0; reads\n', changed, [])
+    assert tomllib.loads(text) == {"page": 4096, "timing": {"read": "60000ns"}}
+    assert "524800 bytes were found" in text
+
+
+def test_a_time_below_that_of_the_path_is_at_most_half_sure() -> None:
+    answers: list[dict[str, Any]] = [
+        {"key": key, "value": value, "sure": 1.0, "how": "reads"}
+        for key, value in (("page", 4096), ("timing.read", "60000ns"), ("timing.program", "800000ns"))
+    ]
+    calibrated(answers, path(overhead_ns=50_000, jitter_ns=20_000), buffer_of(0))
+    assert [answer["sure"] for answer in answers] == [0.5, 0.5, 1.0]
+    assert "timing.read is below the 70 us of the path" in answers[1]["how"]
+
+
+def test_reads_that_overlap_need_dies() -> None:
+    answers: list[dict[str, Any]] = [
+        {"key": key, "value": 1, "sure": 0.8, "how": "pairs of reads"} for key in ("channels", "dies")
+    ]
+    calibrated(answers, path(parallel=7.5), buffer_of(0))
+    assert [answer["sure"] for answer in answers] == [0.1, 0.1]
+    assert "7.5 times as fast" in answers[0]["how"]
+
+
+def test_two_measurements_of_a_buffer() -> None:
+    for other, sure in ((1 << 20, 0.9), (4 << 20, 0.5)):
+        answers: list[dict[str, Any]] = [{"key": "buffer.bytes", "value": 1 << 20, "sure": 0.8, "how": "bursts"}]
+        calibrated(answers, path(), buffer_of(other))
+        assert answers[0]["sure"] == sure
+
+
+class Memory:
+    """A target that behaves like a file in memory."""
+
+    size_bytes, block_bytes, depth, now = 16 << 20, 4096, 1, 0
+
+    def submit(self, requests: dict[str, Any]) -> dict[str, Any]:
+        begin = np.maximum.accumulate(np.maximum(requests["due_ns"], self.now))
+        issue = begin + 1000 * np.arange(len(begin))
+        self.now = int(issue[-1]) + 1000
+        return {"issue_ns": issue.astype(np.int64), "complete_ns": issue.astype(np.int64) + 1000}
+
+
+def test_what_is_no_flash_is_said_first(tmp_path: Path) -> None:
+    found = api.probe(Memory())
+    assert found.admissible is False
+    assert found.not_flash.startswith("a read takes 1 us")
+    assert all(one["sure"] <= 0.3 for one in found.answers if one["key"] in ("page", "channels", "timing.read"))
+    source = Path(__file__).read_text().split("class Memory:")[1].split("\ndef ")[0]
+    (tmp_path / "memory.py").write_text(f"import numpy as np\nAny = object\nclass Memory:{source}")
+    out = flashweir("probe", "py:memory.py:Memory", "-o", "drive.toml", cwd=tmp_path).out
+    assert out.startswith("no flash: a read takes 1 us")
+
+
+def test_further_questions_say_what_showed_them() -> None:
+    found = api.probe(SIM)
+    answers = {answer["key"]: answer for answer in found.answers}
+    assert answers["mapping_unit_bytes"]["value"] == 4096
+    assert answers["flush_waits"]["value"] is True
+    assert {"map_cache_bytes", "slc_cache_bytes", "buffer_empties_s", "reads_overtake_programs", "link"} <= set(answers)
+    assert all(answer["showed_by"] for answer in found.answers)
+    assert "# mapping_unit_bytes = 4096" in found.device_file
+
+
+def path(*, overhead_ns: float = 0.0, jitter_ns: float = 0.0, parallel: float = 1.0) -> PathTo:
+    course = Course(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    return PathTo(overhead_ns, jitter_ns, ratios.Span(6e4, 6e4, 6e4), parallel, True, "", course)
+
+
+def buffer_of(size: float) -> Buffer:
+    return Buffer(
+        ratios.Span(size, size, size), False, None, True, None, ratios.Test("buffer", 1.0, 1.0, 1.0, "good"), ""
+    )

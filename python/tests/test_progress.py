@@ -46,6 +46,13 @@ def test_unknown_totals_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "running" in drawn([state(2.5, 10, total=None), state(2.6, 20, total=None)], monkeypatch)
 
 
+def test_a_note_stands_in_place_of_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = drawn([{**state(3.0, 5, "drives", 100), "note": "lowest error 0.120"}], monkeypatch)
+    assert "drives" in text
+    assert "lowest error 0.120" in text
+    assert "/s" not in text
+
+
 def test_there_is_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", io.StringIO())
     assert bar_on_terminal() is None

@@ -135,3 +135,17 @@ def test_what_can_not_be_is_refused(tmp_path: Path) -> None:
         run_pts(SMALL, ["iops"], scale=0)
     (tmp_path / "image").write_bytes(bytes(1 << 20))
     assert "image" in refused("bench", "image", "--pts", "iops", cwd=tmp_path)
+
+
+def test_patterns_are_compared_with_random_writes() -> None:
+    (found,) = run_pts("sim:slc-2006,capacity=32MiB,op_ratio=0.15", ["patterns"])["tests"]
+    ratios = {row["pattern"]: row["ratio"] for row in found["rows"]}
+    names = ["random", "two-zones", "zipf-scattered", "zipf-in-place", "read-only-half", "sequential-streams"]
+    assert list(ratios) == names
+    assert ratios["random"] == 1
+    # Streams free whole blocks.
+    assert ratios["sequential-streams"] > 1.3
+    assert min(ratios.values()) > 0.3
+    assert found["rows"][0]["requests"] == 4096
+    out = flashweir("bench", SMALL, "--pts", "patterns").out
+    assert "sequential-streams" in out

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from accessible import offences
 from playwright.sync_api import BrowserContext, Page
 from report_samples import curves, heat
 from test_report_browser import context, page, plot, wait
@@ -16,6 +18,20 @@ from flashweir.reports.model import Cell, Figure, Section, Table
 # Fixtures.
 __all__ = ["context", "page"]
 
+# Words of cells, without those that stand on their own in a very long text, that lie on more than one line.
+BROKEN = """() => [...document.querySelectorAll("td:not(.any), tbody th:not(.any)")].flatMap((cell) => {
+    const broken = [];
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        for (const word of node.textContent.matchAll(/\\w+/g)) {
+            const range = document.createRange();
+            range.setStart(node, word.index);
+            range.setEnd(node, word.index + word[0].length);
+            if (new Set([...range.getClientRects()].map((one) => Math.round(one.top))).size > 1) broken.push(word[0]);
+        }
+    }
+    return broken;
+})"""
 CLIPPED = "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth + 1).length"
 NO_WEBGL = """
     const get = HTMLCanvasElement.prototype.getContext;
@@ -55,6 +71,39 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_everybody_can_read_it(page: Page, written: Path, width: int, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(written.as_uri())
+    page.locator("#curve-iops .main-svg").first.wait_for(state="attached")
+    assert offences(page) == {}
+    page.emulate_media(color_scheme="light")
+
+
+def test_poor_contrast_and_missing_names_are_found(page: Page, written: Path) -> None:
+    page.goto(written.as_uri())
+    page.locator("#curve-iops .main-svg").first.wait_for(state="attached")
+    page.evaluate("""() => {
+        document.querySelector("main p").style.color = "#999";
+        document.querySelector("main").insertAdjacentHTML("beforeend", "<button></button><img src='data:,'><h4>x</h4>");
+    }""")
+    found = offences(page)
+    assert len(found["contrast"]) == 1
+    assert "greedy has the best IOPS." in found["contrast"][0]
+    assert {line.partition(":")[0] for line in found["names"]} == {"button", "image"}
+    assert [line.partition(":")[0] for line in found["structure"]] == ["picture without text"]
+
+
+def test_words_in_cells_are_whole(page: Page, written: Path) -> None:
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto(written.as_uri())
+    broken = page.evaluate(BROKEN)
+    assert broken == []
+    assert page.evaluate(CLIPPED) == 0
+
+
 def test_the_finding_and_its_picture_come_first(page: Page, written: Path) -> None:
     page.set_viewport_size({"width": 1400, "height": 900})
     page.goto(written.as_uri())
@@ -70,7 +119,7 @@ def test_no_column_is_clipped(page: Page, written: Path, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(written.as_uri())
     assert page.evaluate(CLIPPED) == 0
-    cell = page.locator("tbody tr").first.locator(":nth-child(4)")
+    cell = page.locator("tbody tr").first.locator("> :nth-child(4)")
     box = cell.bounding_box()
     assert box is not None
     assert box["x"] >= 0

@@ -114,7 +114,13 @@ def test_a_cut_leaves_what_flash_held(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"protected_buffer": True}, {"set": {"buffer.bytes": 0}}, {"set": {"buffer.ack": "flash"}}]
+    "options",
+    [
+        {"protected_buffer": True},
+        {"set": {"buffer.bytes": 256 << 10, "buffer.protected": True}},
+        {"set": {"buffer.bytes": 0}},
+        {"set": {"buffer.ack": "flash"}},
+    ],
 )
 def test_a_protected_buffer_and_none_lose_nothing(tmp_path: Path, options: dict[str, object]) -> None:
     draw = random.Random(12)  # noqa: S311 - nothing to hide

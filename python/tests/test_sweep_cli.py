@@ -56,6 +56,19 @@ def test_a_dry_run_runs_nothing(spec: Path, tmp_path: Path) -> None:
     assert found["runs"] == 4
 
 
+def test_a_dry_run_counts_what_other_sweeps_have_made(spec: Path, tmp_path: Path) -> None:
+    flashweir("sweep", str(spec), "-o", "made", cwd=tmp_path)
+    (tmp_path / "more.toml").write_text(spec.read_text().replace("seeds = 2", "seeds = 3"))
+    dry = ("sweep", "more.toml", "--dry-run", "--reuse", "made")
+    found = flashweir(*dry, "--json", "-", cwd=tmp_path).json()
+    assert (found["runs"], found["reused"]) == (6, 4)
+    assert found["total_s"] > 0
+    assert "4 reused, 2 left" in flashweir(*dry, cwd=tmp_path).out
+    whole = flashweir("sweep", str(spec), "--dry-run", "--reuse", "made", "--json", "-", cwd=tmp_path).json()
+    assert (whole["reused"], whole["total_s"], whole["measured_runs"]) == (4, 0, 0)
+    assert "no sweep" in refused("sweep", "more.toml", "--dry-run", "--reuse", "none", cwd=tmp_path)
+
+
 def test_failed_runs_are_said_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(SPEC.format(more="", count=1000) + 'capacity = ["64MiB", "16MiB"]\n')

@@ -31,6 +31,7 @@ class Drive:
         twins: drives without the fault of a symptom, by which truth is measured.
         depth: outstanding requests of the random writes by which truth is measured.
         group: drives of one group are counted together as well.
+        groups: further ones.
     """
 
     target: str
@@ -39,6 +40,7 @@ class Drive:
     buffer_bytes: int | None = None
     depth: int = 8
     group: str = ""
+    groups: tuple[str, ...] = ()
 
     @staticmethod
     def of(given: Mapping[str, Any]) -> "Drive":

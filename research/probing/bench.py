@@ -171,12 +171,12 @@ def _error(held: Held, drive: Drive, truth: Result, file: Path) -> float:
     settings = {"precondition": held.state, **held.host}
     real = api.simulate(spec, drive.device, set={**drive.settings, **settings})
     twin = api.simulate(spec, file, set=settings)
-    pairs = [(real.iops, twin.iops)]
+    pairs = [(real.iops or 0.0, twin.iops or 0.0)]
     for op in ("read", "write"):
         latency = real.latency_us[op]["mean"], twin.latency_us[op]["mean"]
         # A mean below a microsecond is that of a buffer: nothing that anybody measures.
         if latency[0] is not None and max(latency) > 1.0:
-            pairs.append(latency)
+            pairs.append((float(latency[0]), float(latency[1])))
     return max(error(*pair) for pair in pairs)
 
 

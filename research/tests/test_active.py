@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from research.active import drives, grading
+from research.active import drives, grading, lists
 from research.active.__main__ import main
 from research.active.truth import SYMPTOMS, Drive, is_bad, truth
 
@@ -59,3 +59,20 @@ def test_a_list_is_graded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "failed: sim:nothing: " in out
     (tmp_path / "drives.json").write_text("[{}]")
     assert main([str(tmp_path / "drives.json")]) == 2
+
+
+def test_lines_of_the_models_are_a_list(tmp_path: Path) -> None:
+    labels = {"mapping": False, "collection": False, "buffer": True}
+    parameters = {"state": "used", "jitter": "0.05", "discard": "no"}
+    line = {"number": 0, "target": "py:research/models/processes/drive.py:ProcessDrive", "labels": labels}
+    (tmp_path / "drives.jsonl").write_text(json.dumps(line | {"parameters": parameters}) + "\n")
+    (drive,) = lists.read(tmp_path / "drives.jsonl")
+    assert (drive.labels, drive.depth, drive.group) == (labels, 1, "model processes, depth 1")
+    assert drive.groups == ("state used", "noise below 0.1", "discards no")
+
+
+def test_a_run_goes_on_from_kept_results(tmp_path: Path) -> None:
+    one = grading.Graded(Drive("sim:a"), dict.fromkeys(SYMPTOMS, True), dict.fromkeys(SYMPTOMS, "bad"))
+    grading.Kept(tmp_path / "kept.jsonl").add(one)
+    assert grading.Kept(tmp_path / "kept.jsonl").of([one.drive, Drive("sim:b")]) == [one]
+    assert grading.Kept(None).of([one.drive]) == []

@@ -100,7 +100,7 @@ impl Loader for FromPython {
     }
 
     fn destage(&self, file: &str) -> Result<Ask<Buffered, Destage>, String> {
-        let ask = function("background.destage.kind", file)?;
+        let ask = function("buffer.destage", file)?;
         Ok(Box::new(move |view| {
             Python::attach(|py| {
                 let Buffered { now_ns, idle_since_ns, dirty_pages, pages } = view;

@@ -18,7 +18,7 @@ pub trait Loader: Send + Sync {
     fn planner(&self, file: &str) -> Result<Ask<Units, Vec<u32>>, String>;
     /// For `background.kind`.
     fn background(&self, file: &str) -> Result<Ask<Idle, Steps>, String>;
-    /// For `background.destage.kind`.
+    /// For `buffer.destage`.
     fn destage(&self, file: &str) -> Result<Ask<Buffered, Destage>, String>;
 }
 
@@ -39,9 +39,7 @@ pub(crate) fn simulation(config: &Config, options: Options) -> Result<Simulation
         background: background
             .map(|file| load("background.kind", |loader| loader.background(file)))
             .transpose()?,
-        destage: destage
-            .map(|file| load("background.destage.kind", |loader| loader.destage(file)))
-            .transpose()?,
+        destage: destage.map(|file| load("buffer.destage", |loader| loader.destage(file))).transpose()?,
     });
     Ok(simulation)
 }

@@ -22,6 +22,7 @@ mod pull;
 pub mod requests;
 mod result;
 mod simulate;
+mod slc;
 mod spec;
 mod tenant;
 pub mod timeline;

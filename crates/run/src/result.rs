@@ -109,6 +109,9 @@ fn add_parts(result: &mut Value, measured: &Measured<'_>) {
         ];
         result["placement"] = groups(&placement, &bytes);
     }
+    if let Some(state) = measured.simulation.slc() {
+        result["slc"] = crate::slc::section(&state, &stats.counters.slc);
+    }
     if let Some(times) = stats.lock_step {
         result["clock"] = json!({
             "write_cycles": times.write_cycles,
@@ -154,13 +157,13 @@ fn counts(counters: &Counters, config: &Config, units_per_page: u32) -> Value {
         "coalesced_pages": counters.coalesced,
         "trimmed_pages": counters.trimmed_pages,
     });
-    if config.gc.copyback > 0 {
-        counts["copybacks"] = json!(counters.copybacks);
-    }
-    if units_per_page > 1 {
-        counts["padded_units"] = json!(counters.padded_units);
-        counts["moved_units"] = json!(counters.moved_units);
-    }
+    let more = [
+        (config.gc.copyback > 0, "copybacks", counters.copybacks),
+        (config.alloc.has_superblocks(), "parity_programs", counters.parity_programs),
+        (units_per_page > 1, "padded_units", counters.padded_units),
+        (units_per_page > 1, "moved_units", counters.moved_units),
+    ];
+    more.into_iter().filter(|more| more.0).for_each(|(_, name, count)| counts[name] = json!(count));
     counts
 }
 

@@ -82,7 +82,7 @@ impl Content for Unchecked {
 const NOTHING: u32 = 0;
 /// Version of sectors of an erased page: reading it is an error.
 const ERASED: u32 = u32::MAX - 1;
-/// Version of sectors of a translation page, which no read of the host may find.
+/// Version of sectors of a page of translation or parity, which no read of the host may find.
 const MAP: u32 = u32::MAX - 2;
 
 /// Versions of all sectors.
@@ -196,12 +196,12 @@ impl Versions {
         }
     }
 
-    fn copy(&mut self, unit: u32, from: u32, to: u32) {
+    fn copy(&mut self, (source, from): PageAt, unit: u32, to: u32) {
         self.check_order(unit, to);
         for sector in 0..self.sectors {
-            let version = self.on_flash(unit, from, sector);
+            let version = self.on_flash(source, from, sector);
             if version == ERASED {
-                self.fail(|| format!("unit {unit}: page {from} was moved after its block was erased"));
+                self.fail(|| format!("unit {source}: page {from} was moved after its block was erased"));
             }
             let at = self.physical(unit, to) + sector;
             self.stored.set(at, version);
@@ -271,8 +271,12 @@ impl Content for Versions {
             Effect::Read { .. } => {}
             Effect::MapRead { ppn, .. } => self.read_map(unit, ppn),
             Effect::Programmed { ppn, stale: old, stage } => self.program(stage, unit, ppn, old),
-            Effect::MapProgrammed { ppn, .. } => self.program_map(unit, ppn),
-            Effect::Moved(_) => moves.iter().for_each(|(from, to)| self.copy(unit, *from, *to)),
+            Effect::MapProgrammed { ppn, .. } | Effect::Parity { ppn } => self.program_map(unit, ppn),
+            Effect::Moved(_) => moves.iter().for_each(|(from, to)| self.copy((unit, *from), unit, *to)),
+            Effect::Gathered(ref gathered) => gathered.iter().for_each(|(from, to)| match from {
+                Some(from) => self.copy(*from, unit, *to),
+                None => self.program_map(unit, *to),
+            }),
             Effect::Laid { ppn, map } => self.lay(unit, ppn, if map { MAP } else { NOTHING }),
             Effect::Erased { block } => self.erase(unit, block),
         }

@@ -5,17 +5,21 @@
 //! [`Executor`] in the order in which they may run.
 
 mod codewords;
+mod completing;
 mod copyback;
+mod erased;
+mod gather;
 mod issue;
 mod packing;
 mod pending;
 mod serve;
+mod superblocks;
 mod untimed;
 
 use flashweir_trace::Request;
 use serde::{Deserialize, Serialize};
 
-use crate::alloc::Alloc;
+use crate::alloc::{Alloc, Superblocks};
 use crate::buffer::{PageShape, Place};
 use crate::config::{Config, Precondition};
 use crate::content::Content;
@@ -30,6 +34,8 @@ use crate::op::{Ops, PageSlice, Step, Work};
 use crate::stats::{Collections, Counters, FlashTime};
 use codewords::Codewords;
 use copyback::Copybacks;
+use erased::Erased;
+use gather::Share;
 use issue::Made;
 use pending::Pending;
 use untimed::Trimmed;
@@ -43,6 +49,13 @@ pub(crate) struct Core<C> {
     pub(crate) geometry: Geometry,
     pub(crate) page_sectors: Divisor,
     pub(crate) alloc: Alloc,
+    /// Where the pages of superblocks are, if there are any: units of the translation layer are sets of dies then.
+    pub(crate) superblocks: Option<Box<Superblocks>>,
+    /// With superblocks: their erased blocks.
+    erased: Erased,
+    /// Work of the units of a set in one operation; its memory is kept.
+    #[serde(skip)]
+    shares: Vec<Share>,
     pub(crate) ftl: Ftl,
     pub(crate) counters: Counters,
     /// Kept here for collections that the translation layer makes on its own, by the run loop for those made in steps.
@@ -60,10 +73,14 @@ pub(crate) struct Core<C> {
     filling: Option<(u16, u32)>,
     /// True if pages of flash may be open that were filled in no time.
     open_untimed: bool,
+    /// Pages of flash that the host wrote to each unit; empty where nobody asks.
+    written: Vec<u64>,
     /// Operations of the translation layer's last call; empty between two calls.
     ops: Ops,
     /// True if a page that is read before it was written was there before the run.
     on_read: bool,
+    /// True if there is an SLC cache.
+    has_slc: bool,
     /// Pages that were not there, whatever is read.
     trimmed: Trimmed,
 }
@@ -77,18 +94,29 @@ impl<C: Content> Core<C> {
     ) -> Result<Self, ConfigError> {
         let geometry = Geometry::new(config)?;
         let tenants = config.tenants.are_on().then_some(tenants);
-        let alloc = Alloc::new(&config.alloc, tenants, &geometry);
-        let ftl = Ftl::new(&config.ftl, &config.upkeep(), &geometry, alloc.shares_map(), seed);
+        let superblocks = config.alloc.superblocks(&geometry)?;
+        let shape = superblocks.as_ref().map(|superblocks| superblocks.shape(&geometry));
+        let shape = shape.as_ref().unwrap_or(&geometry);
+        let alloc = Alloc::new(&config.alloc, tenants, shape);
+        let ftl = Ftl::new(&config.ftl, &config.upkeep(), shape, alloc.shares_map(), seed);
         let timing =
             Timing::new(&config.timing, &config.nand, &geometry, config.page.0, config.bound_planes())?
-                .of_codewords(&config.timing, config.codeword_bytes());
+                .of_codewords(&config.timing, config.codeword_bytes())
+                .with_slc(&config.slc);
         let copybacks = Copybacks::new(config.gc.copyback, &geometry);
-        let follows = C::ON || !timing.uniform || config.sched.reorders() || copybacks.is_some();
+        let follows = C::ON
+            || superblocks.is_some()
+            || !timing.uniform
+            || config.sched.reorders()
+            || copybacks.is_some();
         Ok(Self {
             ops: Ops::new(follows).packing(geometry.units_per_page),
             page_sectors: Divisor::new(geometry.page_sectors.into()),
             ftl,
             alloc,
+            erased: superblocks.as_ref().map_or_else(Erased::default, |own| Erased::new(own, shape)),
+            superblocks: superblocks.map(Box::new),
+            shares: Vec::new(),
             counters: Counters::default(),
             collections: Collections::default(),
             content: content(&geometry),
@@ -99,9 +127,11 @@ impl<C: Content> Core<C> {
             pages_per_block: geometry.pages_per_block,
             trimmed: Trimmed::new(geometry.logical_pages),
             on_read: config.precondition == Precondition::OnRead,
+            has_slc: config.slc.is_on(),
             pending: Pending::new(config.timing.multi_plane && geometry.planes > 1, geometry.units_per_page),
             filling: None,
             open_untimed: false,
+            written: vec![0; if config.works_ahead() { geometry.units() as usize } else { 0 }],
             geometry,
         })
     }
@@ -124,10 +154,16 @@ impl<C: Content> Core<C> {
     /// Forgets what preconditioning counted.
     pub(crate) fn forget_counts(&mut self) {
         self.counters = Counters::default();
+        self.written.fill(0);
         self.pending.flash_time.forget();
         self.alloc.forget_counts();
         self.ftl.forget_counts();
         self.ftl.end_preconditioning();
+    }
+
+    /// Pages of flash that the host wrote to a unit so far, where the drive works ahead.
+    pub(crate) fn written(&self, unit: u32) -> u64 {
+        self.written.get(unit as usize).copied().unwrap_or(0)
     }
 
     /// Makes the next step of some work of a unit (see [`Ftl::step`]).
@@ -255,7 +291,11 @@ impl<C: Content> Core<C> {
     pub(crate) fn snapshot(&mut self) -> Self {
         Self {
             geometry: self.geometry.clone(),
+            written: self.written.clone(),
             alloc: self.alloc.snapshot(),
+            superblocks: self.superblocks.clone(),
+            shares: Vec::new(),
+            erased: self.erased.clone(),
             ftl: self.ftl.snapshot(),
             counters: self.counters.clone(),
             collections: self.collections.clone(),

@@ -25,7 +25,7 @@ pub struct Policies {
     pub planner: Option<Ask<Units, Vec<u32>>>,
     /// `background.kind=external`: the steps to make.
     pub background: Option<Ask<Idle, Steps>>,
-    /// `background.destage.kind=external`.
+    /// `buffer.destage=external`.
     pub destage: Option<Ask<Buffered, Destage>>,
 }
 
@@ -38,7 +38,7 @@ pub struct Files<'a> {
     pub planner: Option<&'a str>,
     /// Of `background.kind=external`.
     pub background: Option<&'a str>,
-    /// Of `background.destage.kind=external`.
+    /// Of `buffer.destage=external`.
     pub destage: Option<&'a str>,
 }
 
@@ -114,7 +114,7 @@ pub struct Wished {
     pub should: bool,
 }
 
-/// The view for `background.destage`.
+/// The view for `buffer.destage`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Buffered {
     /// The present, ns.
@@ -127,7 +127,7 @@ pub struct Buffered {
     pub pages: u64,
 }
 
-/// The answer for `background.destage`.
+/// The answer for `buffer.destage`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destage {
     /// Not as things stand.
@@ -325,7 +325,7 @@ impl External {
             victim: Outside::new("gc.victim", policies.victim),
             planner: Outside::new("gc.planner", policies.planner),
             background: Outside::new("background.kind", policies.background),
-            destage: Outside::new("background.destage.kind", policies.destage),
+            destage: Outside::new("buffer.destage", policies.destage),
         }
     }
 

@@ -48,8 +48,15 @@ pub struct Geometry {
     pub unit_uncounted_blocks: u64,
     /// Logical pages of the drive: share times units.
     pub logical_pages: u64,
+    /// Data pages for each page of parity over dies; 0 without parity. Only `op_ratio` and the capacity know of it.
+    pub parity: u32,
     /// Blocks that each unit keeps erased (`gc.free_blocks`); the first of them lies outside `op_ratio`.
     pub unit_reserved_blocks: u32,
+}
+
+/// Share of the pages that holds data, with so many data pages for each page of parity.
+pub(crate) fn share_of_data(parity: u32) -> f64 {
+    if parity == 0 { 1.0 } else { f64::from(parity) / (f64::from(parity) + 1.0) }
 }
 
 impl Geometry {
@@ -101,7 +108,7 @@ impl Geometry {
     pub fn op_ratio(&self) -> f64 {
         let uncounted = self.unit_uncounted_blocks * u64::from(self.units());
         let pages = (self.blocks - uncounted) * u64::from(self.pages_per_block);
-        pages as f64 / self.logical_pages as f64 - 1.0
+        pages as f64 * share_of_data(self.parity) / self.logical_pages as f64 - 1.0
     }
 
     /// Over-provisioning as built, a share of raw: all blocks count.
@@ -176,6 +183,11 @@ impl Geometry {
         u64::from(self.pages_per_block.saturating_sub(groups * (self.units_per_page - 1)))
     }
 
+    /// Pages of a block in SLC mode, of cells of so many bits: whole pages of flash.
+    pub(crate) fn slc_pages_per_block(&self, bits: u32) -> u32 {
+        self.flash_pages_per_block() / bits * self.units_per_page / self.mapped_pages
+    }
+
     /// Logical pages of the drive, as pages of units.
     pub fn logical_flash_pages(&self) -> u64 {
         self.logical_pages * u64::from(self.mapped_pages) / u64::from(self.units_per_page)
@@ -225,6 +237,7 @@ impl Geometry {
             maps_blocks: false,
             unit_uncounted_blocks: 1,
             logical_pages: 64 * u64::from(channels * chips * dies * planes),
+            parity: 0,
             unit_reserved_blocks: 1,
         }
     }

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod alloc;
+mod as_text;
 mod buffer;
 pub mod config;
 mod content;
@@ -28,6 +29,7 @@ pub mod random;
 mod raw;
 mod sched;
 mod sim;
+mod slc;
 mod stats;
 mod task;
 pub mod tenants;
@@ -47,8 +49,9 @@ pub use nand::{
 pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, Work};
 pub use sched::{Dispatch, SchedPolicy};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
+pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};
 pub use stats::{
     Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies, LatencyParts,
-    LatencySummary, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, Stats, StreamUse, Streams,
-    Times,
+    LatencySummary, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, SlcCounts, Stats, StreamUse,
+    Streams, Times,
 };

@@ -10,11 +10,14 @@ from typing import Any
 
 from flashweir import _native, whole
 from flashweir._native import ConfigError
-from flashweir.arguments import check, in_python
+from flashweir.arguments import check_path, in_python
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
 from flashweir.importing import device
 from flashweir.locks import Lock
+from flashweir.options import bench as bench_option
+from flashweir.options import target as option
+from flashweir.options.option import checked, declared
 from flashweir.targets import PREFIX, Target, file_of, given
 
 SUITES, STATES = scores.SUITES, scores.STATES
@@ -24,17 +27,19 @@ Progress = Callable[[dict[str, Any]], bool | None]
 _SAME = ("target", "size_bytes", "state", "scale", "seed", "version", "device_file_sha256")
 # Fields of a workload's run, beside its grades.
 _PLANNED = ("spec", "setup")
+_NO_TRIM = "it knows no TRIM"
 
 
+@declared
 @in_python
 def bench(
     target: str | Target,
     *,
     suites: Sequence[str] | None = None,
-    state: str = "empty",
-    scale: float | None = None,
-    seed: int = 1,
-    erase: str | None = None,
+    state: bench_option.State = "empty",
+    scale: bench_option.Scale = None,
+    seed: option.Seed = 1,
+    erase: option.Erase = None,
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Progress | None = None,
@@ -47,12 +52,6 @@ def bench(
             `py:FILE.py:CLASS[,key=value...]` or an object for one in Python, else a block device or file, which is
             overwritten.
         suites: which of `SUITES`; the first five if not given.
-        state: what the drive is like before each workload: `empty` (TRIM; a simulated drive is new), `filled` (written
-            once) or `as-is`.
-        scale: how much of the workloads and of their volume, hundredths from 0.01 to 1; what the drive has room for if
-            not given.
-        seed: of the workloads.
-        erase: the target's own name once more, where it holds data; one in use is refused all the same.
         output: a file that has the result after each workload.
         resume: goes on with what is in that file.
         progress: is called with states of the running workload; returning False stops.
@@ -66,9 +65,11 @@ def bench(
         DeviceError: the drive can't be used.
         FlashweirError: it failed, or was stopped.
     """
-    check({"seed": seed, "erase": erase, "output": output})
+    checked(bench, locals())
+    check_path("output", output)
     with _locked(None if output is None else Path(output)), given(target) as name:
-        return _graded(name, suites, state, scale, seed, erase, output, resume, progress, tell)
+        named = None if erase is None else os.fspath(erase)
+        return _graded(name, suites, state, scale, seed, named, output, resume, progress, tell)
 
 
 @contextmanager
@@ -152,7 +153,15 @@ def _check_settings(chosen: Sequence[str], state: str, scale: float | None) -> N
 
 
 def _plan(settings: Mapping[str, Any], scale: float | None, suites: Sequence[str]) -> dict[str, Any]:
-    plan: dict[str, Any] = json.loads(_native.bench_plan(json.dumps({**settings, "scale": scale, "suites": suites})))
+    try:
+        plan: dict[str, Any] = json.loads(
+            _native.bench_plan(json.dumps({**settings, "scale": scale, "suites": suites}))
+        )
+    except _native.DeviceError as error:
+        if _NO_TRIM in str(error):
+            # Opening refuses a target that is mounted, or in use otherwise: the reason to name first.
+            _native.Session(json.dumps({name: settings[name] for name in ("target", "erase", "seed")}))
+        raise
     return plan
 
 

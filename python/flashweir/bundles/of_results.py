@@ -13,15 +13,16 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.bundles import toml
 from flashweir.bundles.contents import CODE, Contents, code_in
 from flashweir.bundles.differences import ABSENT, of_results
+from flashweir.options.option import options_of
 from flashweir.tenants import MIX
 from flashweir.whole import STANDARD
 
+# Options of a run whose value is a file or a function: a bundle makes these again without.
+_LEFT_OUT = ("requests", "timeline", "timeline_from", "timeline_to", "allocator", "model")
 # Options of a run, and what they are on the command line.
 OPTIONS = {
-    "seed": "--seed", "verify": "--verify", "explain": "--explain", "activity": "--activity",
-    "power_cut": "--power-cut", "format": "--format", "columns": "--columns", "skip_bad": "--skip-bad",
-    "wrap": "--wrap", "warmup": "--warmup", "windows": "--windows", "alone": "--alone", "latency_parts": "",
-}  # fmt: skip
+    name: (*one.option.names(name), "")[0] for name, one in options_of(api.simulate).items() if name not in _LEFT_OUT
+}
 # Seed of a run that was given none.
 _DEFAULT_SEED = 1
 _UNNAMED = "workload"

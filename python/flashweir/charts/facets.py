@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from flashweir.charts.model import Chart
@@ -12,27 +12,49 @@ from flashweir.charts.settings import NONE, AxisValues, Sweep, short
 MAX_FACETS = 36
 
 
-def other_axes(sweep: Sweep, shown: Sequence[str]) -> list[AxisValues]:
+@dataclass(frozen=True)
+class Part:
+    """The part of a sweep at one setting of the axes that a figure does not show; without a label it is all."""
+
+    label: str
+    sweep: Sweep
+
+    def named(self, chart: Chart, number: int) -> Chart:
+        """A chart of this part, the one with this number, in the group of all of them."""
+        if not self.label:
+            return chart
+        name = chart.name if not number else f"{chart.name}-{number + 1}"
+        return replace(chart, name=name, group=chart.name, facet=self.label)
+
+
+def other_axes(sweep: Sweep, shown: Sequence[str], most: int = MAX_FACETS) -> list[AxisValues]:
     """The axes that a figure over `shown` leaves out; none where the settings are no grid, or too many are left."""
     rest = [axis for axis in sweep.axes if axis.name not in shown]
-    if not rest or prod(len(axis.values) for axis in rest) > MAX_FACETS:
+    if not rest or prod(len(axis.values) for axis in rest) > most:
         return []
     return [] if sweep.sparse((axis.name for axis in sweep.axes), below=0.5) else rest
 
 
-def in_facets(sweep: Sweep, shown: Sequence[str], draw: Callable[[Sweep], list[Chart]]) -> list[Chart]:
-    """Figures that `draw` makes of each part of the sweep in which the axes that are not shown have one value."""
-    rest = other_axes(sweep, shown)
+def parts_of(sweep: Sweep, shown: Sequence[str], most: int = MAX_FACETS) -> list[Part]:
+    """Parts of a sweep in which the axes that are not shown have one value; all as one where there are too many."""
+    rest = other_axes(sweep, shown, most)
     if not rest:
-        return draw(sweep)
-    found: list[Chart] = []
+        return [Part("", sweep)]
+    found = []
     for values in itertools.product(*(axis.values for axis in rest)):
         label = ", ".join(f"{axis.name}={short(value)}" for axis, value in zip(rest, values, strict=True))
         part = _part(sweep, dict(zip((axis.name for axis in rest), values, strict=True)))
+        if part.metrics:
+            found.append(Part(label, part))
+    return found
+
+
+def in_facets(sweep: Sweep, shown: Sequence[str], draw: Callable[[Sweep], list[Chart]]) -> list[Chart]:
+    """Figures that `draw` makes of each part of the sweep in which the axes that are not shown have one value."""
+    found: list[Chart] = []
+    for part in parts_of(sweep, shown):
         number = len(found)
-        for chart in draw(part) if part.metrics else []:
-            name = chart.name if not number else f"{chart.name}-{number + 1}"
-            found.append(replace(chart, name=name, group=chart.name, facet=label))
+        found += [part.named(chart, number) for chart in draw(part.sweep)]
     return found
 
 

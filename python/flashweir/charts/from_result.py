@@ -104,7 +104,7 @@ def parts_figures(results: Named) -> list[Chart]:
     return [
         _parts_bars(
             f"latency-parts-{operation}",
-            f"Where {operation} latency went",
+            f"{operation.capitalize()} latency breakdown",
             {run: parts[operation] for run, parts in kept if operation in parts},
         )
         for operation in operations

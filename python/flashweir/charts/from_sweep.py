@@ -1,18 +1,15 @@
 """Figures of a sweep, from its frame: which ones follows from its axes and from the metrics that differ."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flashweir.charts import labels
 from flashweir.charts.choices import Shown, chosen, in_colour, longest, policies, ranges
 from flashweir.charts.colours import of_runs
-from flashweir.charts.distributions import latency_figures
+from flashweir.charts.compared import Results, compared
 from flashweir.charts.facets import in_facets
-from flashweir.charts.from_result import PURPOSES, activity_figures, over_time_figures, scale_for, time_bars
-from flashweir.charts.merges import collection_figures
+from flashweir.charts.from_result import PURPOSES, scale_for
 from flashweir.charts.model import Axis, Chart, Heat, Plot, Series
 from flashweir.charts.order import log_spaced
 from flashweir.charts.palette import DOMINATED, FRONT
@@ -26,13 +23,9 @@ if TYPE_CHECKING:
 
     from flashweir.statistics import Estimate
 
-Results = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
-
 # The tail that a front is of: the longer one where the sweep names it.
 _TAILS = {operation: (f"latency_us.{operation}.p999", f"latency_us.{operation}.p99") for operation in ("read", "write")}
-_POINTS, _CELLS, _COMPARED = 2000, 60, 8
-# Parts of a result that are about its time; the activity of channels is drawn for the first few settings only.
-_OVER_TIME, _SAMPLES = ("warmup", "series", "activity", "collections"), 4
+_POINTS, _CELLS = 2000, 60
 # Up to so many values, each has its tick.
 _TICKS = 12
 # The part of a heat map's cells that have been run.
@@ -61,16 +54,16 @@ def figures(
     if not sweep.metrics:
         return []
     shown = chosen(sweep, meta)
-    compared = policies(sweep, meta)
+    coloured = policies(sweep, meta)
     charts: list[Chart] = []
     for metric in metrics:
         if shown is not None:
             drawn = [shown[0].name, *shown[1]]
-            charts += in_facets(sweep, drawn, partial(_curves, metric=metric, shown=shown, coloured=compared))
+            charts += in_facets(sweep, drawn, partial(_curves, metric=metric, shown=shown, coloured=coloured))
         charts += in_facets(sweep, longest(sweep), partial(_heat, metric=metric, over=longest(sweep)))
     charts += _pareto(sweep, tails)
-    charts += _compared(sweep, meta, results if results is not None else _results_of(frame))
-    names = [f"{compared.name}={short(value)}" for value in compared.values] if compared else []
+    charts += compared(sweep, meta, results if results is not None else _results_of(frame))
+    names = [f"{coloured.name}={short(value)}" for value in coloured.values] if coloured else []
     return of_runs(charts, names)
 
 
@@ -109,7 +102,7 @@ def _curves(
     cut_up = (
         f"{along.name} is cut into {len(places)} ranges." if len(places) < len(along.values) and part.averaged else ""
     )
-    note = _note(sweep, [_intervals(sweep, metric, series, part), part.note, cut_up])
+    note = sweep.noted([_intervals(sweep, metric, series, part), part.note, cut_up])
     axes = axis_of(along), Axis(labels.label(metric), scale_for(values))
     title = f"{labels.heading(metric)} over {along.name}"
     return [Plot(f"{kind}-{labels.safe(metric)}", title, *axes, series, note=note)]
@@ -128,7 +121,7 @@ def _heat(sweep: Sweep, metric: str, over: Sequence[str]) -> list[Chart]:
     values = [[_mean(sweep, part, (column, row), metric) for column in columns] for row in rows]
     if not any(value is not None for row in values for value in row):
         return []
-    note = _note(sweep, [f"{_kind(sweep, metric, part)}.", part.note])
+    note = sweep.noted([f"{_kind(sweep, metric, part)}.", part.note])
     axes = Axis(x.name, "category"), Axis(y.name, "category")
     title = f"{labels.heading(metric)} over {x.name} and {y.name}"
     return [Heat(f"heat-{labels.safe(metric)}", title, *axes, columns, rows, values, labels.label(metric), note=note)]
@@ -169,7 +162,7 @@ def _pareto(sweep: Sweep, tails: Sequence[str]) -> list[Chart]:
         ys = [y for one in series for y in one.y if y is not None]
         axes = Axis(labels.label("iops"), scale_for(xs)), Axis(labels.label(latency), scale_for(ys))
         title = f"IOPS against {labels.title(latency)}: the settings worth choosing from"
-        charts.append(Plot(f"pareto-iops-{labels.safe(latency)}", title, *axes, series, note=_note(sweep, notes)))
+        charts.append(Plot(f"pareto-iops-{labels.safe(latency)}", title, *axes, series, note=sweep.noted(notes)))
     return charts
 
 
@@ -209,77 +202,6 @@ def _cloud(
     x = [float(f"{means[setting]['iops']:.6g}") for setting in settings]
     y = [rounded(means[setting][wanted[1]]) for setting in settings]
     return Series(name, x, y, labels=said, style="points")
-
-
-def _compared(sweep: Sweep, meta: Mapping[str, Any], results: Results | None) -> list[Chart]:
-    """Latency distributions and the split of die time for up to eight settings side by side."""
-    axis = next((axis for axis in sweep.axes if meta.get("compare") in axis.columns), None)
-    if axis is None and sweep.axes:
-        axis = max(sweep.axes, key=lambda axis: (axis.numbers is None, len(axis.values) <= _COMPARED, len(axis.values)))
-    if axis is None:
-        part = Cut({(): list(sweep.metrics)}, "", averaged=False)
-        keys: list[Setting] = [()]
-    else:
-        limits = {axis.name: evenly(axis.values, _COMPARED)} if len(axis.values) > _COMPARED else {}
-        part = cut(sweep, [axis.name], limits)
-        keys = [(value,) for value in limits.get(axis.name, axis.values) if (value,) in part.settings]
-    names = {key: f"{axis.name}={short(key[0])}" if axis else "all runs" for key in keys}
-    of = f", by {axis.name}" if axis else ""
-    warmup = "Without the warm-up of each run." if (meta.get("spec") or {}).get("warmup") else ""
-    note = _note(sweep, ["All seeds together.", part.note, warmup])
-    charts: list[Chart] = []
-    shares = [f"time_share.{purpose}" for purpose in PURPOSES]
-    rows = []
-    for key in keys:
-        split = {name.partition(".")[2]: _mean(sweep, part, key, name) for name in shares}
-        if any(value is not None for value in split.values()):
-            rows.append((names[key], split))
-    if rows:
-        charts.append(time_bars(rows, f"Time of the dies{of}", note))
-    if results is not None:
-        wanted = {setting: key for key in keys for setting in part.settings[key]}
-        histograms, samples = _read(sweep, wanted, names, results)
-        charts += latency_figures(histograms, of=of, note=note)
-        one = f"One run of each setting. {part.note}".strip()
-        over_time = [*over_time_figures(samples), *collection_figures(samples)]
-        charts += [replace(chart, note=f"{chart.note} {one}".strip()) for chart in over_time]
-        charts += [replace(chart, note=f"{chart.note} {one}".strip()) for chart in activity_figures(samples[:_SAMPLES])]
-    return charts
-
-
-Pooled = list[tuple[str, dict[str, list[list[int]]]]]
-Samples = list[tuple[str, dict[str, Any]]]
-
-
-def _read(
-    sweep: Sweep, wanted: Mapping[Setting, Setting], names: Mapping[Setting, str], results: Results
-) -> tuple[Pooled, Samples]:
-    """Pooled histograms for each curve, and what the run with the smallest seed says about time; read run by run."""
-    pooled: dict[Setting, dict[str, Counter[int]]] = {key: {} for key in names}
-    samples: dict[Setting, tuple[tuple[Any, ...], dict[str, Any]]] = {}
-    left = sum(sweep.seeds[setting] for setting in wanted)
-    for row, result in results:
-        key = wanted.get(tuple(axis.of(row) for axis in sweep.axes))
-        if key is None or not result:
-            continue
-        for operation, histogram in (result.get("latency_histogram_ns") or {}).items():
-            counts = pooled[key].setdefault(operation, Counter())
-            for edge, count in histogram:
-                counts[edge] += count
-        place = (row.get("point", 0), row.get("seed", 0))
-        if any(name in result for name in _OVER_TIME) and (key not in samples or place < samples[key][0]):
-            samples[key] = place, {name: result[name] for name in _OVER_TIME if name in result}
-        left -= 1
-        if left == 0:
-            break
-    sorted_counts = [
-        (
-            names[key],
-            {operation: [[edge, counts[edge]] for edge in sorted(counts)] for operation, counts in found.items()},
-        )
-        for key, found in pooled.items()
-    ]
-    return sorted_counts, [(names[key], samples[key][1]) for key in names if key in samples]
 
 
 def _results_of(frame: "pl.DataFrame") -> Results | None:
@@ -325,11 +247,6 @@ def _intervals(sweep: Sweep, metric: str, series: Sequence[Series], part: Cut) -
         return "" if part.averaged else "One run a setting."
     kind = _kind(sweep, metric, part)
     return f"{kind}{' and settings' if part.averaged else ''}, with 95% confidence intervals."
-
-
-def _note(sweep: Sweep, parts: Sequence[str]) -> str:
-    failed = f"{sweep.failed} of {sweep.runs} runs failed and are left out." if sweep.failed else ""
-    return " ".join(part for part in (*parts, failed) if part)
 
 
 def axis_of(along: AxisValues) -> Axis:

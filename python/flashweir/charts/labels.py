@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-_UNITS = {"bandwidth_mib_s": "MiB/s", "iops": "requests a simulated second", "simulated_s": "s", "wall_s": "s"}
+from flashweir.results.field import unit_of
 
 
 def named(metrics: Sequence[str]) -> str:
@@ -33,11 +33,8 @@ def heading(metric: str) -> str:
 
 def label(metric: str) -> str:
     """Label of an axis, with the unit."""
-    if metric.startswith("latency_us."):
-        return f"{title(metric)}, us"
-    if metric == "iops":
-        return "IOPS"
-    return f"{title(metric)}, {_UNITS[metric]}" if metric in _UNITS else title(metric)
+    unit = "" if metric == "iops" else unit_of(metric)
+    return f"{title(metric)}, {unit}" if unit else title(metric)
 
 
 def safe(metric: str) -> str:

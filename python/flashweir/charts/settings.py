@@ -70,6 +70,11 @@ class Sweep:
         values = [value for setting in settings for value in self.metrics[setting].get(metric, ())]
         return mean_of(metric, values) if values else None
 
+    def noted(self, parts: Iterable[str]) -> str:
+        """The note of a figure: its parts, and the runs that failed."""
+        failed = f"{self.failed} of {self.runs} runs failed and are left out." if self.failed else ""
+        return " ".join(part for part in (*parts, failed) if part)
+
     def position(self, name: str) -> int:
         """Where an axis stands in a setting."""
         return [axis.name for axis in self.axes].index(name)

@@ -4,82 +4,84 @@ Every failure is one line on standard error that starts with `error:`; the exit 
 that failed, 130 for Ctrl-C. Modules that take time or memory are imported where they are used.
 """
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Annotated, NoReturn
 
 import typer
 
 from flashweir import _native, arguments, notices
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
-from flashweir.cli import completion, streams
-from flashweir.cli.bench import bench
-from flashweir.cli.bundle import bundle, check_bundle
-from flashweir.cli.collect import collect
+from flashweir.cli import coercion, completion, streams
 from flashweir.cli.common import Stopped, quietly
-from flashweir.cli.compare import compare
-from flashweir.cli.ctl import ctl
-from flashweir.cli.diagnose import diagnose
-from flashweir.cli.drives import presets, schema
-from flashweir.cli.fit import fit
-from flashweir.cli.import_ import import_configuration
-from flashweir.cli.lifetime import lifetime
-from flashweir.cli.probe import probe
-from flashweir.cli.replay import replay
-from flashweir.cli.report import report
-from flashweir.cli.reproduce import reproduce
-from flashweir.cli.serve import serve
-from flashweir.cli.simulate import simulate
-from flashweir.cli.sweep import sweep
-from flashweir.cli.trace import trace_app
-from flashweir.cli.train import train_allocator
 
 BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=False,
-    help="Simulates multichannel SSDs under real block traces.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(trace_app, name="trace")
-COMMANDS = (
-    simulate,
-    sweep,
-    compare,
-    lifetime,
-    bench,
-    report,
-    bundle,
-    check_bundle,
-    reproduce,
-    collect,
-    replay,
-    serve,
-    ctl,
-    probe,
-    fit,
-    diagnose,
-    import_configuration,
-    presets,
-    schema,
-    train_allocator,
-    completion.completion,
-)
-# Commands whose function is named otherwise: `import` is a word of Python.
-_NAMES: dict[object, str] = {import_configuration: "import"}
-for command in COMMANDS:
-    app.command(_NAMES.get(command))(quietly(command))
+# Every command: the module and the function, which are imported where the command is called.
+COMMANDS = {
+    "simulate": "simulate:simulate",
+    "sweep": "sweep:sweep",
+    "compare": "compare:compare",
+    "lifetime": "lifetime:lifetime",
+    "bench": "bench:bench",
+    "report": "report:report",
+    "bundle": "bundle:bundle",
+    "check-bundle": "bundle:check_bundle",
+    "reproduce": "reproduce:reproduce",
+    "collect": "collect:collect",
+    "replay": "replay:replay",
+    "serve": "serve:serve",
+    "ctl": "ctl:ctl",
+    "probe": "probe:probe",
+    "fit": "fit:fit",
+    "search": "search:search",
+    "diagnose": "diagnose:diagnose",
+    "import": "import_:import_configuration",
+    "presets": "drives:presets",
+    "schema": "drives:schema",
+    "train-allocator": "train:train_allocator",
+    "completion": "completion:completion",
+    "trace": "trace:trace_app",
+}
 
 
-@app.callback(invoke_without_command=True)
+def application(names: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
+    """The command line with these commands, and the modules of no other."""
+    made = typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=False,
+        help="Simulates multichannel SSDs under real block traces.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in names:
+        module, _, function = COMMANDS[name].partition(":")
+        command = getattr(import_module(f"flashweir.cli.{module}"), function)
+        if isinstance(command, typer.Typer):
+            made.add_typer(command, name=name)
+        else:
+            made.command(name)(quietly(command))
+    made.callback(invoke_without_command=True)(top)
+    return made
+
+
+def _asked(given: Sequence[str]) -> Sequence[str]:
+    """The command that a command line calls; all where it calls none, or asks for help or completions."""
+    first = next((word for word in given if word not in ("--quiet", "-q")), "")
+    return (first,) if first in COMMANDS and completion.VARIABLE not in os.environ else tuple(COMMANDS)
+
+
 def top(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="The same as after the command.")] = False,
 ) -> None:
     """Prints the version, or the help where no command is given."""
+    if quiet:
+        notices.be_quiet()
     if version:
         typer.echo(f"flashweir {_native.__version__}")
         raise typer.Exit
@@ -92,10 +94,12 @@ def main() -> NoReturn:
     """Runs the command line; the only way out is an exit code."""
     streams.prepare()
     completion.prepare()
+    coercion.install()
     arguments.from_command_line()
     notices.to_standard_error()
     try:
         _check_empty(sys.argv[1:])
+        app = application(_asked(sys.argv[1:]))
         code = app(prog_name="flashweir", complete_var=completion.VARIABLE, standalone_mode=False) or 0
         if code == INTERRUPTED:
             # Ctrl-C outside of a run: the library makes a code of it, without a message.

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.benchmark import bench as graded
 from flashweir.cli.common import Json, Stopped, console, write_json
+from flashweir.cli.derived import takes
 from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_figures, check_outputs
 from flashweir.notices import say
 from flashweir.progress import bar_on_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
+@takes(graded)
 def bench(
     targets: Annotated[
         list[str],
@@ -38,20 +41,8 @@ def bench(
             "--pts",
             metavar="TEST",
             help="Steady-state tests of SNIA's specification instead: iops, throughput, latency, write-saturation,"
-            " read-under-writes or all; may be repeated.",
+            " read-under-writes, patterns or all; may be repeated.",
         ),
-    ] = None,
-    state: Annotated[
-        str, typer.Option("--state", metavar="S", help="State before each workload: empty, filled or as-is.")
-    ] = "empty",
-    scale: Annotated[
-        float | None,
-        typer.Option("--scale", metavar="X", help="Size of the workloads, 0.01 to 1; of a minute of --pts."),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**63, help="Seed of the workloads.")] = 1,
-    erase: Annotated[
-        str | None,
-        typer.Option("--erase", metavar="TARGET", help="Name of the target again: permission to destroy its data."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the result, after each workload.")
@@ -66,6 +57,7 @@ def bench(
     ] = None,
     health_before: HealthBefore = None,
     health_after: HealthAfter = None,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Grade a drive by the writes of known workloads, or compare results."""
     outputs: dict[str, str | Path | None] = {"--html": html, "--json": json_to}
@@ -73,8 +65,9 @@ def bench(
     check_outputs(outputs, targets if compare else [], force=force, kinds={"-o": "grades"}, files=["-o"])
     check_figures(figures, force=force)
     if compare:
-        given = {"--suite": suite, "--pts": pts, "--scale": scale, "--erase": erase, "-o": output,
-                 "--resume": resume or None, "--health-before": health_before or health_after}  # fmt: skip
+        given = {"--suite": suite, "--pts": pts, "--scale": options.get("scale"), "--erase": options.get("erase"),
+                 "-o": output, "--resume": resume or None,
+                 "--health-before": health_before or health_after}  # fmt: skip
         for option, value in given.items():
             if value is not None:
                 raise ConfigError(f"{option}: has no effect with --compare")
@@ -82,13 +75,13 @@ def bench(
     if len(targets) > 1:
         raise ConfigError(f"{targets[1]}: expected one drive, or --compare with results")
     if pts:
-        _check_pts(suite, state, resume=resume)
+        _check_pts(suite, options.pop("state", None), resume=resume)
         watch = Health(targets[0], health_before, health_after)
-        return _steady(targets[0], pts, scale, seed, erase, output, (json_to, html, figures), watch)
+        return _steady(targets[0], pts, options, output, (json_to, html, figures), watch)
     if resume and output is None:
         raise ConfigError("--resume: expected the result to go on with, -o FILE")
     watch = Health(targets[0], health_before, health_after)
-    result = _run(targets[0], suite, state, scale, seed, erase, output, resume)
+    result = _run(targets[0], suite, options, output, resume)
     result["health"] = health = watch.end()
     _show([result], targets, json_to, html, figures)
     if json_to is None:
@@ -96,21 +89,19 @@ def bench(
     return None
 
 
-def _check_pts(suite: list[str] | None, state: str, *, resume: bool) -> None:
+def _check_pts(suite: list[str] | None, state: str | None, *, resume: bool) -> None:
     """Refuses options that steady-state tests don't have."""
     for option, value in {"--suite": suite, "--resume": resume or None}.items():
         if value is not None:
             raise ConfigError(f"{option}: has no effect with --pts")
-    if state != "empty":
+    if state not in (None, "empty"):
         raise ConfigError(f"--state {state}: has no effect with --pts: each test purges the target")
 
 
 def _steady(
     target: str,
     tests: list[str],
-    scale: float | None,
-    seed: int,
-    erase: str | None,
+    options: "Mapping[str, Any]",
     output: Path | None,
     outputs: tuple[str | None, Path | None, Path | None],
     watch: Health,
@@ -121,7 +112,7 @@ def _steady(
     chosen = None if "all" in tests else tests
     tell = say if sys.stderr.isatty() else None
     try:
-        result = run_pts(target, chosen, scale=scale, seed=seed, erase=erase, output=output, tell=tell)
+        result = run_pts(target, chosen, output=output, tell=tell, **options)
     except KeyboardInterrupt as interrupt:
         kept = f"; finished tests are in {output}" if output is not None and output.exists() else ""
         raise Stopped(f"{str(interrupt) or 'stopped'}{kept}") from interrupt
@@ -150,15 +141,11 @@ def _steady(
 def _run(
     target: str,
     suite: list[str] | None,
-    state: str,
-    scale: float | None,
-    seed: int,
-    erase: str | None,
+    options: "Mapping[str, Any]",
     output: Path | None,
     resume: bool,
 ) -> dict[str, Any]:
     from flashweir.benchmark import SUITES
-    from flashweir.benchmark import bench as run
 
     suites = None if suite is None else [one for name in suite for one in (SUITES[:5] if name == "all" else (name,))]
     bar = bar_on_terminal()
@@ -167,12 +154,12 @@ def _run(
         say(f"{number} of {count}: {name}")
 
     try:
-        arguments: dict[str, Any] = {"suites": suites, "state": state, "scale": scale, "seed": seed, "erase": erase}
+        arguments: dict[str, Any] = {"suites": suites, **options}
         arguments |= {"output": output, "resume": resume, "tell": tell if sys.stderr.isatty() else None}
         if bar is None:
-            return run(target, **arguments)
+            return graded(target, **arguments)
         with bar:
-            return run(target, **arguments, progress=bar.update)
+            return graded(target, **arguments, progress=bar.update)
     except KeyboardInterrupt as interrupt:
         kept = ""
         if output is not None:

@@ -8,26 +8,16 @@ import typer
 from flashweir import api
 from flashweir._native import ConfigError, FlashweirError, TraceError
 from flashweir.assumptions import print_of
-from flashweir.cli.common import Columns, Format, Json, SkipBad, console, watched, write_json
+from flashweir.character import characterize
+from flashweir.cli.common import Json, console, watched, write_json
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_figures, check_outputs
+from flashweir.options.option import options_of
 from flashweir.result import Section
 
 if TYPE_CHECKING:
     from flashweir.character.kept import Row
 
-Gap = Annotated[
-    int,
-    typer.Option("--gap", metavar="K", min=0, help="Other requests allowed between two of a sequential run."),
-]
-Small = Annotated[str, typer.Option("--small", metavar="SIZE", help="Largest request that counts as small.")]
-Segments = Annotated[
-    int, typer.Option("--segments", metavar="N", min=1, help="Parts of equal time, each characterized by itself.")
-]
-Unit = Annotated[str, typer.Option("--unit", metavar="SIZE", help="Unit of space for the mixing of hot and cold data.")]
-Sample = Annotated[
-    float, typer.Option("--sample", metavar="N|SHARE", help="Blocks sampled for reuse, as a number or a share.")
-]
-Macroscopic = Annotated[bool, typer.Option("--macroscopic", help="Only counts and shares: faster.")]
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")]
 Figures = Annotated[Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file.")]
 FigureFormat = Annotated[
@@ -48,42 +38,26 @@ Threads = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="For a folder: continue the output.")]
 
 
+@takes(characterize)
 def trace_characterize(
     trace: Annotated[
         str, typer.Argument(metavar="TRACE|DIR", help="A trace, generator, mix:FILE, fio:FILE, or folder.")
     ],
-    gap: Gap = 10,
-    small: Small = "4KiB",
-    segments: Segments = 10,
-    unit: Unit = "1MiB",
-    sample: Sample = 65536,
-    macroscopic: Macroscopic = False,
     html: Html = None,
     figures: Figures = None,
     figure_format: FigureFormat = None,
     json_to: Json = None,
-    format: Format = None,
-    columns: Columns = None,
-    skip_bad: SkipBad = 0,
     output: Output = None,
     match: Match = "*",
     on: On = "local",
     threads: Threads = None,
     resume: Resume = False,
     force: Force = False,
+    **settings: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Characterize a workload, or every trace of a folder: sizes, rates, reuse, suite."""
-    settings: dict[str, Any] = {
-        "gap": gap,
-        "small": small,
-        "segments": segments,
-        "unit": unit,
-        "sample": sample,
-        "macroscopic": macroscopic,
-        "format": format,
-        "columns": columns,
-        "skip_bad": skip_bad,
-    }
+    shown = {name: one for name, one in options_of(characterize).items() if one.option.on_command_line}
+    settings = {name: one.default for name, one in shown.items()} | settings
     if figure_format not in (None, "png", "svg", "pdf"):
         raise ConfigError(f"--figure-format {figure_format}: expected one of png, svg, pdf")
     if figure_format is not None and figures is None:

@@ -2,15 +2,18 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flashweir import collecting
 from flashweir._native import ConfigError
 from flashweir.cli.common import Json, console, write_json
+from flashweir.cli.derived import takes
 from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.notices import is_quiet
+from flashweir.options.option import Row, as_spec, defaults_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,41 +23,35 @@ if TYPE_CHECKING:
 _KIB = 1024
 
 
+@takes(collecting.collect)
 def collect(
-    device: Annotated[str, typer.Argument(metavar="DEVICE", help="A drive or a partition, such as /dev/nvme0n1.")],
+    device: Annotated[
+        str,
+        typer.Argument(metavar="DEVICE", help="A drive or a partition, such as /dev/nvme0n1."),
+        Row("a drive or a partition, such as `/dev/nvme0n1`; it is only watched"),
+    ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="The trace; its suffix says the format: .parquet.")
+        Path,
+        typer.Option("-o", "--output", metavar="FILE", help="The trace; its suffix says the format: .parquet."),
+        Row("the trace; its suffix says the format, and `.parquet` keeps everything"),
     ],
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- CMD ...]", help="Collect until this command has ended.")
+        list[str] | None,
+        typer.Argument(metavar="[-- CMD ...]", help="Collect until this command has ended."),
+        Row("runs a command, whose end is that of the collection"),
     ] = None,
     shell: Annotated[
-        str | None, typer.Option("--command", metavar="TEXT", help="Shell command instead of CMD.")
-    ] = None,
-    duration: Annotated[
-        float | None, typer.Option("--duration", metavar="S", help="Duration in seconds; default: until Ctrl-C.")
-    ] = None,
-    method: Annotated[
-        Literal["auto", "tracefs", "bpftrace", "blktrace"],
-        typer.Option("--method", help="Tracer; auto takes the first of the others that works."),
-    ] = "auto",
-    relative: Annotated[
-        bool, typer.Option("--relative", help="Count sectors from the start of the partition, not of its disk.")
-    ] = False,
-    allow_drops: Annotated[
-        bool, typer.Option("--allow-drops", help="Accept lost events; their number is recorded.")
-    ] = False,
-    buffer_kb: Annotated[
-        int | None, typer.Option("--buffer-kb", metavar="KIB", help="Buffer of the kernel for each CPU.")
+        str | None,
+        typer.Option("--command", metavar="TEXT", help="Shell command instead of CMD."),
+        Row("runs a text by the shell, whose end is that of the collection"),
     ] = None,
     json_to: Json = None,
     force: Force = False,
     health_before: HealthBefore = None,
     health_after: HealthAfter = None,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Record the requests that this system makes of a drive, below the file system."""
-    from flashweir.collecting import collect_all, refuse_losses
-
     outputs: dict[str, str | Path | None] = {"-o": output, "--json": json_to}
     check_outputs(outputs, [], force=force, kinds={"-o": "trace"}, files=["-o"])
     if command and shell is not None:
@@ -63,15 +60,12 @@ def collect(
     watch = Health(device, health_before, health_after)
     line = _Line()
     try:
-        summary = collect_all(
+        summary = collecting.collect_all(
             device,
             output,
-            duration_s=duration,
             command=words,
-            method=method,
-            relative=relative,
-            buffer_kb=buffer_kb,
             progress=line.update,
+            **as_spec(collecting.collect, {**defaults_of(collecting.collect), **options}),
         )
     finally:
         line.clear()
@@ -81,7 +75,7 @@ def collect(
     if json_to != "-":
         _print(summary, console())
         print_health(health, console())
-    refuse_losses(summary, allow_drops)
+    collecting.refuse_losses(summary, options.get("allow_drops", False))
 
 
 class _Line:

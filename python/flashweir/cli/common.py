@@ -15,6 +15,7 @@ from flashweir._native import ConfigError
 from flashweir.cli.outputs import standard_output_is_taken
 from flashweir.importing.device import imported
 from flashweir.notices import be_quiet, is_quiet, say
+from flashweir.options.option import Row
 from flashweir.progress import bar_on_terminal
 from flashweir.result import Section
 
@@ -26,22 +27,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Format = Annotated[str | None, typer.Option("--format", metavar="F", help="Trace format, instead of detecting it.")]
-Columns = Annotated[
-    str | None,
-    typer.Option("--columns", metavar="C", help="Columns of any other table: time=3:us,op=1,lba=4:bytes,size=5:bytes"),
-]
-SkipBad = Annotated[
-    int, typer.Option("--skip-bad", metavar="N", min=0, max=2**63, help="Maximum number of unreadable lines.")
-]
 Device = Annotated[
     str | None,
     typer.Option("--device", metavar="PRESET|FILE", help="A preset, a TOML or JSON file, or one of another simulator."),
+    Row("a name from `flashweir presets`, a TOML or JSON file, or a [configuration of another simulator](import.md)"),
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the drive; may be repeated.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the drive; may be repeated."),
+    Row("sets a key of the drive; may be repeated; the last one of a key holds"),
 ]
-Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the result as JSON; - is stdout.")]
+Json = Annotated[
+    str | None,
+    typer.Option("--json", metavar="FILE|-", help="Write the result as JSON; - is stdout."),
+    Row("writes the result as JSON instead of the summary; `-` is standard output"),
+]
 
 
 def quietly(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,24 +2,23 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.api import simulate
 from flashweir.assumptions import of_sweep, print_of
 from flashweir.cli.common import (
-    Columns,
     Device,
-    Format,
     Json,
-    SkipBad,
     console,
     pair,
     watched_sweep,
     write_json,
     write_text,
 )
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 _LIST = "LIST"
 
 
+@takes(simulate, only=lambda option: option.in_sweeps)
 def compare(
     workloads: Annotated[
         list[str] | None,
@@ -77,24 +77,10 @@ def compare(
         int | None,
         typer.Option("--threads", metavar="N", min=1, max=4096, help="Number of parallel runs; default: cores."),
     ] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Check that every read returns the last write.")] = False,
-    wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the capacity into it.")] = False,
-    warmup: Annotated[
-        str | None,
-        typer.Option("--warmup", metavar="METHOD", help="Remove the warm-up: mser-5, steady, requests=N."),
-    ] = None,
-    explain: Annotated[
-        str | None,
-        typer.Option("--explain", metavar="pN", help="Explain the slowest requests, such as p99.9."),
-    ] = None,
-    format: Format = None,
-    columns: Columns = None,
-    skip_bad: SkipBad = 0,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Compare policies on the same workloads."""
     lists = {"ftl": ftl, "planner": planner, "units": units, "buffer": buffer, "throttle": throttle}
-    options = {"verify": verify, "wrap": wrap, "warmup": warmup, "format": format, "columns": columns,
-               "skip_bad": skip_bad, "explain": explain}  # fmt: skip
     outputs = {"--json": json_to, "--html": html, "--markdown": markdown}
     if resume and output is None:
         raise ConfigError("--resume goes with -o DIR, the directory to go on with")
@@ -128,7 +114,7 @@ def compare(
         seeds=seeds or SEEDS,
         baseline=baseline,
         latency=latency or "write",
-        options={**options, "skip_bad": skip_bad or None},
+        options=options,
     )
     from flashweir.sweeps import sweep
 

@@ -8,15 +8,20 @@ import typer
 from flashweir import api
 from flashweir._native import ConfigError, FlashweirError, TraceError
 from flashweir.assumptions import print_of
-from flashweir.cli.common import Columns, Format, Json, SkipBad, console, watched, write_json
+from flashweir.cli.common import Json, console, watched, write_json
+from flashweir.cli.derived import takes
 from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.diagnosis import diagnose as diagnosed
 from flashweir.notices import say
+from flashweir.options.option import Row
 from flashweir.result import Section
 from flashweir.whole import STANDARD
 
+_READING = ("format", "columns", "skip_bad")
 
+
+@takes(diagnosed)
 def diagnose(
     log: Annotated[
         str,
@@ -25,39 +30,46 @@ def diagnose(
         ),
     ],
     active: Annotated[
-        bool, typer.Option("--active", help="Write the whole drive TARGET several times, and measure it.")
+        bool,
+        typer.Option("--active", help="Write the whole drive TARGET several times, and measure it."),
+        Row("tests TARGET (a block device, a file, `sim:...`, `py:...`) instead of reading a log"),
     ] = False,
-    erase: Annotated[
-        str | None,
-        typer.Option("--erase", metavar="TARGET", help="Name of the target again: permission to destroy its data."),
-    ] = None,
     empty: Annotated[
-        bool, typer.Option("--empty", help="The drive held nothing when LOG began: needed to judge its mapping.")
+        bool,
+        typer.Option("--empty", help="The drive held nothing when LOG began: needed to judge its mapping."),
+        Row("the drive held nothing when the log began: needed to judge its mapping"),
     ] = False,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", min=0, max=2**63, help="With --active: of random addresses.")
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="F.html", help="Write a report."),
+        Row("writes a report with the picture in three dimensions, which can be turned round; it needs no network"),
     ] = None,
-    html: Annotated[Path | None, typer.Option("--html", metavar="F.html", help="Write a report.")] = None,
-    png: Annotated[Path | None, typer.Option("--png", metavar="F.png", help="Write the picture.")] = None,
+    png: Annotated[
+        Path | None,
+        typer.Option("--png", metavar="F.png", help="Write the picture."),
+        Row("writes the picture; `.svg` and `.pdf` too"),
+    ] = None,
     json_to: Json = None,
     force: Force = False,
     capacity: Annotated[
-        str | None, typer.Option("--capacity", metavar="SIZE", help="Capacity of the drive, such as 120GB.")
+        str | None,
+        typer.Option("--capacity", metavar="SIZE", help="Capacity of the drive, such as 120GB."),
+        Row("capacity of the drive, such as `120GB`; default: the range of written addresses"),
     ] = None,
-    format: Format = None,
-    columns: Columns = None,
-    skip_bad: SkipBad = 0,
     health_before: HealthBefore = None,
     health_after: HealthAfter = None,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Find the poor part of a drive, in a log of requests or by tests that write it."""
     if active:
-        of_logs = {"--html": html, "--png": png, "--capacity": capacity, "--format": format, "--columns": columns}
-        _refuse_given(of_logs | {"--skip-bad": skip_bad or None, "--empty": empty or None}, "with --active")
+        of_logs = {"--html": html, "--png": png, "--capacity": capacity, "--empty": empty or None}
+        _refuse_given(
+            of_logs | {f"--{name.replace('_', '-')}": options.get(name) for name in _READING}, "with --active"
+        )
         watch = Health(log, health_before, health_after)
-        return _active(log, erase, 1 if seed is None else seed, json_to, watch, force=force)
-    _refuse_given({"--erase": erase, "--seed": seed}, "without --active")
-    reading = (format, columns, skip_bad)
+        return _active(log, options.get("erase"), options.get("seed", 1), json_to, watch, force=force)
+    _refuse_given({"--erase": options.get("erase"), "--seed": options.get("seed")}, "without --active")
+    reading = {name: options[name] for name in _READING if name in options}
     watch = Health(log, health_before, health_after)
     return _passive(log, html, png, json_to, watch, force=force, capacity=capacity, empty=empty, reading=reading)
 
@@ -95,16 +107,14 @@ def _passive(
     force: bool,
     capacity: str | None,
     empty: bool,
-    reading: tuple[str | None, str | None, int],
+    reading: dict[str, Any],
 ) -> None:
     check_outputs({"--html": html, "--png": png, "--json": json_to}, [log], force=force)
     if png is not None and png.suffix.lower() not in (".png", ".svg", ".pdf") and str(png) != STANDARD:
         raise ConfigError(f"--png {png}: a picture is written as .png, .svg or .pdf, expected a name that ends so")
 
     def run(progress: api.Progress | None) -> Section:
-        named, columns, skip_bad = reading
-        arguments: dict[str, Any] = {"format": named, "columns": columns, "skip_bad": skip_bad}
-        return diagnosed(log, capacity=capacity, empty=empty, progress=progress, **arguments)
+        return diagnosed(log, capacity=capacity, empty=empty, progress=progress, **reading)
 
     found = watched(run).to_dict()
     found["health"] = health = watch.end()

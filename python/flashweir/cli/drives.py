@@ -25,12 +25,20 @@ def schema(
     refusals: Annotated[
         bool, typer.Option("--refusals", help="Print the combinations of keys that are refused, with reasons.")
     ] = False,
+    result: Annotated[
+        bool, typer.Option("--result", help="Print every field of a result as JSON Schema, with units.")
+    ] = False,
     renamed: Annotated[
         bool, typer.Option("--renamed", help="Print the names that have changed: the old and the new ones.")
     ] = False,
 ) -> None:
     """Print every key of a drive as JSON Schema, with defaults and units."""
-    if refusals and renamed:
-        raise typer.BadParameter("--refusals and --renamed are two lists: ask for one")
+    if refusals + renamed + result > 1:
+        raise typer.BadParameter("--refusals, --renamed and --result are separate lists: ask for one")
+    if result:
+        from flashweir.results.schema import result_schema
+
+        write_json(result_schema(), "-")
+        return
     sections = api.refusals() if refusals else api.renamed() if renamed else None
     write_json(api.schema() if sections is None else [section.to_dict() for section in sections], "-")

@@ -1,6 +1,7 @@
 """`flashweir fit`: measurements in, the drive that comes closest out."""
 
-import sys
+import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 
 from flashweir.cli.common import Json, Stopped, console, write_json
 from flashweir.cli.outputs import Force, check_outputs
-from flashweir.notices import is_quiet, say
+from flashweir.progress import bar_on_terminal
 
 
 def fit(
@@ -42,21 +43,22 @@ def fit(
     from flashweir import fitting
     from flashweir.fitting.outcome import show
 
-    shown = sys.stderr.isatty() and not is_quiet()
+    bar = bar_on_terminal()
+    began = time.monotonic()
 
     def tell(done: int, total: int | None, error: float) -> None:
-        if shown:
-            of = "" if total is None else f" of {total}"
-            print(f"\r{done}{of} drives, lowest error {error:.3f} ", end="", file=sys.stderr, flush=True)
+        if bar is not None:
+            fraction = None if total is None else min(1.0, done / total)
+            bar.update({"phase": "drives", "done": done, "fraction": fraction, "elapsed_s": time.monotonic() - began,
+                        "note": f"lowest error {error:.3f}"})  # fmt: skip
 
     try:
-        found = fitting.fit(measurements, output=output, check=check, base=base, drive=drive, leave_out=leave_out,
-                            budget=budget, seed=seed, progress=tell)  # fmt: skip
+        with bar or nullcontext():
+            found = fitting.fit(measurements, output=output, check=check, base=base, drive=drive, leave_out=leave_out,
+                                budget=budget, seed=seed, progress=tell)  # fmt: skip
     except KeyboardInterrupt as interrupt:
         kept = "nothing is kept without -o" if output is None else f"{output}.runs.jsonl keeps them: the same goes on"
         raise Stopped(f"evaluations were made; {kept}") from interrupt
-    if shown and found.runs:
-        say("")
     if html is not None:
         found.write_html(html)
     if json_to is not None:

@@ -49,6 +49,7 @@ _JSON_KEYS: Sequence[set[str]] = (
     {"tbw_bytes", "dwpd", "curve"},
     {"baseline", "runs", "metrics"},
     {"format", "target", "tests"},
+    {"search", "goals", "front"},
 )
 _taken = {"standard": False}
 

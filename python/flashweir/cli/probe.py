@@ -2,12 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from flashweir import api, probing
 from flashweir.cli.common import Json, console, watched, write_json, write_text
+from flashweir.cli.derived import takes
 from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.result import Section
@@ -15,6 +16,15 @@ from flashweir.result import Section
 _SURE = 0.5
 
 
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={one}" for name, one in value.items() if one is not None)
+    if value is None:
+        return "unknown"
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+@takes(probing.probe)
 def probe(
     target: Annotated[
         str,
@@ -23,23 +33,17 @@ def probe(
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="F.toml", help="The device file to write.")],
-    erase: Annotated[
-        str | None,
-        typer.Option("--erase", metavar="TARGET", help="Name of the target again: permission to destroy its data."),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed of random addresses.")
-    ] = 1,
     json_to: Json = None,
     force: Force = False,
     health_before: HealthBefore = None,
     health_after: HealthAfter = None,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Find the geometry and times of a drive, and write a device file for simulate. Overwrites the whole drive."""
     check_outputs({"--output": output, "--json": json_to}, [target], force=force, kinds={"--output": "device"})
 
     def run(progress: api.Progress | None) -> Section:
-        return probing.probe(target, erase=erase, seed=seed, progress=progress)
+        return probing.probe(target, progress=progress, **options)
 
     # A drive is not written all over for an answer that can't be kept.
     if not output.exists() and str(output) != "-":
@@ -56,14 +60,17 @@ def probe(
     if json_to is not None:
         write_json(found, json_to)
         return
+    out = console()
+    if found["not_flash"]:
+        text = f"no flash: {found['not_flash']}; the rest says little."
+        out.print(text, highlight=False, markup=False, soft_wrap=True)
     from rich.table import Table
 
     table = Table("key", "value", "sure", "how", box=None, pad_edge=False)
     for answer in found["answers"]:
         value = answer["value"]
-        shown = ", ".join(value) if isinstance(value, list) else str(value)
+        shown = _shown(value)
         table.add_row(answer["key"], shown, f"{answer['sure']:.1f}", answer["how"])
-    out = console()
     out.print(table, highlight=False, markup=False)
     guesses = [answer["key"] for answer in found["answers"] if answer["sure"] < _SURE]
     if guesses:

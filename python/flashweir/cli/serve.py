@@ -5,93 +5,51 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from flashweir import _native, api, serving
 from flashweir._native import FlashweirError
 from flashweir.cli.common import Json, Settings, Stopped, console, note_import, pair, watched, write_json
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.importing.device import converted
+from flashweir.options.option import Row, as_spec, defaults_of
 from flashweir.result import Result
 
 # Between two looks for a signal.
 _LOOK_MS = 100
 
 
+@takes(serving.serve)
 def serve(
     device: Annotated[
         str | None,
         typer.Argument(metavar="DEVICE", help="A preset, a TOML or JSON file, or one of another simulator."),
+        Row(
+            "a preset, a TOML or JSON file, [another simulator's](import.md), or a [saved drive](serve.md#state);"
+            " without it, the default drive"
+        ),
     ] = None,
     settings: Settings = None,
-    nbd: Annotated[
-        str, typer.Option("--nbd", metavar="unix:PATH|tcp:HOST:PORT", help="Address that clients connect to.")
-    ] = "unix:./flashweir.sock",
-    exposed: Annotated[bool, typer.Option("--exposed", help="Allow an address that other machines reach.")] = False,
-    exports: Annotated[
-        list[str] | None,
-        typer.Option("--export", metavar="NAME[=SIZE]", help="A part of the drive, and tenant; may be repeated."),
-    ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option("--data", metavar="FILE|DIR|memory|none", help="Place of the bytes; none: a pattern is read."),
-    ] = None,
-    clock: Annotated[
-        Literal["paced", "virtual"],
-        typer.Option("--clock", help="paced: requests take their simulated time; virtual: they are answered at once."),
-    ] = "paced",
-    dilate: Annotated[
-        float, typer.Option("--dilate", metavar="K", help="Wall time over simulated time, from 1 on.")
-    ] = 1.0,
-    control: Annotated[
-        str | None, typer.Option("--control", metavar="SOCKET", help="Take commands of `flashweir ctl` at a socket.")
-    ] = None,
-    record: Annotated[
-        str | None, typer.Option("--record", metavar="F.parquet", help="Keep the arrivals as a trace.")
-    ] = None,
-    state: Annotated[
-        str | None, typer.Option("--state", metavar="DIR", help="Folder that the drive lives in: it opens as it was.")
-    ] = None,
-    power_cuts: Annotated[
-        bool, typer.Option("--power-cuts", help="Follow what flash holds, so that power can be cut.")
-    ] = False,
-    protected_buffer: Annotated[
-        bool, typer.Option("--protected-buffer", help="Capacitors write the buffer to flash when power fails.")
-    ] = False,
-    ignore_flush: Annotated[
-        bool, typer.Option("--ignore-flush", help="Answer flushes without effect: a drive that lies.")
-    ] = False,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed of the drive.")
-    ] = None,
     json_to: Json = None,
     force: Force = False,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Serve a simulated drive as a disk over NBD, until Ctrl-C or SIGTERM."""
+    data = options.get("data") and str(options["data"])
     inputs = [device] if data in ("memory", "none") else [device, data]
-    check_outputs({"--json": json_to, "--record": record}, inputs, force=force, files=["--record"])
+    check_outputs({"--json": json_to, "--record": options.get("record")}, inputs, force=force, files=["--record"])
     saved = serving.is_saved(device)
     spec = {
         "load": device if saved else None,
         "drive": {
             "device": None if saved else device and converted(device),
             "overrides": dict(pair(text, "--set", "KEY=VALUE") for text in settings or []),
-            "options": {"seed": seed},
+            "options": {"seed": options.pop("seed", None)},
         },
-        "nbd": nbd,
-        "exposed": exposed,
-        "exports": exports or [],
-        "data": data,
-        "clock": clock,
-        "dilate": dilate,
-        "control": control,
-        "record": record,
-        "state": state,
-        "power_cuts": power_cuts,
-        "protected_buffer": protected_buffer,
-        "ignore_flush": ignore_flush,
+        **as_spec(serving.serve, {**defaults_of(serving.serve), **options}),
     }
     with _signals() as asked:
         server = _started(spec, asked)

@@ -10,24 +10,23 @@ from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.assumptions import of_workloads, print_of
 from flashweir.cli.common import (
-    Columns,
     Device,
-    Format,
     Json,
     Settings,
-    SkipBad,
     console,
     note_import,
     pair,
     watched,
     write_json,
 )
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.importing.device import converted
 from flashweir.result import Result
 from flashweir.tenants import MIX, file_of
 
 
+@takes(api.simulate)
 def simulate(
     workload: Annotated[
         str | None,
@@ -39,107 +38,24 @@ def simulate(
     settings: Settings = None,
     json_to: Json = None,
     force: Force = False,
-    requests: Annotated[
-        Path | None, typer.Option("--requests", metavar="F.parquet", help="Write a log of every request.")
-    ] = None,
-    timeline: Annotated[
-        Path | None, typer.Option("--timeline", metavar="F", help="Write a Perfetto trace of dies and buses.")
-    ] = None,
-    timeline_from: Annotated[
-        str | None, typer.Option("--timeline-from", metavar="T", help="Start of the timeline.")
-    ] = None,
-    timeline_to: Annotated[str | None, typer.Option("--timeline-to", metavar="T", help="End of the timeline.")] = None,
-    explain: Annotated[
-        str | None,
-        typer.Option("--explain", metavar="pN", help="Explain the slowest requests, such as p99.9."),
-    ] = None,
-    activity: Annotated[
-        str | None,
-        typer.Option(
-            "--activity", metavar="all|FROM..TO", help="Add the activity of each channel over time to the result."
-        ),
-    ] = None,
-    power_cut: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--power-cut",
-            metavar="T|N",
-            help="Add the loss of a power cut at time T of the run (may be repeated), or of N random cuts.",
-        ),
-    ] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Check that every read returns the last write.")] = False,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Replace every seed.")
-    ] = None,
-    format: Format = None,
-    columns: Columns = None,
-    skip_bad: SkipBad = 0,
-    wrap: Annotated[bool, typer.Option("--wrap", help="Fold addresses beyond the capacity into it.")] = False,
-    warmup: Annotated[
-        str | None,
-        typer.Option("--warmup", metavar="METHOD", help="Remove the warm-up: mser-5, steady or requests=N."),
-    ] = None,
-    allocator: Annotated[
-        str | None,
-        typer.Option(
-            "--allocator",
-            metavar="FILE.py:FUNCTION",
-            help="Python function that assigns channels to tenants, called once a window.",
-        ),
-    ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            "--model", metavar="F.json", help="Model of tenants.channels=learned, instead of the shipped one."
-        ),
-    ] = None,
-    windows: Annotated[
-        bool, typer.Option("--windows", help="Add each window of requests, and its channels, to the result.")
-    ] = False,
-    alone: Annotated[
-        bool, typer.Option("--alone", help="Run each tenant alone, too, and report its slowdown.")
-    ] = False,
     streams: Annotated[
         list[str] | None,
         typer.Option("--workload", metavar="NAME=SPEC", help="A named tenant; may be repeated."),
     ] = None,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Run a workload through a simulated drive."""
     workloads = _workloads(workload, streams or [])
-    outputs = {"--json": json_to, "--requests": requests, "--timeline": timeline}
+    outputs = {"--json": json_to, "--requests": options.get("requests"), "--timeline": options.get("timeline")}
     overrides: dict[str, Any] = dict(pair(text, "--set", "KEY=VALUE") for text in settings or [])
     inputs = [device, workload and file_of(workload), *(streams or [])]
     if workload and workload.startswith(MIX) and json_to is not None:
-        implied = {"tenants.channels": "external"} if allocator else {}
+        implied = {"tenants.channels": "external"} if "allocator" in options else {}
         inputs += _traces(workload, device, {**implied, **overrides})
     check_outputs(outputs, inputs, force=force)
 
     def run(progress: api.Progress | None) -> Result:
-        return api.simulate(
-            workloads,
-            device,
-            seed=seed,
-            verify=verify,
-            latency_parts=True,
-            requests=requests or False,
-            timeline=timeline,
-            timeline_from=timeline_from,
-            timeline_to=timeline_to,
-            explain=explain,
-            activity=False if activity is None else activity,
-            power_cut=power_cut or None,
-            format=format,
-            columns=columns,
-            skip_bad=skip_bad,
-            wrap=wrap,
-            warmup=warmup,
-            allocator=allocator,
-            model=model,
-            windows=windows,
-            alone=alone,
-            progress=progress,
-            set=overrides,
-        )
+        return api.simulate(workloads, device, latency_parts=True, progress=progress, set=overrides, **options)
 
     result = watched(run)
     print_of(of_workloads(result))

@@ -52,7 +52,7 @@ def sweep(
         raise ConfigError(f"--memory {memory}: expected a size such as 8GiB")
     if dry_run:
         sweeps.backend_for(on)
-        _estimate(spec, threads, json_to)
+        _estimate(spec, threads, reuse or [], json_to)
         return
     if output is None and str(spec) == STANDARD:
         raise ConfigError("SPEC.toml -: expected -o DIR with it, as there is no name to make one of")
@@ -83,17 +83,20 @@ def sweep(
         raise FlashweirError(f"{directory}: {failed.len():,} of {frame.height:,} runs failed, the first: {failed[0]}")
 
 
-def _estimate(spec: Path, threads: int | None, json_to: str | None) -> None:
+def _estimate(spec: Path, threads: int | None, reuse: list[Path], json_to: str | None) -> None:
     import os
 
     from flashweir.sweeps.estimate import estimate
     from flashweir.sweeps.spec import load
+    from flashweir.sweeps.store import read_meta
     from flashweir.sweeps.terminal import print_counts, print_estimate
 
     read = load(spec)
+    for other in reuse:
+        read_meta(other)
     if json_to is None:
         print_counts(read, console())
-    found = estimate(read, threads or len(os.sched_getaffinity(0)))
+    found = estimate(read, threads or len(os.sched_getaffinity(0)), reuse)
     if json_to is not None:
         write_json(found, json_to)
     else:

@@ -1,12 +1,13 @@
 """`flashweir trace`: reads, converts and generates traces."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from flashweir import api
 from flashweir.cli.characterize import trace_characterize
-from flashweir.cli.common import Columns, Format, Json, SkipBad, quietly, show, watched
+from flashweir.cli.common import Json, quietly, show, watched
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_output, check_outputs
 from flashweir.notices import say
 from flashweir.result import Section
@@ -17,41 +18,36 @@ trace_app.command("characterize")(quietly(trace_characterize))
 
 @trace_app.command("info")
 @quietly
+@takes(api.trace_info)
 def trace_info(
     trace: Annotated[str, typer.Argument(metavar="TRACE", help="A trace file, mix:FILE or fio:FILE.")],
     json_to: Json = None,
     force: Force = False,
-    format: Format = None,
-    columns: Columns = None,
-    skip_bad: SkipBad = 0,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Print the contents of a trace, and the assumptions made to read it."""
     check_output("--json", json_to, force=force)
 
     def run(progress: api.Progress | None) -> Section:
-        return api.trace_info(trace, format=format, columns=columns, skip_bad=skip_bad, progress=progress)
+        return api.trace_info(trace, progress=progress, **options)
 
     show(watched(run), json_to)
 
 
 @trace_app.command("convert")
 @quietly
+@takes(api.trace_convert)
 def trace_convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="A trace file, or fio:FILE.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
-    to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = None,
-    format: Format = None,
-    columns: Columns = None,
-    skip_bad: SkipBad = 0,
     force: Force = False,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Write a trace in another format."""
     check_outputs({"OUT": target}, [source], force=force, kinds={"OUT": "trace"})
 
     def run(progress: api.Progress | None) -> Section:
-        return api.trace_convert(
-            source, target, to=to, format=format, columns=columns, skip_bad=skip_bad, progress=progress
-        )
+        return api.trace_convert(source, target, progress=progress, **options)
 
     done = watched(run)
     show(done, None)
@@ -60,15 +56,16 @@ def trace_convert(
 
 @trace_app.command("generate")
 @quietly
+@takes(api.trace_generate)
 def trace_generate(
     spec: Annotated[str, typer.Argument(metavar="SPEC", help="A generator, such as zipf:count=100000,theta=0.9")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
-    to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = None,
     force: Force = False,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Write the requests of a generator as a trace."""
     check_outputs({"OUT": target}, [], force=force, kinds={"OUT": "trace"})
-    done = watched(lambda progress: api.trace_generate(spec, target, to=to, progress=progress))
+    done = watched(lambda progress: api.trace_generate(spec, target, progress=progress, **options))
     show(done, None)
     _warn_of_left_out(done)
 

@@ -7,23 +7,27 @@ from flashweir import _native
 from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.diagnosis.active import diagnose_target
 from flashweir.diagnosis.passive import answered
+from flashweir.options import reading
+from flashweir.options import target as option
+from flashweir.options.option import checked, declared
 from flashweir.quantity import kind_of, number_of, unit_of
 from flashweir.result import Section
 from flashweir.targets import Target
 from flashweir.tenants import AnyPath
 
 
+@declared
 def diagnose(
     log: AnyPath | Target,
     *,
     active: bool = False,
-    erase: AnyPath | None = None,
-    seed: int = 1,
+    erase: option.Erase = None,
+    seed: option.Seed = 1,
     empty: bool = False,
     capacity: int | str | None = None,
-    format: str | None = None,
-    columns: str | None = None,
-    skip_bad: int = 0,
+    format: reading.Format = None,
+    columns: reading.Columns = None,
+    skip_bad: reading.SkipBad = 0,
     progress: Progress | None = None,
 ) -> Section:
     """Says which symptoms of bad management a log of requests shows, or by tests a drive has.
@@ -39,14 +43,9 @@ def diagnose(
     Args:
         log: a file; with `active` a target.
         active: writes the drive, instead of reading a log.
-        erase: with `active` the target's own name once more; real drives and files are refused without it.
-        seed: with `active` that of random addresses, and of a simulated drive.
         empty: of a log, that the drive held nothing when it began; without it a log can't show bad mapping.
         capacity: what the drive holds for its owner, in bytes or as text (`"120GB"`). Without it the addresses that
             were written count as all of it.
-        format: the trace format, where detection is wrong.
-        columns: describes any other table, as for `simulate`.
-        skip_bad: maximum number of unreadable lines.
         progress: is that of `trace_info`.
 
     Returns:
@@ -61,6 +60,7 @@ def diagnose(
         DeviceError: the target can't be used, is too small, or may not be written.
         FlashweirError: `progress` stopped it, or the drive failed.
     """
+    options = checked(diagnose, locals())
     if active:
         of_logs = {"capacity": capacity, "format": format, "columns": columns, "skip_bad": skip_bad or None}
         of_logs["empty"] = empty or None
@@ -72,8 +72,8 @@ def diagnose(
     if not isinstance(log, str | os.PathLike):
         raise _native.ConfigError(f"log: {log!r}: expected a file, or active=True")
     held = None if capacity is None else _size(capacity)
-    options = as_json({"format": format, "columns": columns, "skip_bad": skip_bad})
-    found = json.loads(_native.diagnose(os.fspath(log), options, as_native_progress(progress), held))
+    reading_options = as_json({name: options[name] for name in ("format", "columns", "skip_bad")})
+    found = json.loads(_native.diagnose(os.fspath(log), reading_options, as_native_progress(progress), held))
     return Section(answered(found, empty=empty))
 
 

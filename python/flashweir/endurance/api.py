@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.api import Progress, Workload, as_json, device_name, name_device, simulate
-from flashweir.arguments import check, in_python
+from flashweir.arguments import check_path, in_python
 from flashweir.endurance import ends, outcome
 from flashweir.endurance.cells import rating
 from flashweir.endurance.errors import CODEWORD, Code, Stress, strength_for
@@ -17,6 +17,10 @@ from flashweir.endurance.running import Simulated, raw_bytes, simulated
 from flashweir.endurance.streams import Streams
 from flashweir.external import split
 from flashweir.fio.resolving import resolve
+from flashweir.options import lifetime as option
+from flashweir.options import reading
+from flashweir.options import run as run_options
+from flashweir.options.option import checked, declared
 from flashweir.quantity import number_of
 from flashweir.result import Result, Section
 from flashweir.settings import chosen
@@ -33,27 +37,28 @@ DAYS, CELSIUS = 30.0, 30.0
 _PROBED = 2000
 
 
+@declared
 @in_python
 def lifetime(
     workload: Workload,
     device: AnyPath | Mapping[str, Any] | None = None,
     *,
-    years: float = 5.0,
-    temperature: float = CELSIUS,
-    cycles: float | None = None,
-    cell: str | None = None,
-    block_cycles: float | None = None,
-    retention_days: float = DAYS,
-    ecc: str | None = None,
-    per_day: str | float | None = None,
-    price: float | None = None,
+    years: option.Years = 5.0,
+    temperature: option.Temperature = CELSIUS,
+    cycles: option.Cycles = None,
+    cell: option.Cell = None,
+    block_cycles: option.BlockCycles = None,
+    retention_days: option.Retention = DAYS,
+    ecc: option.Ecc = None,
+    per_day: option.PerDay = None,
+    price: option.Price = None,
     seeds: int | Sequence[int] = SEEDS,
-    tolerance: float = 0.01,
-    full: bool = False,
-    format: str | None = None,
-    columns: str | None = None,
-    skip_bad: int = 0,
-    wrap: bool = False,
+    tolerance: option.Tolerance = 0.01,
+    full: option.Full = False,
+    format: reading.Format = None,
+    columns: reading.Columns = None,
+    skip_bad: reading.SkipBad = 0,
+    wrap: run_options.Wrap = False,
     progress: Progress | None = None,
     set: Mapping[str, object] | None = None,
     **overrides: object,
@@ -66,23 +71,7 @@ def lifetime(
     Args:
         workload: as of `simulate`; it is repeated without end.
         device: as of `simulate`.
-        years: horizon, and the years of DWPD.
-        temperature: of the flash, in degrees Celsius.
-        cycles: rated program/erase cycles; typical ones of the cell if not given.
-        cell: `"slc"`, `"mlc"`, `"tlc"` or `"qlc"`, where the drive does not say it.
-        block_cycles: cycles at which a block is retired; 1.25 times the rating if not given.
-        retention_days: age of the data that is read, in days.
-        ecc: bits that are corrected in a codeword, such as `"120/1KiB"`; by default as many as a block takes at the end
-            of its life with data of 30 days at 30 degrees.
-        per_day: bytes that the host writes a day, such as `"500GB"`, instead of the workload's own pace.
-        price: of the drive: adds `cost_per_tbw`.
         seeds: how many (`3` is 1 to 3), or a list. A run that draws nothing is run once.
-        tolerance: relative change of write amplification up to which wear is steady.
-        full: simulates until the rated cycles, without extrapolation.
-        format: as of `simulate`.
-        columns: likewise.
-        skip_bad: likewise.
-        wrap: likewise.
         progress: likewise.
         set: keys of the drive, as of `simulate`.
         overrides: the same as keyword arguments.
@@ -95,7 +84,8 @@ def lifetime(
         TraceError: the workload can't be read, or does not fit the drive.
         FlashweirError: a run failed, or `progress` stopped it.
     """
-    check({"format": format, "columns": columns, "skip_bad": skip_bad, "wrap": wrap, "device": device})
+    options = checked(lifetime, locals())
+    check_path("device", device)
     _check_numbers(
         {"years": years, "cycles": cycles, "block_cycles": block_cycles, "retention_days": retention_days,
          "price": price, "tolerance": tolerance}
@@ -105,11 +95,11 @@ def lifetime(
     daily = None if per_day is None else _size(per_day, "per_day")
     code = None if ecc is None else _code(ecc)
     settings = chosen(set, overrides)
-    reading = {"format": format, "columns": columns, "skip_bad": skip_bad}
+    read = {name: options[name] for name in ("format", "columns", "skip_bad")}
     with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
         scratch = Path(folder)
-        plan, settings = _plan(workload, device, settings, {**reading, "wrap": wrap}, scratch)
-        streams = Streams(plan, reading, scratch)
+        plan, settings = _plan(workload, device, settings, {**read, "wrap": wrap}, scratch)
+        streams = Streams(plan, read, scratch)
         rated = rating(device, plan["config"], cell, cycles)
         chosen_seeds = _seeds(seeds, seeded=plan["seeded"])
 

@@ -4,7 +4,6 @@ import functools
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from flashweir._native import ConfigError
@@ -97,6 +96,8 @@ def _page_types(config: Mapping[str, Any]) -> int:
 
 @functools.cache
 def _table() -> tuple[dict[str, Cell], dict[str, str]]:
+    from importlib import resources
+
     table = tomllib.loads(resources.files("flashweir.endurance").joinpath("cells.toml").read_text("utf-8"))
     presets = table.pop("presets")
     kinds = {

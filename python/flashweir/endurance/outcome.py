@@ -9,7 +9,6 @@ from flashweir.endurance import ends
 from flashweir.endurance.ends import FIRST_BLOCK, NAMES, Ends, Limits
 from flashweir.endurance.errors import ACTIVATION_EV, UBER
 from flashweir.endurance.running import Simulated
-from flashweir.statistics.intervals import mean_interval
 
 DAYS_A_YEAR = 365.0
 _SECONDS_A_DAY = 86_400.0
@@ -45,6 +44,8 @@ def combined(
 ) -> dict[str, Any]:
     """The result as JSON."""
     lives = [_life(one, limits, request) for one in found]
+    from flashweir.statistics.intervals import mean_interval
+
     tbw = mean_interval([one.host for one in lives])
     alone = len(lives) == 1 and not request.seeded
     capacity = int(found[0].result["geometry.capacity_bytes"])

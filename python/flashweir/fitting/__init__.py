@@ -1,13 +1,13 @@
 """Fits a model to what a drive measures, and says how well it predicts (docs/guide/fit.md)."""
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 from flashweir import whole
 from flashweir._native import ConfigError
 from flashweir.arguments import in_python
+from flashweir.budget import read_budget
 from flashweir.fitting import ensemble, evaluation, load, measurements
 from flashweir.fitting.outcome import Compared, Fit, KeyFound, compared
 from flashweir.fitting.points import every_other
@@ -18,9 +18,6 @@ __all__ = ["Compared", "Fit", "KeyFound", "fit"]
 AnyPath = str | os.PathLike[str]
 # Evaluations: 20 minutes on two cores.
 DEFAULT_BUDGET = 100
-_BUDGET = re.compile(r"(\d+)(s|min|h)?")
-_SECONDS = {"s": 1, "min": 60, "h": 3600}
-_MAX_BUDGET = 1_000_000
 
 
 @in_python
@@ -56,7 +53,7 @@ def fit(
         ConfigError: measurements, base or budget are none that can be used, or the package cmaes is missing.
         FlashweirError: a simulation failed.
     """
-    count, limit_s = _budget(budget)
+    count, limit_s = read_budget(budget)
     data = measurements.read(path, drive)
     other = None if check is None else measurements.read(check, None if check != path else drive)
     if leave_out:
@@ -88,12 +85,3 @@ def fit(
     if output is not None:
         whole.write(output, found.device_file)
     return found
-
-
-def _budget(value: int | str) -> tuple[int | None, float | None]:
-    found = _BUDGET.fullmatch(str(value).strip())
-    if found is None or (found[2] and int(found[1]) == 0) or int(found[1]) > _MAX_BUDGET:
-        raise ConfigError(f"budget: {value!r}: expected a number of evaluations, or a time such as 10min")
-    if found[2]:
-        return None, float(int(found[1]) * _SECONDS[found[2]])
-    return int(found[1]), None

@@ -12,7 +12,7 @@ from flashweir.fitting.points import Measurements, Point
 
 _NARROW: Mapping[str, object] = {
     "channels": 1, "chips": 2, "dies": 1, "timing.read": 1000, "timing.program": 1000, "timing.erase": 1000,
-    "timing.bus": 0.001, "background.destage.kind": "rules", "background.destage.file": "",
+    "timing.bus": 0.001, "buffer.destage": "full",
 }  # fmt: skip
 # Logical blocks of a unit: amplification of fewer is more than 2% too high.
 _BLOCKS = 96

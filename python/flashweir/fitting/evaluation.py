@@ -105,9 +105,8 @@ def solve(
 
 
 def _full_buffer(settings: Mapping[str, object]) -> dict[str, object]:
-    """At saturation the buffer is full all the time: no function need be asked when to destage."""
-    key = "background.destage"
-    return {f"{key}.kind": "rules", f"{key}.file": ""} if f"{key}.kind" in settings else {}
+    """At saturation the buffer is full all the time: pages need not leave it ahead."""
+    return {"buffer.destage": "full"} if "buffer.destage" in settings else {}
 
 
 def _first(settings: Mapping[str, object], busy_ns: float, solved: Solved) -> float:

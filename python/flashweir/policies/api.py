@@ -65,8 +65,8 @@ def compare(
         threads: likewise.
         memory_bytes: likewise.
         progress: likewise.
-        options: `verify`, `latency_parts`, `alone`, `wrap`, `format`, `columns`, `skip_bad`, `warmup`, `name`,
-            `set_for`, `activity` and `explain` of a sweep.
+        options: `name` and `set_for` of a sweep, and the options of `simulate` that a sweep has
+            (docs/reference/sweep.md).
 
     Returns:
         The frame of a sweep whose axis is `policy`: `summary()`, `compare()`, `figures()` and `report(path)` are those

@@ -10,6 +10,7 @@ from typing import Any
 from flashweir._native import ConfigError
 from flashweir.policies.grammar import default, read
 from flashweir.policies.setup import SEEDS, spec_of
+from flashweir.sweeps.options import RUN_OPTIONS
 from flashweir.sweeps.recorded import TracesMissingError, require
 from flashweir.sweeps.spec import SweepSpec
 
@@ -18,7 +19,7 @@ LIMIT = 0.02
 # Workloads by the table that lists them, with what they are called.
 PARTS = (("seen", "Workloads that it was designed on"), ("unseen", "Workloads that it never saw"))
 _OWN = ("name", "candidate", "rivals", "limit", "sources", "policies", "seen", "unseen", "traces")
-_OF_SWEEPS = ("device", "set", "seeds", "verify", "wrap", "format", "columns", "skip_bad", "warmup", "alone")
+_OF_SWEEPS = ("device", "set", "seeds", *RUN_OPTIONS)
 
 
 @dataclass(frozen=True)

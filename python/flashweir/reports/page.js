@@ -176,6 +176,9 @@
         event.currentTarget.dispatchEvent(new MouseEvent(type, { bubbles: true, clientX, clientY }));
       }
     };
+    // The group around them has the description; of the drawings only the buttons are announced.
+    for (const drawing of plot.querySelectorAll("svg")) drawing.setAttribute("role", "presentation");
+    document.getElementById("js-plotly-tester")?.setAttribute("aria-hidden", "true");
     for (const button of plot.querySelectorAll(".modebar-btn, .legendtoggle")) {
       if (button.getAttribute("role") === "button" && button.tabIndex === 0) continue;
       const name = button.dataset.title || button.parentElement.querySelector(".legendtext")?.textContent;

@@ -38,9 +38,12 @@ _NOTHING = "-"
 _NUMBER_STARTS = tuple("0123456789+-")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _DOT = re.compile(r"(?<=\w)\.(?=[A-Za-z])", re.ASCII)
+_BREAK = re.compile(r"(?<=[,:=/+_])(?=\S)")
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 # From here on, more digits than the number's own say nothing.
 _LARGE = 10_000
+# Characters of a word that a column can be as wide as.
+_LONGEST_WORD = 24
 # Minimum of the smallest number of a column, in units of its last digit.
 _LEAST = 100
 
@@ -238,7 +241,16 @@ def _cell(content: Content, numeric: bool, places: int | None) -> str:
     sort = ""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         sort = f' data-v="{value:.12g}"'
-    return f"<td{_right(numeric)}{sort}>{_isolated(_shown(content, places))}</td>"
+    text = _shown(content, places)
+    if numeric:
+        return f'<td class="n"{sort}>{_isolated(text)}</td>'
+    # Words stay whole: a text is broken behind signs, and anywhere only where a part of it is very long.
+    parts = _BREAK.split(text)
+    long = any(len(word) > _LONGEST_WORD for part in parts for word in part.split())
+    inner = "<wbr>".join(map(_text, parts))
+    inner = inner if text.isascii() else f"<bdi>{inner}</bdi>"
+    shape = ' class="any"' if long else ""
+    return f"<td{shape}{sort}>{inner}</td>"
 
 
 def _right(numeric: bool) -> str:

@@ -5,6 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flashweir.parts import LABELS
+from flashweir.results import course, drive
+from flashweir.results import parts as structures
+from flashweir.results.field import kinds_of
+from flashweir.results.run import Run
 
 _PAIR = 2
 _NUMBER = (int, float)
@@ -19,105 +23,24 @@ _KINDS: dict[type, str] = {
     type(None): "null",
 }
 
-_EXPECTED: dict[str, tuple[type, ...]] = {
-    "version": (str,),
-    "requests": (int,),
-    "simulated_s": _NUMBER,
-    "iops": _NUMBER_OR_NULL,
-    "latency_us": (dict,),
-    "latency_histogram_ns": (dict,),
-    "write_amplification": _NUMBER_OR_NULL,
-    "flash": (dict,),
-    "time_share": (dict,),
-    "channels": (list,),
-    "workloads": (list,),
-    "config": (dict,),
-}
-# Those that a result may lack, and what they hold.
-_OPTIONAL: dict[str, tuple[type, ...]] = {
-    "wall_s": _NUMBER_OR_NULL,
-    "preconditioning_capacities": _NUMBER_OR_NULL,
-    "no_effect": (list,),
-    **dict.fromkeys(
-        (
-            "streams",
-            "warmup",
-            "series",
-            "activity",
-            "explain",
-            "collections",
-            "power_cuts",
-            "latency_parts_us",
-            "sched",
-            "host",
-            "fairness",
-            "drain",
-            "energy",
-        ),
-        (dict, type(None)),
-    ),
-}
-_WARMUP: dict[str, tuple[type, ...]] = {
-    "method": (str,),
-    "found": (bool,),
-    "requests": (int,),
-    "of_requests": (int,),
-    "simulated_s": _NUMBER,
-}
-_SERIES: dict[str, tuple[type, ...]] = {
-    "end_s": (list,),
-    "requests": (list,),
-    "iops": (list,),
-    "latency_us": (dict,),
-    "write_amplification": (list,),
-}
-_ACTIVITY: dict[str, tuple[type, ...]] = {
-    "from_s": _NUMBER,
-    "to_s": _NUMBER,
-    "bin_s": _NUMBER,
-    "channels": (list,),
-    "dirty_pages": (list,),
-}
-_TAIL: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("requests", "of", "left_out"), (int,)),
-    **dict.fromkeys(("from_us", "mean_us", "max_us"), _NUMBER),
-    **dict.fromkeys(("parts_us", "causes"), (dict,)),
-    **dict.fromkeys(("waited_for", "examples"), (list,)),
-}
-_WAITED: dict[str, tuple[type, ...]] = {
-    "command": (str,),
-    "of": (str, type(None)),
-    "mean_us": _NUMBER,
-    "share": _NUMBER,
-    "requests": (int,),
-}
-_EXAMPLE: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("request", "offset_bytes", "bytes"), (int,)),
-    "tenant": (str, type(None)),
-    **dict.fromkeys(("issue_us", "latency_us"), _NUMBER),
-    "parts_us": (dict,),
-    "die": (str,),
-    "all_commands": (bool,),
-    "commands": (list,),
-}
-_COMMAND: dict[str, tuple[type, ...]] = {
-    "command": (str,),
-    "of": (str, type(None)),
-    "start_us": _NUMBER,
-    "end_us": _NUMBER,
-}
-_COLLECTIONS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("count", "max_merged", "per_bin"), (int,)),
-    **dict.fromkeys(("max", "mean"), (list,)),
-}
+_RUN = kinds_of(Run)
+_REQUIRED = ("version", "requests", "simulated_s", "iops", "latency_us", "latency_histogram_ns", "write_amplification",
+             "flash", "time_share", "channels", "workloads", "config")  # fmt: skip
+_EXPECTED = {key: _RUN[key] for key in _REQUIRED}
+# Those that a result may lack, as those of earlier versions, and what they hold.
+_OPTIONAL = {key: (*_RUN[key], type(None)) for key in (
+    "wall_s", "preconditioning_capacities", "streams", "warmup", "series", "activity", "explain", "collections",
+    "power_cuts", "latency_parts_us", "sched", "host", "fairness", "drain", "energy",
+)} | {"no_effect": _RUN["no_effect"]}  # fmt: skip
+# Parts whose fields are as the structure of a result declares them.
+_WARMUP, _ACTIVITY = kinds_of(course.Warmup), kinds_of(course.Activity)
+_SERIES = {key: kinds for key, kinds in kinds_of(course.Series).items() if key != "requests_per_window"}
+_BINS = kinds_of(course.ChannelCourse)
+_TAIL, _WAITED, _EXAMPLE = (kinds_of(one) for one in (structures.Tail, structures.Waited, structures.Example))
+_COMMAND = kinds_of(structures.Command)
+_COLLECTIONS = {key: kinds for key, kinds in kinds_of(drive.Collections).items() if key != "merged"}
 # Fields of a stream that results of earlier versions lack.
-_STREAM: dict[str, tuple[type, ...]] = {
-    "requests": (int,),
-    "bytes": (dict,),
-    **dict.fromkeys(("active_s", "iops", "bandwidth_mib_s", "flash_time_s"), _NUMBER_OR_NULL),
-    **dict.fromkeys(("alone_latency_us", "slowdown"), (dict, type(None))),
-}
-_BINS: dict[str, tuple[type, ...]] = dict.fromkeys(("host", "gc", "mapping", "waiting", "idle", "dirty_pages"), (list,))
+_STREAM = {key: kinds for key, kinds in kinds_of(structures.Stream).items() if not key.startswith("latency_")}
 
 
 def difference(result: object) -> str:

@@ -104,15 +104,17 @@ def read_sweep(directory: AnyPath) -> "SweepFrame":
     return read(Path(directory))
 
 
-def backend_for(on: str, *, threads: int | None = None, memory_bytes: int | None = None) -> runner.MakeBackend:
-    """Backend that `--on` names; nothing is started yet.
+def backend_for(
+    on: str, *, threads: int | None = None, memory_bytes: int | None = None, keeps_traces: bool = False
+) -> runner.MakeBackend:
+    """Backend that `--on` names; nothing is started yet. With `keeps_traces`, this machine keeps traces in memory.
 
     Raises:
         ConfigError: it names nothing that is known.
     """
 
     def local() -> Backend:
-        return LocalBackend(threads, memory_bytes)
+        return LocalBackend(threads, memory_bytes, keeps_traces=keeps_traces)
 
     if on == "local":
         return local

@@ -29,22 +29,23 @@ _DEEPEST = 50
 
 
 class Expression:
-    """One derived column."""
+    """One derived column, or another expression of a spec."""
 
-    def __init__(self, name: str, text: object) -> None:
-        """Reads and checks the expression `text` of column `name`.
+    def __init__(self, name: str, text: object, section: str = "derived") -> None:
+        """Reads and checks the expression `text` of column `name`; messages name the `section` of the spec.
 
         Raises:
             ConfigError: it is no arithmetic over columns.
         """
         self.name = name
+        self._where = f"{section}.{name}"
         if not isinstance(text, str):
-            raise ConfigError(f"derived.{name}: {text!r}: {_SYNTAX}")
+            raise ConfigError(f"{self._where}: {text!r}: {_SYNTAX}")
         self.text = text
         try:
             self._tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise ConfigError(f"derived.{name}: {text!r}: {_SYNTAX}") from error
+            raise ConfigError(f"{self._where}: {text!r}: {_SYNTAX}") from error
         self._check(self._tree, 0)
 
     def value(self, columns: Mapping[str, Any]) -> float | None:
@@ -92,9 +93,9 @@ class Expression:
             case ast.Name() | ast.Attribute() | ast.Subscript():
                 self._path(node)
             case _:
-                raise ConfigError(f"derived.{self.name}: {ast.unparse(node)}: {_SYNTAX}")
+                raise ConfigError(f"{self._where}: {ast.unparse(node)}: {_SYNTAX}")
         if depth > _DEEPEST:
-            raise ConfigError(f"derived.{self.name}: nested too deeply: {_SYNTAX}")
+            raise ConfigError(f"{self._where}: nested too deeply: {_SYNTAX}")
         for part in parts:
             self._check(part, depth + 1)
 
@@ -106,7 +107,7 @@ class Expression:
                 return [*self._path(value), name]
             case ast.Subscript(value, ast.Constant(str() as name)):
                 return [*self._path(value), name]
-        raise ConfigError(f"derived.{self.name}: {ast.unparse(node)}: {_SYNTAX}")
+        raise ConfigError(f"{self._where}: {ast.unparse(node)}: {_SYNTAX}")
 
     def _evaluate(self, node: ast.expr, columns: Mapping[str, Any]) -> Any:  # noqa: ANN401 - numbers or None
         match node:
@@ -129,7 +130,7 @@ class Expression:
         value: Any = columns
         for part in path:
             if not isinstance(value, Mapping) or part not in value:
-                raise ConfigError(f"derived.{self.name}: {dotted} is no column of this sweep")
+                raise ConfigError(f"{self._where}: {dotted} is no column of this sweep")
             value = value[part]
         return _number(value)
 

@@ -18,7 +18,8 @@ from flashweir import _native
 from flashweir._native import FlashweirError
 from flashweir.arguments import SET
 from flashweir.sweeps.local import MEMORY_SHARE, free_memory_bytes
-from flashweir.sweeps.points import Run, count_points, count_runs, run_at, seeds_of
+from flashweir.sweeps.points import Planner, Run, count_points, count_runs, run_at, runs_at, seeds_of
+from flashweir.sweeps.runner import known_keys
 from flashweir.sweeps.spec import SweepSpec
 
 # Points that are planned, and how long that may take.
@@ -33,11 +34,16 @@ STEADY_CAPACITIES = 4
 
 @dataclass(frozen=True)
 class _Point:
-    """A planned point. `size` is how much its workload is: pages of a generator, bytes of trace files."""
+    """A planned point.
+
+    `size` is how much its workload is: pages of a generator, bytes of trace files. `left` are its runs that no other
+    sweep has made.
+    """
 
     run: Run
     plan: Mapping[str, Any]
     size: float
+    left: int
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -65,19 +71,21 @@ class _Speeds:
         return before + point.size * _mean(self.runs, point.kind)
 
 
-def estimate(spec: SweepSpec, threads: int) -> dict[str, Any]:
+def estimate(spec: SweepSpec, threads: int, reuse: Sequence[Path] = ()) -> dict[str, Any]:
     """Counts, and about how long and how much memory a run takes.
 
-    Returns `points`, `runs`, `refused` (runs that make no drive) and `refusals` (reason to runs), `run_s` and
-    `memory_bytes` (each `least`, `median` and `most` over the runs), and `total_s` with `threads` runs at a time.
-    Of a large grid only `planned_points` are planned, drawn at random; the other figures follow from those.
-    `run_s` and `total_s` are None where no run makes a drive or fits into the memory. They are good to a factor of two
-    or three, as write amplification is not foreseen. `measured_runs` were begun for it.
+    Returns `points`, `runs`, `refused` (runs that make no drive) and `refusals` (reason to runs), `reused` (runs that
+    the sweeps in the directories `reuse` have made), `run_s` and `memory_bytes` (each `least`, `median` and `most` over
+    the runs that are left), and `total_s` of these with `threads` runs at a time. Of a large grid only
+    `planned_points` are planned, drawn at random; the other figures follow from those. `run_s` and `total_s` are None
+    where no run makes a drive or fits into the memory. They are good to a factor of two or three, as write
+    amplification is not foreseen. `measured_runs` were begun for it.
     """
+    known, planner = known_keys(reuse), Planner()
     points = count_points(spec)
     planned: list[_Point] = []
     refusals: Counter[str] = Counter()
-    looked_at, weight = 0, 0
+    looked_at, weight, reused = 0, 0, 0
     began = time.monotonic()
     for place in _order(points):
         if looked_at and time.monotonic() - began > MAX_PLANNING_S:
@@ -87,12 +95,16 @@ def estimate(spec: SweepSpec, threads: int) -> dict[str, Any]:
         seeds = len(seeds_of(spec, run.workload))
         weight += seeds
         try:
-            planned.append(_planned(run))
+            keys = [planner.plan(one).key for one in runs_at(spec, place)] if known else []
+            found = sum(key in known for key in keys)
+            planned.append(_planned(run, seeds - found))
+            reused += found
         except (FlashweirError, OSError) as error:
             refusals[" ".join(str(error).removeprefix(SET).split())] += seeds
-    speeds, measured = _measure(planned)
-    seconds = [speeds.seconds(point) for point in planned] if measured else []
-    total_s = sum(one * len(seeds_of(spec, point.run.workload)) for one, point in zip(seconds, planned, strict=False))
+    left = [point for point in planned if point.left]
+    speeds, measured = _measure(left)
+    seconds = [speeds.seconds(point) for point in left] if measured else []
+    total_s = sum(one * point.left for one, point in zip(seconds, left, strict=False))
     scale = count_runs(spec) / max(weight, 1)
     return {
         "name": spec.name,
@@ -101,11 +113,12 @@ def estimate(spec: SweepSpec, threads: int) -> dict[str, Any]:
         "planned_points": looked_at,
         "refused": round(refusals.total() * scale),
         "refusals": {reason: max(1, round(count * scale)) for reason, count in refusals.most_common()},
+        "reused": round(reused * scale),
         "threads": threads,
         "measured_runs": measured,
         "run_s": _spread(seconds),
-        "memory_bytes": _spread([int(point.plan["memory_bytes"]) for point in planned]),
-        "total_s": total_s * scale / threads if measured else None,
+        "memory_bytes": _spread([int(point.plan["memory_bytes"]) for point in left]),
+        "total_s": total_s * scale / threads if measured or (reused and not left) else None,
     }
 
 
@@ -116,13 +129,13 @@ def _order(points: int) -> Iterator[int]:
     yield from chance.sample(places, min(points, MAX_PLANNED))
 
 
-def _planned(run: Run) -> _Point:
+def _planned(run: Run, left: int) -> _Point:
     plan = json.loads(_native.plan(json.dumps(run.spec)))
     # Each tenant that runs alone too does its requests once more.
     times = 2.0 if plan["alone"] else 1.0
     stored = sum(Path(one["path"]).stat().st_size for one in plan["workloads"] if "path" in one)
     size = plan["pages"] if plan["pages"] is not None else stored
-    return _Point(run, plan, times * max(float(size), 1.0))
+    return _Point(run, plan, times * max(float(size), 1.0), left)
 
 
 def _measure(planned: Sequence[_Point]) -> tuple[_Speeds, int]:

@@ -51,8 +51,13 @@ class Budget:
 class LocalBackend:
     """Threads of this process."""
 
-    def __init__(self, threads: int | None = None, memory_bytes: int | None = None) -> None:
-        """Starts `threads` (one a core that this process may use), within `memory_bytes` (80% of what is free)."""
+    def __init__(
+        self, threads: int | None = None, memory_bytes: int | None = None, *, keeps_traces: bool = False
+    ) -> None:
+        """Starts `threads` (one a core that this process may use), within `memory_bytes` (80% of what is free).
+
+        With `keeps_traces`, traces stay in memory when no run waits for them.
+        """
         self.threads = threads or len(os.sched_getaffinity(0))
         self._traces = _native.Traces()
         limit = memory_bytes or int(free_memory_bytes() * MEMORY_SHARE)
@@ -61,6 +66,7 @@ class LocalBackend:
         self._done: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._under_way = 0
+        self._keeps_traces = keeps_traces
         self._uses: Counter[str] = Counter()
         self._workers = [threading.Thread(target=self._work, daemon=True) for _ in range(self.threads)]
         for worker in self._workers:
@@ -90,6 +96,8 @@ class LocalBackend:
         self._under_way -= len(found)
         for outcome in found:
             self._uses.subtract(outcome.planned.traces)
+        if self._keeps_traces:
+            return found
         # The grid has workloads outermost: a trace that nobody waits for will hardly be wanted again.
         for path in [path for path, uses in self._uses.items() if uses == 0]:
             del self._uses[path]

@@ -4,8 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flashweir._native import ConfigError
+from flashweir.api import simulate
+from flashweir.options.option import is_whole, options_of
 
 MAX_SEED = 2**64 - 1
+# Options of every run, as keys of a spec.
+RUN_OPTIONS = {name: one for name, one in options_of(simulate).items() if one.option.in_sweeps}
 
 
 def read_seeds(given: object) -> list[int]:
@@ -20,18 +24,14 @@ def read_seeds(given: object) -> list[int]:
         first, count = 1, given
     elif isinstance(given, Sequence) and not isinstance(given, str):
         seeds = list(given)
-        if not seeds or not all(_is_whole(seed, 0, MAX_SEED) for seed in seeds) or len(set(seeds)) < len(seeds):
+        if not seeds or not all(is_whole(seed, 0, MAX_SEED) for seed in seeds) or len(set(seeds)) < len(seeds):
             raise ConfigError(f"seeds: expected different whole numbers from 0 to {MAX_SEED}")
         return seeds
     else:
         raise ConfigError("seeds: expected how many, a list, or {first = 1, count = 10}")
-    if not _is_whole(count, 1, 10_000_000) or not _is_whole(first, 0, MAX_SEED + 1 - count):
+    if not is_whole(count, 1, 10_000_000) or not is_whole(first, 0, MAX_SEED + 1 - count):
         raise ConfigError(f"seeds: expected a count of at least 1, and seeds from 0 to {MAX_SEED}")
     return list(range(first, first + count))
-
-
-def _is_whole(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def read_options(table: Mapping[str, Any]) -> dict[str, object]:
@@ -40,24 +40,8 @@ def read_options(table: Mapping[str, Any]) -> dict[str, object]:
     Raises:
         ConfigError: an option of another type.
     """
-    kinds = {
-        "verify": bool,
-        "latency_parts": bool,
-        "wrap": bool,
-        "alone": bool,
-        "format": str,
-        "columns": str,
-        "skip_bad": int,
-        "warmup": str,
-        "activity": str,
-        "explain": str,
-    }
-    found: dict[str, object] = {}
-    for key, kind in kinds.items():
-        if key in table:
-            value = table[key]
-            if not (_is_whole(value, 0, MAX_SEED) if kind is int else isinstance(value, kind)):
-                names = {bool: "true or false", str: "a text", int: "a whole number of at least 0"}
-                raise ConfigError(f"{key}: {value!r}: expected {names[kind]}")
-            found[key] = value
+    found: dict[str, object] = {key: table[key] for key in RUN_OPTIONS if key in table}
+    for key, value in found.items():
+        if expected := RUN_OPTIONS[key].option.refusal(value):
+            raise ConfigError(f"{key}: {value!r}: {expected.replace('True or False', 'true or false')}")
     return found

@@ -15,13 +15,13 @@ from flashweir.fio.resolving import NoDrive, file_of, resolve
 from flashweir.importing.device import converted
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Label
+from flashweir.sweeps.options import RUN_OPTIONS
 from flashweir.sweeps.spec import PLACEHOLDER, Streams, SweepSpec
 from flashweir.tenants import texts
 
 _SHARES = ("op_ratio", "op_raw")
 # Options of a run that are part of its identity.
-_OPTIONS = ("verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup", "activity",
-            "explain")  # fmt: skip
+_OPTIONS = tuple(RUN_OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,16 @@ def runs(spec: SweepSpec) -> Iterator[Run]:
     for point, (name, ranks) in enumerate(grid):
         first = _first_run(spec, point, name, ranks)
         for seed in seeds_of(spec, name):
-            yield _with_jobs(replace(first, seed=seed, spec={**first.spec, "seed": seed}))
+            yield _seeded(first, seed)
 
 
 def run_at(spec: SweepSpec, point: int) -> Run:
     """The run of a point with the first seed, as `runs` has it, without going through those before it."""
+    return next(runs_at(spec, point))
+
+
+def runs_at(spec: SweepSpec, point: int) -> Iterator[Run]:
+    """The runs of a point with all seeds of its workload."""
     left = point
     for name, streams in spec.workloads.items():
         choices = _choices(spec, streams)
@@ -101,9 +106,26 @@ def run_at(spec: SweepSpec, point: int) -> Run:
             for some in reversed(choices):
                 left, rank = divmod(left, len(some))
                 ranks.insert(0, some[rank])
-            return _with_jobs(_first_run(spec, point, name, ranks))
+            first = _first_run(spec, point, name, ranks)
+            for seed in seeds_of(spec, name):
+                yield _seeded(first, seed)
+            return
         left -= count
     raise IndexError(point)
+
+
+def point_of(spec: SweepSpec, workload: str, ranks: Sequence[int]) -> int:
+    """The point of a workload and a rank for each group of axes; ranks that do not act there make no difference."""
+    first = 0
+    for name, streams in spec.workloads.items():
+        choices = _choices(spec, streams)
+        if name == workload:
+            place = 0
+            for some, rank in zip(choices, ranks, strict=True):
+                place = place * len(some) + (0 if some[0] is None else rank)
+            return first + place
+        first += math.prod(map(len, choices))
+    raise KeyError(workload)
 
 
 def _first_run(spec: SweepSpec, point: int, name: str, ranks: Sequence[int | None]) -> Run:
@@ -122,6 +144,10 @@ def _first_run(spec: SweepSpec, point: int, name: str, ranks: Sequence[int | Non
     seed = spec.seeds[0]
     run = {"workloads": workloads, "device": device, "overrides": overrides, "seed": seed, **spec.run}
     return Run(point, seed, name, axes, run)
+
+
+def _seeded(run: Run, seed: int) -> Run:
+    return _with_jobs(replace(run, seed=seed, spec={**run.spec, "seed": seed}))
 
 
 def _with_jobs(run: Run) -> Run:

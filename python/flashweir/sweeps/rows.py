@@ -1,11 +1,12 @@
 """A run's row: where it stands in the grid, the numbers of its result as columns, and the result as JSON text."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
 from flashweir.arguments import SET
+from flashweir.results.field import unit_of
 from flashweir.sweeps.numbers import number_of_stream, numbers, of_streams
 from flashweir.sweeps.points import Run
 from flashweir.sweeps.spec import SweepSpec
@@ -92,3 +93,8 @@ def line(row: Mapping[str, Any]) -> bytes:
     rest = {name: value for name, value in row.items() if name != "result"}
     head = json.dumps(rest, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return f'{head[:-1]},"result":{row["result"] or "null"}}}\n'.encode()
+
+
+def units(columns: Iterable[str]) -> dict[str, str]:
+    """Metadata of a Parquet file: `units`, JSON with the unit of every column that has one."""
+    return {"units": json.dumps({name: unit for name in columns if (unit := unit_of(name))})}

@@ -5,7 +5,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -177,10 +177,7 @@ def _is_same(store: Store, meta: dict[str, Any], spec: SweepSpec, planner: Plann
     """True if the existing rows are rows of this sweep, made by this engine."""
     if not (store.directory / "sweep.json").exists():
         return False
-    before = read_meta(store.directory)
-    # Through JSON, since that is what the other has gone through.
-    now = json.loads(json.dumps(meta))
-    if any(before.get(name) != now[name] for name in LAYOUT):
+    if not has_layout(read_meta(store.directory), meta):
         return False
     left = dict(store.keys)
     for run in runs(spec):
@@ -198,17 +195,24 @@ def _is_same(store: Store, meta: dict[str, Any], spec: SweepSpec, planner: Plann
     return not left
 
 
+def has_layout(before: dict[str, Any], meta: dict[str, Any]) -> bool:
+    """True if rows under the description `before` have the columns and the numbers of points that `meta` describes."""
+    # Through JSON, since that is what the other has gone through.
+    now = json.loads(json.dumps(meta))
+    return all(before.get(name) == now[name] for name in LAYOUT)
+
+
 def _take_over(store: Store, spec: SweepSpec, planner: Planner, sources: list[Path]) -> None:
     """Writes the rows that other sweeps have results for."""
-    files = [file for source in sources for file in [*parts(source), source / "runs.jsonl"]]
-    known = {key for file in files for key, _ in _results(file)}
+    files = _files(sources)
+    known = known_keys(sources)
     wanted: dict[str, list[Run]] = {}
     for item in _todo(spec, store, planner):
         if isinstance(item, Planned) and item.key in known:
             wanted.setdefault(item.key, []).append(item.run)
     batch: list[dict[str, Any]] = []
     for file in files:
-        for key, result in _results(file):
+        for key, result in results_in(file):
             batch += [rows.finished(spec, run, key, result) for run in wanted.pop(key, [])]
             if len(batch) >= BATCH:
                 store.append(batch)
@@ -217,8 +221,17 @@ def _take_over(store: Store, spec: SweepSpec, planner: Planner, sources: list[Pa
         store.append(batch)
 
 
-def _results(file: Path) -> Iterator[tuple[str, str]]:
-    """Keys and results in a file of a sweep."""
+def known_keys(sources: Iterable[Path]) -> set[str]:
+    """Keys of the runs that sweeps have results for, by their directories."""
+    return {key for file in _files(sources) for key, _ in results_in(file)}
+
+
+def _files(sources: Iterable[Path]) -> list[Path]:
+    return [file for source in sources for file in [*parts(source), source / "runs.jsonl"]]
+
+
+def results_in(file: Path) -> Iterator[tuple[str, str]]:
+    """Keys and results, as JSON text, in a file of a sweep."""
     for row in read_part(file) if file.suffix == ".parquet" else read_lines(file):
         if row["key"] is not None and row["result"] is not None:
             yield row["key"], row["result"]

@@ -18,18 +18,19 @@ from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.include import read_toml, with_included
 from flashweir.sweeps.numbers import numbers, of_streams
-from flashweir.sweeps.options import read_options, read_seeds
+from flashweir.sweeps.options import RUN_OPTIONS, read_options, read_seeds
 from flashweir.sweeps.recorded import TracesMissingError, require
 from flashweir.tenants import file_of, place, tenant, texts
 
 KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
-        "compare", "baseline", "verify", "latency_parts", "alone", "wrap", "format", "columns", "skip_bad", "warmup",
-        "activity", "explain", "traces")  # fmt: skip
+        "compare", "baseline", *RUN_OPTIONS, "traces")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
 # Columns of summaries and comparisons.
 TAKEN = ("runs", "failed", "metric", "alternative", "baseline", "n", "mean", "mean_baseline", "difference", "low",
          "high", "relative", "relative_low", "relative_high", "p", "p_holm", "significant", "verdict")  # fmt: skip
+# Options about the reading of traces: the workload that suits every drive has none.
+_OF_TRACES = ("format", "columns", "skip_bad")
 # A workload that suits every drive and every warm-up.
 PROBE = {"name": None, "spec": "random:span=4KiB,count=1000000000000"}
 # Drives whose results have numbers of their own.
@@ -38,6 +39,7 @@ PROBED = (
     {"ftl.kind": "fast"},
     {"sched.kind": "suspend", "host.queue_depth": 2},
     {"tenants.channels": "shared", "alloc.kind": "dynamic"},
+    {"energy.read_uj": 1.0},
 )
 PROBE_ALL = "random:span=1MiB,count=100,write=0.4,trim=0.1,flush=0.1"
 # A workload: its streams by name, each with a spec and options.
@@ -349,7 +351,7 @@ def _check_run(spec: SweepSpec) -> None:
     """Refuses a device that is none and options that no run has: better now than in every row."""
     chosen = [settings["device"] for group in spec.groups for axis in group for settings in axis.settings
               if "device" in settings]  # fmt: skip
-    options = {name: value for name, value in spec.run.items() if name in ("warmup", "activity", "explain")}
+    options = {name: value for name, value in spec.run.items() if name not in _OF_TRACES}
     for device in dict.fromkeys([spec.device, *chosen]):
         asked = device and converted(str(device))
         _native.plan(json.dumps({"workloads": [PROBE], "device": asked, **options}))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.locks import Lock
 from flashweir.notices import warn
-from flashweir.sweeps.rows import FIRST, LAST, line
+from flashweir.sweeps.rows import FIRST, LAST, line, units
 
 if TYPE_CHECKING:
     import polars as pl
@@ -396,5 +396,5 @@ def _type(name: str, values: Sequence[object], known: Mapping[str, type]) -> Any
 
 def _parquet(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, type]) -> bytes:
     buffer = io.BytesIO()
-    _frame(rows, columns).write_parquet(buffer, compression="zstd")
+    _frame(rows, columns).write_parquet(buffer, compression="zstd", metadata=units(columns))
     return buffer.getvalue()

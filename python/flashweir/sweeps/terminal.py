@@ -134,6 +134,8 @@ def print_estimate(estimate: Mapping[str, Any], console: "Console") -> None:
         say(f"estimated from {estimate['planned_points']:,} points, drawn at random")
     for reason, count in estimate["refusals"].items():
         say(f"  {about}{count:,} refused: {reason}")
+    if estimate["reused"]:
+        say(f"  {about}{estimate['reused']:,} reused, {estimate['runs'] - estimate['reused']:,} left")
     if estimate["memory_bytes"] is not None:
         if estimate["run_s"] is not None:
             say("time a run:   " + ", ".join(f"{word} {duration(estimate['run_s'][kind])}" for kind, word in _KINDS))

@@ -82,15 +82,17 @@ pub(super) fn data_of(spec: &ServeSpec) -> String {
 /// The promises of the drive about writes that it has acknowledged.
 pub(super) fn promise(spec: &ServeSpec, config: &Config) -> Result<Promise, Error> {
     let volatile = config.buffer.bytes.0 > 0 && json!(config.buffer.ack) == "buffer";
+    let is_protected = spec.protected_buffer || config.buffer.protected;
     let asked = [(spec.protected_buffer, "--protected-buffer"), (spec.ignore_flush, "--ignore-flush")];
-    let (what, expected) = match (volatile, spec.protected_buffer, spec.ignore_flush) {
+    let (what, expected) = match (volatile, is_protected, spec.ignore_flush) {
         (true, false, false) => return Ok(Promise::Volatile),
         (true, true, false) => return Ok(Promise::Protected),
         (true, false, true) => return Ok(Promise::FlushIgnored),
         (false, false, false) => return Ok(Promise::OnFlash),
-        (true, true, true) => {
-            ("--protected-buffer, --ignore-flush", "a protected buffer needs no flush; expected one of them")
-        }
+        (true, true, true) => (
+            "buffer.protected or --protected-buffer, --ignore-flush",
+            "a protected buffer needs no flush; expected one of them",
+        ),
         (false, _, _) => (
             asked.into_iter().find(|(given, _)| *given).map_or("", |(_, name)| name),
             "the drive acknowledges no write before it is on flash; expected a write buffer (--set buffer.bytes=1MiB)",

@@ -44,12 +44,12 @@ impl Drive {
                 "functions outside the engine are given when the drive is made; expected another policy";
             return Err(Error::setting("external", expected));
         }
-        let (ahead, default) = (&self.config.background, &Config::default().background);
-        if (config.background == *default) != (ahead == default) {
-            let expected = if ahead == default {
-                "the drive was made without work in the background; expected a drive with one of its keys set"
-            } else {
+        let ahead = self.config.works_ahead();
+        if config.works_ahead() != ahead {
+            let expected = if ahead {
                 "the last work in the background can't be turned off; expected one of its keys set"
+            } else {
+                "the drive was made without work in the background; expected a drive with one of its keys set"
             };
             return Err(Error::setting("background", expected));
         }

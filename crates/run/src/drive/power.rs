@@ -87,8 +87,11 @@ impl Drive {
     fn settle(&mut self) -> Result<(), Error> {
         if self.outstanding() > 0 || self.simulation.buffered_pages() > 0 {
             let time_ns = self.state.now_ns;
+            // A protected buffer is emptied by its capacitors.
+            self.simulation.protect_buffer(false);
             self.submit(&[Request { time_ns, lba: 0, sectors: 0, stream: 0, op: Op::Flush, handle: 0 }])?;
             self.drain_while(&mut || true)?;
+            self.simulation.protect_buffer(self.config.buffer.protected);
             self.state.ready.clear();
         }
         Ok(())

@@ -57,6 +57,8 @@ const NO_WRITE: u64 = u64::MAX;
 /// Requests of the host, and their acknowledgements.
 #[derive(Clone, Debug)]
 pub(super) struct Host {
+    /// True if capacitors write to flash what is in the buffer when power fails.
+    pub(super) is_protected: bool,
     page_sectors: usize,
     /// Versions up to this one were there before the run.
     last_version: u64,
@@ -99,6 +101,7 @@ pub struct Outcome {
 impl Host {
     pub(super) fn new(page_sectors: u32, last_version: u64) -> Self {
         Self {
+            is_protected: false,
             page_sectors: page_sectors as usize,
             last_version,
             writers: Vec::new(),
@@ -257,6 +260,9 @@ impl Host {
 
     /// Outcome of a power cut now.
     pub(super) fn outcome(&self, time_ns: u64) -> Outcome {
+        if self.is_protected {
+            return self.protected_outcome(time_ns);
+        }
         let first_open = self.open.first_key_value().map_or(u64::MAX, |(request, _)| *request);
         let first_lost = self.lost.first().copied().unwrap_or(u64::MAX);
         let torn = self.survivors.range(first_open..).filter(|(request, _)| self.open.contains_key(request));
@@ -269,6 +275,16 @@ impl Host {
             torn_requests: torn.count() as u64,
             is_prefix: self.survivors.last_key_value().is_none_or(|(last, _)| *last <= first_open),
         }
+    }
+}
+
+impl Host {
+    /// Outcome of a power cut now where all that is acknowledged outlives it. Writes enter the buffer one after the other, so they are
+    /// a prefix; of the one that is not acknowledged yet pages may be on flash.
+    fn protected_outcome(&self, time_ns: u64) -> Outcome {
+        let is_torn = |request: &u64| self.open.get(request).is_some_and(|open| !open.acknowledged);
+        let torn_requests = self.survivors.keys().filter(|request| is_torn(request)).count() as u64;
+        Outcome { time_ns, torn_requests, is_prefix: true, ..Outcome::default() }
     }
 }
 

@@ -90,7 +90,14 @@ impl PowerCuts {
     /// Begins to follow a drive made with [`flashweir_ssd::Options::journal`], before its first request. `seed`: of random
     /// cuts. `verify`: at each cut, all spare areas are read.
     pub fn begin(simulation: &mut Simulation, cuts: Cuts, seed: u64, verify: bool) -> Self {
-        Self::from_baseline(simulation.begin_journal(), cuts, seed, verify)
+        let is_protected = simulation.protects_buffer();
+        Self::from_baseline(simulation.begin_journal(), cuts, seed, verify).of_buffer(is_protected)
+    }
+
+    /// Capacitors write the buffer to flash at a cut, or they do not.
+    fn of_buffer(mut self, is_protected: bool) -> Self {
+        self.host.is_protected = is_protected;
+        self
     }
 
     fn from_baseline(baseline: Baseline, cuts: Cuts, seed: u64, verify: bool) -> Self {
@@ -107,7 +114,7 @@ impl PowerCuts {
 
     /// As [`PowerCuts::begin`], for a drive that is stepped, whose power is cut at its present.
     pub(crate) fn follow(simulation: &mut Simulation) -> Self {
-        Self::from_baseline(simulation.begin_journal(), Cuts::At(Vec::new()), 0, false)
+        Self::begin(simulation, Cuts::At(Vec::new()), 0, false)
     }
 
     /// Outcome of a cut now, at the present of a drive of which everything recorded was taken.

@@ -16,11 +16,6 @@ pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
             "pages are overwritten in place, and there is no map to rebuild: use ftl.kind=page",
         );
     }
-    if config.alloc.binds_late() {
-        let reason = "a page's next version may still be under way to one die when another erases its last one: \
-                      use alloc.kind=striped";
-        return refuse("alloc.kind=dynamic or hybrid", reason);
-    }
     if config.interface_reorders() {
         let reason = "writes may reach the drive in another order than they were issued in, which says what is older: \
                       use host.arbitration=arrival, host.doorbell=1, firmware.cores=1 and firmware.hmb_bytes=0";

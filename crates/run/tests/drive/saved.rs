@@ -45,8 +45,17 @@ fn a_loaded_drive_goes_on_as_the_saved_one() {
         &[("gc.planner", "cycle-filling"), ("buffer.bytes", "32KiB")],
         &[("ftl.kind", "fast"), ("gc.planner", "selective-filling"), ("buffer.bytes", "64KiB")],
         &[("alloc.kind", "dynamic"), ("tenants.channels", "learned"), ("tenants.window_requests", "20")],
+        &[("alloc.kind", "superblock"), ("chips", "2"), ("alloc.parity", "1"), ("op_ratio", "0.6")],
+        &[("alloc.kind", "superblock"), ("chips", "2"), ("buffer.bytes", "64KiB")],
         &[("buffer.bytes", "32KiB"), ("buffer.replacement", "block-lru")],
         &[("timing.cache_program", "true")],
+        &[("slc.kind", "static"), ("nand.cell", "tlc")],
+        &[
+            ("slc.kind", "both"),
+            ("nand.cell", "mlc"),
+            ("slc.fold_after", "30us"),
+            ("slc.when_full", "direct"),
+        ],
     ] {
         let settings = [&AGED[..], settings].concat();
         let mut saved = drive(&settings);

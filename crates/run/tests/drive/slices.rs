@@ -12,7 +12,7 @@ use super::{drive, poll, reloaded, request};
 /// Settings of one dimension of a drive. The first of each is the default, which goes with everything.
 type Choices<'a> = &'a [&'a [(&'a str, &'a str)]];
 
-const DIMENSIONS: [Choices<'_>; 10] = [
+const DIMENSIONS: [Choices<'_>; 11] = [
     &[
         &[("channels", "2")],
         &[("channels", "1")],
@@ -21,11 +21,20 @@ const DIMENSIONS: [Choices<'_>; 10] = [
         &[("channels", "2"), ("planes", "2"), ("timing.bus", "0")],
     ],
     &[&[], &[("ftl.kind", "fast")], &[("ftl.kind", "bast")], &[("ftl.kind", "dftl"), ("op_ratio", "0.6")]],
-    &[&[], &[("alloc.kind", "dynamic")], &[("alloc.order", "cdpw")]],
+    &[&[], &[("alloc.kind", "dynamic")], &[("alloc.order", "cdpw")], &[("alloc.kind", "superblock")]],
     &[
         &[],
         &[("buffer.bytes", "16KiB")],
         &[("buffer.bytes", "16KiB"), ("buffer.ack", "flash")],
+        &[("buffer.bytes", "16KiB"), ("buffer.destage", "idle"), ("buffer.idle_after", "30us")],
+        &[
+            ("buffer.bytes", "64KiB"),
+            ("buffer.destage", "marks"),
+            ("buffer.high_mark", "0.4"),
+            ("buffer.low_mark", "0.1"),
+        ],
+        &[("buffer.bytes", "16KiB"), ("buffer.destage", "eager")],
+        &[("buffer.bytes", "64KiB"), ("buffer.destage", "age"), ("buffer.max_age", "70us")],
         &[("buffer.bytes", "64KiB"), ("buffer.replacement", "lru")],
     ],
     &[
@@ -51,9 +60,19 @@ const DIMENSIONS: [Choices<'_>; 10] = [
         &[],
         &[("background.collect.after", "0ns"), ("background.collect.until", "9")],
         &[("background.collect.after", "70us"), ("background.collect.should_below", "3")],
+        &[
+            ("background.collect.should_below", "5"),
+            ("background.collect.pace", "free"),
+            ("background.collect.pace_max_copies", "3"),
+        ],
         &[("background.level.after", "0ns"), ("wear.static_gap", "2")],
         &[("background.write_back.after", "90us")],
-        &[("background.destage.after", "30us")],
+    ],
+    &[
+        &[],
+        &[("slc.kind", "static"), ("nand.cell", "tlc")],
+        &[("slc.kind", "dynamic"), ("nand.cell", "mlc"), ("slc.fold_after", "60us")],
+        &[("slc.kind", "both"), ("nand.cell", "mlc"), ("slc.when_full", "direct"), ("slc.fold_after", "0ns")],
     ],
     &[
         &[],

@@ -161,7 +161,12 @@ fn policies_outside_do_as_their_counterparts() {
             &[("background.collect.after", "300us"), ("background.collect.until", "12")],
             &[("background.kind", "external")],
         ),
-        (RATED, &OPEN, &[("background.destage.after", "50us")], &[("background.destage.kind", "external")]),
+        (
+            RATED,
+            &OPEN,
+            &[("buffer.destage", "idle"), ("buffer.idle_after", "50us")],
+            &[("buffer.destage", "external")],
+        ),
     ];
     for (load, base, inside, outside) in cases {
         let [plain, inside, outside_result] = [&[] as &[_], inside, outside].map(|own| {

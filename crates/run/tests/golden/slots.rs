@@ -172,7 +172,10 @@ pub(crate) const ALLOC: Slot = Slot {
     key: "alloc.kind",
     base: &ARRAY,
     with: &[("hybrid", &[("tenants.channels", "isolated"), WINDOW])],
-    more: &[&[("alloc.kind", "dynamic"), ("alloc.mode", "1")]],
+    more: &[
+        &[("alloc.kind", "dynamic"), ("alloc.mode", "1")],
+        &[("alloc.kind", "superblock"), ("alloc.superblock_dies", "2"), ("alloc.parity", "1")],
+    ],
     loads: &PAIR,
     ..NO_SLOT
 };

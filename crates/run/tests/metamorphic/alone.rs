@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 76] = [
+const NEEDS: [(&str, &[Setting]); 93] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("nand.cell", &[("nand.programs", "one-shot"), ("pages_per_block", "12"), ("op_ratio", "0.75")]),
@@ -15,6 +15,8 @@ const NEEDS: [(&str, &[Setting]); 76] = [
     ("nand.seed", &[("nand.spread", "0.1")]),
     ("nand.cache_read", &[("host.queue_depth", "8")]),
     ("alloc.mode", &[("alloc.kind", "dynamic"), ("dies", "2")]),
+    ("alloc.superblock_dies", &[("alloc.kind", "superblock"), ("channels", "4")]),
+    ("alloc.parity", &[("alloc.kind", "superblock"), ("channels", "4")]),
     ("alloc.order", &[("channels", "2"), ("chips", "2"), ("dies", "2"), ("planes", "2")]),
     ("ftl.classifier", &[("op_ratio", "1")]),
     ("ftl.groups", &[("ftl.classifier", "generations"), ("op_ratio", "1")]),
@@ -25,10 +27,15 @@ const NEEDS: [(&str, &[Setting]); 76] = [
     ("gc.planner_together", &[("gc.planner", "external"), ("buffer.bytes", "64KiB"), ("op_ratio", "0.5")]),
     ("background.kind", &[("op_ratio", "0.5")]),
     ("background.file", &[("background.kind", "external"), ("op_ratio", "0.5")]),
-    ("background.destage.kind", &[("buffer.bytes", "64KiB"), ("host.mode", "open")]),
+    ("buffer.protected", &[("buffer.bytes", "64KiB")]),
+    ("buffer.destage", &DESTAGING),
+    ("buffer.high_mark", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "marks")]),
+    ("buffer.low_mark", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "marks")]),
+    ("buffer.idle_after", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "idle")]),
+    ("buffer.max_age", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "age")]),
     (
-        "background.destage.file",
-        &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("background.destage.kind", "external")],
+        "buffer.destage_file",
+        &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "external")],
     ),
     ("buffer.ack", &[("buffer.bytes", "64KiB")]),
     ("sched.kind", &[("host.queue_depth", "8"), ("dies", "2")]),
@@ -112,18 +119,37 @@ const NEEDS: [(&str, &[Setting]); 76] = [
         ],
     ),
     ("background.collect.until", &[("background.collect.after", "0"), ("op_ratio", "0.5")]),
+    ("background.collect.pace", &PACING),
+    ("background.collect.pace_copies", &[PACING[0], PACING[1], ("background.collect.pace", "writes")]),
+    ("background.collect.pace_max_copies", &[PACING[0], PACING[1], ("background.collect.pace", "free")]),
+    ("background.collect.pace_delay", &[PACING[0], PACING[1], ("background.collect.pace", "latency")]),
     ("background.level.after", &[("wear.static_gap", "2")]),
     (
         "background.write_back.after",
         &[("ftl.kind", "dftl"), ("op_ratio", "0.5"), ("ftl.cache_bytes", "1KiB"), ("host.mode", "open")],
     ),
-    ("background.destage.after", &[("buffer.bytes", "64KiB"), ("host.mode", "open")]),
     ("wear.dynamic", &[("gc.free_blocks", "3"), ("op_ratio", "0.5")]),
+    ("slc.kind", &[("nand.cell", "tlc")]),
+    ("slc.static_blocks", &CACHED),
+    ("slc.dynamic_share", &[("nand.cell", "tlc"), ("slc.kind", "dynamic"), ("op_ratio", "1")]),
+    ("slc.read_time", &CACHED),
+    ("slc.program_time", &CACHED),
+    ("slc.when_full", &CACHED),
+    ("slc.fold_after", &[("nand.cell", "tlc"), ("slc.kind", "static"), ("host.mode", "open")]),
 ];
+
+/// Writes go to blocks in SLC mode.
+const CACHED: [Setting; 2] = [("nand.cell", "tlc"), ("slc.kind", "static")];
 
 /// Operations are suspended whatever is left of them.
 const SUSPENDING: [Setting; 3] =
     [("host.queue_depth", "8"), ("sched.kind", "suspend"), ("sched.write_weight", "0")];
+
+/// Units that collect between the commands of others.
+const PACING: [Setting; 2] = [("background.collect.should_below", "9"), ("op_ratio", "0.5")];
+
+/// A buffer that is not always full.
+const DESTAGING: [Setting; 2] = [("buffer.bytes", "64KiB"), ("host.mode", "open")];
 
 /// Channels by the features of windows, of which every run has some.
 const KEEPER: [Setting; 6] = [

@@ -18,7 +18,8 @@ fn silent(drive: &[Setting]) -> Vec<Setting> {
             continue;
         }
         // A closed loop may leave nothing idle.
-        if setting.0.starts_with("background.") && !drive.contains(&("host.mode", "open")) {
+        let is_for_idle_time = setting.0.starts_with("background.") || setting.0 == "buffer.destage";
+        if is_for_idle_time && !drive.contains(&("host.mode", "open")) {
             continue;
         }
         // There no two requests arrive at one instant.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 113] = [
+const VALUES: [(&str, &[&str]); 127] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -46,6 +46,8 @@ const VALUES: [(&str, &[&str]); 113] = [
     ("ftl.associativity", &["2"]),
     ("ftl.map_unit", &["1KiB", "2KiB"]),
     ("alloc.mode", &["1"]),
+    ("alloc.superblock_dies", &["2"]),
+    ("alloc.parity", &["1", "3"]),
     ("ftl.cache_bytes", &["512", "1KiB"]),
     ("ftl.batch_update", &["false"]),
     ("ftl.groups", &["3"]),
@@ -55,7 +57,7 @@ const VALUES: [(&str, &[&str]); 113] = [
     ("gc.planner_file", &["filling"]),
     ("gc.planner_together", &["true"]),
     ("background.file", &["never"]),
-    ("background.destage.file", &["never"]),
+    ("buffer.destage_file", &["never"]),
     ("gc.frontiers", &["2"]),
     ("gc.free_blocks", &["2"]),
     ("gc.copyback", &["1", "1000"]),
@@ -79,6 +81,11 @@ const VALUES: [(&str, &[&str]); 113] = [
     ("sched.bus_reads_first", &["false"]),
     ("sched.window", &["1"]),
     ("buffer.coalesce", &["false"]),
+    ("buffer.protected", &["true"]),
+    ("buffer.high_mark", &["0.55"]),
+    ("buffer.low_mark", &["0.1"]),
+    ("buffer.idle_after", &["0"]),
+    ("buffer.max_age", &["1us", "100s"]),
     ("buffer.replacement", &["lru", "block-lru", "fab"]),
     ("buffer.bytes", &["16KiB", "64KiB"]),
     ("host.queue_depth", &["4"]),
@@ -103,15 +110,22 @@ const VALUES: [(&str, &[&str]); 113] = [
     ("firmware.lookup_time", &["300ns"]),
     ("firmware.hmb_bytes", &["4KiB"]),
     ("firmware.hmb_miss_time", &["2us"]),
+    ("slc.static_blocks", &["2"]),
+    ("slc.dynamic_share", &["0.5"]),
+    ("slc.read_time", &["30us"]),
+    ("slc.program_time", &["250us"]),
+    ("slc.fold_after", &["0"]),
     ("wear.dynamic", &["true"]),
     ("wear.static_gap", &["2"]),
     ("fill", &["0.6"]),
     ("background.collect.after", &["0", "300us"]),
     ("background.collect.until", &["12"]),
     ("background.collect.should_below", &["5"]),
+    ("background.collect.pace_copies", &["0.5"]),
+    ("background.collect.pace_max_copies", &["1"]),
+    ("background.collect.pace_delay", &["100us"]),
     ("background.level.after", &["0"]),
     ("background.write_back.after", &["0"]),
-    ("background.destage.after", &["0"]),
     ("precondition", &["empty", "steady", "on-read"]),
     ("engine", &["busy-until", "event"]),
     ("tenants.window_requests", &["200"]),
@@ -164,11 +178,13 @@ fn the_schema_has_every_key_that_a_configuration_writes() {
             let managed =
                 Layer::from_assignments("test", [("ftl.kind", "fast"), ("buffer.bytes", "64KiB"), chosen]);
             let dynamic = Layer::from_assignments("test", [("alloc.kind", "dynamic"), chosen]);
-            let config =
-                resolve(&[several]).or_else(|_| resolve(&[managed])).or_else(|_| resolve(&[dynamic]));
-            // Some refuse the default drive's other settings; their keys then appear with another choice.
-            if let Ok(config) = config {
-                leaves("", &to_value(&config), &mut written);
+            let needed = [("buffer.bytes", "64KiB"), ("background.collect.should_below", "9"), chosen];
+            let acting = Layer::from_assignments("test", needed);
+            // Some refuse other settings; their keys then appear with another choice.
+            for layer in [several, managed, dynamic, acting] {
+                if let Ok(config) = resolve(&[layer]) {
+                    leaves("", &to_value(&config), &mut written);
+                }
             }
         }
     }

@@ -11,10 +11,40 @@ use flashweir_trace::{Op, Request};
 use super::drives::config;
 
 /// FTLs, with settings of their own.
-const FTLS: [(&str, &[(&str, &str)]); 12] = [
+const FTLS: [(&str, &[(&str, &str)]); 21] = [
     ("page", &[]),
     ("page", &[("ftl.map_unit", "512")]),
     ("page", &[("page", "2KiB"), ("ftl.map_unit", "512"), ("gc.frontiers", "2"), ("op_ratio", "1")]),
+    ("page", &[("slc.kind", "static"), ("nand.cell", "tlc")]),
+    ("page", &[("slc.kind", "dynamic"), ("nand.cell", "mlc"), ("slc.fold_after", "50us"), ("op_ratio", "1")]),
+    (
+        "page",
+        &[
+            ("slc.kind", "both"),
+            ("nand.cell", "mlc"),
+            ("ftl.map_unit", "512"),
+            ("slc.when_full", "direct"),
+            ("op_ratio", "1"),
+        ],
+    ),
+    ("page", &[("alloc.kind", "superblock")]),
+    ("page", &[("alloc.kind", "superblock"), ("alloc.parity", "3"), ("op_ratio", "1")]),
+    (
+        "page",
+        &[
+            ("alloc.kind", "superblock"),
+            ("page", "2KiB"),
+            ("ftl.map_unit", "512"),
+            ("gc.frontiers", "2"),
+            ("op_ratio", "1"),
+        ],
+    ),
+    ("page", &[("alloc.kind", "dynamic")]),
+    ("page", &[("alloc.kind", "dynamic"), ("ftl.map_unit", "512")]),
+    (
+        "page",
+        &[("alloc.kind", "dynamic"), ("gc.frontiers", "2"), ("wear.static_gap", "2"), ("op_ratio", "1")],
+    ),
     ("log-block", &[]),
     ("log-block", &[("gc.throttle", "2")]),
     ("fast", &[]),
@@ -75,6 +105,10 @@ fn drives() -> Vec<Drive> {
         for (planner, clock, scheduler) in channels() {
             for (units, planes, bound) in SHAPES {
                 for (number, (bytes, ack, order, _)) in BUFFERS.into_iter().enumerate() {
+                    // The read of a page's old version on another die may part the programs of a cycle there.
+                    if order == "in-order" && own.contains(&("alloc.kind", "dynamic")) {
+                        continue;
+                    }
                     for depth in ["1", "8"] {
                         let settings = [
                             ("ftl.kind", ftl),

@@ -105,11 +105,6 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         refused(&[], json!("1 fortnight")).starts_with("power cut 1 fortnight: expected a time of the run")
     );
     let async_clock = ("clock", "async");
-    let dynamic = refused(&[async_clock, ("alloc.kind", "dynamic")], json!(3));
-    assert!(
-        dynamic.contains("power cuts, alloc.kind=dynamic") && dynamic.contains("alloc.kind=striped"),
-        "{dynamic}"
-    );
     let direct = refused(&[async_clock, ("ftl.kind", "direct"), ("precondition", "empty")], json!(3));
     assert!(direct.contains("power cuts, ftl.kind=direct"), "{direct}");
 }

@@ -54,6 +54,8 @@ fn under_an_overload_that_never_ends() {
         &[("dies", "2"), ("sched.kind", "read-first")],
         &[("dies", "2"), ("alloc.kind", "dynamic")],
         &[("planes", "2"), ("alloc.kind", "dynamic"), ("alloc.mode", "1")],
+        &[("dies", "2"), ("alloc.kind", "superblock")],
+        &[("dies", "2"), ("alloc.kind", "superblock"), ("buffer.bytes", "4KiB"), ("buffer.ack", "flash")],
         &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "128"), ("op_ratio", "0.5"), ("dies", "2")],
         &[("buffer.bytes", "4KiB")],
         &[("buffer.bytes", "4KiB"), ("buffer.ack", "flash"), ("alloc.kind", "dynamic")],

@@ -82,14 +82,20 @@ const DFTL: Setting<'static> = ("ftl.kind", "dftl");
 const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
+const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 34] = [
+const EXAMPLES: [&[Setting<'static>]; 45] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
+    &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
     &[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")],
     &[("sched.kind", "suspend"), ("sched.resume_time", "7200s")],
     &[DIRECT, ("alloc.kind", "dynamic")],
     &[DFTL, ("alloc.kind", "dynamic")],
+    &[DIRECT, SUPERBLOCK],
+    &[SUPERBLOCK, ("gc.copyback", "1")],
+    &[SUPERBLOCK, STEP],
+    &[SUPERBLOCK, ("background.collect.after", "1ms")],
     &[("gc.planner", "cycle-stealing")],
     &[STEP, ("gc.planner", "cycle-filling")],
     &[STEP, ("gc.planner", "super-data-block")],
@@ -123,6 +129,12 @@ const EXAMPLES: [&[Setting<'static>]; 34] = [
         ("timing.program", "1ms,2ms"),
         ("gc.copyback", "1"),
     ],
+    &[("slc.kind", "static"), ("nand.cell", "tlc"), ("ftl.kind", "fast")],
+    &[("slc.kind", "dynamic"), ("nand.cell", "tlc"), ("alloc.kind", "superblock")],
+    &[("slc.kind", "dynamic"), ("nand.cell", "tlc"), STEP],
+    &[("slc.kind", "dynamic")],
+    &[("slc.kind", "both"), ("nand.cell", "tlc"), ("pages_per_block", "2")],
+    &[("slc.kind", "static"), ("nand.cell", "tlc"), ("slc.read_time", "7200s")],
 ];
 
 #[test]
@@ -163,6 +175,23 @@ fn refusals_that_need_the_shape_say_it() {
     assert_eq!(message, "alloc.kind: there is one parallel unit, so there is nothing to choose");
     let one = [("channels", "1"), ("chips", "2"), ("alloc.kind", "dynamic"), ("alloc.mode", "1")];
     assert_eq!(noted(&one), "alloc.mode: mode 1 fixes the channel, and there is only one");
+    let message = noted(&[("channels", "1"), SUPERBLOCK]);
+    assert_eq!(message, "alloc.kind: there is one parallel unit: its blocks are superblocks of one block");
+    let message = error(&[SUPERBLOCK, ("alloc.superblock_dies", "3")]).expect("three of eight dies");
+    assert_eq!(
+        message,
+        "device: `alloc.superblock_dies` = 3: expected a divisor of the 8 dies of the drive, or auto for all of them"
+    );
+    let message = error(&[SUPERBLOCK, ("alloc.parity", "2")]).expect("three of eight dies");
+    assert!(
+        message.starts_with("device: `alloc.parity` = 2: expected 0, or a number of pages that with one of"),
+        "{message}"
+    );
+    let message = error(&[SUPERBLOCK, ("capacity", "16TiB")]).expect("too many pages");
+    assert!(
+        message.starts_with("alloc.superblock_dies = 8, capacity: a set of 8 dies would have"),
+        "{message}"
+    );
     let message = error(&[("alloc.kind", "dynamic"), ("capacity", "16TiB")]).expect("too many pages");
     assert!(
         message.starts_with("alloc.kind=dynamic or hybrid, capacity: one map serves all units"),

@@ -14,7 +14,7 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 59] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 62] = [
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
@@ -37,17 +37,13 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 59] = [
     &[("tenants.turns", "shortest")],
     &[("tenants.max_late_share", "0.5")],
     &[("background.collect.until", "3")],
+    &[("background.collect.pace", "free")],
     &[("background.level.after", "1ms")],
     &[("background.write_back.after", "1ms")],
-    &[("background.destage.after", "1ms")],
+    &[("buffer.bytes", "32KiB"), ("buffer.destage", "eager"), ("buffer.ack", "flash"), DEPTH],
+    &[("buffer.bytes", "32KiB"), ("buffer.protected", "true"), ("buffer.ack", "flash"), DEPTH],
     &[("background.file", "own.py:f")],
     &[("background.kind", "external"), ("background.level.after", "1ms"), ("wear.static_gap", "4")],
-    &[("buffer.bytes", "32KiB"), ("background.destage.file", "own.py:f")],
-    &[
-        ("buffer.bytes", "32KiB"),
-        ("background.destage.kind", "external"),
-        ("background.destage.after", "1ms"),
-    ],
     &[("host.mode", "open"), ("host.arbitration", "fair")],
     &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
     &[("host.queues", "2")],
@@ -78,6 +74,9 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 59] = [
     &[("gc.batch", "2")],
     &[("sched.kind", "suspend"), ("sched.suspends", "program"), ("sched.erase_suspend_time", "9us"), DEPTH],
     &[("sched.kind", "suspend"), ("sched.min_run", "9us"), ("sched.max_suspensions", "1"), DEPTH],
+    &[("slc.static_blocks", "2")],
+    &[("nand.cell", "tlc"), ("slc.kind", "dynamic"), ("slc.static_blocks", "2")],
+    &[("nand.cell", "tlc"), ("slc.kind", "static"), ("slc.dynamic_share", "0.5")],
 ];
 
 #[test]

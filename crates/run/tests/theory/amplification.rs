@@ -125,6 +125,35 @@ fn units_collect_on_their_own() {
     check(&shape.drive().set("gc.victim", "fifo"), shape, MEASURED, fifo);
 }
 
+/// Superblocks: a block of each die, collected as one block of their pages.
+#[test]
+fn superblocks_amplify_as_blocks_of_their_size() {
+    for (units, pages_per_block, spare) in [(4, 16, 0.10), (8, 16, 0.20), (8, 8, 0.07), (3, 32, 0.28)] {
+        let together = units * pages_per_block;
+        let shape = Shape { units, blocks: 2 * blocks(together), held_back: 1, pages_per_block, spare };
+        let drive = shape.drive().set("alloc.kind", "superblock");
+        let (found, ratio) = measure(&drive, shape, "write=1.0,seed=7", MEASURED);
+        assert_close(&format!("{shape:?}"), found, greedy(ratio, together as u32), 0.005);
+    }
+}
+
+/// Of n + 1 pages one is parity: they amplify as blocks of the others, times (n + 1) / n.
+#[test]
+fn parity_amplifies_by_its_share() {
+    let shape = Shape { units: 4, blocks: 2 * blocks(48), held_back: 1, pages_per_block: 16, spare: 0.20 };
+    let logical = shape.logical_pages() as f64;
+    let drive = shape.drive().set("alloc.kind", "superblock").set("alloc.parity", 3);
+    let mut run = drive.start(&shape.workload("random", "write=1.0,seed=7", SETTLING + MEASURED));
+    run.amplification_over(SETTLING * shape.logical_pages());
+    let found = run.amplification_over(MEASURED * shape.logical_pages());
+    let outcome = run.finish();
+    // op_ratio counts pages of data: parity takes more blocks, and no spare.
+    let blocks = (outcome.geometry.blocks / 4 - 1) as f64;
+    let ratio = blocks * 48.0 / logical;
+    assert_close("spare", outcome.geometry.op_ratio() + 1.0, ratio, 1e-9);
+    assert_close("parity", found, greedy(ratio, 48) * 4.0 / 3.0, 0.005);
+}
+
 #[test]
 fn blocks_held_back_count_as_missing() {
     // The example of the closed forms: 512 blocks of 64 pages, 8 of them held back, 7% spare with them.

@@ -72,6 +72,12 @@ impl Dynamic {
         None
     }
 
+    /// True if [`Dynamic::place`] finds a unit.
+    pub(super) fn finds(&self, lpn: u64, view: &impl AllocView) -> bool {
+        let mut channels = self.fixed_channel(lpn).map_or(0..self.channels, |channel| channel..channel + 1);
+        channels.any(|channel| matches!(self.turns.look(channel, view).0, Turn::Unit(_)))
+    }
+
     /// The page goes to this unit.
     pub(super) fn assign(&mut self, lpn: u64, unit: u32) -> Home {
         self.unit_of.set(lpn, unit);

@@ -113,6 +113,47 @@ impl InSets {
         Some(self.assign(lpn, unit))
     }
 
+    /// True if [`InSets::place`] finds a unit.
+    pub(super) fn finds(&self, stream: u16, lpn: u64, view: &impl AllocView) -> bool {
+        let group = self.group_of(stream);
+        let home = group.and_then(|group| self.fixed_die(group, lpn, |unit| view.has_room(unit)));
+        if let Some(die) = home {
+            return view.admits(die);
+        }
+        let mut answer = Turn::Full;
+        let sets = group.map(|group| &self.sets[usize::from(group)]);
+        for set in sets.into_iter().chain([&self.everywhere]) {
+            for channel in &set.channels {
+                match self.turns.look(*channel, view).0 {
+                    Turn::Unit(_) => return true,
+                    Turn::Busy => answer = Turn::Busy,
+                    Turn::Full => {}
+                }
+            }
+            if answer == Turn::Busy {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// The die of a page that has one place, if there is room.
+    fn fixed_die(&self, group: u16, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+        let set = &self.sets[usize::from(group)];
+        let home = || fixed_unit(&set.channels, [self.chips, self.dies, self.planes], lpn / self.per_page);
+        let unit = set.fixed.then(home).filter(|unit| has_room(*unit))?;
+        Some(unit / self.planes)
+    }
+
+    /// The only die that a page which the tenant writes can go to, if there is only one and it has room.
+    pub(super) fn only_die(&self, stream: u16, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+        let group = self.group_of(stream);
+        let fixed = group.and_then(|group| self.fixed_die(group, lpn, has_room));
+        let set = group.map_or(&self.everywhere, |group| &self.sets[usize::from(group)]);
+        let alone = set.channels.len() == 1 && self.chips * self.dies == 1;
+        fixed.or_else(|| alone.then(|| set.channels[0]))
+    }
+
     /// The page goes to this unit.
     pub(super) fn assign(&mut self, lpn: u64, unit: u32) -> Home {
         self.unit_of.set(lpn, unit);

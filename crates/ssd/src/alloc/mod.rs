@@ -8,6 +8,7 @@
 mod dynamic;
 mod in_sets;
 mod striped;
+mod superblock;
 mod turns;
 
 use schemars::JsonSchema;
@@ -16,7 +17,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) use dynamic::Dynamic;
 pub(crate) use in_sets::InSets;
 pub(crate) use striped::Striped;
+pub(crate) use superblock::Superblocks;
 
+use crate::error::ConfigError;
 use crate::geometry::Geometry;
 use crate::tenants::Allocation;
 
@@ -31,6 +34,8 @@ pub enum AllocConfig {
     /// To idle channels of the tenant's group if that mostly writes, by the logical page number over them if it mostly
     /// reads (SSD-keeper's hybrid page allocator). Needs events, and `tenants.channels`.
     Hybrid(in_sets::Config),
+    /// In turn over the dies of an open superblock: a block of each of a set of dies, written, collected and erased as one.
+    Superblock(superblock::Config),
 }
 
 impl Default for AllocConfig {
@@ -43,7 +48,7 @@ impl AllocConfig {
     /// Why the policy can't do with busy-until times, if it can't.
     pub(crate) fn needs_events(&self) -> Option<&'static str> {
         match self {
-            AllocConfig::Striped(_) => None,
+            AllocConfig::Striped(_) | AllocConfig::Superblock(_) => None,
             AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_) => {
                 Some("dynamic allocation waits for an idle channel")
             }
@@ -57,12 +62,29 @@ impl AllocConfig {
             AllocConfig::Striped(config) => striped::inert_on(config, geometry),
             AllocConfig::Dynamic(config) => dynamic::inert_on(config, geometry),
             AllocConfig::Hybrid(_) => None,
+            AllocConfig::Superblock(config) => superblock::inert_on(config, geometry),
         }
+    }
+
+    /// The superblocks of a drive, if it has any.
+    pub(crate) fn superblocks(&self, geometry: &Geometry) -> Result<Option<Superblocks>, ConfigError> {
+        let AllocConfig::Superblock(config) = self else { return Ok(None) };
+        Superblocks::new(config, geometry).map(Some)
+    }
+
+    /// Data pages for each page of parity; 0 without.
+    pub(crate) fn parity(&self) -> u32 {
+        if let AllocConfig::Superblock(config) = self { config.parity } else { 0 }
+    }
+
+    /// True if pages go to superblocks.
+    pub fn has_superblocks(&self) -> bool {
+        matches!(self, AllocConfig::Superblock(_))
     }
 
     /// True if pages are bound to a unit when they are dispatched.
     pub fn binds_late(&self) -> bool {
-        !matches!(self, AllocConfig::Striped(_))
+        matches!(self, AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_))
     }
 }
 
@@ -96,13 +118,19 @@ pub(crate) enum Alloc {
     Dynamic(Dynamic),
     /// See [`InSets`].
     InSets(InSets),
+    /// See [`Superblocks`]: pages of flash are striped over sets of dies. The unit of a [`Home`] is such a set.
+    Superblock(Striped),
 }
 
 impl Alloc {
-    /// `tenants`: how many tenants there are, if their pages go to channels of their groups.
+    /// `tenants`: how many tenants there are, if their pages go to channels of their groups. `geometry`: with superblocks that of
+    /// the translation layer.
     pub(crate) fn new(config: &AllocConfig, tenants: Option<u16>, geometry: &Geometry) -> Self {
         match (config, tenants) {
             (AllocConfig::Striped(config), _) => Alloc::Striped(Striped::new(config, geometry)),
+            (AllocConfig::Superblock(_), _) => {
+                Alloc::Superblock(Striped::new(&striped::Config::default(), geometry))
+            }
             (AllocConfig::Dynamic(config), None) => Alloc::Dynamic(Dynamic::new(config, geometry)),
             (AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_), tenants) => {
                 Alloc::InSets(InSets::new(geometry, tenants.unwrap_or(1)))
@@ -114,6 +142,7 @@ impl Alloc {
     pub(crate) fn queues(&self, geometry: &Geometry) -> u32 {
         match self {
             Alloc::Striped(_) => geometry.units(),
+            Alloc::Superblock(sets) => sets.units(),
             Alloc::Dynamic(_) => 1,
             Alloc::InSets(sets) => sets.tenants().into(),
         }
@@ -123,7 +152,7 @@ impl Alloc {
     #[inline]
     pub(crate) fn queue_of(&self, stream: u16, lpn: u64) -> (u32, u64) {
         match self {
-            Alloc::Striped(striped) => {
+            Alloc::Striped(striped) | Alloc::Superblock(striped) => {
                 let Home { unit, key } = striped.home(lpn);
                 (unit, key.into())
             }
@@ -154,7 +183,7 @@ impl Alloc {
     /// Pages that wait for a unit queue up by class: where one can't be placed, no other of its class can.
     pub(crate) fn class_of(&self, stream: u16, lpn: u64) -> u32 {
         match self {
-            Alloc::Striped(_) => 0,
+            Alloc::Striped(_) | Alloc::Superblock(_) => 0,
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn).unwrap_or(0),
             Alloc::InSets(sets) => sets.group_of(stream).unwrap_or(0).into(),
         }
@@ -170,7 +199,7 @@ impl Alloc {
         has_room: impl Fn(u32) -> bool,
     ) -> bool {
         match self {
-            Alloc::Striped(striped) => striped.home(lpn).unit == unit,
+            Alloc::Striped(striped) | Alloc::Superblock(striped) => striped.home(lpn).unit == unit,
             Alloc::Dynamic(dynamic) => {
                 dynamic.fixed_channel(lpn).is_none_or(|channel| channel == geometry.channel_of(unit))
             }
@@ -186,8 +215,14 @@ impl Alloc {
     /// Where the current version of `lpn` is, if it can be anywhere.
     #[inline]
     pub(crate) fn locate(&self, lpn: u64) -> Option<Home> {
+        // Striped pages are located in a few instructions; the others must not keep them from being inlined.
+        if let Alloc::Striped(striped) = self { Some(striped.home(lpn)) } else { self.locate_elsewhere(lpn) }
+    }
+
+    #[inline(never)]
+    fn locate_elsewhere(&self, lpn: u64) -> Option<Home> {
         match self {
-            Alloc::Striped(striped) => Some(striped.home(lpn)),
+            Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.locate(lpn),
             Alloc::InSets(sets) => sets.locate(lpn),
         }
@@ -198,7 +233,7 @@ impl Alloc {
         match self {
             Alloc::Striped(striped) => Some(geometry.channel_of(striped.home(lpn).unit)),
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn),
-            Alloc::InSets(_) => None,
+            Alloc::InSets(_) | Alloc::Superblock(_) => None,
         }
     }
 
@@ -206,7 +241,7 @@ impl Alloc {
     /// put it. `has_room` as in [`AllocView`]. `None`: no unit has room.
     pub(crate) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
         match self {
-            Alloc::Striped(striped) => Some(striped.home(lpn)),
+            Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.lay(lpn, has_room),
             Alloc::InSets(sets) => sets.lay(lpn, has_room),
         }
@@ -216,17 +251,54 @@ impl Alloc {
     /// better wait.
     #[inline]
     pub(crate) fn place(&mut self, stream: u16, lpn: u64, view: &impl AllocView) -> Option<Home> {
+        if let Alloc::Striped(striped) = self {
+            Some(striped.home(lpn))
+        } else {
+            self.place_elsewhere(stream, lpn, view)
+        }
+    }
+
+    #[inline(never)]
+    fn place_elsewhere(&mut self, stream: u16, lpn: u64, view: &impl AllocView) -> Option<Home> {
         match self {
-            Alloc::Striped(striped) => Some(striped.home(lpn)),
+            Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.place(lpn, view),
             Alloc::InSets(sets) => sets.place(stream, lpn, view),
+        }
+    }
+
+    /// True if [`Alloc::place`] finds a unit.
+    pub(crate) fn finds(&self, stream: u16, lpn: u64, view: &impl AllocView) -> bool {
+        match self {
+            Alloc::Striped(_) | Alloc::Superblock(_) => true,
+            Alloc::Dynamic(dynamic) => dynamic.finds(lpn, view),
+            Alloc::InSets(sets) => sets.finds(stream, lpn, view),
+        }
+    }
+
+    /// The only die that a page can go to, as things stand; `None` if there are several.
+    pub(crate) fn only_die(
+        &self,
+        stream: u16,
+        lpn: u64,
+        geometry: &Geometry,
+        has_room: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let alone = geometry.dies_per_channel() == 1;
+        match self {
+            Alloc::Striped(striped) | Alloc::Superblock(striped) => {
+                Some(striped.home(lpn).unit / geometry.planes)
+            }
+            Alloc::Dynamic(_) if geometry.total_dies() == 1 => Some(0),
+            Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn).filter(|_| alone),
+            Alloc::InSets(sets) => sets.only_die(stream, lpn, has_room),
         }
     }
 
     /// As [`Alloc::place`], to a unit that may take the page.
     pub(crate) fn assign(&mut self, lpn: u64, unit: u32) -> Home {
         match self {
-            Alloc::Striped(striped) => striped.home(lpn),
+            Alloc::Striped(striped) | Alloc::Superblock(striped) => striped.home(lpn),
             Alloc::Dynamic(dynamic) => dynamic.assign(lpn, unit),
             Alloc::InSets(sets) => sets.assign(lpn, unit),
         }
@@ -235,6 +307,7 @@ impl Alloc {
     pub(crate) fn snapshot(&mut self) -> Self {
         match self {
             Alloc::Striped(striped) => Alloc::Striped(striped.clone()),
+            Alloc::Superblock(sets) => Alloc::Superblock(sets.clone()),
             Alloc::Dynamic(dynamic) => Alloc::Dynamic(dynamic.snapshot()),
             Alloc::InSets(sets) => Alloc::InSets(sets.snapshot()),
         }

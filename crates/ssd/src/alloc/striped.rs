@@ -103,6 +103,10 @@ impl Striped {
         Self { units: Divisor::new(units.into()), per_page: geometry.units_per_page, unit_of }
     }
 
+    pub(super) fn units(&self) -> u32 {
+        self.units.get() as u32
+    }
+
     #[inline]
     pub(super) fn home(&self, lpn: u64) -> Home {
         if self.per_page > 1 {

@@ -56,20 +56,27 @@ impl Turns {
     /// The channel's next unit in turn whose die is idle and which has room.
     #[inline]
     pub(super) fn take(&mut self, channel: u32, view: &impl AllocView) -> Turn {
+        let (turn, next) = self.look(channel, view);
+        self.next[channel as usize] = next;
+        turn
+    }
+
+    /// As [`Turns::take`], without taking it; with the turn after it.
+    #[inline]
+    pub(super) fn look(&self, channel: u32, view: &impl AllocView) -> (Turn, u32) {
         let base = channel * self.units_per_channel;
-        let next = &mut self.next[channel as usize];
+        let next = self.next[channel as usize];
         let mut answer = Turn::Full;
         for step in 0..self.units_per_channel {
-            let at = (*next + step) % self.units_per_channel;
+            let at = (next + step) % self.units_per_channel;
             let unit = base + self.order[at as usize];
             if view.has_room(unit) {
                 if view.die_is_idle(unit / self.planes) {
-                    *next = (at + 1) % self.units_per_channel;
-                    return Turn::Unit(unit);
+                    return (Turn::Unit(unit), (at + 1) % self.units_per_channel);
                 }
                 answer = Turn::Busy;
             }
         }
-        answer
+        (answer, next)
     }
 }

@@ -3,6 +3,7 @@
 //! One implementation besides none: [`WriteBuffer`], pages shared by all units, with a replacement policy. It holds state and answers questions;
 //! when pages enter and leave, and what a request waits for, is the run loop's.
 
+pub(crate) mod destage;
 mod pages;
 mod replacement;
 mod waiting;
@@ -10,6 +11,7 @@ mod waiting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use destage::DestageConfig;
 pub(crate) use pages::{Incoming, PageShape, SectorMask, WriteBuffer};
 pub(crate) use replacement::Replacement;
 pub(crate) use waiting::Place;
@@ -46,10 +48,16 @@ pub struct BufferConfig {
     pub bytes: Bytes,
     /// When a buffered write is acknowledged.
     pub ack: Ack,
+    /// True: capacitors write it to flash when power fails, so a flush has nothing to wait for. False: a flush waits until the
+    /// pages written before it are on flash.
+    pub protected: bool,
     /// In what order pages may leave it.
     pub order: Order,
     /// Next page to leave among those that wait for a unit.
     pub replacement: Replacement,
+    /// Time at which pages leave it before they must.
+    #[serde(flatten)]
+    pub destage: DestageConfig,
     /// True: a write to a page that waits in the buffer joins its entry. False: it takes an entry of its own.
     pub coalesce: bool,
 }
@@ -59,8 +67,10 @@ impl Default for BufferConfig {
         Self {
             bytes: Bytes(0),
             ack: Ack::Buffer,
+            protected: false,
             order: Order::Any,
             replacement: Replacement::Fifo,
+            destage: DestageConfig::default(),
             coalesce: true,
         }
     }

@@ -72,12 +72,18 @@ pub(crate) struct Entry {
     older: Option<(u32, u64)>,
     /// The channel that it will go to, once that is decided; for the probe.
     pub(crate) channel: Option<u32>,
+    /// With superblocks, the die that programs it.
+    pub(crate) die: Option<u32>,
     /// Number of the request that brought it in.
     pub(crate) request: u64,
     /// The tenant whose request that was.
     pub(crate) stream: u16,
     /// Placement handle of the request that wrote to it last.
     handle: u8,
+    /// When it came, ns.
+    entered_ns: u64,
+    /// It waits no more, but is being completed.
+    is_out: bool,
     /// Requests that wait until it is on flash.
     pub(crate) waiters: Vec<u32>,
     /// Entries that go with this one in a command of several planes.
@@ -110,13 +116,15 @@ pub(crate) struct Incoming {
     pub(crate) stream: u16,
     /// Its placement handle.
     pub(crate) handle: u8,
+    /// The present, ns.
+    pub(crate) now_ns: u64,
 }
 
 impl Incoming {
     /// A part of a request, for the queue of its unit.
-    pub(crate) fn new(part: &PageSlice, (queue, place): (u32, Place), request: u64) -> Self {
+    pub(crate) fn new(part: &PageSlice, (queue, place): (u32, Place), request: u64, now_ns: u64) -> Self {
         let PageSlice { lpn, first, end, stream, handle } = *part;
-        Self { lpn, first, end, queue, place, request, stream, handle }
+        Self { lpn, first, end, queue, place, request, stream, handle, now_ns }
     }
 }
 
@@ -134,6 +142,8 @@ pub(crate) struct PageShape {
 pub(crate) struct WriteBuffer {
     capacity: u64,
     used: u64,
+    /// Of these, pages of entries that are being programmed.
+    leaving: u64,
     coalesce: bool,
     in_order: bool,
     flash_page_sectors: u32,
@@ -145,6 +155,8 @@ pub(crate) struct WriteBuffer {
     queues: Vec<Waiting>,
     /// Entries before this number leave in the order in which they came, because a flush waits for them.
     barrier: u64,
+    /// Entries before this number do so, too, because they are as old as they may be.
+    aged: u64,
     /// True for each queue whose unit has an entry under way.
     under_way: Vec<bool>,
     /// All entries by order of entry.
@@ -158,6 +170,7 @@ impl WriteBuffer {
         Self {
             capacity,
             used: 0,
+            leaving: 0,
             coalesce: config.coalesce,
             in_order: config.order == Order::InOrder,
             flash_page_sectors: pages.flash_page_sectors,
@@ -166,6 +179,7 @@ impl WriteBuffer {
             by_lpn: BTreeMap::new(),
             queues: vec![Waiting::new(config.replacement, pages.pages_per_block); queues as usize],
             barrier: 0,
+            aged: 0,
             under_way: vec![false; queues as usize],
             live: BTreeMap::new(),
             next_sequence: 0,
@@ -230,7 +244,7 @@ impl WriteBuffer {
         if self.used >= self.capacity {
             return None;
         }
-        let Incoming { lpn, first, end, queue, place, request, stream, handle } = *incoming;
+        let Incoming { lpn, first, end, queue, place, request, stream, handle, now_ns } = *incoming;
         let mut mask = SectorMask::range(first, end);
         let older = self.by_lpn.get(&lpn).copied().filter(|older| !self.entries[*older as usize].in_flight);
         let mut queue = queue;
@@ -251,6 +265,7 @@ impl WriteBuffer {
             stream,
             handle,
             pages: 1,
+            entered_ns: now_ns,
             older: older.map(|older| (older, self.entries[older as usize].sequence)),
             ..Entry::default()
         };
@@ -269,19 +284,14 @@ impl WriteBuffer {
         Some((slot, older))
     }
 
-    /// A flush waits for all entries before this number; 0: none does.
-    pub(crate) fn set_barrier(&mut self, sequence: u64) {
-        self.barrier = sequence;
-    }
-
     /// The waiting entry of a queue that leaves next.
     pub(crate) fn next(&self, queue: u32) -> Option<u32> {
-        self.queues[queue as usize].next(self.barrier)
+        self.queues[queue as usize].next(self.in_turn())
     }
 
     /// The entry of each queue that leaves next, with its queue.
     pub(crate) fn heads(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        (0..).zip(&self.queues).filter_map(|(queue, waiting)| Some((queue, waiting.next(self.barrier)?)))
+        (0..).zip(&self.queues).filter_map(|(queue, waiting)| Some((queue, waiting.next(self.in_turn())?)))
     }
 
     /// The order of entry.
@@ -334,15 +344,7 @@ impl WriteBuffer {
     /// Queues whose unit could take a page now, with the entry that leaves next.
     pub(crate) fn ready(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let free = self.queues.iter().enumerate().filter(|(queue, _)| !self.under_way[*queue]);
-        free.filter_map(|(queue, waiting)| waiting.next(self.barrier).map(|slot| (queue as u32, slot)))
-    }
-
-    /// The entry of a queue that leaves next starts. `exclusive`: nothing else of that queue may until it is done.
-    pub(crate) fn start(&mut self, queue: u32, exclusive: bool) {
-        if let Some(slot) = self.queues[queue as usize].take(self.barrier) {
-            self.entries[slot as usize].in_flight = true;
-            self.under_way[queue as usize] = exclusive;
-        }
+        free.filter_map(|(queue, waiting)| waiting.next(self.in_turn()).map(|slot| (queue as u32, slot)))
     }
 
     /// An entry is on flash: its place is free. Returns it.
@@ -354,6 +356,7 @@ impl WriteBuffer {
         }
         self.live.remove(&entry.sequence);
         self.used -= u64::from(entry.pages);
+        self.leaving -= if entry.in_flight { entry.pages.into() } else { 0 };
         self.free.push(slot);
         entry
     }
@@ -386,3 +389,4 @@ impl WriteBuffer {
 mod packing;
 #[cfg(test)]
 mod tests;
+mod turn;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Config;
 
 /// Keys that may change while the drive runs; one that ends in a dot stands for all that begin so.
-pub const LIVE: [&str; 8] = [
+pub const LIVE: [&str; 13] = [
     "gc.victim",
     "gc.choices",
     "wear.dynamic",
@@ -17,7 +17,12 @@ pub const LIVE: [&str; 8] = [
     "background.collect.",
     "background.level.",
     "background.write_back.",
-    "background.destage.",
+    "buffer.destage",
+    "buffer.high_mark",
+    "buffer.low_mark",
+    "buffer.idle_after",
+    "buffer.max_age",
+    "buffer.destage_file",
 ];
 
 /// True if the key may change while the drive runs.

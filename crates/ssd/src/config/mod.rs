@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::alloc::AllocConfig;
-use crate::buffer::BufferConfig;
+use crate::buffer::{BufferConfig, DestageConfig};
 use crate::external::Files;
 use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
@@ -29,6 +29,7 @@ use crate::host::{Arbitration, FirmwareConfig, HostConfig};
 use crate::nand::{EnergyConfig, NandConfig, TimingConfig, Transfer};
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
+use crate::slc::SlcConfig;
 use crate::task::{BackgroundConfig, Kind};
 use crate::tenants::TenantsConfig;
 use crate::wear::WearConfig;
@@ -151,6 +152,8 @@ pub struct Config {
     pub firmware: FirmwareConfig,
     /// Channels of the tenants' pages.
     pub tenants: TenantsConfig,
+    /// Blocks written in SLC mode.
+    pub slc: SlcConfig,
     /// Wear levelling.
     pub wear: WearConfig,
     /// Work that the drive does before it must.
@@ -187,6 +190,7 @@ impl Default for Config {
             host: HostConfig::default(),
             firmware: FirmwareConfig::default(),
             tenants: TenantsConfig::default(),
+            slc: SlcConfig::default(),
             wear: WearConfig::default(),
             background: BackgroundConfig::default(),
         }
@@ -249,12 +253,20 @@ impl Config {
             throttle: self.gc.throttle,
             selection: self.gc.planner.selection(self.pages_per_block),
             wear: &self.wear,
+            slc: self.slc.rules(self.timing.page_types(&self.nand)),
         }
     }
 
     /// True if the channels are managed: by a planner, or by a common clock.
     pub fn is_managed(&self) -> bool {
         self.clock == Clock::LockStep || self.gc.planner != PlannerConfig::default()
+    }
+
+    /// True if the drive works though no request needs it.
+    pub fn works_ahead(&self) -> bool {
+        let folds = self.slc.fold_after.0.is_some();
+        let destages = self.buffer.destage != DestageConfig::default();
+        self.background != BackgroundConfig::default() || folds || destages
     }
 
     /// The policies outside the engine that it names.
@@ -264,7 +276,7 @@ impl Config {
             victim: self.gc.victim.file(),
             planner: self.gc.planner.file(),
             background: (background.kind == Kind::External).then_some(&background.file),
-            destage: (background.destage.kind == Kind::External).then_some(&background.destage.file),
+            destage: self.buffer.destage.file(),
         }
     }
 
@@ -305,7 +317,10 @@ impl Config {
         if self.is_managed() {
             return Some("what a channel does next is decided when it has done what it does now");
         }
-        if self.background != BackgroundConfig::default() {
+        if self.buffer.destage != DestageConfig::default() {
+            return Some("when pages leave the buffer ahead depends on what the dies do meanwhile");
+        }
+        if self.works_ahead() {
             return Some("what is done in the background depends on when each die is idle");
         }
         if self.has_interface() && !self.is_one_at_a_time() {

@@ -5,6 +5,7 @@ mod background;
 mod flash;
 mod host;
 mod placement;
+mod slc;
 
 use super::{Config, Precondition, Units};
 use crate::alloc::AllocConfig;
@@ -36,6 +37,7 @@ pub fn all() -> impl Iterator<Item = &'static NoEffect> {
         .chain(&background::TABLE)
         .chain(&host::HOST)
         .chain(&flash::FLASH)
+        .chain(&slc::SLC)
 }
 
 /// Sets back what has no effect. Returns why, in the order of the table.
@@ -50,6 +52,12 @@ pub(crate) fn clear(config: &mut Config) -> Vec<&'static NoEffect> {
     found
 }
 
+/// A buffer of which no page is chosen; the rest has notes of its own.
+fn unordered(buffer: &BufferConfig) -> BufferConfig {
+    let BufferConfig { bytes, ack, protected, .. } = *buffer;
+    BufferConfig { bytes, ack, protected, destage: buffer.destage.clone(), ..BufferConfig::default() }
+}
+
 fn is_direct(config: &Config) -> bool {
     matches!(config.ftl, FtlConfig::Direct(_))
 }
@@ -62,7 +70,7 @@ fn writes_one_by_one(config: &Config) -> bool {
 
 const TABLE: [NoEffect; 18] = [
     NoEffect {
-        keys: "buffer.ack, buffer.order, buffer.replacement, buffer.coalesce, buffer.bytes=0",
+        keys: "buffer.*, buffer.bytes=0",
         reason: "there is no buffer",
         applies: |config| {
             let none = BufferConfig { bytes: config.buffer.bytes, ..BufferConfig::default() };
@@ -75,15 +83,8 @@ const TABLE: [NoEffect; 18] = [
     NoEffect {
         keys: "buffer.order, buffer.replacement, buffer.coalesce, buffer.ack=flash, host.queue_depth=1 or host.slots=1",
         reason: "each write is on flash before the next comes, so no page waits in the buffer",
-        applies: |config| {
-            let none =
-                BufferConfig { bytes: config.buffer.bytes, ack: Ack::Flash, ..BufferConfig::default() };
-            writes_one_by_one(config) && config.buffer != none
-        },
-        clear: |config| {
-            config.buffer =
-                BufferConfig { bytes: config.buffer.bytes, ack: Ack::Flash, ..BufferConfig::default() };
-        },
+        applies: |config| writes_one_by_one(config) && config.buffer != unordered(&config.buffer),
+        clear: |config| config.buffer = unordered(&config.buffer),
     },
     NoEffect {
         keys: "buffer.replacement, buffer.order=in-order",
@@ -106,7 +107,8 @@ const TABLE: [NoEffect; 18] = [
             // A map on flash keeps a block more.
             let upkeep = config.upkeep();
             let single = config.gc.free_blocks == 1 && upkeep.frontiers == 1 && upkeep.groups().is_none();
-            config.wear.dynamic && single && !config.ftl.has_map_on_flash()
+            let keeps_one = !config.ftl.has_map_on_flash() && !config.slc.has_dynamic();
+            config.wear.dynamic && single && keeps_one
         },
         clear: |config| config.wear.dynamic = false,
     },

@@ -21,7 +21,7 @@ macro_rules! preset {
 }
 
 /// All presets.
-pub const PRESETS: [Preset; 15] = [
+pub const PRESETS: [Preset; 21] = [
     preset!("mlc-2006"),
     preset!("slc-2006"),
     preset!("ssdsim"),
@@ -33,6 +33,12 @@ pub const PRESETS: [Preset; 15] = [
     preset!("enterprise-tlc"),
     preset!("consumer-tlc"),
     preset!("qlc"),
+    preset!("ufs"),
+    preset!("emmc"),
+    preset!("sk-hynix-pe8110"),
+    preset!("solidigm-d7-p5520"),
+    preset!("micron-7450-max"),
+    preset!("samsung-pm9a3"),
     preset!("huang2010-mlc"),
     preset!("huang2010-slc"),
     preset!("wen2012"),
@@ -99,7 +105,7 @@ mod tests {
 
     #[test]
     fn presets_of_today_have_no_setting_without_effect() {
-        for name in ["970-pro", "enterprise-tlc", "consumer-tlc", "qlc"] {
+        for name in ["970-pro", "enterprise-tlc", "consumer-tlc", "qlc", "ufs", "emmc"] {
             let layer = Preset::find(name).expect("there").layer().expect("a layer");
             let (_, noted) = crate::config::layers::resolve_noting(&[layer]).expect("legal");
             assert!(noted.is_empty(), "{name}: {noted:?}");

@@ -3,6 +3,8 @@
 mod flash;
 mod host;
 mod managed;
+mod slc;
+mod superblocks;
 mod tenants;
 
 use flashweir_trace::SECTOR_BYTES;
@@ -28,11 +30,11 @@ pub struct Refusal {
 
 /// All refusals across slots that need no geometry.
 pub fn all() -> impl Iterator<Item = &'static Refusal> {
-    let all = REFUSALS.iter().chain(&managed::MANAGED).chain(&tenants::TENANTS);
-    all.chain(&host::HOST).chain(&flash::FLASH)
+    let all = REFUSALS.iter().chain(&superblocks::SUPERBLOCKS).chain(&managed::MANAGED);
+    all.chain(&tenants::TENANTS).chain(&host::HOST).chain(&flash::FLASH).chain(&slc::SLC)
 }
 
-const REFUSALS: [Refusal; 6] = [
+const REFUSALS: [Refusal; 7] = [
     Refusal {
         keys: "fill, precondition=empty or on-read",
         reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
@@ -44,6 +46,11 @@ const REFUSALS: [Refusal; 6] = [
         keys: "buffer.bytes",
         reason: "a buffer smaller than one page holds nothing: use 0 for none, or at least `page`",
         applies: |config| config.buffer.bytes.0 > 0 && config.buffer_pages() == 0,
+    },
+    Refusal {
+        keys: "buffer.low_mark, buffer.high_mark",
+        reason: "pages leave the buffer from the high mark on, down to the low one: expected low_mark below high_mark",
+        applies: |config| config.buffer.destage.marks_cross(),
     },
     Refusal {
         keys: "nand.codeword",

@@ -28,8 +28,11 @@ pub enum Kind {
 }
 
 /// All of them, kind by kind.
-pub const RENAMED: [Renamed; 6] = [
+pub const RENAMED: [Renamed; 9] = [
     Renamed { kind: Kind::Key, old: "tenants.most_slowed", new: "tenants.max_late_share" },
+    Renamed { kind: Kind::Key, old: "background.destage.after", new: "buffer.idle_after" },
+    Renamed { kind: Kind::Key, old: "background.destage.kind", new: "buffer.destage" },
+    Renamed { kind: Kind::Key, old: "background.destage.file", new: "buffer.destage_file" },
     Renamed { kind: Kind::Value, old: "engine=timeline", new: "engine=busy-until" },
     Renamed { kind: Kind::Preset, old: "970pro", new: "970-pro" },
     Renamed { kind: Kind::Field, old: "collections.most", new: "collections.max_merged" },

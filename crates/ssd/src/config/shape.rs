@@ -58,6 +58,7 @@ impl Geometry {
             maps_blocks: frame.maps_blocks,
             unit_uncounted_blocks: frame.uncounted,
             logical_pages: unit_logical_pages * frame.units,
+            parity: config.alloc.parity(),
             unit_reserved_blocks: config.gc.free_blocks,
         };
         let born_bad = BadBlocks::new(&config.nand);
@@ -65,7 +66,12 @@ impl Geometry {
         if let Some(born_bad) = &born_bad {
             born_bad.mark(&mut geometry);
         }
-        geometry.check_spare(config, born_bad.as_ref())?;
+        let superblocks = config.alloc.superblocks(&geometry)?;
+        let shape = superblocks.map(|superblocks| superblocks.shape(&geometry));
+        if let Some(shape) = &shape {
+            shape.check_tables(config, shape.units().into())?;
+        }
+        geometry.check_spare(shape.as_ref().unwrap_or(&geometry), config, born_bad.as_ref())?;
         Ok(geometry)
     }
 
@@ -94,12 +100,18 @@ impl Geometry {
         Ok(())
     }
 
-    /// Each unit needs a block more than its data and what it holds back, or nothing could ever be overwritten.
-    fn check_spare(&self, config: &Config, born_bad: Option<&BadBlocks>) -> Result<(), ConfigError> {
-        let Needs { beside, free_pages, keys, why } = self.needs(config);
+    /// Each unit needs a block more than its data and what it holds back, or nothing could ever be overwritten. `mapped`: the units
+    /// as the translation layer has them, sets of dies where there are superblocks.
+    fn check_spare(
+        &self,
+        mapped: &Self,
+        config: &Config,
+        born_bad: Option<&BadBlocks>,
+    ) -> Result<(), ConfigError> {
+        let Needs { beside, free_pages, keys, why } = mapped.needs(config);
         let (logical, per_block) = (
-            self.unit_logical_pages,
-            self.usable_pages_per_block(config.upkeep().groups().map_or(1, |counts| counts.moved)),
+            mapped.unit_logical_pages,
+            mapped.usable_pages_per_block(config.upkeep().groups().map_or(1, |counts| counts.moved)),
         );
         if per_block == 0 {
             let reason = format!(
@@ -113,19 +125,20 @@ impl Geometry {
             });
         }
         let needed = (logical + free_pages).div_ceil(per_block) + beside;
-        let has = self.min_unit_blocks();
+        let has = mapped.min_unit_blocks();
         if has >= needed {
             return Ok(());
         }
-        let (frame, share) = (Frame::new(config), config.share());
-        let key = share.key();
+        let (frame, asked) = (Frame::new(config), config.share());
+        let key = asked.key();
         let (given, advice) = if config.blocks_per_unit.0.is_some() {
             let most = (has.saturating_sub(beside) * per_block).saturating_sub(free_pages);
-            let least = frame.least_share(share, most as f64, has as f64, 1);
-            let capacity = format_bytes(most * frame.units * frame.page_bytes);
+            let members = frame.units / u64::from(mapped.units());
+            let least = frame.least_share(asked, most as f64, (has * members) as f64, members);
+            let capacity = format_bytes(most * u64::from(mapped.units()) * frame.page_bytes);
             let advice = match most {
                 0 => format!("blocks_per_unit of at least {}", beside + 1 + free_pages),
-                _ if least > share.max() => format!("capacity of at most {capacity} with these blocks"),
+                _ if least > asked.max() => format!("capacity of at most {capacity} with these blocks"),
                 _ => format!(
                     "{key} of at least {least:.4} or capacity of at most {capacity} with these blocks"
                 ),
@@ -134,10 +147,10 @@ impl Geometry {
         } else {
             // The nearest whole number of blocks is built: half a block less makes as many.
             let built = born_bad.map_or(needed * frame.units, |bad| bad.built_for(self, needed));
-            let blocks = built as f64 - 0.5;
-            let least = frame.least_share(share, self.logical_pages as f64, blocks, frame.units);
-            let advice = if least > share.max() {
-                format!("a larger capacity or smaller blocks, as no {key} up to {} is enough", share.max())
+            let blocks = built.next_multiple_of(frame.whole) as f64 - 0.5 * frame.whole as f64;
+            let least = frame.least_share(asked, self.logical_pages as f64, blocks, frame.units);
+            let advice = if least > asked.max() {
+                format!("a larger capacity or smaller blocks, as no {key} up to {} is enough", asked.max())
             } else {
                 format!("{key} of at least {least:.4}")
             };
@@ -146,14 +159,15 @@ impl Geometry {
         Err(ConfigError::Refused {
             keys: format!(
                 "{given}{key} = {}, {}{keys}",
-                share.value(),
+                asked.value(),
                 born_bad.map(BadBlocks::key).unwrap_or_default()
             ),
             reason: format!(
-                "{} of the {} planes would have {has} {}blocks for {logical} logical pages ({per_block} a block) and need \
+                "{} of the {} {} would have {has} {}blocks for {logical} logical pages ({per_block} a block) and need \
                  {needed}: {why}: use {advice}",
-                (0..self.units()).filter(|unit| self.unit_blocks(*unit) == has).count(),
-                frame.units,
+                (0..mapped.units()).filter(|unit| mapped.unit_blocks(*unit) == has).count(),
+                mapped.units(),
+                if config.alloc.has_superblocks() { "sets of dies" } else { "planes" },
                 if born_bad.is_some() { "good " } else { "" }
             ),
         })
@@ -180,7 +194,8 @@ impl Geometry {
         };
         // A map on flash has a frontier of its own.
         let for_map = if config.ftl.has_map_on_flash() { 1 + self.unit_translation_blocks() } else { 0 };
-        let beside = u64::from(self.unit_reserved_blocks) + frontiers + for_map;
+        let in_slc = u64::from(config.slc.kept_blocks());
+        let beside = u64::from(self.unit_reserved_blocks) + frontiers + for_map + in_slc;
         let (key, of_map) = if for_map > 0 {
             let of_frontiers = if frontiers > 0 { "gc.frontiers = 2, " } else { "" };
             (format!("{of_frontiers}ftl.kind = dftl"), format!(", {for_map} of them for translation pages"))
@@ -194,7 +209,11 @@ impl Geometry {
         Needs {
             beside,
             free_pages: 1,
-            keys: format!("gc.free_blocks = {}, {key}", self.unit_reserved_blocks),
+            keys: format!(
+                "gc.free_blocks = {}, {key}{}",
+                self.unit_reserved_blocks,
+                if in_slc > 0 { format!(", slc.static_blocks = {in_slc}") } else { String::new() }
+            ),
             why: format!(
                 "{beside} {} held back{of_map}, so no page could ever be overwritten",
                 if beside == 1 { "is" } else { "are" }

@@ -9,6 +9,7 @@ use flashweir_trace::quantity::format_bytes;
 use super::Config;
 use super::counts::{MAX_OP_RATIO, MAX_OP_RAW, check_counts};
 use crate::error::ConfigError;
+use crate::geometry::share_of_data;
 use crate::quantity::{Auto, Bytes, round_to_u64};
 
 /// Shares that differ by less are the same, written twice.
@@ -60,6 +61,10 @@ pub(super) struct Frame {
     /// Blocks of each unit that count neither as data nor as spare.
     pub(super) uncounted: u64,
     pub(super) maps_blocks: bool,
+    /// Share of the pages of blocks that holds data; the rest is parity.
+    pub(super) data: f64,
+    /// Blocks come in multiples of this: superblocks are whole.
+    pub(super) whole: u64,
 }
 
 impl Frame {
@@ -69,14 +74,17 @@ impl Frame {
         let planes = u64::from(config.planes / config.bound_planes());
         let besides_log = config.ftl.blocks_besides_log();
         let units_per_page = u64::from(config.units_per_page());
+        let units = channels * u64::from(config.chips) * u64::from(config.dies) * planes;
         Self {
-            units: channels * u64::from(config.chips) * u64::from(config.dies) * planes,
+            units,
             page_bytes: config.page.0 * u64::from(config.bound_pages()) * mapped_pages / units_per_page,
             units_per_page,
             pages_per_block: u64::from(config.pages_per_block) * units_per_page / mapped_pages,
-            // One erased block a unit: moved pages go into it, and the block erased last takes its place.
-            uncounted: besides_log.unwrap_or(0) + 1,
+            // One erased block a unit: moved pages go into it, and the block erased last takes its place. Then those kept in SLC mode.
+            uncounted: besides_log.unwrap_or(0) + 1 + u64::from(config.slc.kept_blocks()),
             maps_blocks: besides_log.is_some(),
+            data: share_of_data(config.alloc.parity()),
+            whole: if config.alloc.has_superblocks() { units } else { 1 },
         }
     }
 
@@ -95,15 +103,33 @@ impl Frame {
     pub(super) fn blocks(&self, unit_logical_pages: u64, share: Share) -> u64 {
         let data = (unit_logical_pages * self.units) as f64 / self.pages_per_block as f64;
         match share {
-            Share::OfLogical(share) => round_to_u64(data + data * share) + self.uncounted * self.units,
-            Share::OfRaw(share) => round_to_u64(data / (1.0 - share)),
+            Share::OfLogical(share) => {
+                self.round(self.with_parity(data + data * share)) + self.uncounted * self.units
+            }
+            Share::OfRaw(share) => self.round(data / (1.0 - share)),
+        }
+    }
+
+    /// Blocks that hold so many blocks of data, and its parity.
+    fn with_parity(&self, blocks: f64) -> f64 {
+        if self.data < 1.0 { blocks / self.data } else { blocks }
+    }
+
+    /// The nearest number of blocks that can be built.
+    fn round(&self, blocks: f64) -> u64 {
+        if self.whole == 1 {
+            round_to_u64(blocks)
+        } else {
+            round_to_u64(blocks / self.whole as f64) * self.whole
         }
     }
 
     /// Logical pages of a unit of so many blocks.
     fn unit_logical_of(&self, unit_blocks: u64, share: Share) -> u64 {
         let blocks = match share {
-            Share::OfLogical(share) => unit_blocks.saturating_sub(self.uncounted) as f64 / (1.0 + share),
+            Share::OfLogical(share) => {
+                unit_blocks.saturating_sub(self.uncounted) as f64 * self.data / (1.0 + share)
+            }
             Share::OfRaw(share) => unit_blocks as f64 * (1.0 - share),
         };
         if self.maps_blocks {
@@ -116,7 +142,7 @@ impl Frame {
     /// `op_ratio` of so many blocks.
     pub(super) fn op_ratio(&self, unit_logical_pages: u64, blocks: u64) -> f64 {
         let counted = blocks.saturating_sub(self.uncounted * self.units) * self.pages_per_block;
-        counted as f64 / (unit_logical_pages * self.units) as f64 - 1.0
+        counted as f64 * self.data / (unit_logical_pages * self.units) as f64 - 1.0
     }
 
     /// `op_ratio` of so many blocks, as it may be set.
@@ -136,7 +162,9 @@ impl Frame {
     pub(super) fn least_share(&self, share: Share, logical_pages: f64, blocks: f64, units: u64) -> f64 {
         let uncounted = (self.uncounted * units) as f64;
         let least = match share {
-            Share::OfLogical(_) => (blocks - uncounted) * self.pages_per_block as f64 / logical_pages - 1.0,
+            Share::OfLogical(_) => {
+                (blocks - uncounted) * self.data * self.pages_per_block as f64 / logical_pages - 1.0
+            }
             Share::OfRaw(_) => 1.0 - logical_pages / (blocks * self.pages_per_block as f64),
         };
         // Rounded up, so that what the message says works, also where it falls between two numbers of blocks.

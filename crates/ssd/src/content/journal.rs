@@ -165,8 +165,8 @@ impl Journal {
         self.put(self.physical(unit, ppn), Some(Arc::new(image)))
     }
 
-    fn copy(&mut self, unit: u32, from: u32, to: u32) -> Change {
-        let image = self.images[self.physical(unit, from) as usize].clone();
+    fn copy(&mut self, (source, from): PageAt, unit: u32, to: u32) -> Change {
+        let image = self.images[self.physical(source, from) as usize].clone();
         self.put(self.physical(unit, to), image)
     }
 
@@ -246,8 +246,17 @@ impl Content for Journal {
                 return NO_EFFECT;
             }
             Effect::Programmed { ppn, stale: old, stage } => vec![self.program(stage, unit, ppn, old)],
-            Effect::MapProgrammed { ppn, .. } => vec![self.put(self.physical(unit, ppn), None)],
-            Effect::Moved(_) => moves.iter().map(|(from, to)| self.copy(unit, *from, *to)).collect(),
+            Effect::MapProgrammed { ppn, .. } | Effect::Parity { ppn } => {
+                vec![self.put(self.physical(unit, ppn), None)]
+            }
+            Effect::Moved(_) => moves.iter().map(|(from, to)| self.copy((unit, *from), unit, *to)).collect(),
+            Effect::Gathered(ref gathered) => gathered
+                .iter()
+                .map(|(from, to)| match from {
+                    Some(from) => self.copy(*from, unit, *to),
+                    None => self.put(self.physical(unit, *to), None),
+                })
+                .collect(),
             Effect::Erased { block } => vec![self.erase(unit, block)],
         };
         if !self.begun {

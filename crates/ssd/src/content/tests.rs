@@ -31,6 +31,7 @@ fn done(versions: &mut Versions, kind: CommandKind, effect: Effect, moves: &[(u3
         purpose: Purpose::Host,
         opens: 0,
         crossing: Crossing::WHOLE,
+        slc: false,
         effect,
     };
     assert_eq!(versions.apply(&op, moves), NO_EFFECT, "the checker keeps nothing for later");

@@ -1,9 +1,10 @@
 //! From operations to commands: how long they take, who waits for them, and which planes go as one.
 
 use super::Core;
+use super::pending::Member;
 use crate::content::Content;
 use crate::nand::Executor;
-use crate::op::{Command, CommandKind, Effect, FlashOp, MapWork, NO_EFFECT, NOBODY, Purpose};
+use crate::op::{BlockAt, Command, CommandKind, Effect, FlashOp, MapWork, NO_EFFECT, NOBODY, Purpose};
 use crate::sched::Pages;
 
 /// Cause of a translation layer's operations.
@@ -21,7 +22,12 @@ impl<C: Content> Core<C> {
     /// Makes commands of what the translation layer has listed, and counts it.
     #[inline]
     pub(super) fn issue(&mut self, now_ns: u64, made: Made, executor: &mut impl Executor) {
-        if !self.ops.is_blank() {
+        if self.ops.is_blank() {
+            return;
+        }
+        if self.superblocks.is_some() {
+            self.issue_sets(now_ns, made, executor);
+        } else {
             self.issue_all(now_ns, made, executor);
         }
     }
@@ -38,26 +44,38 @@ impl<C: Content> Core<C> {
                 continue;
             }
             let moves = if let Effect::Moved(range) = &op.effect { ops.moves(range) } else { &[] };
-            let crossing = self.crossing(op, moves);
-            let command = self.command_of(op, moves, crossing, made.reader);
-            let pages = if executor.wants_pages() { self.pages_of(op, moves) } else { Pages::default() };
-            self.count(op);
-            let effect = self.content.apply(op, moves);
-            let plane = op.unit % self.planes;
-            // A page's operations on its map join those of pages in other planes, and do not part these pages.
-            let of_map = made.page && op.purpose == Purpose::Mapping;
-            if (made.step || of_map) && self.pending.multi_plane() {
-                self.pending.join_step(command, plane, pages, effect, executor.serving());
-                continue;
-            }
-            // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
-            let die = (self.geometry.units_per_page > 1).then_some(command.die);
-            self.flush_pending(now_ns, die, executor);
-            self.submit(now_ns, command, pages, effect, executor);
+            self.issue_one(now_ns, made, op, moves, executor);
         }
         self.count_tally(&ops.tally, made.step);
         ops.clear();
         self.ops = ops;
+    }
+
+    /// Makes a command of an operation, and counts it.
+    pub(super) fn issue_one(
+        &mut self,
+        now_ns: u64,
+        made: Made,
+        op: &FlashOp,
+        moves: &[(u32, u32)],
+        executor: &mut impl Executor,
+    ) {
+        let crossing = self.crossing(op, moves);
+        let command = self.command_of(op, moves, crossing, made.reader);
+        let pages = if executor.wants_pages() { self.pages_of(op, moves) } else { Pages::default() };
+        self.count(op);
+        let effect = self.content.apply(op, moves);
+        let member = Member { plane: op.unit % self.planes, pages, effect, block: self.guarded(op) };
+        // A page's operations on its map join those of pages in other planes, and do not part these pages.
+        let of_map = made.page && op.purpose == Purpose::Mapping;
+        if (made.step || of_map) && self.pending.multi_plane() {
+            self.pending.join_step(command, member, executor.serving());
+            return;
+        }
+        // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
+        let die = (self.geometry.units_per_page > 1).then_some(command.die);
+        self.flush_pending(now_ns, die, executor);
+        self.submit(now_ns, command, member, executor);
     }
 
     /// Hands a command over, charged to the tenant whose turn it is.
@@ -66,13 +84,30 @@ impl<C: Content> Core<C> {
         &mut self,
         now_ns: u64,
         command: Command,
-        pages: Pages,
-        effect: u32,
+        Member { pages, effect, block, .. }: Member,
         executor: &mut impl Executor,
     ) {
         let effect = self.content.handed(command.kind, &[effect]);
         self.pending.charge(&command, executor);
+        if block.is_some() {
+            executor.guard(block.as_slice());
+        }
         executor.submit(now_ns, Command { effect, ..command }, pages);
+    }
+
+    /// The block that an operation erases, or in which it replaces a page of another unit; where that may be on another die.
+    #[inline]
+    pub(super) fn guarded(&self, op: &FlashOp) -> Option<BlockAt> {
+        if !self.alloc.shares_map() {
+            return None;
+        }
+        match op.effect {
+            Effect::Programmed { stale: Some((unit, ppn)), .. } if unit != op.unit => {
+                Some((unit, ppn / self.pages_per_block))
+            }
+            Effect::Erased { block } => Some((op.unit, block)),
+            _ => None,
+        }
     }
 
     /// Of the pages that an operation moves, how many cross the bus; the others are copied back. Where it moves mapping units:
@@ -84,6 +119,12 @@ impl<C: Content> Core<C> {
         }
         let Some(copybacks) = &mut self.copybacks else { return op.pages.into() };
         match &op.effect {
+            // Folding checks the data on its way.
+            Effect::Moved(_) if op.slc => {
+                for (_, to) in moves {
+                    copybacks.programmed(op.unit, *to);
+                }
+            }
             Effect::Moved(_) => {
                 let crossing = copybacks.moved(op.unit, moves);
                 self.counters.copybacks +=
@@ -111,28 +152,30 @@ impl<C: Content> Core<C> {
         // Times are those of pages of flash.
         let per_page = self.geometry.units_per_page;
         let page = |ppn: u32| if per_page == 1 { ppn } else { ppn / per_page };
+        let in_slc = |unit, ppn| self.has_slc && self.ftl.is_slc(unit, ppn);
         let die = if self.planes == 1 { op.unit } else { op.unit / self.planes };
         let (mut read_ns, mut bus_ns, mut program_ns) = (0, timing.transfer_ns, 0);
         let (mut tag, mut awaited) = (NOBODY, false);
         match &op.effect {
             Effect::Read { ppn, .. } => {
-                read_ns = timing.read_part_ns(op.unit, page(*ppn), op.crossing);
+                read_ns = timing.read_part_ns(op.unit, page(*ppn), op.crossing, in_slc(op.unit, *ppn));
                 bus_ns = timing.crossing_ns(op.crossing);
             }
             Effect::MapRead { ppn, work } => {
-                read_ns = timing.read_ns(op.unit, page(*ppn));
+                read_ns = timing.read_ns(op.unit, page(*ppn), false);
                 if *work == MapWork::Load {
                     (tag, awaited) = (reader.unwrap_or(NOBODY), reader.is_some());
                 }
             }
-            Effect::MapProgrammed { ppn, .. } => {
-                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn));
+            Effect::MapProgrammed { ppn, .. } | Effect::Parity { ppn } => {
+                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn), false);
             }
             Effect::Programmed { ppn, stale, .. } => {
-                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn));
+                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn), in_slc(op.unit, *ppn));
                 if op.kind == CommandKind::Rewrite {
-                    read_ns =
-                        stale.map_or(0, |(unit, ppn)| timing.read_part_ns(unit, page(ppn), op.crossing));
+                    read_ns = stale.map_or(0, |(unit, ppn)| {
+                        timing.read_part_ns(unit, page(ppn), op.crossing, in_slc(unit, ppn))
+                    });
                     bus_ns += timing.crossing_ns(op.crossing);
                 }
             }
@@ -145,12 +188,12 @@ impl<C: Content> Core<C> {
                 let count = u64::from(op.pages);
                 bus_ns *= 2 * crossing;
                 if timing.uniform {
-                    read_ns = count * timing.read_ns(op.unit, 0);
-                    program_ns = count * timing.program_ns(op.unit, 0).0;
+                    read_ns = count * timing.read_ns(op.unit, 0, op.slc);
+                    program_ns = count * timing.program_ns(op.unit, 0, false).0;
                 } else {
-                    read_ns = moves.iter().map(|(from, _)| timing.read_ns(op.unit, *from)).sum();
+                    read_ns = moves.iter().map(|(from, _)| timing.read_ns(op.unit, *from, op.slc)).sum();
                     for (_, to) in moves {
-                        let (array_ns, on_bus_ns) = timing.program_ns(op.unit, *to);
+                        let (array_ns, on_bus_ns) = timing.program_ns(op.unit, *to, false);
                         program_ns += array_ns;
                         bus_ns += on_bus_ns - timing.transfer_ns;
                     }
@@ -158,13 +201,15 @@ impl<C: Content> Core<C> {
             }
             Effect::Erased { block } => {
                 // The layer has counted this erase.
-                let erases = self.ftl.erases(op.unit, *block).saturating_sub(1);
+                let erases = self.ftl.erases(self.mapped_unit(op.unit), *block).saturating_sub(1);
                 (bus_ns, program_ns) = (0, timing.erase_ns(op.unit, *block, erases));
             }
-            Effect::Laid { .. } => bus_ns = 0,
+            // Their times are those of shares of units (`superblocks.rs`).
+            Effect::Laid { .. } | Effect::Gathered(_) => bus_ns = 0,
         }
+        let link = self.link_of(op);
         let (kind, purpose, opens, pages, effect) = (op.kind, op.purpose, op.opens, op.pages, NO_EFFECT);
-        Command { die, kind, purpose, opens, awaited, pages, tag, effect, read_ns, bus_ns, program_ns }
+        Command { die, kind, purpose, opens, awaited, pages, tag, effect, link, read_ns, bus_ns, program_ns }
     }
 
     /// Pages that an operation reads, writes, moves or erases, for schedulers that reorder.
@@ -179,7 +224,10 @@ impl<C: Content> Core<C> {
                 }
                 pages.add(unit, *ppn);
             }
-            Effect::MapRead { ppn, .. } | Effect::MapProgrammed { ppn, .. } | Effect::Laid { ppn, .. } => {
+            Effect::MapRead { ppn, .. }
+            | Effect::MapProgrammed { ppn, .. }
+            | Effect::Parity { ppn }
+            | Effect::Laid { ppn, .. } => {
                 pages.add(unit, *ppn);
             }
             Effect::Programmed { ppn, stale, .. } => {
@@ -189,6 +237,7 @@ impl<C: Content> Core<C> {
                 pages.add(unit, *ppn);
             }
             Effect::Moved(_) => moves.iter().for_each(|(from, to)| pages.add_move(unit, *from, *to)),
+            Effect::Gathered(gathered) => gathered.iter().for_each(|(_, to)| pages.add(unit, *to)),
             Effect::Erased { block } => {
                 let first = block * self.pages_per_block;
                 pages.add_run(unit, first, first + self.pages_per_block - 1);
@@ -203,7 +252,10 @@ impl<C: Content> Core<C> {
         let pages = u64::from(op.pages) * mapped_pages;
         let counters = &mut self.counters;
         match (op.purpose, op.kind) {
-            (Purpose::Gc, CommandKind::Erase) => counters.gc.erases += 1,
+            (Purpose::Gc, CommandKind::Erase) => {
+                counters.gc.erases += 1;
+                counters.slc.erases += u64::from(op.slc);
+            }
             (Purpose::Gc, _) => {
                 counters.gc.reads += u64::from(op.reads) * mapped_pages;
                 counters.gc.programs += pages;
@@ -220,7 +272,7 @@ impl<C: Content> Core<C> {
         }
     }
 
-    fn count_tally(&mut self, tally: &crate::op::Tally, step: bool) {
+    pub(super) fn count_tally(&mut self, tally: &crate::op::Tally, step: bool) {
         let counters = &mut self.counters;
         let [full, partial, switch] = tally.merges;
         counters.merges.full += full;
@@ -231,6 +283,7 @@ impl<C: Content> Core<C> {
         counters.map.moves += tally.map_moves;
         counters.padded_units += tally.padded;
         counters.moved_units += tally.moved_units;
+        counters.slc.folded += tally.folded;
         counters.collections += tally.collections.len() as u64;
         if !step {
             tally.collections.iter().for_each(|merged| self.collections.record(*merged));

@@ -5,7 +5,7 @@
 //! before the first write that takes time.
 
 use super::Core;
-use super::pending::{Grouped, UnitPart};
+use super::pending::{Grouped, Member, UnitPart};
 use crate::content::Content;
 use crate::nand::Executor;
 use crate::op::{Command, CommandKind, Effect, FlashOp, PageAt, PageSlice};
@@ -39,7 +39,7 @@ impl<C: Content> Core<C> {
         let commands = self.pending.take(die);
         if self.geometry.units_per_page > 1 {
             for (unit, page) in commands.iter().flat_map(Grouped::programs) {
-                self.counters.padded_units += u64::from(self.ftl.close_page_at(*unit, *page));
+                self.counters.padded_units += u64::from(self.close_flash_page((*unit, *page)));
             }
         }
         self.pending.hand_over(commands, now_ns, executor, &mut self.content);
@@ -57,7 +57,7 @@ impl<C: Content> Core<C> {
     #[inline(never)]
     fn close_untimed(&mut self) {
         self.open_untimed = false;
-        for unit in 0..self.geometry.units() {
+        for unit in 0..self.mapped_units() {
             self.ftl.close_pages(unit);
         }
     }
@@ -75,9 +75,10 @@ impl<C: Content> Core<C> {
         let command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
         let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
         let effect = self.content.apply(op, &[]);
+        let member = Member { plane: op.unit % self.planes, pages, effect, block: self.guarded(op) };
         if !executor.takes_time() {
             self.open_untimed = true;
-            self.submit(now_ns, command, pages, effect, executor);
+            self.submit(now_ns, command, member, executor);
             return false;
         }
         let (ppn, old) = match op.effect {
@@ -91,13 +92,12 @@ impl<C: Content> Core<C> {
         // A page that is programmed crosses whole, whatever it holds.
         let read = if op.kind == CommandKind::Read { Some(at) } else { old };
         let slot = if op.kind == CommandKind::Read { ppn } else { old_ppn.unwrap_or(0) } % per_page;
-        let (plane, lane) = (op.unit % self.planes, self.codewords.lane(slot));
-        let part = UnitPart { at, plane, old, read, lane, crossing: op.crossing };
-        if self.pending.join_page(&command, &part, &pages, effect, &self.timing) {
+        let part = UnitPart { at, old, read, lane: self.codewords.lane(slot), crossing: op.crossing };
+        if self.pending.join_page(&command, &part, &member, &self.timing) {
             return true;
         }
         let die = command.die;
-        self.pending.join(command, plane, pages, effect, executor.serving());
+        self.pending.join(command, member, executor.serving());
         self.pending.note_page(die, &part, &self.timing);
         false
     }
@@ -116,6 +116,12 @@ impl<C: Content> Core<C> {
     pub(super) fn packed_transfers(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u64 {
         let per_page = self.geometry.units_per_page;
         let copied = match &mut self.copybacks {
+            Some(copybacks) if op.slc => {
+                for (_, to) in moves {
+                    copybacks.programmed(op.unit, *to);
+                }
+                0
+            }
             Some(copybacks) => copybacks.moved_packed(op.unit, moves, per_page),
             None => 0,
         };
@@ -129,7 +135,8 @@ impl<C: Content> Core<C> {
         let timing = &self.timing;
         if timing.uniform {
             let [reads, programs] = [op.reads, op.pages].map(u64::from);
-            return (reads * timing.read_ns(op.unit, 0), programs * timing.program_ns(op.unit, 0).0, 0);
+            let read_ns = timing.read_ns(op.unit, 0, op.slc);
+            return (reads * read_ns, programs * timing.program_ns(op.unit, 0, false).0, 0);
         }
         let per_page = self.geometry.units_per_page;
         let distinct = |ppns: &mut dyn Iterator<Item = u32>| {
@@ -142,8 +149,8 @@ impl<C: Content> Core<C> {
         let programmed = distinct(&mut moves.iter().map(|(_, to)| *to));
         // The first page may have been read by the step before.
         let in_ram = read.len() - op.reads as usize;
-        let read_ns = read[in_ram..].iter().map(|page| timing.read_ns(op.unit, *page)).sum();
-        let programs = programmed.iter().map(|page| timing.program_ns(op.unit, *page));
+        let read_ns = read[in_ram..].iter().map(|page| timing.read_ns(op.unit, *page, op.slc)).sum();
+        let programs = programmed.iter().map(|page| timing.program_ns(op.unit, *page, false));
         let (program_ns, on_bus_ns) =
             programs.fold((0, 0), |(array, bus), program| (array + program.0, bus + program.1));
         (read_ns, program_ns, on_bus_ns - programmed.len() as u64 * timing.transfer_ns)

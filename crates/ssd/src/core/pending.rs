@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::Content;
 use crate::nand::Executor;
 use crate::nand::timing::Timing;
-use crate::op::{Command, CommandKind, Crossing, PageAt};
+use crate::op::{BlockAt, Command, CommandKind, Crossing, PageAt};
 use crate::sched::Pages;
 use crate::stats::FlashTime;
 
@@ -30,6 +30,8 @@ pub(super) struct Grouped {
     pages: Pages,
     /// Numbers of the effects, by plane.
     effects: Vec<(u32, u32)>,
+    /// Blocks that it erases, or in which it replaces pages of other units.
+    blocks: Vec<BlockAt>,
     /// The request that it serves, and its tenant: of several, the first.
     request: u64,
     tenant: u16,
@@ -38,6 +40,26 @@ pub(super) struct Grouped {
     /// Pages of flash that it reads to complete mapping units written in part.
     completing: Vec<PageAt>,
     crossed: Vec<Crossed>,
+}
+
+/// Part of an operation in a command, beside its times.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// Its plane.
+    pub(super) plane: u32,
+    /// The pages that it touches, for schedulers that reorder.
+    pub(super) pages: Pages,
+    /// Number of its effect.
+    pub(super) effect: u32,
+    /// The block that it erases, or in which it replaces a page of another unit.
+    pub(super) block: Option<BlockAt>,
+}
+
+impl Member {
+    /// That of an operation on a unit, of dies with so many planes, that changes nothing on others.
+    pub(super) fn of(unit: u32, planes: u32, pages: Pages, effect: u32) -> Self {
+        Self { plane: unit % planes, pages, effect, block: None }
+    }
 }
 
 /// Parts of a page of a unit that is read which cross one bus.
@@ -54,8 +76,6 @@ struct Crossed {
 pub(super) struct UnitPart {
     /// Its page of flash.
     pub(super) at: PageAt,
-    /// The plane of that.
-    pub(super) plane: u32,
     /// The page of flash that completes it, if it is written in part; the time to read that is in its command.
     pub(super) old: Option<PageAt>,
     /// The page that is read for it, if one is; where it lies there ([`Codewords::lane`](super::Codewords::lane)); and what of it
@@ -96,10 +116,11 @@ impl Grouped {
     }
 
     /// One plane more does the same: one array operation, all transfers.
-    fn add(&mut self, command: &Command, plane: u32, pages: &Pages, effect: u32) {
-        self.planes |= 1 << plane;
-        self.pages.append(pages);
-        self.effects.push((plane, effect));
+    fn add(&mut self, command: &Command, member: &Member) {
+        self.planes |= 1 << member.plane;
+        self.pages.append(&member.pages);
+        self.effects.push((member.plane, member.effect));
+        self.blocks.extend(member.block);
         self.command.pages += command.pages;
         self.command.opens += command.opens;
         self.command.bus_ns += command.bus_ns;
@@ -131,11 +152,10 @@ impl Pending {
         &mut self,
         command: &Command,
         part: &UnitPart,
-        pages: &Pages,
-        effect: u32,
+        member: &Member,
         timing: &Timing,
     ) -> bool {
-        let UnitPart { at, plane, old, .. } = *part;
+        let UnitPart { at, old, .. } = *part;
         let reads = command.kind == CommandKind::Read;
         let found = self.commands.iter_mut().rev().find(|grouped| {
             (grouped.command.kind == CommandKind::Read) == reads
@@ -143,8 +163,9 @@ impl Pending {
                 && grouped.flash.contains(&at)
         });
         let Some(grouped) = found else { return false };
-        grouped.effects.push((plane, effect));
-        grouped.pages.append(pages);
+        grouped.effects.push((member.plane, member.effect));
+        grouped.pages.append(&member.pages);
+        grouped.blocks.extend(member.block);
         grouped.command.opens += command.opens;
         grouped.command.bus_ns += grouped.cross(part, timing);
         if let Some(old) = old {
@@ -198,35 +219,29 @@ impl Pending {
 
     /// Joins the command to the last one of its die, if that is of the same kind and leaves the plane free. A
     /// read-modify-write pairs with nothing.
-    pub(super) fn join(&mut self, command: Command, plane: u32, pages: Pages, effect: u32, request: u64) {
+    pub(super) fn join(&mut self, command: Command, member: Member, request: u64) {
         let last = self.commands.iter_mut().rev().find(|last| last.command.die == command.die);
         match last {
             Some(last)
                 if (last.command.kind, last.command.purpose) == (command.kind, command.purpose)
                     && command.kind != CommandKind::Rewrite
                     && self.multi_plane
-                    && last.planes >> plane & 1 == 0 =>
+                    && last.planes >> member.plane & 1 == 0 =>
             {
-                last.add(&command, plane, &pages, effect);
+                last.add(&command, &member);
                 if last.command.tag != command.tag {
                     self.companions.push((last.command.tag, command.tag));
                 }
             }
-            _ => self.push(command, plane, pages, effect, request),
+            _ => self.push(command, member, request),
         }
     }
 
     /// Joins a command of one step of a collection, or one that a write makes for the map, to the first one of its die that is
     /// of the same kind and purpose, leaves the plane free, and comes after all that the plane has to do before. Nobody waits
     /// for such a command.
-    pub(super) fn join_step(
-        &mut self,
-        command: Command,
-        plane: u32,
-        pages: Pages,
-        effect: u32,
-        request: u64,
-    ) {
+    pub(super) fn join_step(&mut self, command: Command, member: Member, request: u64) {
+        let plane = member.plane;
         let of_die = |grouped: &&mut Grouped| grouped.command.die == command.die;
         let after_own =
             self.commands.iter_mut().rev().filter(of_die).take_while(|last| last.planes >> plane & 1 == 0);
@@ -234,20 +249,21 @@ impl Pending {
             .filter(|last| (last.command.kind, last.command.purpose) == (command.kind, command.purpose))
             .last()
         {
-            Some(first) => first.add(&command, plane, &pages, effect),
-            None => self.push(command, plane, pages, effect, request),
+            Some(first) => first.add(&command, &member),
+            None => self.push(command, member, request),
         }
     }
 
-    fn push(&mut self, command: Command, plane: u32, pages: Pages, effect: u32, request: u64) {
+    fn push(&mut self, command: Command, Member { plane, pages, effect, block }: Member, request: u64) {
         let tenant = self.flash_time.tenant();
-        let (planes, effects) = (1 << plane, vec![(plane, effect)]);
+        let (planes, effects, blocks) = (1 << plane, vec![(plane, effect)], Vec::from_iter(block));
         let (flash, completing, crossed) = (Vec::new(), Vec::new(), Vec::new());
         self.commands.push(Grouped {
             command,
             planes,
             pages,
             effects,
+            blocks,
             request,
             tenant,
             flash,
@@ -265,7 +281,7 @@ impl Pending {
         content: &mut impl Content,
     ) {
         let (serving, served) = (executor.serving(), self.flash_time.tenant());
-        for Grouped { command, pages, mut effects, request, tenant, .. } in commands {
+        for Grouped { command, pages, mut effects, blocks, request, tenant, .. } in commands {
             executor.serve(request);
             effects.sort_by_key(|(plane, _)| *plane);
             let effects: Vec<u32> = effects.into_iter().map(|(_, effect)| effect).collect();
@@ -274,6 +290,7 @@ impl Pending {
             if executor.takes_time() {
                 self.flash_time.charge(&command);
             }
+            executor.guard(&blocks);
             executor.submit(now_ns, Command { effect, ..command }, pages);
         }
         executor.serve(serving);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::Core;
 use super::issue::Made;
+use super::pending::Member;
 use crate::alloc::{AllocView, Home};
 use crate::content::Content;
 use crate::error::RunError;
@@ -13,14 +14,14 @@ use crate::op::{Command, CommandKind, Crossing, Effect, FlashOp, PageSlice, Purp
 use crate::sched::Pages;
 
 /// View of the drive for allocation.
-struct View<'a, X> {
-    executor: &'a X,
-    ftl: &'a Ftl,
+pub(super) struct View<'a, X> {
+    pub(super) executor: &'a X,
+    pub(super) ftl: &'a Ftl,
     /// Unit of the version that the write replaces: it can always take the next one.
-    before: Option<u32>,
+    pub(super) before: Option<u32>,
     /// The dies that count as idle, if only some may be written to.
-    only: Option<Range<u32>>,
-    now_ns: u64,
+    pub(super) only: Option<Range<u32>>,
+    pub(super) now_ns: u64,
 }
 
 impl<X: Executor> AllocView for View<'_, X> {
@@ -73,7 +74,7 @@ impl<C: Content> Core<C> {
         }
         let map =
             if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
-        let place = home.and_then(|home| Some((home.unit, self.ftl.lookup(home)?)));
+        let place = home.and_then(|home| Some(self.at(home.unit, self.ftl.lookup(home)?)));
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {
             self.counters.unmapped_page_reads += 1;
@@ -99,12 +100,26 @@ impl<C: Content> Core<C> {
         stage: Stage,
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
-        self.write_on(now_ns, tag, part, left, (stage, None), executor)
+        self.write_page(now_ns, tag, part, left, (stage, None), executor)
     }
 
     /// As [`Core::write`]; only to these dies, if they are given, whatever they do.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn write_on(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        part: PageSlice,
+        left: Option<Crossing>,
+        to: (Stage, Option<Range<u32>>),
+        executor: &mut impl Executor,
+    ) -> Result<bool, RunError> {
+        self.write_page(now_ns, tag, part, left, to, executor)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "of a write to any die little is left of this")]
+    fn write_page(
         &mut self,
         now_ns: u64,
         tag: u32,
@@ -115,7 +130,7 @@ impl<C: Content> Core<C> {
     ) -> Result<bool, RunError> {
         self.pending.flash_time.serve(part.stream);
         let lpn = part.lpn;
-        let before = if self.alloc.shares_map() { self.alloc.locate(lpn) } else { None };
+        let before = self.located_before(lpn, left.is_some());
         let mapped = before.filter(|home| self.ftl.lookup(*home).is_some());
         self.begin_unit(executor);
         let filled = if self.packs_late() { self.fills(&part, left.is_some()) } else { None };
@@ -129,7 +144,7 @@ impl<C: Content> Core<C> {
         if stage == Stage::Direct {
             self.content.stage(stage, executor.serving(), lpn, part.first..part.end);
         }
-        let chains = mapped.is_some_and(|before| before.unit / self.planes != home.unit / self.planes);
+        let chains = mapped.is_some_and(|before| self.is_apart(before, home));
         if self.geometry.units_per_page > 1 {
             self.filling = Some((part.stream, home.unit));
             if left.is_some() && chains {
@@ -140,17 +155,20 @@ impl<C: Content> Core<C> {
         let written = self.ftl.write(home, before, part.handle, &mut self.ops)?;
         let opens = self.ops.take_opened();
         self.issue(now_ns, Made { page: true, ..Made::default() }, executor);
-        let (unit, ppn) = (home.unit, written.ppn);
-        // The first mapping unit of a page of flash begins it.
-        let per_page = self.geometry.units_per_page;
-        self.counters.host.programs +=
-            u64::from(per_page == 1 || ppn.is_multiple_of(per_page)) * u64::from(self.geometry.mapped_pages);
+        let (unit, ppn) = self.at(home.unit, written.ppn);
+        let opens = if self.superblocks.is_some() { self.open(unit, ppn) } else { opens };
+        self.count_program(unit, ppn);
         if let Some(copybacks) = &mut self.copybacks {
             copybacks.programmed(unit, ppn);
         }
-        let effect = Effect::Programmed { ppn, stale: written.old, stage };
-        let (Some(old), Some(crossing)) = (written.old, left) else {
+        if self.has_slc && executor.takes_time() {
+            self.count_in_slc((home.unit, written.ppn), written.old);
+        }
+        let replaced = written.old.map(|(unit, ppn)| self.at(unit, ppn));
+        let effect = Effect::Programmed { ppn, stale: replaced, stage };
+        let (Some(old), Some(crossing)) = (replaced, left) else {
             self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Program, opens, effect), executor);
+            self.end_stripe(now_ns, home, written.ppn, executor);
             return Ok(true);
         };
         let reads = u64::from(!self.is_read_already(unit, ppn, old)) * self.pages_read(crossing);
@@ -165,15 +183,51 @@ impl<C: Content> Core<C> {
             let program = host_op(unit, CommandKind::Program, opens, effect);
             self.issue_chain(now_ns, tag, &read, &program, executor);
             if self.geometry.units_per_page > 1 {
-                self.counters.padded_units += u64::from(self.ftl.close_page(unit));
+                self.counters.padded_units += u64::from(self.ftl.close_page(home.unit));
             }
         }
+        self.end_stripe(now_ns, home, written.ppn, executor);
         Ok(true)
+    }
+
+    /// Counts a page of the host that went to the SLC cache or past it, and the one that it replaces.
+    #[inline(never)]
+    fn count_in_slc(&mut self, (unit, ppn): (u32, u32), old: Option<(u32, u32)>) {
+        let counts = &mut self.counters.slc;
+        if self.ftl.is_slc(unit, ppn) {
+            counts.written += 1;
+        } else {
+            counts.direct += 1;
+        }
+        counts.overwritten += u64::from(old.is_some_and(|(unit, ppn)| self.ftl.is_slc(unit, ppn)));
+    }
+
+    /// Counts a program of the host: the first mapping unit of a page of flash begins it.
+    #[inline]
+    fn count_program(&mut self, unit: u32, ppn: u32) {
+        let per_page = self.geometry.units_per_page;
+        let begins = per_page == 1 || ppn.is_multiple_of(per_page);
+        self.counters.host.programs += u64::from(begins) * u64::from(self.geometry.mapped_pages);
+        if let Some(written) = self.written.get_mut(unit as usize) {
+            *written += u64::from(begins);
+        }
+    }
+
+    /// Where the version of a page before a write is, if it need not be in the unit that the next one goes to.
+    #[inline]
+    fn located_before(&self, lpn: u64, in_part: bool) -> Option<Home> {
+        let elsewhere = self.alloc.shares_map() || in_part && self.superblocks.is_some();
+        if elsewhere { self.alloc.locate(lpn) } else { None }
+    }
+
+    /// True if the version of a page before is on another die than the next one, as it nearly always is in a set of dies.
+    fn is_apart(&self, before: Home, next: Home) -> bool {
+        self.superblocks.is_some() || before.unit / self.planes != next.unit / self.planes
     }
 
     /// Pages of a unit that are read for a transfer.
     #[inline]
-    fn pages_read(&self, crossing: Crossing) -> u64 {
+    pub(super) fn pages_read(&self, crossing: Crossing) -> u64 {
         if self.geometry.mapped_pages == 1 { 1 } else { crossing.pages.count_ones().into() }
     }
 
@@ -188,10 +242,11 @@ impl<C: Content> Core<C> {
         let command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
         let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
         let effect = self.content.apply(op, &[]);
+        let member = Member { plane: op.unit % self.planes, pages, effect, block: self.guarded(op) };
         if self.pending.grouping() {
-            self.pending.join(command, op.unit % self.planes, pages, effect, executor.serving());
+            self.pending.join(command, member, executor.serving());
         } else {
-            self.submit(now_ns, command, pages, effect, executor);
+            self.submit(now_ns, command, member, executor);
         }
         false
     }
@@ -216,6 +271,7 @@ impl<C: Content> Core<C> {
             self.pending.charge(&command, executor);
             (Command { effect, ..command }, pages)
         });
+        executor.guard(self.guarded(program).as_slice());
         executor.submit_chain(now_ns, first, second);
     }
 
@@ -235,6 +291,9 @@ impl<C: Content> Core<C> {
             self.forget_old(part.lpn);
         }
         if let Some(home) = self.alloc.locate(part.lpn) {
+            let in_slc =
+                self.has_slc && self.ftl.lookup(home).is_some_and(|ppn| self.ftl.is_slc(home.unit, ppn));
+            self.counters.slc.trimmed += u64::from(in_slc);
             let was_mapped = self.ftl.trim(home, &mut self.ops)?;
             self.issue(now_ns, Made::default(), executor);
             self.counters.trimmed_pages += u64::from(was_mapped);
@@ -245,7 +304,7 @@ impl<C: Content> Core<C> {
 
 /// An operation on a page of the host.
 #[inline]
-fn host_op(unit: u32, kind: CommandKind, opens: u8, effect: Effect) -> FlashOp {
-    let (pages, reads, purpose, crossing) = (1, 0, Purpose::Host, Crossing::WHOLE);
-    FlashOp { unit, pages, reads, kind, purpose, opens, crossing, effect }
+pub(super) fn host_op(unit: u32, kind: CommandKind, opens: u8, effect: Effect) -> FlashOp {
+    let (pages, reads, purpose, crossing, slc) = (1, 0, Purpose::Host, Crossing::WHOLE, false);
+    FlashOp { unit, pages, reads, kind, purpose, opens, crossing, slc, effect }
 }

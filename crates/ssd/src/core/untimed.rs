@@ -46,7 +46,11 @@ impl<C: Content> Core<C> {
     pub(crate) fn place_untimed(&mut self, lpn: u64, stream: u16) -> Result<(), RunError> {
         self.counters.host_pages_written += 1;
         let part = PageSlice { lpn, first: 0, end: self.page_sectors.get() as u32, stream, handle: 0 };
-        let written = self.write(0, NOBODY, part, None, Stage::Direct, &mut Untimed)?;
+        // Data of preconditioning has been folded when the run starts.
+        self.ftl.bypass_slc(true);
+        let written = self.write(0, NOBODY, part, None, Stage::Direct, &mut Untimed);
+        self.ftl.bypass_slc(false);
+        let written = written?;
         self.flush(0, &mut Untimed);
         if written { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }
     }
@@ -71,6 +75,8 @@ impl<C: Content> Core<C> {
         self.ftl.lay(home, &mut self.ops)?;
         let opens = self.ops.take_opened();
         self.issue(now_ns, Made::default(), executor);
+        let laid = self.superblocks.as_ref().and_then(|own| Some(own.at(home.unit, self.ftl.lookup(home)?)));
+        let opens = laid.map_or(opens, |(unit, ppn)| self.open(unit, ppn));
         self.counters.preexisting_pages += 1;
         Ok((Some(home), opens))
     }

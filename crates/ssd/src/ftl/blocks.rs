@@ -52,6 +52,8 @@ pub(crate) struct Blocks {
     #[serde(with = "crate::raw")]
     dense: Vec<u32>,
     most_erases: u32,
+    /// The first blocks, which are kept in SLC mode and are neither free nor collected.
+    kept: u32,
     /// Blocks from here on were never used.
     fresh: u32,
     count: u32,
@@ -84,10 +86,21 @@ impl Blocks {
             lowest: 0,
             dense: Vec::new(),
             most_erases: 0,
+            kept: 0,
             fresh: 0,
             count,
             erased: std::collections::VecDeque::new(),
         }
+    }
+
+    /// As these, but for the first ones, which are kept in SLC mode.
+    pub(crate) fn keeping(self, kept: u32) -> Self {
+        Self { kept, fresh: kept, ..self }
+    }
+
+    /// A block kept in SLC mode is erased.
+    pub(crate) fn erase_kept(&mut self, block: u32) {
+        self.erases[block as usize] += 1;
     }
 
     /// All blocks.
@@ -127,10 +140,10 @@ impl Blocks {
         self.erases[block as usize]
     }
 
-    /// Erases of each block in preconditioning, and since the drive was new.
+    /// Erases of each block in preconditioning, and since the drive was new; without those kept in SLC mode.
     pub(crate) fn all_erases(&self) -> impl Iterator<Item = (u32, u32)> + Clone {
         let before = self.erases_before.iter().copied().chain(std::iter::repeat(0));
-        before.zip(self.erases.iter().copied())
+        before.zip(self.erases.iter().copied()).skip(self.kept as usize)
     }
 
     /// Preconditioning is over.

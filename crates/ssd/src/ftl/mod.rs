@@ -19,6 +19,7 @@ mod direct;
 mod log;
 mod pack;
 mod page;
+mod slc;
 mod wear;
 
 use schemars::JsonSchema;
@@ -36,6 +37,7 @@ use crate::error::RunError;
 use crate::gc::VictimConfig;
 use crate::geometry::Geometry;
 use crate::op::{MapWork, MergeKind, Ops, Step, Work, Written};
+use crate::slc::SlcRules;
 use crate::wear::WearConfig;
 
 /// Translation of logical pages.
@@ -117,6 +119,8 @@ pub(crate) struct Upkeep<'a> {
     pub(crate) selection: Option<(u32, u32)>,
     /// Wear levelling.
     pub(crate) wear: &'a WearConfig,
+    /// The SLC cache, if there is one.
+    pub(crate) slc: Option<SlcRules>,
 }
 
 impl Upkeep<'_> {
@@ -194,7 +198,8 @@ impl Ftl {
 
     /// Gives the next version of the page a physical page in `home.unit`; `before` is where [`crate::alloc::Alloc`]
     /// located it until now, `handle` the placement handle of the request.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "part of the write of a page, once for each kind of drive")]
     pub(crate) fn write(
         &mut self,
         home: Home,
@@ -242,6 +247,7 @@ impl Ftl {
         match (self, work) {
             (Ftl::Page(page), Work::Collect | Work::Level) => page.collect_step(unit, work, ops),
             (Ftl::Dftl(dftl), Work::Collect | Work::Level) => dftl.collect_step(unit, work, ops),
+            (Ftl::Page(page), Work::Fold) => page.fold_step(unit, ops),
             (Ftl::Dftl(dftl), Work::WriteBack) => dftl.write_back_step(unit, ops),
             (Ftl::Log(log), Work::Collect) => log.collect_step(unit, ops),
             _ => Ok(None),
@@ -356,18 +362,6 @@ impl Ftl {
             Ftl::Page(page) => page.has_room(unit),
             Ftl::Dftl(dftl) => dftl.has_room(unit),
             Ftl::Log(_) | Ftl::Direct => true,
-        }
-    }
-
-    /// Counters of groups of open blocks since preconditioning.
-    pub(crate) fn placement(&self) -> Option<Placement> {
-        if let Ftl::Page(page) = self { page.placement() } else { None }
-    }
-
-    /// Forgets what was counted.
-    pub(crate) fn forget_counts(&mut self) {
-        if let Ftl::Page(page) = self {
-            page.forget_counts();
         }
     }
 

@@ -1,7 +1,8 @@
-//! Mapping units that share pages of flash: which layers have them, and when a page is closed.
+//! Open blocks and pages: groups of open blocks, mapping units that share a page of flash, and when such a page is closed.
 
 use super::classifier::Classifier;
-use super::{Ftl, FtlConfig};
+use super::{Ftl, FtlConfig, Placement};
+use crate::alloc::Home;
 
 impl FtlConfig {
     /// Size of the mapping unit, if it was set.
@@ -34,10 +35,35 @@ impl FtlConfig {
 }
 
 impl Ftl {
+    /// Counters of groups of open blocks since preconditioning.
+    pub(crate) fn placement(&self) -> Option<Placement> {
+        if let Ftl::Page(page) = self { page.placement() } else { None }
+    }
+
+    /// Forgets what was counted.
+    pub(crate) fn forget_counts(&mut self) {
+        if let Ftl::Page(page) = self {
+            page.forget_counts();
+        }
+    }
+
     /// The page of flash that the unit's last write is filling is programmed as it is: what is left of it is padding. Returns the
     /// mapping units that are padded.
     pub(crate) fn close_page(&mut self, unit: u32) -> u32 {
-        if let Ftl::Page(page) = self { page.close_page(unit) } else { 0 }
+        if let Ftl::Page(page) = self { page.close_last_page(unit) } else { 0 }
+    }
+
+    /// The page that the next write of a page of the host takes, if no collection comes before it.
+    pub(crate) fn next_page(&self, home: Home, handle: u8) -> Option<u32> {
+        match self {
+            Ftl::Page(page) => page.next_page(home, handle),
+            Ftl::Dftl(_) | Ftl::Log(_) | Ftl::Direct => None,
+        }
+    }
+
+    /// True if there are groups of open blocks.
+    pub(crate) fn has_groups(&self) -> bool {
+        matches!(self, Ftl::Page(page) if page.groups.is_some())
     }
 
     /// As [`Ftl::close_page`], of the page of flash with this number, if writes are filling it.
@@ -54,6 +80,6 @@ impl Ftl {
 
     /// Number of the page of flash that the unit's last write is filling, if it takes one more mapping unit.
     pub(crate) fn open_page_of(&self, unit: u32) -> Option<u32> {
-        if let Ftl::Page(page) = self { page.open_page_of(unit) } else { None }
+        if let Ftl::Page(page) = self { page.open_last_page(unit) } else { None }
     }
 }

@@ -23,6 +23,7 @@ use crate::gc::victim::{Victim, VictimView};
 use crate::geometry::Geometry;
 use crate::quantity::{Auto, Bytes};
 use groups::Groups;
+use slc::Slc;
 use steps::Steps;
 
 /// Size of what is mapped; over-provisioning is `op_ratio`, collection is `gc`.
@@ -95,6 +96,8 @@ pub(crate) struct PageFtl {
     pub(super) rng: Xoshiro256PlusPlus,
     /// More than two groups of open blocks, where there are.
     pub(in crate::ftl) groups: Option<Box<Groups>>,
+    /// Blocks in SLC mode, where there are.
+    slc: Option<Box<Slc>>,
 }
 
 /// Rules that are constant during a run.
@@ -140,16 +143,17 @@ impl PageFtl {
         let kept = counts.map_or(0, GroupCounts::kept_blocks);
         let held_back = u64::from(geometry.unit_reserved_blocks + kept);
         let frontiers = u64::from(frontiers);
+        let kept_slc = upkeep.slc.map_or(0, |rules| rules.kept);
         let usable = geometry.usable_pages_per_block(counts.map_or(1, |counts| counts.moved));
         // `vec![0; n]` asks for zeroed memory, which costs nothing until it is touched.
         let units = (0..geometry.units())
             .map(|unit| geometry.unit_blocks(unit))
             .map(|blocks| Unit {
-                blocks: Blocks::new(blocks as u32, pages_per_block, victim.index()),
+                blocks: Blocks::new(blocks as u32, pages_per_block, victim.index()).keeping(kept_slc),
                 owner: CowVec::new(blocks * u64::from(pages_per_block)),
                 valid_bits: vec![0; blocks as usize * words_per_block],
                 // One page less than all that can be in use: then a collection always finds an invalid page.
-                room: (blocks + 1).saturating_sub(held_back + frontiers) * usable - 1,
+                room: (blocks + 1).saturating_sub(held_back + frontiers + u64::from(kept_slc)) * usable - 1,
                 valid_pages: 0,
                 host: Frontier { block: 0, next: pages_per_block },
                 open: 0,
@@ -174,6 +178,7 @@ impl PageFtl {
         });
         Self {
             units,
+            slc: upkeep.slc.map(|rules| Box::new(Slc::new(rules, geometry, groups.is_some()))),
             groups,
             maps: (0..maps).map(|_| CowVec::new(map_pages)).collect(),
             rules: Rules {
@@ -221,34 +226,49 @@ impl PageFtl {
         ops: &mut Ops,
     ) -> Result<Written, RunError> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
-        if self.groups.is_some() {
-            self.place_host(home.unit, home.key, handle);
-        }
-        if self.rules.per_page > 1 {
-            self.open_page(home.unit, ops)?;
-        } else if self.units[home.unit as usize].host.next == pages_per_block {
-            self.make_room(home.unit, ops)?;
-        }
+        let cached = if self.slc.is_some() { self.slc_page(home.unit, handle, ops)? } else { None };
+        let Frontier { block, next } = match cached {
+            Some(frontier) => frontier,
+            None => self.host_page(home, handle, ops)?,
+        };
         let map = self.map_of(home.unit);
         let unit = &mut self.units[home.unit as usize];
-        let Frontier { block, next } = unit.host;
         let ppn = block * pages_per_block + next;
-        unit.host.next = next + 1;
         unit.writes += 1;
         unit.owner.set(ppn.into(), home.key);
         unit.valid_bits[block as usize * self.rules.words_per_block + (next >> 6) as usize] |=
             1 << (next & 63);
         unit.blocks.add_valid(block, 1);
         unit.valid_pages += 1;
-        if next + 1 == pages_per_block {
+        if cached.is_some() {
+            self.note_host(home.unit, home.key);
+            self.wrote_slc(home.unit, block);
+        } else if next + 1 == pages_per_block {
             unit.blocks.fill(block, unit.writes);
         }
         let old = self.maps[map].replace(home.key.into(), ppn);
         let old = (old != CowVec::EMPTY).then(|| (before.map_or(home.unit, |before| before.unit), old));
         if let Some((unit, ppn)) = old {
             self.invalidate(unit, ppn);
+            self.slc_page_is_stale(unit, ppn);
         }
         Ok(Written { ppn, old })
+    }
+
+    /// The next page of a main block for a page of the host.
+    #[inline]
+    fn host_page(&mut self, home: Home, handle: u8, ops: &mut Ops) -> Result<Frontier, RunError> {
+        if self.groups.is_some() {
+            self.place_host(home.unit, home.key, handle);
+        }
+        if self.rules.per_page > 1 {
+            self.open_page(home.unit, ops)?;
+        } else if u64::from(self.units[home.unit as usize].host.next) == self.rules.pages_per_block.get() {
+            self.make_room(home.unit, ops)?;
+        }
+        let host = &mut self.units[home.unit as usize].host;
+        host.next += 1;
+        Ok(Frontier { next: host.next - 1, ..*host })
     }
 
     /// Programs page `next` of a block that is being written with a page that is not the host's.
@@ -286,6 +306,7 @@ impl PageFtl {
         }
         self.maps[map].set(home.key.into(), CowVec::EMPTY);
         self.invalidate(home.unit, old);
+        self.slc_page_is_stale(home.unit, old);
         true
     }
 
@@ -312,7 +333,7 @@ impl PageFtl {
     }
 
     pub(super) fn free_blocks(&self, unit: u32) -> u64 {
-        self.units[unit as usize].blocks.free()
+        self.units[unit as usize].blocks.free() + self.erased_in_slc(unit)
     }
 
     pub(super) fn erases(&self, unit: u32, block: u32) -> u32 {
@@ -334,6 +355,7 @@ impl PageFtl {
             rules: self.rules.clone(),
             rng: self.rng.clone(),
             groups: self.groups.as_mut().map(|groups| Box::new(groups.snapshot())),
+            slc: self.slc.as_mut().map(|slc| Box::new(slc.snapshot())),
         }
     }
 }
@@ -352,9 +374,11 @@ impl Unit {
 }
 
 mod collect;
+mod fold;
 pub(in crate::ftl) mod groups;
 mod lay;
 mod pack;
+mod slc;
 pub(super) mod steps;
 #[cfg(test)]
 mod tests;

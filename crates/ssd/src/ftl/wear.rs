@@ -47,6 +47,15 @@ pub struct Histogram {
     pub blocks: Vec<u64>,
 }
 
+impl Wear {
+    /// Each block stands for so many with the same erases.
+    pub(crate) fn of_each(mut self, blocks: u64) -> Self {
+        let of_all = [&mut self.all, &mut self.preconditioned, &mut self.run];
+        of_all.into_iter().flat_map(|erases| &mut erases.histogram.blocks).for_each(|count| *count *= blocks);
+        self
+    }
+}
+
 impl Erases {
     /// Of these numbers, one a block.
     fn of(erases: impl Iterator<Item = u32> + Clone) -> Self {

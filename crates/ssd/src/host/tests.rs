@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Arbiter, Arbitration, Weights};
-use crate::op::{Command, CommandKind, NO_EFFECT, NOBODY, Purpose};
+use crate::op::{Command, CommandKind, Link, NO_EFFECT, NOBODY, Purpose};
 use crate::stats::FlashTime;
 
 fn weights(text: &str) -> Weights {
@@ -25,6 +25,7 @@ fn charge(flash_time: &mut FlashTime, tenant: usize, program_ns: u64) {
         program_ns,
         tag,
         effect: NO_EFFECT,
+        link: Link::NONE,
         awaited,
     });
 }

@@ -11,6 +11,8 @@ mod agenda;
 mod bus;
 mod die;
 mod fence;
+mod guard;
+mod links;
 mod path;
 mod pause;
 #[cfg(test)]
@@ -23,15 +25,17 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, Course, Executor, Probe, TimePath, Usage, probe};
+use super::{Cache, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
-use crate::op::{Command, CommandKind, NOBODY, Purpose};
+use crate::op::{BlockAt, Command, CommandKind, Link, NOBODY, Purpose};
 use crate::sched::{Chain, Pages, Queued, Scheduler};
 use crate::stats::{Parts, SchedCounts};
 use agenda::{Agenda, Other};
-use die::{Active, BUS, Die, PROGRAM, Phase, READ};
+use die::{BUS, Die, PROGRAM, Phase, READ};
 use fence::Fences;
 pub(crate) use fence::Later;
+use guard::Guards;
+use links::Links;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Bus {
@@ -57,12 +61,14 @@ pub(crate) struct Events<P> {
     batch: u32,
     /// Chains so far.
     chains: u64,
+    links: Links,
     /// True if the commands of one instant are ordered before the first of them starts.
     batches: bool,
     /// Dies that may start a command when everything else of this instant has happened.
     ready: Vec<u32>,
     counts: SchedCounts,
     fences: Fences,
+    guards: Guards,
     pub(crate) now_ns: u64,
     pub(crate) usage: Usage,
     pub(crate) probe: P,
@@ -102,9 +108,11 @@ impl<P: Probe> Events<P> {
             agenda: Agenda::new(dies + geometry.channels),
             batch: 1,
             chains: 0,
+            links: Links::default(),
             ready: Vec::new(),
             counts: SchedCounts::default(),
             fences: Fences::default(),
+            guards: Guards::default(),
             now_ns: 0,
             usage: Usage::new(dies, geometry.dies_per_channel()),
             probe,
@@ -207,9 +215,7 @@ impl<P: Probe> Events<P> {
     /// The page that was unloading is with the controller.
     fn unloaded(&mut self, number: u32) {
         self.book(number);
-        if let Some(read) = self.dies[number as usize].unloading.take() {
-            self.done(number, &read);
-        }
+        self.done(number, true);
         self.unload(number);
         self.start(number);
     }
@@ -217,49 +223,54 @@ impl<P: Probe> Events<P> {
     /// The current command is done, and the next one may go.
     fn finish(&mut self, number: u32) {
         self.book(number);
-        let Some(active) = self.dies[number as usize].current.take() else { return };
-        self.done(number, &active);
+        if self.dies[number as usize].current.is_none() {
+            return;
+        }
+        self.done(number, false);
         if self.cache.program {
             self.promote(number);
         }
         self.start(number);
     }
 
-    /// A command has left its die: tells of it, and lets go whoever waited for it.
-    fn done(&mut self, number: u32, active: &Active) {
+    /// A command leaves its die, the one that unloads or the current one: reports it, and releases those that wait for it.
+    fn done(&mut self, number: u32, unloads: bool) {
         let now = self.now_ns;
-        let Queued { command, chain, handed, .. } = active.queued;
-        self.usage.transfer(&command);
-        let follows = self.follows && (P::ON || command.tag != NOBODY);
-        let parts = if follows { active.parts(now) } else { Parts::default() };
-        if P::ON {
-            let course = Course {
-                arrived_ns: active.queued.arrived_ns,
-                start_ns: active.start_ns,
-                end_ns: now,
-                resumed_ns: active.resumed_ns,
-                passed: active.queued.passed,
-                pauses: active.pauses,
-                parts,
-                request: (command.purpose == Purpose::Host).then_some(active.queued.request),
-            };
-            self.probe.command(&command, &course);
-        }
-        self.dies[number as usize].freed_ns = Some(now);
         if self.fences.are_used() {
             // Taken up last, after the command itself.
-            self.done_by(number, handed);
+            self.done_by(number, unloads);
         }
-        if command.tag != NOBODY {
-            self.completed.push(command.tag);
-            if self.follows {
+        let die = &mut self.dies[number as usize];
+        let place = if unloads { &mut die.unloading } else { &mut die.current };
+        let Some(active) = place else { return };
+        let Queued { command, chain, replaces, .. } = &active.queued;
+        let (is_awaited, chain, replaces) = (command.tag != NOBODY, *chain, *replaces);
+        self.usage.transfer(command);
+        if self.follows && (P::ON || is_awaited) {
+            let parts = active.parts(now);
+            if P::ON {
+                self.probe.command(command, &active.course(now, parts));
+            }
+            if is_awaited {
                 let for_mapping = command.purpose == Purpose::Mapping;
                 self.parts.push(if for_mapping { parts.for_mapping() } else { parts });
             }
         }
-        if let Chain::First { number: chain, die } = chain {
-            self.dies[die as usize].queue.release(chain);
-            self.start(die);
+        if is_awaited {
+            self.completed.push(command.tag);
+        }
+        *place = None;
+        die.freed_ns = Some(now);
+        if replaces != guard::NOTHING {
+            self.replaced(replaces);
+        }
+        match chain {
+            Chain::None | Chain::Second { .. } => {}
+            Chain::First { number: chain, die } => {
+                self.dies[die as usize].queue.release(chain);
+                self.start(die);
+            }
+            Chain::Counts { number } | Chain::Between { counts: number, .. } => self.counted(number),
         }
     }
 
@@ -293,6 +304,11 @@ impl<P: Probe> Executor for Events<P> {
         self.request = request;
     }
 
+    fn guard(&mut self, blocks: &[BlockAt]) {
+        self.guards.put(blocks);
+    }
+
+    #[inline]
     fn submit(&mut self, now_ns: u64, command: Command, pages: Pages) {
         debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
         if command.tag != NOBODY {
@@ -300,7 +316,20 @@ impl<P: Probe> Executor for Events<P> {
         }
         let handed = self.fences.submitted(command.die);
         self.probe.queue(now_ns, command.die, 1);
-        self.enqueue(command, pages, Chain::None, (now_ns, handed));
+        if command.link == Link::NONE
+            && !self.scheduler.reorders()
+            && !self.guards.are_set()
+            && self.dies[command.die as usize].is_idle()
+        {
+            self.begin_at_once(command, handed);
+        } else {
+            let (waits, replaces) = self.guarded(command.kind, command.die);
+            let chain = match self.chain_of(command.link, command.die) {
+                Chain::None => waits,
+                chain => chain,
+            };
+            self.enqueue(command, pages, (chain, replaces), (now_ns, handed));
+        }
     }
 
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
@@ -314,8 +343,14 @@ impl<P: Probe> Executor for Events<P> {
             self.probe.queue(now_ns, die, 1);
             (now_ns, self.fences.submitted(die))
         });
-        self.enqueue(second.0, second.1, Chain::Second { number }, handed[0]);
-        self.enqueue(Command { tag: NOBODY, ..first.0 }, first.1, Chain::First { number, die }, handed[1]);
+        let chain = match self.chain_of(second.0.link, die) {
+            Chain::Counts { number: counts } => Chain::Between { waits: number, counts },
+            _ => Chain::Second { number },
+        };
+        let (_, replaces) = self.guarded(second.0.kind, die);
+        self.enqueue(second.0, second.1, (chain, replaces), handed[0]);
+        let first = (Command { tag: NOBODY, ..first.0 }, first.1);
+        self.enqueue(first.0, first.1, (Chain::First { number, die }, guard::NOTHING), handed[1]);
     }
 
     fn die_is_idle(&self, die: u32, _: u64) -> bool {

@@ -33,7 +33,7 @@ pub(crate) use transfer::Transfer;
 
 use serde::{Deserialize, Serialize};
 
-use crate::op::Command;
+use crate::op::{BlockAt, Command};
 use crate::sched::Pages;
 use crate::stats::DieTime;
 
@@ -56,6 +56,10 @@ pub(crate) trait Executor {
 
     /// The commands submitted next serve this request.
     fn serve(&mut self, _request: u64) {}
+
+    /// The command handed over next replaces pages in these blocks of other units, or erases them: a block is erased when all
+    /// is programmed that replaces pages in it.
+    fn guard(&mut self, _blocks: &[BlockAt]) {}
 
     /// Hands a command, which touches `pages`, to its die at `now_ns`.
     fn submit(&mut self, now_ns: u64, command: Command, pages: Pages);

@@ -2,6 +2,7 @@
 //! die in the order in which they run and no other die wants the bus (see `config::needs_events`).
 
 mod backlog;
+mod links;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,8 +15,9 @@ use super::{Cache, Course, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
 use crate::op::{Command, CommandKind, NOBODY, Purpose};
 use crate::sched::Pages;
-use crate::stats::{Cause, Parts, SchedCounts, Times};
+use crate::stats::{Cause, Parts, SchedCounts, Spent, Times};
 use backlog::Backlog;
+use links::Links;
 
 /// When a die can take what.
 #[expect(clippy::struct_field_names, reason = "quantities carry their unit")]
@@ -34,6 +36,7 @@ struct Die {
 pub(crate) struct Timeline<P> {
     dies: Vec<Die>,
     cache: Cache,
+    links: Links,
     usage: Usage,
     probe: P,
     /// Work that each die still has to do, if that is kept account of.
@@ -62,6 +65,7 @@ impl<P: Probe> Timeline<P> {
         Self {
             dies: vec![Die::default(); geometry.total_dies() as usize],
             cache,
+            links: Links::default(),
             usage: Usage::new(geometry.total_dies(), geometry.dies_per_channel()),
             probe,
             backlogs: if P::ON {
@@ -81,27 +85,36 @@ impl<P: Probe> Timeline<P> {
         }
     }
 
-    /// Runs a command at `now_ns` or when its die is free. Returns its end, ns.
+    /// Runs a command at `now_ns` or when its die is free, and what it waits for on other dies is done. Returns its end, ns.
     #[inline]
     fn run(&mut self, now_ns: u64, command: &Command) -> u64 {
+        let ready_ns = now_ns.max(self.links.ready_ns(command.link));
+        let end_ns = self.run_at(now_ns, ready_ns, command);
+        self.links.note(command.link, end_ns);
+        end_ns
+    }
+
+    /// Runs a command that was handed over at `now_ns`, at `ready_ns` or when its die is free.
+    #[inline]
+    fn run_at(&mut self, now_ns: u64, ready_ns: u64, command: &Command) -> u64 {
         let die = &mut self.dies[command.die as usize];
         let before = die.array_ns;
         let (start, end);
         if command.kind == CommandKind::Program && self.cache.program {
-            start = now_ns.max(die.register_ns);
+            start = ready_ns.max(die.register_ns);
             let loaded = start + command.bus_ns;
             let program = loaded.max(before);
             die.register_ns = program;
             end = program + command.program_ns;
             die.sense_ns = end;
         } else if self.cache.reads(command) {
-            start = now_ns.max(die.sense_ns);
+            start = ready_ns.max(die.sense_ns);
             // Sensed, and out of the register when the page before is on its way no more.
             die.sense_ns = (start + command.read_ns).max(before);
             end = die.sense_ns + command.bus_ns;
             die.register_ns = end;
         } else {
-            start = now_ns.max(before);
+            start = ready_ns.max(before);
             end = start + command.total_ns();
             die.register_ns = end;
             die.sense_ns = end;
@@ -124,6 +137,8 @@ impl<P: Probe> Timeline<P> {
         let (flash, bus) = (command.read_ns + command.program_ns, command.bus_ns);
         let mut parts = Parts { bus, flash, ..Parts::default() };
         if before <= now_ns {
+            // It may have waited for other dies.
+            parts.add(&Parts::waited(&Spent::default(), start_ns - now_ns));
             backlog.restart(start_ns, end_ns, Cause::of(command));
         } else {
             if P::ON || command.awaited {
@@ -185,19 +200,29 @@ impl<P: Probe> Executor for Timeline<P> {
     #[inline]
     fn submit(&mut self, now_ns: u64, command: Command, _: Pages) {
         let end = self.run(now_ns, &command);
-        if command.tag != NOBODY {
-            self.submitted += 1;
-            self.ended.push(Reverse((end, command.tag, self.last_parts)));
-        }
+        self.note_tag(end, &command);
     }
 
-    fn submit_chain(&mut self, now_ns: u64, (first, _): (Command, Pages), second: (Command, Pages)) {
-        let end = self.run(now_ns, &Command { awaited: false, ..first });
-        self.submit(end, second.0, second.1);
+    fn submit_chain(&mut self, now_ns: u64, (first, _): (Command, Pages), (second, _): (Command, Pages)) {
+        let ready_ns = self.run(now_ns, &Command { awaited: false, ..first });
+        let end = self.run_at(now_ns, ready_ns, &second);
+        self.links.note(second.link, end);
+        self.note_tag(end, &second);
     }
 
     fn die_is_idle(&self, die: u32, now_ns: u64) -> bool {
         self.dies[die as usize].array_ns <= now_ns
+    }
+}
+
+impl<P: Probe> Timeline<P> {
+    /// The end of a command is known: somebody may wait for it.
+    #[inline]
+    fn note_tag(&mut self, end: u64, command: &Command) {
+        if command.tag != NOBODY {
+            self.submitted += 1;
+            self.ended.push(Reverse((end, command.tag, self.last_parts)));
+        }
     }
 }
 
@@ -253,7 +278,9 @@ impl<P: Probe> TimePath for Timeline<P> {
     fn begin(&mut self) {
         self.submitted = 0;
         self.latest_ns = self.now_ns;
-        self.latest_parts = Parts::default();
+        if !self.backlogs.is_empty() {
+            self.latest_parts = Parts::default();
+        }
     }
 
     #[inline]

@@ -10,6 +10,7 @@ use crate::error::ConfigError;
 use crate::geometry::Geometry;
 use crate::op::Crossing;
 use crate::quantity::{Latency, Nanos, round_to_u64};
+use crate::slc::SlcConfig;
 
 /// Times of the flash and of its bus. The default is the preset `mlc-2006`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -98,6 +99,8 @@ pub(crate) struct Timing {
     mapped_pages: u32,
     lines: WordLines,
     spread: Spread,
+    /// Array times of a page in SLC mode: read, program, ns.
+    slc: [u64; 2],
 }
 
 /// Longest time of a single operation: sums of a run then fit 64 bits.
@@ -107,6 +110,11 @@ impl Timing {
     /// As these, with codewords of so many bytes.
     pub(crate) fn of_codewords(self, timing: &TimingConfig, codeword_bytes: u64) -> Self {
         Self { codeword_ps: round_to_u64(timing.bus * 1000.0) * codeword_bytes, ..self }
+    }
+
+    /// As these, with blocks in SLC mode.
+    pub(crate) fn with_slc(self, slc: &SlcConfig) -> Self {
+        Self { slc: [slc.read_time.0, slc.program_time.0], ..self }
     }
 
     /// Times of pages of `page_bytes`, of `bound_planes` planes that act as one; of mapping units of several pages, those of all of
@@ -143,6 +151,7 @@ impl Timing {
             mapped_pages,
             lines,
             spread,
+            slc: [0; 2],
         })
     }
 
@@ -156,38 +165,50 @@ impl Timing {
         self.command_ns * u64::from(transfers) + (self.codeword_ps * u64::from(codewords) + 500) / 1000
     }
 
-    /// Array time to read a physical page of a unit, ns.
+    /// Array time to read a physical page of a unit, in a block that is in SLC mode or not, ns.
     #[inline]
-    pub(crate) fn read_ns(&self, unit: u32, ppn: u32) -> u64 {
-        if self.uniform {
+    pub(crate) fn read_ns(&self, unit: u32, ppn: u32, slc: bool) -> u64 {
+        if self.uniform && !slc {
             return self.read[0] * u64::from(self.mapped_pages);
         }
-        self.read_pages_ns(unit, ppn, u64::MAX)
+        self.read_pages_ns(unit, ppn, u64::MAX, slc)
     }
 
     /// Array time to read what a transfer carries of a physical page of a unit, ns.
     #[inline]
-    pub(crate) fn read_part_ns(&self, unit: u32, ppn: u32, crossing: Crossing) -> u64 {
+    pub(crate) fn read_part_ns(&self, unit: u32, ppn: u32, crossing: Crossing, slc: bool) -> u64 {
         if self.mapped_pages == 1 || crossing == Crossing::WHOLE {
-            self.read_ns(unit, ppn)
+            self.read_ns(unit, ppn, slc)
         } else {
-            self.read_pages_ns(unit, ppn, crossing.pages)
+            self.read_pages_ns(unit, ppn, crossing.pages, slc)
         }
     }
 
     /// Array time to read those pages of a mapping unit whose bits are set, ns.
-    fn read_pages_ns(&self, unit: u32, ppn: u32, pages: u64) -> u64 {
+    #[inline(never)]
+    fn read_pages_ns(&self, unit: u32, ppn: u32, pages: u64, slc: bool) -> u64 {
         let (block, first) = (ppn / self.pages_per_block, ppn % self.pages_per_block * self.mapped_pages);
         let read = (0..self.mapped_pages).filter(|page| pages >> page & 1 == 1);
-        let times = read.map(|page| self.read[self.lines.page_type(first + page, self.read.len())]);
+        let of_type = |page| self.read[self.lines.page_type(first + page, self.read.len())];
+        let times = read.map(|page| if slc { self.slc[0] } else { of_type(page) });
         self.spread.of(unit, block, times.sum())
     }
 
-    /// Array time and bus time to program a physical page of a unit, ns.
+    /// Array time and bus time to program a physical page of a unit, in a block that is in SLC mode or not, ns.
     #[inline]
-    pub(crate) fn program_ns(&self, unit: u32, ppn: u32) -> (u64, u64) {
-        if self.uniform {
+    pub(crate) fn program_ns(&self, unit: u32, ppn: u32, slc: bool) -> (u64, u64) {
+        if self.uniform && !slc {
             return (self.program[0] * u64::from(self.mapped_pages), self.transfer_ns);
+        }
+        self.program_pages_ns(unit, ppn, slc)
+    }
+
+    /// As [`Timing::program_ns`], where pages differ.
+    #[inline(never)]
+    fn program_pages_ns(&self, unit: u32, ppn: u32, slc: bool) -> (u64, u64) {
+        if slc {
+            let array_ns = self.slc[1] * u64::from(self.mapped_pages);
+            return (self.spread.of(unit, ppn / self.pages_per_block, array_ns), self.transfer_ns);
         }
         let (block, first) = (ppn / self.pages_per_block, ppn % self.pages_per_block * self.mapped_pages);
         let (mut array_ns, mut transfers) = (0, self.mapped_pages);

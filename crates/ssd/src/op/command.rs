@@ -61,6 +61,42 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 /// Nobody keeps what this command does to pages.
 pub(crate) const NO_EFFECT: u32 = u32::MAX;
 
+/// Part of a command in the work on the superblocks of a set of dies, whose commands wait for one another across dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Role {
+    /// Programs pages of the host, or of parity: the next erase waits for it.
+    Write,
+    /// Reads pages that are moved: the programs of these wait for it.
+    Read,
+    /// Programs pages that are moved: starts when the reads before it are done, and the next erase waits for it.
+    Move,
+    /// Erases a block: starts when all writes and moves before it are done, or what it erases might be nowhere else.
+    Erase,
+}
+
+/// A [`Role`] and its set of dies, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Link(u32);
+
+impl Link {
+    /// A command that nothing of another die waits for, and that waits for nothing there.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// The role of a command of a set of dies.
+    #[inline]
+    pub(crate) fn new(set: u32, role: Role) -> Self {
+        Self((set + 1) << 2 | role as u32)
+    }
+
+    /// The set and the role, if there is one.
+    #[inline]
+    pub(crate) fn get(self) -> Option<(u32, Role)> {
+        let set = (self.0 >> 2).checked_sub(1)?;
+        let role = [Role::Write, Role::Read, Role::Move, Role::Erase][(self.0 & 3) as usize];
+        Some((set, role))
+    }
+}
+
 /// A command for one die.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Command {
@@ -78,6 +114,8 @@ pub(crate) struct Command {
     pub(crate) tag: u32,
     /// Its effect on pages: the number under which the journal keeps it, or [`NO_EFFECT`].
     pub(crate) effect: u32,
+    /// Its part in the work on a superblock: commands of other dies that it waits for, and that wait for it.
+    pub(crate) link: Link,
     /// Array time of its reads, ns (all of them for `Copies`).
     pub(crate) read_ns: u64,
     /// Bus time, ns, both directions.
@@ -96,6 +134,12 @@ impl Command {
     #[inline]
     pub(crate) fn times(&self) -> [u64; 3] {
         [self.read_ns, self.bus_ns, self.program_ns]
+    }
+
+    /// True if the pages that it writes are also where they were on its die, until their block is erased.
+    #[inline]
+    pub(crate) fn moves_within(&self) -> bool {
+        self.kind == CommandKind::Copies && self.link == Link::NONE
     }
 
     /// Copies that it makes; 1 for all other commands.

@@ -9,19 +9,24 @@ mod command;
 mod entry;
 mod packed;
 mod slice;
+mod tally;
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use command::{Command, NO_EFFECT, NOBODY};
+pub(crate) use command::{Command, Link, NO_EFFECT, NOBODY, Role};
 pub use command::{CommandKind, Purpose};
 pub use entry::{Change, HostEntry, Image, PageEntry};
 use packed::Packed;
 pub(crate) use slice::{Crossing, PageSlice};
+pub(crate) use tally::Tally;
 
 /// A page of flash: its unit, and the physical page within it.
 pub(crate) type PageAt = (u32, u32);
+
+/// A block: its unit, and its number there.
+pub(crate) type BlockAt = (u32, u32);
 
 /// One operation on the flash of a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +45,8 @@ pub(crate) struct FlashOp {
     pub(crate) opens: u8,
     /// Part of the page that a read, or the read of a read-modify-write, brings over the bus.
     pub(crate) crossing: Crossing,
+    /// True if the block that pages are moved out of, or that is erased, is in SLC mode.
+    pub(crate) slc: bool,
     /// True once it is done.
     pub(crate) effect: Effect,
 }
@@ -88,6 +95,14 @@ pub(crate) enum Effect {
         /// Its reason.
         work: MapWork,
     },
+    /// Pages of the host have moved to this unit, some from other ones, and pages of parity were programmed, in this order: where
+    /// each comes from, and the physical page. Empty if pages are not followed.
+    Gathered(Vec<(Option<PageAt>, u32)>),
+    /// A page of parity is at `ppn`.
+    Parity {
+        /// The physical page.
+        ppn: u32,
+    },
     /// Valid pages have moved within the unit: entries of [`Ops::moves`] (none if pages are not followed).
     Moved(Range<usize>),
     /// `ppn` holds a page that was there before the run; a translation page, if `map`. No command makes it so.
@@ -135,6 +150,8 @@ pub enum Work {
     Level,
     /// A changed entry of a map on flash is written there.
     WriteBack,
+    /// A block of the SLC cache is emptied: its valid pages move to the other blocks.
+    Fold,
 }
 
 /// One step of a collection. Between two steps the collection may be suspended.
@@ -162,35 +179,6 @@ pub(crate) struct Written {
     pub(crate) old: Option<PageAt>,
 }
 
-/// Events of a translation layer that need no operation of their own.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tally {
-    /// Merges by kind: full, partial, switch.
-    pub(crate) merges: [u64; 3],
-    /// For each collection that ended, the data blocks merged in full in it.
-    pub(crate) collections: Vec<u64>,
-    /// Entries of the map looked up, and those of them that were in RAM.
-    pub(crate) looked_up: u64,
-    pub(crate) hits: u64,
-    /// Translation pages moved by collections.
-    pub(crate) map_moves: u64,
-    /// Mapping units of pages of flash that were programmed empty.
-    pub(crate) padded: u64,
-    /// Mapping units moved by collections.
-    pub(crate) moved_units: u64,
-    /// Data blocks merged in full since the last collection ended.
-    merged: u64,
-}
-
-impl Tally {
-    /// Forgets everything but its memory.
-    fn clear(&mut self) {
-        let mut collections = std::mem::take(&mut self.collections);
-        collections.clear();
-        *self = Self { collections, ..Self::default() };
-    }
-}
-
 /// The operations of one call of a translation layer. The memory is reused.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ops {
@@ -206,6 +194,8 @@ pub(crate) struct Ops {
     /// Pages of flash read and programmed by the moves since the last operation.
     packed: Packed,
     follows: bool,
+    /// True if pages are moved out of a block in SLC mode, or that is erased.
+    slc: bool,
     /// True if anything was listed or counted.
     changed: bool,
     pub(crate) tally: Tally,
@@ -279,6 +269,7 @@ impl Ops {
         if pages == 0 {
             return;
         }
+        self.tally.folded += u64::from(pages) * u64::from(self.slc);
         let moves = self.taken..self.moves.len();
         self.taken = self.moves.len();
         let opens = self.take_opened();
@@ -313,6 +304,11 @@ impl Ops {
     /// So many mapping units at the end of a page of flash that is programmed stay empty.
     pub(crate) fn padded(&mut self, units: u32) {
         self.tally.padded += u64::from(units);
+    }
+
+    /// The block that pages are moved out of next, or that is erased next, is in SLC mode, or not.
+    pub(crate) fn of_slc(&mut self, slc: bool) {
+        self.slc = slc;
     }
 
     /// A block is erased.
@@ -374,7 +370,7 @@ impl Ops {
         effect: Effect,
     ) {
         self.changed = true;
-        let crossing = Crossing::WHOLE;
-        self.list.push(FlashOp { unit, pages, reads: 0, kind, purpose, opens, crossing, effect });
+        let (crossing, slc) = (Crossing::WHOLE, self.slc);
+        self.list.push(FlashOp { unit, pages, reads: 0, kind, purpose, opens, crossing, slc, effect });
     }
 }

@@ -58,7 +58,7 @@ impl Passing {
             return;
         }
         let passed = queue.rest().iter().rev().take(queue.len() - place);
-        for copies in passed.filter(|passed| passed.command.kind == CommandKind::Copies) {
+        for copies in passed.filter(|passed| passed.command.moves_within()) {
             if copies.pages.overlaps(&read.pages) {
                 read.pages = read.pages.before(&copies.pages);
             }
@@ -97,7 +97,7 @@ impl Passing {
         if queue.is_long() {
             let mut number = u64::MAX;
             while let Some((place, before)) = queue.last_writer(&pages, number) {
-                if before.command.kind != CommandKind::Copies {
+                if !before.command.moves_within() {
                     return place + 1 + queue.rest().reads_from(place + 1 - queue.settled());
                 }
                 pages = Cow::Owned(pages.before(&before.pages));
@@ -112,7 +112,7 @@ impl Passing {
             if matches!(kind, CommandKind::Read | CommandKind::Erase) || !before.pages.overlaps(&pages) {
                 continue;
             }
-            if kind == CommandKind::Copies {
+            if before.command.moves_within() {
                 // Until its block is erased, a page is also where it was moved from.
                 pages = Cow::Owned(pages.before(&before.pages));
                 continue;

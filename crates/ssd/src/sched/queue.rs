@@ -11,7 +11,7 @@ use super::writing::{MANY, Writing};
 use crate::op::{Command, CommandKind};
 use crate::stats::Spent;
 
-/// A command's part in a chain of two, of which the second starts no earlier than the first is done.
+/// A command's part in a chain, of which the second starts no earlier than the first is done, or than all first ones are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Chain {
     /// It has none.
@@ -20,6 +20,10 @@ pub(crate) enum Chain {
     First { number: u64, die: u32 },
     /// It is the second one, and the first is not done: it keeps its place, but may not start.
     Second { number: u64 },
+    /// It is one of several first ones.
+    Counts { number: u64 },
+    /// It is the second one of a chain, and a first one of another.
+    Between { waits: u64, counts: u64 },
 }
 
 /// Result of a search for a command before another one that it depends on.
@@ -51,6 +55,8 @@ pub(crate) struct Queued {
     pub(crate) passed: u32,
     /// Its number among all that its die was handed, where fences are used.
     pub(crate) handed: u64,
+    /// Number of the list of blocks of other units in which it replaces pages; `u32::MAX` if there are none.
+    pub(crate) replaces: u32,
     /// Its number in the queue, from 1.
     pub(crate) number: u64,
     /// A command before it that it was found to depend on.
@@ -77,6 +83,7 @@ impl Queued {
             spent,
             passed: 0,
             handed: 0,
+            replaces: u32::MAX,
             number: 0,
             behind: Cell::new(Behind::Unknown),
         }
@@ -215,7 +222,7 @@ impl Queue {
         if queued.number == 0 {
             self.numbers += 1;
             queued.number = self.numbers;
-            if let Chain::Second { number } = queued.chain {
+            if let Chain::Second { number } | Chain::Between { waits: number, .. } = queued.chain {
                 self.chains.insert(number);
             }
         }
@@ -264,7 +271,8 @@ impl Queue {
     /// True if the command is the second of a chain and the first is not done.
     #[inline]
     pub(crate) fn holds_back(&self, queued: &Queued) -> bool {
-        matches!(queued.chain, Chain::Second { number } if self.chains.contains(&number))
+        matches!(queued.chain, Chain::Second { number } | Chain::Between { waits: number, .. }
+            if self.chains.contains(&number))
     }
 
     /// True if a command that waits may write one of the pages: if not, none does.

@@ -1,7 +1,7 @@
 //! Choices of the schedulers, as pure functions of a queue.
 
 use super::*;
-use crate::op::{Command, CommandKind, NO_EFFECT, NOBODY, Purpose};
+use crate::op::{Command, CommandKind, Link, NO_EFFECT, NOBODY, Purpose};
 use crate::quantity::Nanos;
 use crate::stats::Spent;
 
@@ -29,6 +29,7 @@ fn queued(kind: CommandKind, pages: Pages, arrived_ns: u64) -> Queued {
         program_ns: time,
         tag: NOBODY,
         effect: NO_EFFECT,
+        link: Link::NONE,
         awaited,
     };
     let spent = Spent::default();

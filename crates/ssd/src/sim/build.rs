@@ -12,7 +12,6 @@ use crate::nand::event::Events;
 use crate::nand::timeline::Timeline;
 use crate::nand::{Cache, Probe};
 use crate::sched::Scheduler;
-use crate::task::BackgroundConfig;
 
 /// Sectors of flash that verification can keep track of: 128 TiB of them.
 const MAX_VERIFIED_SECTORS: u64 = 1 << 38;
@@ -32,7 +31,7 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
             array.dispatch_at_once();
         }
         array.copy_in_batches(config.gc.batch);
-        if config.is_managed() || config.background != BackgroundConfig::default() {
+        if config.is_managed() || config.works_ahead() {
             array.use_fences();
         }
         Box::new(Intake::new(config, core, array))

@@ -112,25 +112,30 @@ impl Ledger {
         let latency_ns = completion_ns - issue_ns;
         let Request { sectors, stream, op, .. } = *request;
         self.streams.record(stream, op, request.bytes(), issue_ns, completion_ns);
-        let parts = match &mut self.parts {
-            None => Parts::default(),
-            Some(sums) => {
-                let buffered = self.buffered && matches!(op, Op::Write | Op::Flush);
-                let parts = parts.of_request(buffered, latency_ns);
-                sums.add(op, &parts);
-                parts
-            }
-        };
+        let buffered = self.buffered && matches!(op, Op::Write | Op::Flush);
+        let is_followed = self.parts.is_some();
+        if let Some(sums) = &mut self.parts {
+            sums.add_request(op, parts, buffered, latency_ns);
+        }
+        let whole = || if is_followed { parts.of_request(buffered, latency_ns) } else { Parts::default() };
         match &mut self.completions {
             None => self.latencies.record(stream, op, latency_ns),
             Some(completions) => {
-                completions.push(Completion { number, issue_ns, latency_ns, sectors, stream, op, parts });
+                completions.push(Completion {
+                    number,
+                    issue_ns,
+                    latency_ns,
+                    sectors,
+                    stream,
+                    op,
+                    parts: whole(),
+                });
             }
         }
         self.end_ns = self.end_ns.max(completion_ns);
         if P::ON {
             let request = Request { time_ns: issue_ns, ..*request };
-            probe.request(RequestRecord { number, request, issue_ns, completion_ns, parts });
+            probe.request(RequestRecord { number, request, issue_ns, completion_ns, parts: whole() });
         }
     }
 

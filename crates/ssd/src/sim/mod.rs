@@ -20,6 +20,7 @@ use crate::ftl::{FtlConfig, Placement, Wear};
 use crate::geometry::Geometry;
 use crate::host::Arbiter;
 use crate::nand::probe::{Off, Recorded, Recorder};
+use crate::slc::SlcState;
 use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
 use crate::tenants::{Allocation, Model};
 
@@ -81,6 +82,9 @@ trait Drive: Send {
     fn finish(&mut self) -> Result<(), RunError>;
     /// Pages that wait in the write buffer.
     fn buffered_pages(&self) -> u64;
+    /// From now on the buffer outlives a loss of power, or does not.
+    fn protect_buffer(&mut self, is_on: bool);
+    fn protects_buffer(&self) -> bool;
     fn enter(&mut self, request: &Request) -> Result<u64, RunError>;
     /// Lets the next thing happen that is due by `limit_ns`. False if there was nothing. A request that completes at once when it
     /// enters is a thing of its own: time does not move on.
@@ -287,6 +291,16 @@ impl Simulation {
         self.drive.buffered_pages()
     }
 
+    /// True if what is in the write buffer outlives a loss of power (`buffer.protected`): a flush then waits for nothing.
+    pub fn protects_buffer(&self) -> bool {
+        self.drive.protects_buffer()
+    }
+
+    /// From now on a flush waits as if the write buffer were protected, or were not: its capacitors empty it when power fails.
+    pub fn protect_buffer(&mut self, is_on: bool) {
+        self.drive.protect_buffer(is_on);
+    }
+
     /// The drive's shape.
     pub fn geometry(&self) -> &Geometry {
         self.drive.state().geometry()
@@ -305,6 +319,11 @@ impl Simulation {
     /// Counters of the groups of open blocks, where a classifier divides pages among more than two.
     pub fn placement(&self) -> Option<Placement> {
         self.drive.state().groups()
+    }
+
+    /// Content of the SLC cache, if there is one.
+    pub fn slc(&self) -> Option<SlcState> {
+        self.drive.state().slc()
     }
 
     /// Erased blocks of a channel, those held back included, as the translation layer counts them: from when a command

@@ -10,6 +10,7 @@ use crate::core::{AHEAD, Core};
 use crate::error::RunError;
 use crate::ftl::{Placement, Wear};
 use crate::geometry::Geometry;
+use crate::slc::SlcState;
 use crate::stats::{Counters, FlashTime};
 
 /// Stream of pages that no tenant wrote: the last one, which no run has.
@@ -26,6 +27,7 @@ pub(super) trait State {
     fn geometry(&self) -> &Geometry;
     fn wear(&self) -> Wear;
     fn groups(&self) -> Option<Placement>;
+    fn slc(&self) -> Option<SlcState>;
     fn free_blocks(&self, channel: u32) -> u64;
     fn spilled(&self) -> u64;
 }
@@ -84,16 +86,21 @@ impl<C: Content> State for Core<C> {
     }
 
     fn wear(&self) -> Wear {
-        self.ftl.wear()
+        self.ftl.wear().of_each(u64::from(self.geometry.units() / self.mapped_units()))
     }
 
     fn groups(&self) -> Option<Placement> {
         self.ftl.placement()
     }
 
+    fn slc(&self) -> Option<SlcState> {
+        self.ftl.slc_state()
+    }
+
     fn free_blocks(&self, channel: u32) -> u64 {
         let units = self.geometry.units() / self.geometry.channels;
-        (channel * units..(channel + 1) * units).map(|unit| self.ftl.free_blocks(unit)).sum()
+        let of_channel = channel * units..(channel + 1) * units;
+        of_channel.map(|unit| Core::free_blocks(self, unit)).sum()
     }
 
     fn spilled(&self) -> u64 {

@@ -63,6 +63,11 @@ impl FlashTime {
         (0..self.before_ns.len().max(open)).map(|tenant| self.of(tenant)).collect()
     }
 
+    /// Time charged to all of them, ns.
+    pub(crate) fn total(&self) -> u64 {
+        self.before_ns.iter().sum::<u64>() + self.turn_ns
+    }
+
     /// Forgets what was charged.
     pub(crate) fn forget(&mut self) {
         *self = Self::default();
@@ -72,12 +77,13 @@ impl FlashTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::{CommandKind, NO_EFFECT, NOBODY, Purpose};
+    use crate::op::{CommandKind, Link, NO_EFFECT, NOBODY, Purpose};
 
     fn command(read_ns: u64, bus_ns: u64, program_ns: u64) -> Command {
         let (kind, purpose) = (CommandKind::Rewrite, Purpose::Host);
         let (die, opens, pages, tag, effect, awaited) = (0, 0, 1, NOBODY, NO_EFFECT, true);
-        Command { die, kind, purpose, opens, awaited, pages, tag, effect, read_ns, bus_ns, program_ns }
+        let link = Link::NONE;
+        Command { die, kind, purpose, opens, awaited, pages, tag, effect, link, read_ns, bus_ns, program_ns }
     }
 
     #[test]

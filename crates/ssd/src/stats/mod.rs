@@ -7,6 +7,7 @@ mod flash_time;
 mod interface;
 mod latency;
 mod parts;
+mod slc;
 mod streams;
 
 pub use collections::Collections;
@@ -15,6 +16,7 @@ pub use interface::InterfaceUse;
 pub use latency::{Latencies, LatencySummary};
 pub(crate) use parts::{Cause, Spent};
 pub use parts::{LatencyParts, Parts, SchedCounts};
+pub use slc::SlcCounts;
 pub use streams::{StreamUse, Streams};
 
 use flashweir_trace::{Op, SECTOR_BYTES};
@@ -175,10 +177,14 @@ pub struct Counters {
     pub trimmed_pages: u64,
     /// Pages that collections moved without the bus; they are among `gc`.
     pub copybacks: u64,
+    /// Pages of parity over dies that were programmed; in no other account.
+    pub parity_programs: u64,
     /// Mapping units that stayed empty in pages that were programmed, where pages hold several.
     pub padded_units: u64,
     /// Mapping units that collections moved, where pages hold several.
     pub moved_units: u64,
+    /// Of the SLC cache.
+    pub slc: SlcCounts,
 }
 
 impl Counters {
@@ -203,8 +209,10 @@ impl Counters {
             coalesced: self.coalesced - earlier.coalesced,
             trimmed_pages: self.trimmed_pages - earlier.trimmed_pages,
             copybacks: self.copybacks - earlier.copybacks,
+            parity_programs: self.parity_programs - earlier.parity_programs,
             padded_units: self.padded_units - earlier.padded_units,
             moved_units: self.moved_units - earlier.moved_units,
+            slc: self.slc.since(&earlier.slc),
         }
     }
 
@@ -212,7 +220,7 @@ impl Counters {
     pub fn flash(&self) -> FlashCounts {
         FlashCounts {
             reads: self.host.reads + self.gc.reads + self.mapping.reads,
-            programs: self.host.programs + self.gc.programs + self.mapping.programs,
+            programs: self.host.programs + self.gc.programs + self.mapping.programs + self.parity_programs,
             erases: self.host.erases + self.gc.erases + self.mapping.erases,
         }
     }

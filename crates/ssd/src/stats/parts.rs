@@ -181,6 +181,15 @@ impl LatencyParts {
         self.sums[op as usize].add(parts);
     }
 
+    /// One more request of so long a latency, ns; `parts` as [`Parts::of_request`] takes them.
+    #[inline]
+    pub(crate) fn add_request(&mut self, op: Op, parts: &Parts, buffered: bool, latency_ns: u64) {
+        let sum = &mut self.sums[op as usize];
+        sum.add(parts);
+        let before = if buffered { &mut sum.buffer } else { &mut sum.host_queue };
+        *before += latency_ns.saturating_sub(parts.total());
+    }
+
     /// Those of other requests as well.
     pub fn join(&mut self, other: &Self) {
         for op in Op::ALL {

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::pace::{Credit, PaceConfig};
 use super::{Urgency, View, Wish};
 use crate::quantity::Bound;
 
@@ -18,17 +19,21 @@ pub struct Config {
     pub until: u32,
     /// Spare blocks below which a unit collects between the commands of others. 0: never.
     pub should_below: u32,
+    /// Collection that a page written brings about then.
+    #[serde(flatten)]
+    pub pace: PaceConfig,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { after: Bound(None), until: 4, should_below: 0 }
+        Self { after: Bound(None), until: 4, should_below: 0, pace: PaceConfig::default() }
     }
 }
 
 impl Config {
-    pub(super) fn wish(&self, view: &View) -> Wish {
-        if view.spare_blocks < self.should_below.into() {
+    pub(super) fn wish(&self, view: &View, credit: &mut Credit) -> Wish {
+        let has_credit = credit.grow(&self.pace, view, self.should_below);
+        if has_credit && view.spare_blocks < self.should_below.into() {
             Wish::Step(Urgency::Should)
         } else if view.under_way || view.spare_blocks < self.until.into() {
             view.once_idle(self.after)

@@ -11,14 +11,17 @@
 mod collect;
 mod destage;
 mod level;
+mod pace;
 mod write_back;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::external::{Buffered, Destage, External, Idle, Outside, Steps, check_units};
+use crate::buffer::DestageConfig;
+use crate::external::{External, Idle, Outside, Steps, check_units};
 use crate::op::{Step, Work};
-use crate::quantity::Bound;
+use crate::quantity::{Bound, Nanos};
+pub(crate) use destage::{BufferView, Leaving};
 
 /// Work ahead of need. All of it is off by default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,8 +37,6 @@ pub struct BackgroundConfig {
     pub level: level::Config,
     /// Writing changed entries of a map on flash ahead.
     pub write_back: write_back::Config,
-    /// Writing pages of the buffer ahead.
-    pub destage: destage::Config,
 }
 
 /// Source of the decisions about work in the background.
@@ -76,7 +77,7 @@ pub(crate) enum Wish {
 pub(crate) struct View {
     /// The present, ns.
     pub(crate) now_ns: u64,
-    /// Since when its die has done nothing for anybody but the background, ns (of the buffer: all dies); `None` if it does.
+    /// Since when its die has done nothing for anybody but the background, ns; `None` if it does.
     pub(crate) idle_since_ns: Option<u64>,
     /// Pages of the unit that wait in the write buffer (where a page has its unit; otherwise all that wait).
     pub(crate) dirty_pages: u32,
@@ -88,12 +89,21 @@ pub(crate) struct View {
     pub(crate) spare_blocks: u64,
     /// True if the unit is in the middle of a victim that was begun ahead.
     pub(crate) under_way: bool,
+    /// Blocks of the unit's SLC cache that could be folded.
+    pub(crate) foldable: u32,
+    /// Pages of flash that the host wrote to the unit so far.
+    pub(crate) written: u64,
 }
 
 impl View {
     /// A step when the die has been idle for `after`; nothing without such a time.
     pub(crate) fn once_idle(&self, after: Bound) -> Wish {
-        let (Some(after), Some(since_ns)) = (after.0, self.idle_since_ns) else { return Wish::Nothing };
+        after.0.map_or(Wish::Nothing, |after| self.idle_for(after))
+    }
+
+    /// A step when the die has been idle for `after`.
+    pub(crate) fn idle_for(&self, after: Nanos) -> Wish {
+        let Some(since_ns) = self.idle_since_ns else { return Wish::Nothing };
         let due_ns = since_ns.saturating_add(after.0);
         if due_ns > self.now_ns { Wish::NotBefore(due_ns) } else { Wish::Step(Urgency::Idle) }
     }
@@ -117,10 +127,10 @@ impl Task {
         Self { unit, work, urgency, last: Step::Erase, merged: 0 }
     }
 
-    /// A step was made. Returns the data blocks merged, if that was the last one of a collection. A write-back has one step, and
-    /// leaves nothing under way.
+    /// A step was made. Returns the data blocks merged, if that was the last one of a collection. A write-back has one step, and so
+    /// has folding: they leave nothing under way.
     pub(crate) fn made(&mut self, step: Step) -> Option<u64> {
-        if self.work == Work::WriteBack {
+        if matches!(self.work, Work::WriteBack | Work::Fold) {
             return None;
         }
         self.last = step;
@@ -132,26 +142,34 @@ impl Task {
 /// The policies of a drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Background {
+    #[serde(with = "crate::as_text")]
     config: BackgroundConfig,
+    /// Time for which a unit's die is idle before it folds blocks of its SLC cache.
+    fold_after: Bound,
     #[serde(skip)]
     steps: Outside<Idle, Steps>,
-    #[serde(skip)]
-    destage: Outside<Buffered, Destage>,
+    destage: destage::Policy,
+    /// By unit.
+    credits: Vec<pace::Credit>,
 }
 
 impl Background {
     /// `None` if no policy ever wants anything.
-    pub(crate) fn new(config: &BackgroundConfig) -> Option<Self> {
-        (*config != BackgroundConfig::default()).then(|| Self {
+    pub(crate) fn new(config: &BackgroundConfig, destage: &DestageConfig, fold_after: Bound) -> Option<Self> {
+        let works = *config != BackgroundConfig::default() || *destage != DestageConfig::default();
+        (works || fold_after.0.is_some()).then(|| Self {
             config: config.clone(),
+            fold_after,
             steps: Outside::default(),
-            destage: Outside::default(),
+            destage: destage::Policy::new(destage),
+            credits: Vec::new(),
         })
     }
 
     /// From now on wants what these settings say. Functions outside the engine stay.
-    pub(crate) fn change(&mut self, config: &BackgroundConfig) {
+    pub(crate) fn change(&mut self, config: &BackgroundConfig, destage: &DestageConfig) {
         self.config = config.clone();
+        self.destage.change(destage);
     }
 
     /// Gives policies outside the engine their functions.
@@ -159,9 +177,7 @@ impl Background {
         if self.config.kind == Kind::External {
             self.steps = external.background.clone();
         }
-        if self.config.destage.kind == Kind::External {
-            self.destage = external.destage.clone();
-        }
+        self.destage.attach(external);
     }
 
     /// True if a function outside the engine decides which units make steps.
@@ -178,34 +194,41 @@ impl Background {
     }
 
     /// The wishes for a unit. Of equally urgent work the first that there is to do is done.
-    pub(crate) fn wishes(&self, view: &View) -> [(Work, Wish); 3] {
+    pub(crate) fn wishes(&mut self, unit: u32, view: &View) -> [(Work, Wish); 3] {
+        if self.credits.len() <= unit as usize {
+            self.credits.resize(unit as usize + 1, pace::Credit::default());
+        }
+        let credit = &mut self.credits[unit as usize];
         [
-            (Work::Collect, self.config.collect.wish(view)),
+            (Work::Collect, self.config.collect.wish(view, credit)),
             (Work::Level, self.config.level.wish(view)),
             (Work::WriteBack, self.config.write_back.wish(view)),
         ]
     }
 
-    /// Decides if pages of the buffer are to leave it; of all dies together.
-    pub(crate) fn destages(&self, view: &View, pages: u64) -> Wish {
-        if self.config.destage.kind != Kind::External {
-            return self.config.destage.wish(view);
+    /// The wish to fold a block of the unit's SLC cache.
+    pub(crate) fn fold_wish(&self, view: &View) -> Wish {
+        if view.foldable > 0 { view.once_idle(self.fold_after) } else { Wish::Nothing }
+    }
+
+    /// A unit made a step of collection between the commands of others: it copied so many pages, and takes so much time of the flash,
+    /// ns.
+    pub(crate) fn pay(&mut self, unit: u32, copies: u64, flash_ns: u64) {
+        if let Some(credit) = self.credits.get_mut(unit as usize) {
+            credit.pay(&self.config.collect.pace, copies, flash_ns);
         }
-        let fill = |question: &mut Buffered| {
-            *question = Buffered {
-                now_ns: view.now_ns,
-                idle_since_ns: view.idle_since_ns,
-                dirty_pages: view.dirty_pages,
-                pages,
-            };
-        };
-        if view.dirty_pages == 0 {
-            return Wish::Nothing;
-        }
-        match self.destage.ask(fill, |_, _| Ok(())) {
-            None | Some(Destage::No) => Wish::Nothing,
-            Some(Destage::Now) => Wish::Step(Urgency::Idle),
-            Some(Destage::NotBefore(time_ns)) => Wish::NotBefore(time_ns),
-        }
+    }
+
+    /// True if a unit that has made such a step makes another one at once: its pace says so.
+    pub(crate) fn goes_on(&mut self, unit: u32, view: &View) -> bool {
+        let collect = &self.config.collect;
+        let is_paced = !self.is_external() && collect.pace != pace::PaceConfig::default();
+        let credit = self.credits.get_mut(unit as usize);
+        is_paced && credit.is_some_and(|credit| credit.grow(&collect.pace, view, collect.should_below))
+    }
+
+    /// Decides if pages of the buffer are to leave it, and which ones; of all dies together.
+    pub(crate) fn destages(&mut self, view: &BufferView) -> (Wish, Leaving) {
+        self.destage.decide(view)
     }
 }

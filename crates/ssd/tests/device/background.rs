@@ -1,6 +1,6 @@
 //! Work of the drive in idle time: its start, the wait of a request for it, and its gain.
 
-use flashweir_ssd::CommandKind::{Copies, Erase, Program};
+use flashweir_ssd::CommandKind::{Copies, Erase};
 use flashweir_trace::Request;
 
 use super::rig::{ERASE, PROGRAM, READ, Setting, TRANSFER, drive, read, run, write};
@@ -17,20 +17,6 @@ fn with(settings: &[Setting], more: &[Setting]) -> Vec<Setting> {
 /// Overwrites of a full drive, `gap_ns` apart.
 fn writes(count: u64, gap_ns: u64) -> Vec<Request> {
     (0..count).map(|number| write(number * gap_ns, number * 29 % 64)).collect()
-}
-
-#[test]
-fn a_page_leaves_the_buffer_once_the_drive_was_idle_for_long_enough() {
-    let buffer = [("buffer.bytes", "16KiB"), ("background.destage.after", "1ms")];
-    let outcome = run(&buffer, &[write(0, 0), write(MS / 2, 1), read(10 * MS, 9)]);
-    assert_eq!(outcome.spans(), [(Program, MS, MS + WRITE), (Program, MS + WRITE, MS + 2 * WRITE)]);
-    // A command of somebody else's begins the time anew.
-    let settings = with(&buffer, &[("precondition", "full")]);
-    let outcome = run(&settings, &[write(0, 0), read(MS - 1, 9), read(10 * MS, 9)]);
-    let begins = MS - 1 + READ + TRANSFER + MS;
-    assert_eq!(outcome.spans()[1], (Program, begins, begins + WRITE));
-    // Without the key it stays.
-    assert_eq!(run(&buffer[..1], &[write(0, 0), read(10 * MS, 9)]).commands, []);
 }
 
 #[test]
@@ -159,18 +145,69 @@ fn every_drive_can_work_ahead() {
             ("clock", "lock-step"),
             ("channels", "2"),
             ("buffer.bytes", "32KiB"),
-            ("background.destage.after", "50us"),
+            ("buffer.destage", "idle"),
+            ("buffer.idle_after", "50us"),
         ],
         &[("gc.planner", "cycle-filling"), ("channels", "4"), ("buffer.bytes", "32KiB")],
         &[
             ("gc.planner", "forwarding"),
             ("channels", "4"),
             ("buffer.bytes", "32KiB"),
-            ("background.destage.after", "50us"),
+            ("buffer.destage", "eager"),
         ],
     ] {
         // `run` verifies every read, and that each request completes.
         let outcome = run(&[&[("precondition", "full")], &ahead[..], settings].concat(), &requests);
         assert!(outcome.counters.gc.erases > 0, "{settings:?}");
     }
+}
+
+/// A drive that always collects between writes, at some pace, with one write at a time.
+fn paced(pace: &[Setting]) -> Vec<Setting> {
+    let base = [("precondition", "full"), ("op_ratio", "1"), ("background.collect.should_below", "100")];
+    with(&with(&base, &[("host.mode", "closed"), ("host.queue_depth", "1")]), pace)
+}
+
+#[test]
+fn so_many_pages_are_copied_for_each_page_written() {
+    let pace = [("background.collect.pace", "writes"), ("background.collect.pace_copies", "1.25")];
+    let counters = run(&paced(&pace), &writes(4000, 0)).counters;
+    let ratio = counters.gc.programs as f64 / counters.host.programs as f64;
+    assert!((ratio / 1.25 - 1.0).abs() < 0.005, "{ratio}");
+}
+
+#[test]
+fn spare_blocks_settle_where_copies_are_what_the_load_needs() {
+    let pace = [
+        ("background.collect.should_below", "12"),
+        ("background.collect.pace", "free"),
+        ("background.collect.pace_max_copies", "3"),
+    ];
+    // 64 blocks of data, and 19 spare ones.
+    let larger = with(&pace, &[("capacity", "1MiB"), ("op_ratio", "0.3")]);
+    let mut simulation = drive(&paced(&larger));
+    let (mut blocks, count, mut seed) = (0, 6000, 1u64);
+    for _ in 0..count {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        simulation.serve(&[write(0, (seed >> 33) % 256)]).expect("served");
+        // One erased block is none that the unit may fill.
+        blocks += simulation.free_blocks(0) - 1;
+    }
+    let counters = simulation.counters();
+    let copies = counters.gc.programs as f64 / counters.host.programs as f64;
+    // Copies for a page are 3 (1 - s / 12), on average, too.
+    let (expected, mean) = (12.0 * (1.0 - copies / 3.0), blocks as f64 / count as f64);
+    assert!((mean - expected).abs() < 0.2, "{mean} spare blocks, where {expected} were expected");
+}
+
+#[test]
+fn collection_delays_a_write_by_what_the_pace_says() {
+    const DELAY: u64 = 600_000;
+    let pace = [("background.collect.pace", "latency"), ("background.collect.pace_delay", "600us")];
+    let latencies = run(&paced(&pace), &writes(4000, 0)).latencies();
+    let mean = latencies.iter().sum::<u64>() as f64 / latencies.len() as f64;
+    let expected = (WRITE + DELAY) as f64;
+    assert!((mean / expected - 1.0).abs() < 0.01, "{mean} ns, where {expected} were expected");
+    let longest = *latencies.iter().max().expect("requests");
+    assert!(longest <= WRITE + DELAY + ERASE, "{longest}: a step begins while any credit is left");
 }

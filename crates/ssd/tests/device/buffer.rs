@@ -156,6 +156,21 @@ fn a_flush_waits_for_what_is_in_the_buffer_before_it() {
 }
 
 #[test]
+fn a_flush_of_a_protected_buffer_waits_for_nothing() {
+    let requests = [write(0, 0), flush(1), write(2, 1), flush(3)];
+    let settings = [("buffer.bytes", "16KiB"), ("buffer.protected", "true")];
+    let outcome = run(&settings, &requests);
+    assert_eq!((outcome.latencies(), outcome.commands), (vec![0; 4], vec![]), "and no page leaves for it");
+    // Not for room in the buffer either: what is acknowledged is safe.
+    let settings = [("buffer.bytes", "4KiB"), ("buffer.protected", "true")];
+    let outcome = run(&settings, &[write(0, 0), write(1, 1), flush(2)]);
+    assert_eq!(outcome.latencies(), [0, WRITE, 0]);
+    // Without a buffer that acknowledges there is nothing to protect.
+    let settings = [("buffer.bytes", "16KiB"), ("buffer.protected", "true"), ("buffer.ack", "flash")];
+    assert_eq!(run(&settings, &[write(0, 0), flush(1)]).completions(), [WRITE, WRITE]);
+}
+
+#[test]
 fn planes_of_a_die_leave_the_buffer_in_one_command() {
     let settings = with(&TWO_PAGES, &[("planes", "2"), ("timing.multi_plane", "true")]);
     let outcome = run_both(&settings, &[write(0, 0), write(0, 1), write(0, 2)]);

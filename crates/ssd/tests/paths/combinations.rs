@@ -19,7 +19,7 @@ const SCHEDULERS: [&[(&str, &str)]; 8] = [
     &[("sched.kind", "out-of-order"), ("sched.window", "4")],
 ];
 const FTLS: [&str; 7] = ["page", "direct", "log-block", "fast", "bast", "kast", "dftl"];
-const ALLOCATIONS: [&str; 2] = ["striped", "dynamic"];
+const ALLOCATIONS: [&str; 3] = ["striped", "dynamic", "superblock"];
 const BUFFERS: [(&str, &str); 3] = [("0", "buffer"), ("4KiB", "buffer"), ("4KiB", "flash")];
 /// Each of them on or off.
 const FLASH: [&str; 4] = ["timing.cache_program", "timing.multi_plane", "planes_bound", "units"];

@@ -99,6 +99,22 @@ class Driver:
         return {"requests": count, "seconds": lasted, "iops": count / lasted,
                 "mib_s": count * point.size / lasted / _MIB, "latency_us": latencies(latency)}  # fmt: skip
 
+    def measure_at(
+        self, places: "Callable[[int], NDArray[np.int64]]", size: int, depth: int, count: int
+    ) -> dict[str, Any]:
+        """Writes to so many places, numbers of requests' sizes from the beginning; rates and latencies of them."""
+        import numpy as np
+
+        latency, begun = [], self.now()
+        for first in range(0, count, MAX_BATCH):
+            number = min(MAX_BATCH, count - first)
+            issue, complete = self._execute([WRITE] * number, places(number) * size, np.full(number, size), depth)
+            latency.append((complete - issue) / 1000)
+        self.written += count * size
+        lasted = max(self.now() - begun, 1e-9)
+        return {"requests": count, "seconds": lasted, "iops": count / lasted, "mib_s": count * size / lasted / _MIB,
+                "latency_us": latencies(np.concatenate(latency))}  # fmt: skip
+
     def by_clock(
         self, due: "NDArray[np.int64]", op: "NDArray[np.uint8]", size: int
     ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":

@@ -7,10 +7,12 @@ from typing import Any
 
 from flashweir import _native, whole
 from flashweir._native import ConfigError
-from flashweir.arguments import check, in_python
-from flashweir.benchmark.pts import load, trials
+from flashweir.arguments import check_path, in_python
+from flashweir.benchmark.pts import load, patterns, trials
 from flashweir.benchmark.pts.driver import Driver
 from flashweir.importing import device
+from flashweir.options import target as option
+from flashweir.options.option import checked, declared
 from flashweir.targets import Target, given
 
 FORMAT = "flashweir-pts-1"
@@ -20,20 +22,22 @@ TESTS: dict[str, Callable[[Driver, trials.Settings], dict[str, Any]]] = {
     "latency": trials.latency,
     "write-saturation": trials.write_saturation,
     "read-under-writes": load.read_under_writes,
+    "patterns": patterns.patterns,
 }
 # Drives of this size and more have the minutes of the specification; smaller ones a share of them.
 _FULL_SIZE, _MIN_SCALE = 256 << 30, 0.0005
 _SATURATION_S = 6 * 3600.0
 
 
+@declared
 @in_python
 def run_pts(
     target: str | os.PathLike[str] | Target,
     tests: Sequence[str] | None = None,
     *,
     scale: float | None = None,
-    seed: int = 1,
-    erase: str | os.PathLike[str] | None = None,
+    seed: option.Seed = 1,
+    erase: option.Erase = None,
     output: str | os.PathLike[str] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
@@ -41,10 +45,9 @@ def run_pts(
 
     Args:
         target: as of `bench`.
-        tests: `iops`, `throughput`, `latency`, `write-saturation`, `read-under-writes`; all if not given.
+        tests: `iops`, `throughput`, `latency`, `write-saturation`, `read-under-writes`, `patterns`; all if not
+            given.
         scale: length of a minute of the specification, above 0 to 1; by the size of the target if not given.
-        seed: of addresses, and of a simulated drive.
-        erase: the target's own name once more, where it holds data.
         output: a file that has the result after each test.
         tell: is called with what is done.
 
@@ -57,7 +60,8 @@ def run_pts(
         DeviceError: the drive can't be used, or was not named again.
         FlashweirError: it failed.
     """
-    check({"seed": seed, "erase": erase, "output": output})
+    checked(run_pts, locals())
+    check_path("output", output)
     chosen = list(dict.fromkeys(TESTS if tests is None else tests))
     for name in chosen:
         if name not in TESTS:

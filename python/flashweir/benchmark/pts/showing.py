@@ -28,6 +28,13 @@ def tables(test: Mapping[str, Any]) -> list[Table]:
         rows = [[round(row["capacities"], 2), round(row["at_s"], 3), round(row["iops"]), round(row["mib_s"], 1)]
                 for row in test["rows"]]  # fmt: skip
         return [Table("Write saturation", ["capacities written", "s", "IOPS", "MiB/s"], rows, fits=True)]
+    if name == "patterns":
+        rows = []
+        for row in test["rows"]:
+            times = (round(row["latency_us"][key], 1) for key in ("mean", "p99", "max"))
+            rows.append([row["pattern"], round(row["iops"]), round(row["ratio"], 2), *times])
+        columns = ["pattern", "IOPS", "over random", "mean, us", "p99, us", "max, us"]
+        return [Table("Patterns of writes", columns, rows, fits=True)]
     if name == "latency":
         rows = [[_size(row["size"]), _mix(row), *(round(row["latency_us"][key], 1) for key in _LATENCIES)]
                 for row in test["rows"]]  # fmt: skip
@@ -79,6 +86,8 @@ def _charts(test: Mapping[str, Any]) -> list[Chart]:
                 "write-saturation", "Write saturation", Axis("capacities written"), Axis("IOPS", from_zero=True), [line]
             )
         ]
+    if name == "patterns":
+        return []
     course = test["tracked"]["by_round"]
     window = test["window"]
     x = list(range(1, len(course) + 1))
@@ -112,6 +121,9 @@ def _finding(result: Mapping[str, Any]) -> list[Block]:
     for test in result["tests"]:
         if test["test"] == "read-under-writes":
             said.append(f"Knee of reads under writes: {dict(facts(test))['knee']}.")
+        elif test["test"] == "patterns":
+            best = max(test["rows"], key=lambda row: float(row["ratio"]))
+            said.append(f"Patterns: {best['pattern']} has {best['ratio']:.2f} times the rate of random writes.")
         elif window := test.get("window"):
             state = "steady" if window["steady"] else "not steady"
             unit = _UNITS.get(test["test"], "IOPS")

@@ -7,6 +7,8 @@ import numpy as np
 
 from flashweir.diagnosis.active import greedy
 from flashweir.diagnosis.active.buffer import Buffer
+from flashweir.diagnosis.active.locality import locality
+from flashweir.diagnosis.active.mapping import COLLECTION as SLOW_IN_ORDER
 from flashweir.diagnosis.active.mapping import EARLY, Mapping
 from flashweir.diagnosis.active.ratios import Span, Test, Verdict, judged, mean_of, measured, ratio
 from flashweir.diagnosis.active.reads import Reads, read_under_write
@@ -26,9 +28,16 @@ _LONG = 128 * KIB
 _COPY = Span(1.15, 1.0, 1.4)
 # Greedy at the same spare saves a fifth of the time where this ratio, its time over the measured one, is 0.8.
 _BAD, _GOOD = 0.75, 0.85
-# Share of the extra time that remains when only a hot range of a drive in order is written: greedy leaves full blocks
-# alone (below 0.2), a policy that does not look at valid pages moves them, too (1 and more).
-_STAYS, _FALLS = 0.6, 0.35
+# Share of the extra time, less that of greedy, that remains when only a hot range of a drive in order is written:
+# greedy leaves full blocks alone (0), a policy that does not look at valid pages moves them, too (1 and more).
+_STAYS, _FALLS = 0.6, 0.3
+# Hot ranges are this many times the buffer, which joins rewrites, and at most this share of the drive.
+_BUFFERS, _WIDEST = 6, 0.5
+# Greedy collects less often and fewer pages at a time, so that its 99th percentile lies before this quantile. If the
+# two differ by more, the drive's percentile is a stall that greedy would not have.
+_BEFORE, _CLIFF = 0.98, 0.85
+# A discarded drive is written as fast as a fresh one, or, if discards have no effect, at first as slowly as before.
+_IGNORED = 0.75
 _COPIES = 1.2
 # A write stalls if it takes this many times the mean without collection.
 _STALL = 10.0
@@ -46,31 +55,57 @@ class Collection:
     verdict: Verdict
     reason: str
     tests: list[Test]
+    ignores_discards: bool
+    locality: list[Test]
+    """Random writes in runs against others, where the map is on flash."""
+    counted: bool
+    """True if the amplification is from counters."""
 
 
 def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) -> Collection:
     """Writes a drive that is full and in order up to 4 times at random."""
-    length, before = mapped.length, mapped.clean
+    length, held = mapped.length, buffered.size.value
     first = bench.pour(bench.at_random(0, bench.size, length), bench.size * _FIRST, length)
-    steady = _steady(bench, length, first)
+    steady, counted = _steady(bench, length, first)
+    runs = locality(bench) if mapped.misses else []
+    under, _ = read_under_write(bench, "read-under-collection", bench.size, found.flash_ns)
+    stall_us, share = _stalls(bench, mapped.clean)
+    cliff = _cliff(bench)
+    ignored = _refilled(bench, mapped, steady, held)
+    # Where discards do nothing, only writes in order are free of collection.
+    before = mapped.again if ignored or not bench.discards else mapped.clean
     slower = ratio(steady, before)
-    under = read_under_write(bench, "read-under-collection", bench.size, found.flash_ns)
-    stall_us, share = _stalls(bench, before)
     copy = _copy_cost(found, buffered.program_ns)
-    amplification = _amplification(slower, copy)
+    amplification = counted or _amplification(slower, copy)
     # Any block is collected, unless nothing is copied: then writes in order are slow for another reason.
     poor = mapped.rewrite.verdict == "bad" and amplification.value > _COPIES
-    spare = _spare_of_any(amplification) if poor else _spare(bench, first, before, buffered.size.value)
-    tests = [measured("steady-random", ratio(before, steady)), under[0]]
+    spare = _spare_of_any(amplification) if poor else _spare(bench, first, before, held)
+    tests = [measured("steady-random", ratio(before, steady)), under, *runs]
     if mapped.merges:
-        return Collection(None, amplification, stall_us, share, "unknown", MERGES_TOO, tests)
-    stays = _rewrites_hot(bench, length, before, slower, spare)
+        return Collection(
+            None, amplification, stall_us, share, "unknown", MERGES_TOO, tests, ignored, runs, counted is not None
+        )
+    stays, begun = _rewrites_hot(bench, length, (before, slower), spare, held)
+    if poor and begun is not None:
+        # Random writes began on a drive whose spare was used up by rewriting in order.
+        spare = begun
+    # No policy copies less than greedy.
+    spare = spare.at_least(greedy.spare_of(amplification.high))
     ideal = greedy.greedy_span(spare)
     best = Span(1 + (ideal.value - 1) * copy.value, 1 + (ideal.low - 1) * copy.low, 1 + (ideal.high - 1) * copy.high)
-    against = judged("collection", ratio(best, slower), _BAD, _GOOD)
+    against = judged("collection", ratio(ideal, counted) if counted else ratio(best, slower), _BAD, _GOOD)
     falls = judged("collection-hot", Span(1 - stays.value, 1 - stays.high, 1 - stays.low), 1 - _STAYS, 1 - _FALLS)
-    verdict, reason = _verdict(against, falls, mapped, spare, amplification, ideal)
-    return Collection(spare, amplification, stall_us, share, verdict, reason, [*tests, against, falls])
+    early = not ignored and bench.discards and begins_early(mapped)
+    verdict, reason = _verdict(_Facts(against, falls, cliff, spare, amplification, ideal, early), mapped)
+    tests += [against, falls, cliff]
+    return Collection(spare, amplification, stall_us, share, verdict, reason, tests, ignored, runs, counted is not None)
+
+
+def begins_early(mapped: Mapping) -> bool:
+    """If collection begins while the drive has room. Misses of a map cache begin there, too, and some merges."""
+    if mapped.misses or mapped.reason.endswith(SLOW_IN_ORDER):
+        return False
+    return mapped.early.verdict == "bad" or mapped.reason.endswith(EARLY)
 
 
 def fast_volume(course: Course, per_byte: float, slower: float) -> float | None:
@@ -96,18 +131,20 @@ def _spare(bench: Bench, course: Course, before: Span, held: float) -> Span:
     return Span(max(begun, grain / 2) / bench.size, max(low, grain / 4) / bench.size, high / bench.size)
 
 
-def _steady(bench: Bench, length: int, first: Course) -> Span:
-    """Time of a byte once two quarters of the drive take the same, ns."""
+def _steady(bench: Bench, length: int, first: Course) -> tuple[Span, Span | None]:
+    """Time of a byte once two quarters of the drive take the same, ns; and the last one's amplification by counters."""
     volume = bench.size * _STEP
     last = mean_of(first.per_byte(bench.size * (_FIRST - _STEP)))
-    done = _FIRST
+    done, counted = _FIRST, None
     while done < _LAST:
+        counts = bench.counters.read()
         now = mean_of(bench.pour(bench.at_random(0, bench.size, length), volume, length).per_byte(0))
+        counted = bench.counters.amplification(counts)
         done += _STEP
         if abs(now.value / last.value - 1) < _SAME:
-            return Span((now.value + last.value) / 2, min(now.low, last.low), max(now.high, last.high))
+            return Span((now.value + last.value) / 2, min(now.low, last.low), max(now.high, last.high)), counted
         last = now
-    return last
+    return last, counted
 
 
 def _copy_cost(found: Reads, program_ns: float | None) -> Span:
@@ -123,17 +160,52 @@ def _amplification(slower: Span, copy: Span) -> Span:
     return Span(1 + max(slower.value - 1, 0) / copy.value, low, 1 + max(slower.high - 1, 0) / copy.low)
 
 
-def _rewrites_hot(bench: Bench, length: int, before: Span, slower: Span, spare: Span) -> Span:
-    """Share of the extra time that is left on a drive in order, of which a range as large as the spare is rewritten."""
-    share = min(0.25, max(0.03, spare.value))
+def _refilled(bench: Bench, mapped: Mapping, steady: Span, held: float) -> bool:
+    """Discards and fills the drive in order; true if it is at first as slow as before, so that discards do nothing."""
     bench.discard()
-    bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
+    filled = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
+    begin = mean_of(filled.per_byte(min(held, bench.size / 16), bench.size / 8))
+    return ratio(begin, mapped.long).low > 1 / _IGNORED and begin.value > _IGNORED * steady.value
+
+
+def _rewrites_hot(
+    bench: Bench, length: int, times: tuple[Span, Span], spare: Span, held: float
+) -> tuple[Span, Span | None]:
+    """Rewrites a range of a drive in order as large as the spare, or wider if the buffer would hold that.
+
+    Returns the share of the extra time that is left, less that of greedy; and the share of the capacity that was
+    written before collection began, if it began.
+    """
+    before, slower = times
+    share = min(max(0.03, min(0.25, spare.value), _BUFFERS * held / bench.size), _WIDEST)
     # The spare is used up, then the range is written four times more.
-    unused, volume = bench.size * min(spare.high, 0.5), bench.size * 4 * share
+    unused, volume = bench.size * min(spare.high, 0.5), bench.size * min(4 * share, 1.0)
     course = bench.pour(bench.at_random(0, bench.size * share, length), unused + volume, length)
     rest = ratio(mean_of(course.per_byte(unused + volume / 4)), before)
     extra = max(slower.value - 1, 0.05)
-    return Span((rest.value - 1) / extra, (rest.low - 1) / extra, (rest.high - 1) / extra)
+    # Of greedy, by its closed form.
+    expected = min(0.6, (greedy.hot(spare.value, share) - 1) / max(greedy.greedy(spare.value) - 1, 0.05))
+    left = [((one - 1) / extra - expected) / (1 - expected) for one in (rest.value, rest.low, rest.high)]
+    begun = fast_volume(course, before.value, _BEGUN)
+    return Span(*left), None if begun is None else _around(bench, course, begun, held)
+
+
+def _around(bench: Bench, course: Course, begun: float, held: float) -> Span:
+    """Spare as share of the capacity, of a volume after which collection begins."""
+    grain = 3 * float(course.volume[1])
+    begun = max(begun - min(held, begun / 2), grain / 2)
+    return Span(begun / bench.size, max(begun - grain, grain / 4) / bench.size, (begun + grain) / bench.size)
+
+
+def _cliff(bench: Bench) -> Test:
+    """Quantiles of random writes, one at a time and several: the smaller of the ratios."""
+    found = []
+    for depth in (1, 8):
+        count = min(16_384, int(bench.size // bench.small // 2))
+        issue, complete = bench.call(WRITE, bench.at_random(0, bench.size, bench.small)(0, count), bench.small, depth)
+        before, after = np.quantile((complete - issue).astype(float), (_BEFORE, 0.99))
+        found.append(float(before / max(after, 1.0)))
+    return measured("collection-tail", Span(min(found), min(found), max(found)))
 
 
 def _spare_of_any(amplification: Span) -> Span:
@@ -164,24 +236,36 @@ def _of_four(values: "NDArray[np.float64]", value: float) -> Span:
     return Span(value, float(values.min()), float(values.max()))
 
 
-def _verdict(
-    against: Test, falls: Test, mapped: Mapping, spare: Span, amplification: Span, ideal: Span
-) -> tuple[Verdict, str]:
+@dataclass
+class _Facts:
+    """Evidence of the verdict."""
+
+    against: Test
+    falls: Test
+    cliff: Test
+    spare: Span
+    amplification: Span
+    ideal: Span
+    early: bool
+
+
+def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
     """Poor victims, little spare, or early collection."""
-    share = f"amplification is about {amplification.value:.1f}, that of greedy at {100 * spare.value:.1f}% spare "
-    share += f"{ideal.value:.1f}"
+    against, falls = facts.against, facts.falls
+    share = f"amplification is about {facts.amplification.value:.1f}, that of greedy at {100 * facts.spare.value:.1f}%"
+    share += f" spare {facts.ideal.value:.1f}"
     left = 1 - falls.ratio
-    # Without any spare greedy is slow in order, too, but leaves full blocks alone while a hot range is written.
-    if mapped.rewrite.verdict == "bad" and left > _FALLS:
+    if facts.early:
+        return "bad", "collection starts while the drive has room, before as much was written as it holds"
+    if left < _FALLS:
+        return "good", f"{share}, and a small range is rewritten without copying the rest"
+    hot = f"{share}; with only a small range rewritten {100 * left:.0f}% of its time is left: victims are poor"
+    # The first condition that holds decides.
+    if left >= _STAYS and mapped.rewrite.verdict == "bad":
         slow = f"rewriting in order has {mapped.rewrite.ratio:.2f} of the throughput of a fresh drive"
         return "bad", f"{slow}: blocks are collected though others hold nothing valid"
-    if mapped.early.verdict == "bad" or mapped.reason.endswith(EARLY):
-        return "bad", "collection starts while the drive has room, before as much was written as it holds"
-    if against.ratio >= _GOOD or (left < _FALLS and against.verdict != "bad"):
-        return "good", share
-    hot = f"{share}; with only a small range rewritten {100 * max(left, 0):.0f}% of its time is left"
-    if left >= _STAYS or (left > _FALLS and against.verdict == "bad"):
-        return "bad", f"{hot}: victims are poor"
-    if left <= _FALLS:
-        return "good", f"{hot}: victims are good"
-    return "uncertain", hot
+    if against.verdict == "bad":
+        return "bad", hot
+    if facts.cliff.ratio < _CLIFF:
+        return "bad", f"{hot}, and a write in a hundred waits for collections that follow each other"
+    return "good", f"{hot}, but cost random writes less than a fifth"

@@ -22,6 +22,15 @@ def greedy_span(spare: Span) -> Span:
     return Span(greedy(spare.value), greedy(spare.high, _FEW), greedy(spare.low, _MANY))
 
 
+def spare_of(amplification: float) -> float:
+    """Spare at which greedy has this amplification on small blocks: that of a drive is no less."""
+    low, high = 1e-4, 2.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if greedy(middle, _FEW) > amplification else (low, middle)
+    return low
+
+
 def hot(spare: float, share: float) -> float:
     """Amplification of greedy once only `share` of the addresses is written: cold blocks are full of valid pages."""
     return greedy(spare / share)

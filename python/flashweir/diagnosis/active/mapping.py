@@ -13,10 +13,10 @@ _SIZES = tuple(size * KIB for size in (4, 8, 16, 32, 64, 256))
 _LONG = 128 * KIB
 # A page map in RAM saves 20% of the time where random writes have 0.8 of the throughput of writes in order.
 _BAD, _GOOD = 0.75, 0.85
-# The largest page that drives have: a mapping unit up to this is the page, and no page map would do better.
-_PAGE = 16 * KIB
 # Where reads miss the map cache, translation pages take spare, too, and each copied page changes them: less is enough.
 _MISSES, _RANGES = 0.97, 0.92
+# The largest page that drives have: a mapping unit up to this is the page, and no page map would do better.
+_PAGE = 16 * KIB
 # Random single pages keep dies no busier than this share where each address has its die (as many requests in a closed
 # queue as dies: d / (2d - 1)): a ratio above it may be the dies', and needs the narrow range to be sure.
 _STRIPED = 0.5
@@ -28,12 +28,16 @@ _FEWEST = 16
 _LARGEST = 64 * KIB
 # Share of the drive that is written at random before its rate counts: logs of block maps are up to 28%.
 _SOON, _LATE = 0.02, 0.3
-_NARROW, _SOON_OUT = 1 / 4, 0.2
+# Collection over this share copies next to nothing however early it begins; merges copy whole blocks.
+_NARROW = 1 / 8
+# A range by which a fill of half the drive differs from a volume; writes that are slow at once show neither.
+_NARROWER, _AT_ONCE = 3 / 8, 0.01
 # Times of writes in order from which on something is done besides.
 _SLOWER = 1.3
 
 
 MERGED = "though half of the drive is free: whole blocks are merged"
+COARSE = "smaller random writes rewrite all of it"
 COLLECTION, EARLY = "collection, not the mapping", "collection starts early"
 
 
@@ -49,8 +53,16 @@ class Mapping:
     """Size of the random writes of this test and of the next: the mapping unit, as far as it is a page's."""
     clean: Span
     """Time of a byte of random writes without collection, ns."""
+    long: Span
+    """Time of a byte of long writes in order on a fresh drive, ns."""
+    again: Span
+    """Time of a byte of the same on a drive that is full and in order."""
     merges: bool
     """True if whole blocks are merged: collection is no separate thing then."""
+    misses: bool
+    """True if reads miss a map cache, so that the map is on flash."""
+    coarse: bool
+    """True if the mapping unit is larger than a page."""
     early: Test
     """Throughput before the drive was written once, last against first."""
     rewrite: Test
@@ -68,33 +80,50 @@ class _Measured:
     wide: Span
     narrow: Span
     narrow_late: Span
-    begins: tuple[float | None, float | None]
-    """Random writes before they slow down over the half and over the narrow range, as shares of the capacity."""
+    begins_at_a_fill: bool
+    """True if random writes slow down from a fill of the drive on, false if after a volume whatever the fill."""
 
 
 def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
     """Writes the drive about 4.5 times, and leaves it full and written in order."""
     half = bench.size / 2
     skip = min(buffer_bytes, bench.size / 64)
-    in_order, at_random = _by_size(bench, half, skip)
+    in_order, at_random = by_size(bench, half, skip)
     ratios = {size: ratio(in_order[size], span) for size, span in at_random.items()}
-    unit = _unit(bench, found, ratios, at_random)
+    unit = unit_of(bench, found, ratios, at_random)
     # A knee beyond the largest unit is a block that is merged: smaller writes show it.
     length = unit if unit <= _LARGEST else bench.small
     ordered, wide, early, wide_begins = _half_at_random(bench, half, skip, length)
-    narrow, narrow_late, narrow_begins = _narrow(bench, skip, length)
-    rewrite = _rewrite(bench)
+    narrow, narrow_late = _narrow(bench, skip, length)
+    at_a_fill = wide_begins is not None and _at_a_fill(bench, length, wide_begins)
+    long, again, rewrite = _rewrite(bench)
     cached, misses = map_cache(bench, bench.size)
-    times = _Measured(ordered, wide, narrow, narrow_late, (wide_begins, narrow_begins))
+    times = _Measured(ordered, wide, narrow, narrow_late, at_a_fill)
     merges, verdict, reason, tests = _verdict(bench, misses, times, unit, early, rewrite)
     spread = Span(float(unit), float(unit), float(unit)) if unit <= _LARGEST and not merges else None
     sized = [measured(f"mapping-{size // KIB}k", ratios[size]) for size in sorted(ratios)]
     clean = min((wide, narrow), key=lambda span: span.value)
     tests += [misses, *sized, early, rewrite]
-    return Mapping(spread, cached, length, clean, merges, early, rewrite, verdict, reason, tests)
+    map_misses = misses.verdict == "bad"
+    return Mapping(
+        spread,
+        cached,
+        length,
+        clean,
+        long,
+        again,
+        merges,
+        map_misses,
+        COARSE in reason,
+        early,
+        rewrite,
+        verdict,
+        reason,
+        tests,
+    )
 
 
-def _by_size(bench: Bench, half: float, skip: float) -> tuple[dict[int, Span], dict[int, Span]]:
+def by_size(bench: Bench, half: float, skip: float) -> tuple[dict[int, Span], dict[int, Span]]:
     """Half in order, further in order by size, then random over the half by size."""
     sizes = [size for size in _SIZES if size % bench.small == 0 and size >= bench.small]
     bench.discard()
@@ -105,6 +134,9 @@ def _by_size(bench: Bench, half: float, skip: float) -> tuple[dict[int, Span], d
         low = low if low + volume <= bench.size else half
         course = bench.pour(bench.in_order(low, low + volume, size), volume, size)
         in_order[size], low = span_of(course.per_byte(skip)), low + volume
+    # Small writes take whole units: with those in order they could use up the free half.
+    bench.discard()
+    bench.pour(bench.in_order(0, half, _LONG), half, _LONG)
     for size in sizes[::-1]:
         volume = min(half, skip + max(bench.size / 40, _FEWEST * size))
         course = bench.pour(bench.at_random(0, half, size), volume, size)
@@ -125,15 +157,31 @@ def _half_at_random(bench: Bench, half: float, skip: float, length: int) -> tupl
     return ordered, mean_of(course.per_byte(soon)), early, _begins(bench, course, ordered)
 
 
-def _narrow(bench: Bench, skip: float, length: int) -> tuple[Span, Span, float | None]:
-    """The same over an quarter of the drive, at first and when logs of any size have run out."""
+def _at_a_fill(bench: Bench, length: int, wide_begins: float) -> bool:
+    """If random writes over a narrower range slow down later: at the same fill, as collection does.
+
+    A log runs out after as many random writes, whatever the fill.
+    """
+    if wide_begins < _AT_ONCE:
+        return False
     bench.discard()
-    quarter = bench.size * _NARROW
-    ordered = span_of(bench.pour(bench.in_order(0, quarter, length), quarter, length).per_byte(quarter / 4))
-    course = bench.pour(bench.at_random(0, quarter, length), bench.size * 0.4, length)
+    high = bench.size * _NARROWER
+    ordered = span_of(bench.pour(bench.in_order(0, high, length), high, length).per_byte(high / 4))
+    later = 0.5 - _NARROWER
+    volume = bench.size * (wide_begins + 2 * later)
+    begins = _begins(bench, bench.pour(bench.at_random(0, high, length), volume, length), ordered)
+    return begins is None or begins > wide_begins + later / 2
+
+
+def _narrow(bench: Bench, skip: float, length: int) -> tuple[Span, Span]:
+    """The same over an eighth of the drive, at first and when logs of any size have run out."""
+    bench.discard()
+    high = bench.size * _NARROW
+    bench.pour(bench.in_order(0, high, length), high, length)
+    course = bench.pour(bench.at_random(0, high, length), bench.size * 0.4, length)
     soon = skip + bench.size * _SOON
     first = mean_of(course.per_byte(soon, max(bench.size * 0.12, soon + bench.size / 16)))
-    return first, mean_of(course.per_byte(bench.size * _LATE)), _begins(bench, course, ordered)
+    return first, mean_of(course.per_byte(bench.size * _LATE))
 
 
 def _begins(bench: Bench, course: Course, ordered: Span) -> float | None:
@@ -144,16 +192,17 @@ def _begins(bench: Bench, course: Course, ordered: Span) -> float | None:
     return float(both[0] / len(windows) * course.volume[-1] / bench.size) if len(both) else None
 
 
-def _rewrite(bench: Bench) -> Test:
+def _rewrite(bench: Bench) -> tuple[Span, Span, Test]:
     """Fills the drive in order twice. The first parts need no collection, even if discarded blocks are not erased."""
     bench.discard()
     fresh = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG).per_byte(bench.size / 32)
     again = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG).per_byte(bench.size / 2)
     quick = span_of(np.sort(fresh)[: max(3, len(fresh) // 4)])
-    return judged("rewrite-in-order", ratio(quick, mean_of(again)), _BAD, _GOOD)
+    slow = mean_of(again)
+    return quick, slow, judged("rewrite-in-order", ratio(quick, slow), _BAD, _GOOD)
 
 
-def _unit(bench: Bench, found: Reads, ratios: dict[int, Span], at_random: dict[int, Span]) -> int:
+def unit_of(bench: Bench, found: Reads, ratios: dict[int, Span], at_random: dict[int, Span]) -> int:
     """The knee: up to which size each random request takes the time of the smallest."""
     requests = {size: 1 / (span.value * size) for size, span in at_random.items()}
     unit = bench.small
@@ -185,23 +234,18 @@ def _verdict(
     tests = [judge, ranges, logs]
     # Over a narrow range, with most of the drive free, only a map by blocks is slow.
     narrow_is_fast = ratio(times.in_order, times.narrow_late).value >= _STRIPED and logs.verdict != "bad"
-    # Collection begins at a fill of the drive, a log runs out after as many random writes whatever the fill.
-    half_begins, narrow_begins = times.begins
-    if half_begins is None:
-        at_a_fill = False
-    elif narrow_begins is None:
-        # A log that ran out so soon would have run out over the narrow range, too.
-        at_a_fill = half_begins < _SOON_OUT
-    else:
-        at_a_fill = abs(0.5 + half_begins - _NARROW - narrow_begins) < abs(half_begins - narrow_begins)
+    at_a_fill = times.begins_at_a_fill
     share = f"random writes have {judge.ratio:.2f} of the throughput of writes in order"
     # Random writes of whole units need no copies; merged blocks are slow at any size below the block.
     coarse = _PAGE < unit <= _LARGEST and judge.ratio >= _STRIPED
     merged = f"{share} {MERGED}"
+    # Collection that began early would copy nothing over so narrow a range.
+    runs_out = judge.verdict != "good" and logs.ratio <= _BAD and logs.high < 1
     # The first condition that holds decides.
     cases: list[tuple[bool, Verdict, str]] = [
         (not bench.discards, "uncertain", f"the drive does not discard; {share}"),
-        (coarse, "bad", f"the mapping unit is about {unit // KIB} KiB: smaller random writes rewrite all of it"),
+        (runs_out, "bad", merged),
+        (coarse, "bad", f"the mapping unit is about {unit // KIB} KiB: {COARSE}"),
         (
             misses.verdict == "bad" and (judge.ratio < _MISSES or ranges.ratio < _RANGES),
             "bad",
@@ -214,12 +258,16 @@ def _verdict(
             f"{share}, but those in order are slow, too: {COLLECTION}",
         ),
         (
-            narrow_is_fast and early.verdict == "bad",
+            narrow_is_fast and early.verdict == "bad" and at_a_fill,
             "good",
             f"{share}, but over a narrow range they are as fast: {EARLY}",
         ),
-        (at_a_fill, "good", f"{share}, but only from a fill of the drive on: {EARLY}"),
-        (not narrow_is_fast or (judge.high < _STRIPED and ranges.verdict == "bad"), "bad", merged),
+        (at_a_fill and ranges.verdict != "good", "good", f"{share}, but only from a fill of the drive on: {EARLY}"),
+        (
+            not narrow_is_fast or early.verdict == "bad" or (judge.high < _STRIPED and ranges.verdict == "bad"),
+            "bad",
+            merged,
+        ),
         (
             ranges.verdict == "good",
             "good",

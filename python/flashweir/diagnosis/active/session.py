@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashweir._native import ConfigError, FlashweirError, Session
+from flashweir.diagnosis.active.counters import Counters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,7 @@ _MARKS = 1024
 # Requests between two points: fewer show single requests and not the rate.
 _GRAIN = 8
 _DISCARD = 256 * MIB
+STOPPED = "stopped by the progress function"
 
 
 @dataclass
@@ -56,7 +58,9 @@ class Bench:
     progress: "Progress | None" = None
     expected_bytes: int = 0
     written_bytes: int = 0
+    requests: int = 0
     discards: bool = True
+    target: str = ""
     began_ns: int = 0
     _began: float = field(default_factory=time.monotonic)
 
@@ -65,6 +69,9 @@ class Bench:
         self.size = self.session.size_bytes // MIB * MIB
         self.small = max(4 * KIB, self.session.block_bytes)
         self.began_ns = self.session.now_ns
+        self.counters = Counters(self.target)
+        # Counters that can't be read are refused before anything is written.
+        self.counters.read()
 
     def call(
         self,
@@ -82,6 +89,7 @@ class Bench:
         self._tell()
         lengths = np.where(ops == FLUSH, 0, length).astype(np.uint64)
         issue, complete = self.session.execute(due, ops, offset.astype(np.uint64), lengths, depth)
+        self.requests += count
         self.written_bytes += int((ops == WRITE).sum()) * length
         return np.frombuffer(issue, "<i8"), np.frombuffer(complete, "<i8")
 
@@ -155,7 +163,7 @@ class Bench:
         share = min(0.99, self.written_bytes / self.expected_bytes) if self.expected_bytes else None
         state = {"phase": "run", "done": self.written_bytes, "fraction": share}
         if self.progress({**state, "elapsed_s": time.monotonic() - self._began}) is False:
-            raise FlashweirError(f"stopped by the progress function after {self.written_bytes} bytes")
+            raise FlashweirError(f"{STOPPED} after {self.written_bytes} bytes")
 
 
 def opened(target: str, erase: str | None, seed: int) -> Session:

@@ -5,7 +5,7 @@ use super::*;
 const PAGES: PageShape = PageShape { flash_page_sectors: 8, pages_per_block: 64 };
 
 fn page(lpn: u64, first: u32, end: u32, queue: u32, request: u64) -> Incoming {
-    Incoming { lpn, first, end, queue, place: Place::default(), request, stream: 0, handle: 0 }
+    Incoming { lpn, first, end, queue, place: Place::default(), request, stream: 0, handle: 0, now_ns: 0 }
 }
 
 #[test]

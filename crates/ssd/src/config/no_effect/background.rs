@@ -1,7 +1,7 @@
 //! Settings of work in the background that have no effect.
 
 use super::NoEffect;
-use crate::buffer::Ack;
+use crate::buffer::{Ack, DestageConfig};
 use crate::config::Config;
 use crate::task::{BackgroundConfig, Kind};
 
@@ -16,6 +16,15 @@ pub(super) const TABLE: [NoEffect; 8] = [
         clear: |config| config.background.collect.until = BackgroundConfig::default().collect.until,
     },
     NoEffect {
+        keys: "background.collect.pace, background.collect.should_below=0",
+        reason: "no unit collects between the commands of others",
+        applies: |config| {
+            let (own, default) = (&config.background.collect, BackgroundConfig::default().collect);
+            own.should_below == 0 && own.pace != default.pace
+        },
+        clear: |config| config.background.collect.pace = BackgroundConfig::default().collect.pace,
+    },
+    NoEffect {
         keys: "background.level.after, wear.static_gap=0",
         reason: "no gap of wear is too large",
         applies: |config| config.background.level.after.0.is_some() && config.wear.static_gap == 0,
@@ -28,13 +37,18 @@ pub(super) const TABLE: [NoEffect; 8] = [
         clear: |config| config.background.write_back = BackgroundConfig::default().write_back,
     },
     NoEffect {
-        keys: "background.destage.*, buffer.bytes=0 or buffer.ack=flash",
-        reason: "no page stays in a buffer",
+        keys: "buffer.destage, buffer.ack=flash",
+        reason: "pages leave the buffer as soon as their unit can take them",
         applies: |config| {
-            let stays = config.buffer.bytes.0 > 0 && config.buffer.ack == Ack::Buffer;
-            config.background.destage != BackgroundConfig::default().destage && !stays
+            config.buffer.ack == Ack::Flash && config.buffer.destage != DestageConfig::default()
         },
-        clear: |config| config.background.destage = BackgroundConfig::default().destage,
+        clear: |config| config.buffer.destage = DestageConfig::default(),
+    },
+    NoEffect {
+        keys: "buffer.protected, buffer.ack=flash",
+        reason: "what is acknowledged is on flash",
+        applies: |config| config.buffer.ack == Ack::Flash && config.buffer.protected,
+        clear: |config| config.buffer.protected = false,
     },
     NoEffect {
         keys: "background.file, background.kind=rules",
@@ -49,23 +63,6 @@ pub(super) const TABLE: [NoEffect; 8] = [
             config.background.kind == Kind::External && config.background != without_rules(config).background
         },
         clear: |config| *config = without_rules(config),
-    },
-    NoEffect {
-        keys: "background.destage.file, background.destage.kind=rules",
-        reason: "no function is asked: set background.destage.kind=external",
-        applies: |config| {
-            config.background.destage.kind == Kind::Rules && !config.background.destage.file.is_empty()
-        },
-        clear: |config| config.background.destage.file.clear(),
-    },
-    NoEffect {
-        keys: "background.destage.after, background.destage.kind=external",
-        reason: "the function says when",
-        applies: |config| {
-            let own = &config.background.destage;
-            own.kind == Kind::External && own.after.0.is_some()
-        },
-        clear: |config| config.background.destage.after = BackgroundConfig::default().destage.after,
     },
 ];
 

@@ -54,11 +54,12 @@ pub(super) const FLASH: [NoEffect; 24] = [
         clear: |config| config.nand.programs = Programs::Page,
     },
     NoEffect {
-        keys: "nand.cell, nand.programs=page",
+        keys: "nand.cell, nand.programs=page, slc.kind=none",
         reason: "page types follow from timing.read and timing.program, which fit",
         applies: |config| {
             let Config { nand, timing, .. } = config;
-            nand.cell != Cell::Auto && nand.programs == Programs::Page && timing.fits(nand)
+            let fits = nand.programs == Programs::Page && timing.fits(nand);
+            nand.cell != Cell::Auto && fits && !config.slc.is_on()
         },
         clear: |config| config.nand.cell = Cell::Auto,
     },
@@ -105,9 +106,13 @@ pub(super) const FLASH: [NoEffect; 24] = [
         clear: |config| config.timing.cache_program = false,
     },
     NoEffect {
-        keys: "timing.cache_program=true, buffer.bytes, planes=1",
+        keys: "timing.cache_program=true, buffer.bytes, planes=1 or alloc.kind=superblock without parity",
         reason: "a plane takes its next page from the buffer when the last one is programmed",
-        applies: |config| config.timing.cache_program && config.buffer.bytes.0 > 0 && config.planes == 1,
+        applies: |config| {
+            let one_by_one = config.planes == 1 || config.alloc.has_superblocks();
+            let alone = one_by_one && config.alloc.parity() == 0;
+            config.timing.cache_program && config.buffer.bytes.0 > 0 && alone
+        },
         clear: |config| config.timing.cache_program = false,
     },
     NoEffect {

@@ -62,12 +62,13 @@ pub(super) const MANAGED: [Refusal; 9] = [
         applies: |config| config.buffer.order == Order::InOrder && config.clock == Clock::Async,
     },
     Refusal {
-        keys: "buffer.order=in-order, timing.read, timing.program, nand.programs, nand.spread, planes, chips or dies",
+        keys: "buffer.order=in-order, timing.read, timing.program, nand.programs, nand.spread, slc.kind, planes, chips or dies",
         reason: "pages of a cycle that are not programmed at once may come to flash in another order: give one time each \
-                 (nand.programs=page, no spread), set planes_bound=true, and let no dies share a bus (chips=1 and dies=1, or timing.bus=0 and timing.command=0)",
+                 (nand.programs=page, no spread, slc.kind=none), set planes_bound=true, and let no dies share a bus (chips=1 and dies=1, or timing.bus=0 and timing.command=0)",
         applies: |config| {
             let lists = config.timing.read.0.len() > 1 || config.timing.program.0.len() > 1;
             let typed = lists || config.nand.programs != Programs::Page || config.nand.spreads();
+            let typed = typed || config.slc.is_on();
             let shares_bus = config.chips.saturating_mul(config.dies) > 1 && !config.bus_is_free();
             let apart = config.planes > 1 && !config.planes_bound;
             config.buffer.order == Order::InOrder && (typed || shares_bus || apart)

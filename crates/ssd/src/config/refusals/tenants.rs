@@ -9,8 +9,8 @@ use crate::tenants::Turns;
 
 pub(super) const TENANTS: [Refusal; 5] = [
     Refusal {
-        keys: "tenants.channels, alloc.kind=striped",
-        reason: "static allocation computes the channel of every page: use alloc.kind=dynamic or hybrid",
+        keys: "tenants.channels, alloc.kind=striped or superblock",
+        reason: "the address says which dies a page goes to: use alloc.kind=dynamic or hybrid",
         applies: |config| config.tenants.are_on() && !config.alloc.binds_late(),
     },
     Refusal {

@@ -16,6 +16,7 @@ fn op(kind: CommandKind, pages: u32, effect: Effect) -> FlashOp {
         purpose: Purpose::Host,
         opens: 0,
         crossing: Crossing::WHOLE,
+        slc: false,
         effect,
     }
 }

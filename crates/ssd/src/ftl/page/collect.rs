@@ -31,8 +31,12 @@ impl PageFtl {
             // Levelling gains nothing: the next collection is one that does.
             let levels = fruitless == 0 && self.wear_gap_exceeded(unit);
             let work = if levels { Work::Level } else { Work::Collect };
-            let moved =
-                self.collect(unit, work, ops).ok_or_else(|| self.stuck(unit, self.rules.held_back))?;
+            let Some(moved) = self.collect(unit, work, ops) else {
+                if self.retire_slc(unit) {
+                    continue;
+                }
+                return Err(self.stuck(unit, self.rules.held_back));
+            };
             if !self.rules.two_frontiers && self.units[unit as usize].host.next < pages_per_block {
                 return Ok(());
             }
@@ -48,7 +52,7 @@ impl PageFtl {
 
     /// Ends a collection that was begun ahead.
     #[cold]
-    fn complete(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+    pub(super) fn complete(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
         while self.is_collecting(unit) {
             if self.collect_step(unit, Work::Collect, ops)?.is_none() {
                 return Err(self.stuck_now(unit));
@@ -99,15 +103,17 @@ impl PageFtl {
         if !self.rules.two_frontiers && state.collected.next < pages_per_block {
             state.host = state.collected;
         }
+        ops.of_slc(self.leave_slc(unit, victim));
         ops.copies(unit, moved);
         ops.erased(unit, victim);
+        ops.of_slc(false);
         ops.collected();
         Some(moved)
     }
 
     /// True if some full block has an invalid page.
     pub(super) fn can_gain(&self, unit: u32) -> bool {
-        if self.rules.per_page > 1 || self.groups.is_some() {
+        if self.rules.per_page > 1 || self.groups.is_some() || self.slc.is_some() {
             return self.some_block_gains(unit);
         }
         let unit = &self.units[unit as usize];

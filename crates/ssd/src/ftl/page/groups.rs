@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Frontier, NO_BLOCK, Ops, PageFtl, Rules, RunError};
+use super::{Frontier, Home, NO_BLOCK, Ops, PageFtl, Rules, RunError};
 use crate::ftl::classifier::{Classes, GroupCounts};
 
 /// Counters of a group of a drive.
@@ -124,6 +124,33 @@ impl PageFtl {
         self.put_in_place(unit, Kind::Host, group);
     }
 
+    /// A page of the host goes to the SLC cache, and to its group when it is folded.
+    pub(super) fn note_host(&mut self, unit: u32, key: u32) {
+        let map = self.map_of(unit);
+        if let Some(groups) = &mut self.groups {
+            groups.classes.written(map, key);
+        }
+    }
+
+    /// The open block of the group of a page that is folded takes its place.
+    pub(super) fn place_folded(&mut self, unit: u32, from: u32) {
+        let Some(group) = self.host_group_of(unit, from) else { return };
+        if let Some(groups) = &mut self.groups {
+            groups.counters[group as usize].written += 1;
+        }
+        self.put_in_place(unit, Kind::Host, group);
+    }
+
+    /// The open block of the group of a page that the host writes, and mapping units that its open page still takes, if that group is not in
+    /// place.
+    pub(super) fn frontier_of(&self, home: Home, handle: u8) -> Option<(Frontier, u32)> {
+        let groups = self.groups.as_ref()?;
+        let group = groups.classes.of_host(self.map_of(home.unit), home.key, handle);
+        let own = &groups.units[home.unit as usize];
+        let parked = own.parked[group as usize];
+        (own.in_place[0] != group).then_some((parked.frontier, parked.open))
+    }
+
     /// The open block of the group of a page that is moved takes its place.
     pub(super) fn place_moved(&mut self, unit: u32, from: u32) {
         if let Some(group) = self.group_of_moved(unit, from) {
@@ -207,6 +234,9 @@ impl PageFtl {
         if self.open_page_of(unit) == Some(page) {
             return self.close_page(unit);
         }
+        if self.open_slc_page(unit) == Some(page) {
+            return self.close_slc_page(unit);
+        }
         let per_block = self.rules.pages_per_block.get() as u32;
         let per_page = self.rules.per_page;
         let Some(groups) = &mut self.groups else { return 0 };
@@ -227,6 +257,7 @@ impl PageFtl {
     /// Closes the pages that any group of the host is filling.
     pub(in crate::ftl) fn close_pages(&mut self, unit: u32) {
         self.close_page(unit);
+        self.close_slc_page(unit);
         let host = self.groups.as_ref().map_or(0, |groups| groups.host_groups());
         for group in 0..host {
             self.put_in_place(unit, Kind::Host, group);

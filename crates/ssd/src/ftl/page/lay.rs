@@ -21,10 +21,18 @@ impl PageFtl {
         let found = self.stale_page(home.unit).or_else(|| self.stale_page_of_victim(home.unit));
         let found = found.or_else(|| self.next_of_host(home.unit, ops));
         let found = found.or_else(|| self.page_of_emptied(home.unit));
-        let Some(ppn) = found else { return false };
+        let Some(ppn) = found else { return self.lay_after_fold(home, ops) };
         self.hold(home, ppn);
         ops.laid(home.unit, ppn, false);
         true
+    }
+
+    /// Blocks in SLC mode may hold what is erased otherwise: the oldest one is folded, until the page finds a place.
+    #[cold]
+    fn lay_after_fold(&mut self, home: Home, ops: &mut Ops) -> bool {
+        self.retire_slc(home.unit);
+        let folds = self.oldest_slc(home.unit).is_some();
+        folds && self.fold_oldest(home.unit, ops).is_ok() && self.lay(home, ops)
     }
 
     /// As [`PageFtl::lay`] in the block of old data, which is opened if more than `kept` blocks are erased.
@@ -80,8 +88,10 @@ impl PageFtl {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let state = &self.units[unit as usize];
         let count = state.blocks.count() as u32;
-        let has_one =
-            |block: &u32| state.blocks.is_full(*block) && state.blocks.valid(*block) < pages_per_block;
+        let has_one = |block: &u32| {
+            let holds_stale = state.blocks.is_full(*block) && state.blocks.valid(*block) < pages_per_block;
+            holds_stale && !self.is_slc_block(unit, *block)
+        };
         let from = state.searched;
         let block = (from..count).chain(0..from).find(has_one)?;
         self.units[unit as usize].searched = block;
@@ -92,7 +102,7 @@ impl PageFtl {
     fn stale_page_of_victim(&self, unit: u32) -> Option<u32> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let state = &self.units[unit as usize];
-        let victim = state.steps.victim?;
+        let victim = state.steps.victim.filter(|victim| !self.is_slc_block(unit, *victim))?;
         let to = if self.rules.two_frontiers { state.collected.next } else { state.host.next };
         let valid = state.blocks.valid(victim);
         let fits = state.blocks.free() >= self.rules.held_back
@@ -125,7 +135,12 @@ impl PageFtl {
         if state.blocks.free() + state.steps.emptied.len() as u64 <= self.rules.held_back {
             return None;
         }
-        let block = state.steps.emptied.pop_back()?;
+        let block = *state.steps.emptied.back()?;
+        if self.is_slc_block(unit, block) {
+            return None;
+        }
+        let state = &mut self.units[unit as usize];
+        state.steps.emptied.pop_back();
         state.blocks.fill(block, state.blocks.filled_at(block));
         self.first_stale(unit, block)
     }

@@ -1,7 +1,7 @@
 //! Pages of flash that hold several mapping units. Whoever writes opens a page, fills it from its first unit on, and closes
 //! it: what is left is padding, invalid from the start. So every program begins a page of flash, and none is made in two goes.
 
-use super::{Frontier, Ops, PageFtl, Rules, RunError, Unit};
+use super::{Frontier, Home, Ops, PageFtl, Rules, RunError, Unit};
 
 impl Rules {
     /// The first mapping unit of the page after those that units before `next` are in.
@@ -56,6 +56,15 @@ impl PageFtl {
         }
         self.units[unit as usize].open -= 1;
         Ok(())
+    }
+
+    /// The page that the next write of a page of the host takes, if no collection comes before it.
+    pub(in crate::ftl) fn next_page(&self, home: Home, handle: u8) -> Option<u32> {
+        let state = &self.units[home.unit as usize];
+        let (frontier, open) = self.frontier_of(home, handle).unwrap_or((state.host, state.open));
+        let next = if open > 0 { frontier.next } else { self.rules.page_from(frontier.next) };
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        (next < pages_per_block).then(|| frontier.block * pages_per_block + next)
     }
 
     /// The page that the host is filling is programmed as it is. Returns the mapping units that are padded.

@@ -34,6 +34,9 @@ impl PageFtl {
         let free = state.blocks.free();
         let full = state.open == 0 && self.rules.is_full(state.host) && self.rules.is_full(state.laid);
         let full = full || self.some_group_is_full(unit, false);
+        if self.slc.is_some() && free >= self.rules.held_back {
+            return !self.slc_takes(unit) && (self.must_fold(unit) || (full && free == self.rules.held_back));
+        }
         free < self.rules.held_back || (full && free == self.rules.held_back)
     }
 
@@ -51,6 +54,9 @@ impl PageFtl {
     ) -> Result<Option<Step>, RunError> {
         if self.erase_emptied(unit, ops)? {
             return Ok(Some(Step::Erase));
+        }
+        if work == Work::Collect && self.folds_first(unit) {
+            return self.fold_step(unit, ops);
         }
         if self.rules.per_page > 1 {
             self.retire_laid(unit);
@@ -139,7 +145,9 @@ impl PageFtl {
         }
         let (frontier, moved) = self.move_packed(unit, from, frontier, ops);
         *self.units[unit as usize].frontier_of_moves(&self.rules) = frontier;
+        ops.of_slc(self.is_slc(unit, from));
         ops.copies(unit, moved);
+        ops.of_slc(false);
         true
     }
 
@@ -199,6 +207,13 @@ impl PageFtl {
 
     /// Moves valid page `from` to the next page of a block that is being written. Returns the page after that.
     pub(super) fn relocate(&mut self, unit: u32, from: u32, frontier: Frontier, ops: &mut Ops) -> Frontier {
+        let after = self.carry(unit, from, frontier, ops);
+        self.moved_out(unit, from / self.rules.pages_per_block.get() as u32, 1);
+        after
+    }
+
+    /// As [`PageFtl::relocate`], for no group of moved pages.
+    pub(super) fn carry(&mut self, unit: u32, from: u32, frontier: Frontier, ops: &mut Ops) -> Frontier {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let words = self.rules.words_per_block;
         let map = self.map_of(unit);
@@ -218,7 +233,6 @@ impl PageFtl {
             state.blocks.fill(block, state.writes);
         }
         ops.moved(from, to);
-        self.moved_out(unit, victim, 1);
         Frontier { block, next: next + 1 }
     }
 
@@ -237,7 +251,9 @@ impl PageFtl {
         if state.steps.fruitless > most_fruitless {
             return Err(self.stuck(unit, self.rules.held_back));
         }
+        ops.of_slc(self.leave_slc(unit, block));
         ops.erased(unit, block);
+        ops.of_slc(false);
         ops.collected();
         Ok(true)
     }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::nand::HoldRecord;
-use crate::op::{Command, CommandKind};
+use crate::nand::{Course, HoldRecord, Usage};
+use crate::op::{Command, CommandKind, Purpose};
 use crate::sched::{Operation, Queue, Queued, Running};
 use crate::stats::{Cause, Parts, Spent};
 
@@ -102,6 +102,21 @@ impl Active {
         parts
     }
 
+    /// Its record, for the probe: it ends now.
+    pub(super) fn course(&self, end_ns: u64, parts: Parts) -> Course {
+        let Queued { command, arrived_ns, passed, request, .. } = &self.queued;
+        Course {
+            arrived_ns: *arrived_ns,
+            start_ns: self.start_ns,
+            end_ns,
+            resumed_ns: self.resumed_ns,
+            passed: *passed,
+            pauses: self.pauses,
+            parts,
+            request: (command.purpose == Purpose::Host).then_some(*request),
+        }
+    }
+
     /// The part of one of its times that falls to the copy that it makes.
     #[inline]
     pub(super) fn share(&self, time: usize) -> u64 {
@@ -187,7 +202,7 @@ pub(super) struct Die {
     pub(super) paused: Option<Paused>,
     /// Number of the event that ends the phase of the array: others are out of date.
     pub(super) awaits: u64,
-    /// Work that it did, up to `booked_ns`.
+    /// Work that it did, up to `booked_ns`, if the latency breakdown is kept.
     pub(super) spent: Spent,
     pub(super) booked_ns: u64,
 }
@@ -203,14 +218,17 @@ impl Die {
             && self.queue.is_empty()
     }
 
-    /// Brings the account up to date. Returns what the current command had of it since the last time, ns.
+    /// Brings the account up to date. `usage`: of all dies; `follows`: the latency breakdown is kept.
     #[inline]
-    pub(super) fn book(&mut self, now_ns: u64) -> Option<(Command, u64)> {
+    pub(super) fn book(&mut self, now_ns: u64, usage: &mut Usage, follows: bool) {
         let since = now_ns - self.booked_ns;
         self.booked_ns = now_ns;
-        let command = self.holder()?.queued.command;
-        self.spent.add(Cause::of(&command), since);
-        Some((command, since))
+        let Some(holder) = self.unloading.as_ref().or(self.current.as_ref()) else { return };
+        let command = &holder.queued.command;
+        usage.hold(command, since);
+        if follows {
+            self.spent.add(Cause::of(command), since);
+        }
     }
 
     /// The command that the die's time counts for: of two reads the earlier one.

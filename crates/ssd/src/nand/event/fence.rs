@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Events, Other, Probe};
+use super::{Chain, Events, Other, Probe, guard};
 use crate::op::Command;
 use crate::sched::Pages;
 use crate::stats::Parts;
@@ -84,8 +84,11 @@ impl Fences {
 }
 
 impl<P: Probe> Events<P> {
-    /// A die has done the command of a number, perhaps before earlier ones.
-    pub(super) fn done_by(&mut self, die: u32, number: u64) {
+    /// A die has done the command that unloads, or the current one, perhaps before earlier ones.
+    pub(super) fn done_by(&mut self, die: u32, unloads: bool) {
+        let of_die = &self.dies[die as usize];
+        let active = if unloads { &of_die.unloading } else { &of_die.current };
+        let Some(number) = active.as_ref().map(|active| active.queued.handed) else { return };
         let Fences { dies, left, .. } = &mut self.fences;
         let counts = &mut dies[die as usize];
         counts.done += 1;
@@ -149,7 +152,7 @@ impl<P: Probe> Events<P> {
         if let Some(Later { command, pages, request, arrived_ns, handed }) = self.fences.later.remove(&number)
         {
             let serving = std::mem::replace(&mut self.request, request);
-            self.enqueue(command, pages, Chain::None, (arrived_ns, handed));
+            self.enqueue(command, pages, (Chain::None, guard::NOTHING), (arrived_ns, handed));
             self.request = serving;
         }
     }

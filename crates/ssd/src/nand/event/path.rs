@@ -56,7 +56,6 @@ impl<P: Probe> TimePath for Events<P> {
                 None => {}
             }
         }
-        self.agenda.fired();
         true
     }
 

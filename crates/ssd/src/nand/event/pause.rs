@@ -25,7 +25,7 @@ impl<P: Probe> Events<P> {
         }
         let kind = current.queued.command.kind;
         // A page that is moved can be read where it was.
-        let depends = kind != CommandKind::Copies && current.queued.pages.overlaps(&read.pages);
+        let depends = !current.queued.command.moves_within() && current.queued.pages.overlaps(&read.pages);
         if depends || die.loading.is_some() || die.paused.is_some() {
             return;
         }
@@ -140,7 +140,7 @@ impl<P: Probe> Events<P> {
         let die = &self.dies[number as usize];
         let (Some(read), Some(paused)) = (die.queue.get(0), &die.paused) else { return false };
         let queued = &paused.active.queued;
-        let depends = queued.command.kind != CommandKind::Copies && queued.pages.overlaps(&read.pages);
+        let depends = !queued.command.moves_within() && queued.pages.overlaps(&read.pages);
         let between_copies = paused.phase == Phase::Reading;
         let running = paused.active.running(self.now_ns, paused.left_ns, between_copies, &die.queue);
         read.is_awaited_read() && !depends && self.scheduler.goes_on_with(&running, read)

@@ -4,7 +4,7 @@
 use super::*;
 use crate::config::layers::{Layer, resolve};
 use crate::nand::probe::Recorder;
-use crate::op::NO_EFFECT;
+use crate::op::{Link, NO_EFFECT};
 
 /// Mean wait of reads that arrive in a Poisson stream, ns; and the share of the die's time that they take.
 fn mean_wait(
@@ -31,6 +31,7 @@ fn mean_wait(
         program_ns: 0,
         tag: NOBODY,
         effect: NO_EFFECT,
+        link: Link::NONE,
         awaited: true,
     };
     let copies = u64::from(u32::MAX);

@@ -1,12 +1,34 @@
 //! From being handed over to getting a die: where a command waits, and when it starts.
 
-use super::{
-    Active, Chain, Command, CommandKind, Events, Pages, Phase, Probe, Queued, READ, TimePath, probe,
-};
+use super::die::Active;
+use super::{Chain, Command, CommandKind, Events, Pages, Phase, Probe, Queued, READ, TimePath, probe};
+use crate::stats::Spent;
 
 impl<P: Probe> Events<P> {
-    /// A command is handed to its die, for which it has waited since then, ns, as the one of that number.
-    pub(super) fn enqueue(&mut self, command: Command, pages: Pages, chain: Chain, since: (u64, u64)) {
+    /// A command is handed to an idle die, as the one of that number, where no order is changed.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a command that is made where it goes need not be copied")]
+    pub(super) fn begin_at_once(&mut self, command: Command, handed: u64) {
+        let number = command.die;
+        self.probe.queue(self.now_ns, number, -1);
+        self.book(number);
+        // The die did nothing while it waited.
+        let spent = Spent::default();
+        let pages = Pages::default();
+        let mut queued = Queued::new(command, pages, Chain::None, self.request, self.now_ns, spent);
+        queued.handed = handed;
+        self.hold(number, queued);
+    }
+
+    /// A command is handed to its die, for which it has waited since then, ns, as the one of that number. `replaces`: number of the
+    /// list of blocks in which it replaces pages, of which there may be none.
+    pub(super) fn enqueue(
+        &mut self,
+        command: Command,
+        pages: Pages,
+        (chain, replaces): (Chain, u32),
+        since: (u64, u64),
+    ) {
         let number = command.die;
         if self.follows {
             self.book(number);
@@ -16,9 +38,9 @@ impl<P: Probe> Events<P> {
         let (request, spent) = (self.request, die.spent);
         let (arrived_ns, handed) = since;
         let mut queued = Queued::new(command, pages, chain, request, arrived_ns, spent);
-        queued.handed = handed;
+        (queued.handed, queued.replaces) = (handed, replaces);
         if !self.scheduler.reorders() {
-            if chain == Chain::None && die.is_idle() {
+            if matches!(chain, Chain::None | Chain::Counts { .. }) && die.is_idle() {
                 return self.begin(number, queued, false);
             }
             die.queue.insert(die.queue.len(), queued);
@@ -41,9 +63,7 @@ impl<P: Probe> Events<P> {
     /// Brings the account of a die up to date.
     #[inline]
     pub(super) fn book(&mut self, number: u32) {
-        if let Some((command, ns)) = self.dies[number as usize].book(self.now_ns) {
-            self.usage.hold(&command, ns);
-        }
+        self.dies[number as usize].book(self.now_ns, &mut self.usage, self.follows);
     }
 
     /// Starts commands, if everything else of this instant has happened. Returns whether there were any.
@@ -121,7 +141,9 @@ impl<P: Probe> Events<P> {
             return;
         }
         let Some(mut queued) = die.queue.remove(place) else { return };
-        queued.passed += place as u32;
+        if place > 0 {
+            queued.passed += place as u32;
+        }
         self.scheduler.settle(&mut die.queue, None);
         self.begin(number, queued, overlaps);
     }
@@ -134,15 +156,22 @@ impl<P: Probe> Events<P> {
         if self.follows {
             queued.spent = die.spent.since(&queued.spent);
         }
-        let command = queued.command;
-        let active = Active::new(queued, self.now_ns);
-        self.counts.waited(&command, active.waited_ns());
         if overlaps {
-            die.loading = Some(active);
+            self.counts.waited(&queued.command, self.now_ns - queued.arrived_ns);
+            die.loading = Some(Active::new(queued, self.now_ns));
             self.want_bus(number);
-            return;
+        } else {
+            self.hold(number, queued);
         }
-        let current = die.current.insert(active);
+    }
+
+    /// A command holds its die from now on.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `begin_at_once`")]
+    fn hold(&mut self, number: u32, queued: Queued) {
+        let command = queued.command;
+        self.counts.waited(&command, self.now_ns - queued.arrived_ns);
+        let current = self.dies[number as usize].current.insert(Active::new(queued, self.now_ns));
         if self.solo || command.kind == CommandKind::Erase {
             // One event, and so one copy.
             current.left = 1;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::config::Config;
 use crate::config::layers::{Layer, resolve};
+use crate::nand::probe::Recorder;
 use crate::nand::{CommandRecord, PauseRecord};
 use maker::{Made, Maker};
 
@@ -126,6 +127,56 @@ fn check(maker: &Maker, first: &[(Place, u64)], records: &[CommandRecord]) {
     }
     for (_, token) in &maker.home {
         assert!(flash.holds(*token, u64::MAX, u64::MAX), "what was written last is there in the end");
+    }
+    for (token, before) in &maker.replaced {
+        let there = flash.images[token].iter().map(|(_, from, _)| from).min();
+        let gone = flash.images[before].iter().map(|(.., to)| to).max();
+        assert!(there <= gone, "{before} was erased at {gone:?}, before {token} was there at {there:?}");
+    }
+}
+
+/// Starts of the commands of each die, by kind.
+fn starts(events: &mut Events<Recorder>) -> Vec<(u32, CommandKind, u64)> {
+    while events.dispatch() || events.step() {}
+    let records = events.probe.take().commands;
+    let mut starts: Vec<_> =
+        records.iter().map(|record| (record.die, record.kind, record.start_ns)).collect();
+    starts.sort_by_key(|(die, _, start)| (*start, *die));
+    starts
+}
+
+#[test]
+fn a_block_is_erased_when_all_is_programmed_that_replaces_its_pages() {
+    use CommandKind::{Erase, Program};
+    for (program_ns, replaces, waits) in [(700, 3, 710), (690, 3, 700), (689, 3, 700), (700, 4, 700)] {
+        let config = config(&[]);
+        let geometry = Geometry::new(&config).expect("a legal drive");
+        let cache = Cache { program: false, read: false };
+        let mut events =
+            Events::new(&geometry, true, cache, Scheduler::new(&config.sched), Recorder::default());
+        let command = |die, kind, program_ns| Command {
+            die,
+            kind,
+            purpose: Purpose::Host,
+            opens: 0,
+            awaited: true,
+            pages: 1,
+            tag: NOBODY,
+            effect: crate::op::NO_EFFECT,
+            link: crate::op::Link::NONE,
+            read_ns: 0,
+            bus_ns: 10 * u64::from(kind == Program),
+            program_ns,
+        };
+        let mut submit = |blocks: &[(u32, u32)], command| {
+            events.guard(blocks);
+            events.submit(0, command, Pages::default());
+        };
+        submit(&[(0, replaces)], command(1, Program, program_ns));
+        submit(&[(1, 0)], command(0, Program, 690));
+        submit(&[(0, 3)], command(0, Erase, 1000));
+        let expected = [(0, Program, 0), (1, Program, 0), (0, Erase, waits)];
+        assert_eq!(starts(&mut events), expected, "{program_ns} ns, block {replaces}");
     }
 }
 

@@ -10,14 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Intake;
 use super::stations::TASK_TAG;
-use crate::buffer::WriteBuffer;
 use crate::config::Config;
 use crate::content::Content;
 use crate::error::RunError;
 use crate::external::{External, Idle, Steps};
 use crate::nand::TimePath;
 use crate::op::Work;
-use crate::task::{self, Urgency, View, Wish};
+use crate::task::{self, BufferView, Leaving, Urgency, View, Wish};
 
 /// The background's view of a die.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -38,21 +37,22 @@ pub(super) struct Background {
     dies: Vec<Watch>,
     /// When to ask again though nothing happens, ns.
     due_ns: Option<u64>,
-    /// True if pages of the buffer are to leave it now, where stations write them.
-    destages: bool,
+    /// Number before which entries of the buffer are to leave it now.
+    destages_before: Option<u64>,
     /// Steps that a function outside the engine wishes of all units.
     plan: Vec<(u32, Work, Urgency)>,
 }
 
 impl Background {
     pub(super) fn new(config: &Config, dies: u32) -> Self {
-        let policies = task::Background::new(&config.background);
+        let policies =
+            task::Background::new(&config.background, &config.buffer.destage, config.slc.fold_after);
         let dies = if policies.is_some() { dies } else { 0 };
         Self {
             due_ns: policies.as_ref().map(|_| 0),
             policies,
             dies: vec![Watch::default(); dies as usize],
-            destages: false,
+            destages_before: None,
             plan: Vec::new(),
         }
     }
@@ -67,7 +67,7 @@ impl Background {
     /// From now on works ahead as these settings say, if it did anything before.
     pub(super) fn change(&mut self, config: &Config, now_ns: u64) {
         if let Some(policies) = &mut self.policies {
-            policies.change(&config.background);
+            policies.change(&config.background, &config.buffer.destage);
             self.due_ns = Some(now_ns);
         }
     }
@@ -95,17 +95,22 @@ impl Background {
     /// True if pages of the buffer are to leave it now.
     #[inline]
     pub(super) fn destages(&self) -> bool {
-        self.destages
+        self.destages_before.is_some()
+    }
+
+    /// Number before which entries of the buffer are to leave it now.
+    pub(super) fn destages_before(&self) -> Option<u64> {
+        self.destages_before
     }
 
     /// Pages have left the buffer as far as they can now.
     pub(super) fn end_of_destage(&mut self) {
-        self.destages = false;
+        self.destages_before = None;
     }
 
     /// The last request has come.
     pub(super) fn end(&mut self) {
-        (self.policies, self.due_ns, self.destages) = (None, None, false);
+        (self.policies, self.due_ns, self.destages_before) = (None, None, None);
         self.plan.clear();
     }
 
@@ -116,11 +121,12 @@ impl Background {
 
     /// The steps wished of a unit, the most urgent first; notes when to ask again.
     pub(super) fn steps(&mut self, unit: u32, view: &View) -> impl Iterator<Item = (Work, Urgency)> + use<> {
-        let rules = self.policies.as_ref().filter(|policies| !policies.is_external());
-        let wishes = rules.map(|policies| policies.wishes(view));
+        let folds = self.policies.as_ref().map(|policies| (Work::Fold, policies.fold_wish(view)));
+        let rules = self.policies.as_mut().filter(|policies| !policies.is_external());
+        let wishes = rules.map(|policies| policies.wishes(unit, view));
         let mut steps: Vec<(Work, Urgency)> =
             self.plan.iter().filter(|step| step.0 == unit).map(|step| (step.1, step.2)).collect();
-        for (work, wish) in wishes.into_iter().flatten() {
+        for (work, wish) in wishes.into_iter().flatten().chain(folds) {
             if let Some(urgency) = self.heed(wish) {
                 steps.push((work, urgency));
             }
@@ -170,14 +176,29 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 watch.idle_since_ns = Some(now);
             }
         }
-        let idle_since_ns = self.idle_since_ns(0..self.core.geometry.total_dies());
-        let dirty_pages = self.waiting_in_buffer();
-        let view = View { now_ns: now, idle_since_ns, dirty_pages, ..View::default() };
-        let pages = self.buffer.as_ref().map_or(0, WriteBuffer::pages);
-        let policies = self.background.policies.as_ref();
-        let wish = policies.map_or(Wish::Nothing, |policies| policies.destages(&view, pages));
-        self.background.destages = self.background.heed(wish).is_some();
+        self.look_at_buffer();
         self.plan();
+    }
+
+    /// Asks if pages are to leave the buffer.
+    fn look_at_buffer(&mut self) {
+        let idle_since_ns = self.idle_since_ns(0..self.core.geometry.total_dies());
+        let Some(buffer) = &mut self.buffer else { return };
+        let Some(policies) = self.background.policies.as_mut().filter(|_| self.is_buffered) else { return };
+        let view = BufferView {
+            now_ns: self.array.now_ns(),
+            idle_since_ns,
+            entries: buffer.all_waiting(),
+            waiting: buffer.waiting_pages(),
+            pages: buffer.pages(),
+            oldest_ns: buffer.oldest_ns(),
+        };
+        let (wish, leaving) = policies.destages(&view);
+        let now = self.background.heed(wish).is_some();
+        self.background.destages_before = now.then(|| match leaving {
+            Leaving::All => u64::MAX,
+            Leaving::Since(time_ns) => buffer.let_leave(time_ns),
+        });
     }
 
     /// Asks a function outside the engine for the steps of all units.
@@ -259,7 +280,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn ask_background(&mut self) -> Result<(), RunError> {
         self.look_around();
         let planes = self.core.geometry.planes;
-        for die in 0..self.core.geometry.total_dies() {
+        // A superblock is collected by all of its dies, for which none need be idle.
+        let dies = if self.core.superblocks.is_some() { 0 } else { self.core.geometry.total_dies() };
+        for die in 0..dies {
             if self.background.dies[die as usize].is_stepping {
                 continue;
             }
@@ -269,8 +292,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 }
             }
         }
-        if std::mem::take(&mut self.background.destages) {
-            self.pump(true)?;
+        if let Some(limit) = self.background.destages_before.take() {
+            self.pump_before(limit, true)?;
             self.own_commands(0..self.core.geometry.total_dies());
         }
         Ok(())
@@ -278,7 +301,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// Makes the step that is wished most of a unit, if there is any to make.
     fn step_ahead(&mut self, die: u32, unit: u32) -> Result<bool, RunError> {
-        if !self.core.ftl.can_step_ahead(unit) {
+        let (can_step, foldable) = (self.core.ftl.can_step_ahead(unit), self.core.ftl.foldable(unit));
+        if !can_step && foldable == 0 {
             return Ok(false);
         }
         let now = self.array.now_ns();
@@ -288,14 +312,16 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             dirty_pages: self.dirty_pages(unit),
             spare_blocks: self.core.ftl.spare_blocks(unit),
             under_way: self.core.ftl.is_collecting(unit),
+            foldable,
+            written: self.core.written(unit),
             ..View::default()
         };
-        for (work, _) in self.background.steps(unit, &view) {
+        for (work, urgency) in self.background.steps(unit, &view) {
             let merges = self.core.counters.merges.full;
-            if self.core.step(now, unit, work, &mut self.array)?.is_none() {
+            if !can_step && work != Work::Fold || !self.make_step(unit, work, urgency)? {
                 continue;
             }
-            self.core.flush(now, &mut self.array);
+            while urgency == Urgency::Should && self.goes_on(unit) && self.make_step(unit, work, urgency)? {}
             self.core.counters.merges.early += self.core.counters.merges.full - merges;
             self.array.fence(die..die + 1, TASK_TAG + die);
             self.background.dies[die as usize].is_stepping = true;
@@ -303,5 +329,38 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Makes a step of a unit, and pays for it. Returns false if there is none to make.
+    fn make_step(&mut self, unit: u32, work: Work, urgency: Urgency) -> Result<bool, RunError> {
+        let now = self.array.now_ns();
+        let spent = self.spent();
+        let made = self.core.step(now, unit, work, &mut self.array)?.is_some();
+        self.core.flush(now, &mut self.array);
+        if made {
+            self.pay(unit, urgency, spent);
+        }
+        Ok(made)
+    }
+
+    /// Pages copied and time of the flash so far, ns.
+    pub(super) fn spent(&self) -> (u64, u64) {
+        (self.core.counters.gc.programs, self.core.flash_time().total())
+    }
+
+    /// A unit made a step of its work before which so much was spent.
+    pub(super) fn pay(&mut self, unit: u32, urgency: Urgency, before: (u64, u64)) {
+        let (copies, flash_ns) = self.spent();
+        if let Some(policies) = self.background.policies.as_mut().filter(|_| urgency == Urgency::Should) {
+            policies.pay(unit, copies - before.0, flash_ns - before.1);
+        }
+    }
+
+    /// True if a unit that has made a step between the commands of others makes another one at once.
+    fn goes_on(&mut self, unit: u32) -> bool {
+        let (spare_blocks, written) = (self.core.ftl.spare_blocks(unit), self.core.written(unit));
+        let view = View { spare_blocks, written, ..View::default() };
+        let policies = self.background.policies.as_mut();
+        self.core.ftl.can_step_ahead(unit) && policies.is_some_and(|policies| policies.goes_on(unit, &view))
     }
 }

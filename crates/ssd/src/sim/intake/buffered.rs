@@ -2,6 +2,7 @@
 
 use flashweir_trace::{Op, Request};
 
+use super::completing::{Owner, Turn};
 use super::stations::ENTRY_TAG;
 use super::{Barrier, Intake};
 use crate::buffer::{Ack, Incoming, WriteBuffer};
@@ -21,6 +22,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// Something ended: whoever waits may go on.
     pub(super) fn resume_waiting(&mut self) -> Result<(), RunError> {
+        if !self.completing.is_empty() {
+            self.place_completed()?;
+        }
         // A page that waits only goes to an idle die: without one none need be asked.
         if !self.unbound.is_empty() && self.array.has_idle_die() {
             self.place_waiting(A::has_idle_die)?;
@@ -78,8 +82,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Takes the remaining pages of a write into the buffer. Returns false if it is full before that.
     fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
         let (admitted, number) = self.slots.get(tag).map_or((0, 0), |slot| (slot.admitted, slot.number));
+        let now = self.array.now_ns();
         for part in self.core.entries(request).skip(admitted as usize) {
-            let incoming = Incoming::new(&part, self.core.queue_of(&part), number);
+            let incoming = Incoming::new(&part, self.core.queue_of(&part), number, now);
             let joined = self.join(&incoming);
             let Some(buffer) = &mut self.buffer else { return Ok(true) };
             let entered = joined.map(|slot| (slot, None)).or_else(|| buffer.insert(&incoming));
@@ -133,8 +138,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Sends the next page of every unit that can take one. A page of flash that mapping units do not fill goes only if all
     /// have to leave (`partial`), or if nothing else makes room.
     pub(in crate::sim) fn pump(&mut self, partial: bool) -> Result<(), RunError> {
+        self.pump_before(u64::MAX, partial)
+    }
+
+    /// The same of entries before a number.
+    pub(super) fn pump_before(&mut self, limit: u64, partial: bool) -> Result<(), RunError> {
         let now = self.array.now_ns();
-        let exclusive = !self.core.alloc.shares_map();
+        let exclusive = !self.core.alloc.shares_map() && self.programs.is_empty();
         let per_page = self.core.geometry.units_per_page;
         loop {
             let Some(buffer) = &self.buffer else { return Ok(()) };
@@ -144,6 +154,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 buffer.ready_pages(per_page)
             };
             let mut started = false;
+            let leaving = |(_, slot): &(u32, u32)| buffer.sequence(*slot) < limit;
+            let ready: Vec<_> = ready.into_iter().filter(leaving).collect();
             for (queue, slot) in ready {
                 started |= self.send(queue, slot, per_page, exclusive)?;
             }
@@ -152,12 +164,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 break;
             }
         }
+        self.note_companions();
+        Ok(())
+    }
+
+    /// Entries that went with the command of another one are done when that is.
+    pub(super) fn note_companions(&mut self) {
         for (tag, companion) in self.core.take_companions() {
             if let Some(buffer) = &mut self.buffer {
                 buffer.entry(tag - ENTRY_TAG).companions.push(companion - ENTRY_TAG);
             }
         }
-        Ok(())
     }
 
     /// Sends the entry of a queue that leaves next; of mapping units, as many as a page of flash takes. Returns whether any
@@ -172,8 +189,26 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let left = self.core.codewords.left_by_mask(&entry.mask);
             let part = entry.whole(page_sectors);
             let (stage, request) = (Stage::Buffer(slot), entry.request);
-            if sent > 1 && !exclusive && self.core.fills(&part, left.is_some()).is_none() {
+            let shares = self.core.alloc.shares_map();
+            match if shares { self.take_turn(Owner::Entry(slot), part, left) } else { None } {
+                None | Some(Turn::Bound) => {}
+                Some(Turn::Waits) => return Ok(sent > 1),
+                Some(Turn::Reads | Turn::Behind) => {
+                    let Some(buffer) = &mut self.buffer else { return Ok(true) };
+                    buffer.take_out(queue);
+                    match buffer.next_in_page(queue, first).filter(|_| sent > 1) {
+                        Some(next) => slot = next,
+                        None => break,
+                    }
+                    continue;
+                }
+            }
+            if sent > 1 && self.core.packs_late() && self.core.fills(&part, left.is_some()).is_none() {
                 break;
+            }
+            // A die takes its next page when it has programmed the last one, and pages keep their turn.
+            if sent == 1 && self.core.next_die(&part).is_some_and(|die| self.programs[die as usize] > 0) {
+                return Ok(false);
             }
             if A::Probe::ON {
                 self.array.serve(request);
@@ -186,6 +221,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 buffer.start(queue, exclusive);
                 next = if sent < per_page { buffer.next_in_page(queue, first) } else { None };
             }
+            if !self.programs.is_empty() {
+                self.note_die(slot, part.lpn);
+            }
             if A::Probe::ON {
                 self.bound(slot);
             }
@@ -195,13 +233,22 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(true)
     }
 
+    /// A page of the buffer was sent to a die of its superblock.
+    fn note_die(&mut self, slot: u32, lpn: u64) {
+        let die = self.core.unit_of(lpn).map(|unit| unit / self.core.geometry.planes);
+        if let (Some(die), Some(buffer)) = (die, &mut self.buffer) {
+            buffer.entry(slot).die = Some(die);
+            self.programs[die as usize] += 1;
+        }
+    }
+
     /// A page of the buffer was sent to a die: if its channel was not decided before, it is now.
     pub(super) fn bound(&mut self, slot: u32) {
         let Some(buffer) = &mut self.buffer else { return };
         let entry = buffer.entry(slot);
         if entry.channel.is_none() {
-            let home = self.core.alloc.locate(entry.lpn);
-            entry.channel = home.map(|home| self.core.geometry.channel_of(home.unit));
+            let unit = self.core.unit_of(entry.lpn);
+            entry.channel = unit.map(|unit| self.core.geometry.channel_of(unit));
             let now = self.array.now_ns();
             self.array.probe().dirty_pages(now, None, -1);
             self.array.probe().dirty_pages(now, entry.channel, 1);
@@ -214,6 +261,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         while let Some(slot) = leaving.pop() {
             let Some(buffer) = &mut self.buffer else { return };
             let entry = buffer.finish(slot);
+            if let Some(die) = entry.die {
+                self.programs[die as usize] -= 1;
+            }
             self.core.content.unstage(Stage::Buffer(slot));
             let now = self.array.now_ns();
             self.array.probe().dirty_pages(now, entry.channel, -1);

@@ -35,6 +35,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                     self.array.probe().dirty_pages(now, entry.channel, -1);
                 }
                 self.core.content.unstage(Stage::Buffer(slot));
+                self.completing.forget(part.lpn, slot);
                 for tag in entry.waiters {
                     self.settle(tag, 1);
                 }
@@ -49,7 +50,11 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
+    /// A flush waits until what was written before it is on flash. A protected buffer keeps it: it has nothing to wait for.
     pub(super) fn flush(&mut self, tag: u32) -> Result<(), RunError> {
+        if self.protected {
+            return Ok(());
+        }
         if self.buffer.is_some() {
             return self.stall(tag);
         }

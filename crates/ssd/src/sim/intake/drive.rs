@@ -97,6 +97,14 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         self.buffered_units().div_ceil(u64::from(units_per_page)) * u64::from(mapped_pages)
     }
 
+    fn protect_buffer(&mut self, is_on: bool) {
+        self.protected = is_on;
+    }
+
+    fn protects_buffer(&self) -> bool {
+        self.protected
+    }
+
     fn allocate(&mut self, allocation: &Allocation) {
         self.core.alloc.allocate(allocation);
         let alloc = &self.core.alloc;
@@ -106,6 +114,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
 
     fn resume(&mut self) -> Result<(), RunError> {
         // Those that now go by their address need no idle die.
+        self.place_completed()?;
         self.place_waiting(|_| true)?;
         if self.stations.are_managed() { self.decide() } else { Ok(()) }
     }
@@ -175,11 +184,13 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             owners: self.owners.clone(),
             companions: self.companions.clone(),
             unbound: self.unbound.clone(),
+            completing: self.completing.clone(),
             buffer: self.buffer.clone(),
             stalled: self.stalled.clone(),
             barriers: self.barriers.clone(),
             stations: self.stations.clone(),
             background: self.background.clone(),
+            programs: self.programs.clone(),
             ..*self
         })
     }
@@ -197,6 +208,9 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// Entries of the drive's buffer that wait.
     fn buffered_units(&self) -> u64 {
-        if self.is_buffered { self.waiting_in_buffer().into() } else { 0 }
+        if !self.is_buffered {
+            return 0;
+        }
+        u64::from(self.waiting_in_buffer()) + self.completing.len() as u64
     }
 }

@@ -128,9 +128,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// The drive is done with a part of a command.
-    pub(super) fn leave_drive(&mut self, tag: u32, slot: &Slot, parts: &Parts) {
+    pub(super) fn leave_drive(&mut self, tag: u32, request: &Request, parts: &Parts) {
         if let Some(interface) = &mut self.interface {
-            interface.leave(self.owners[tag as usize], &slot.request, parts);
+            interface.leave(self.owners[tag as usize], request, parts);
         }
     }
 

@@ -10,6 +10,7 @@
 
 mod background;
 mod buffered;
+mod completing;
 mod dataless;
 mod drive;
 mod host;
@@ -35,8 +36,8 @@ use crate::host::interface::Interface;
 use crate::host::{HostMode, Waiting, closed::Window};
 use crate::nand::{IssueRecord, Probe, TimePath};
 use crate::op::{NOBODY, PageSlice, Stage};
-use crate::stats::Parts;
 use background::Background;
+use completing::{Completing, Turn};
 use dataless::Barrier;
 use slots::{Slot, Slots};
 use stations::{Stations, Tag};
@@ -69,11 +70,16 @@ pub(super) struct Intake<A, C> {
     /// Pages of its reads that go with the command of another one: tags of that and of the page.
     companions: Vec<(u32, u32)>,
     unbound: Unbound,
+    completing: Completing,
     pub(super) buffer: Option<WriteBuffer>,
     /// True if that is a buffer of the drive. If not, its entries only hold pages of requests that wait for flash.
     pub(super) is_buffered: bool,
     pub(super) ack: Ack,
+    /// True if what is in the buffer outlives a loss of power.
+    protected: bool,
     pub(super) stalled: VecDeque<u32>,
+    /// With superblocks: pages of the buffer that each die has to program.
+    programs: Vec<u32>,
     /// Since when the first stalled request finds no room, ns.
     pub(super) full_since_ns: Option<u64>,
     barriers: Vec<Barrier>,
@@ -110,10 +116,16 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             owners: Vec::new(),
             companions: Vec::new(),
             unbound: Unbound::new(config.tenants.turns, config.tenants.max_late_share_ppm()),
+            completing: Completing::default(),
             buffer,
             is_buffered,
             ack: if is_buffered { config.buffer.ack } else { Ack::Flash },
+            protected: config.buffer.protected,
             stalled: VecDeque::new(),
+            programs: vec![
+                0;
+                if config.alloc.has_superblocks() { geometry.total_dies() } else { 0 } as usize
+            ],
             full_since_ns: None,
             barriers: Vec::new(),
             resume: false,
@@ -277,6 +289,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 Tag::Task(die) => self.background.step_done(die),
                 Tag::Group => {}
                 Tag::Interface(number) => self.interface_due(number),
+                Tag::Completing(number) => self.end_completing(number, parts),
             }
             self.resume = true;
         }
@@ -295,39 +308,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.background.wake(self.array.now_ns());
         }
         Ok(())
-    }
-
-    /// A command of a request is done.
-    #[inline]
-    fn end_command(&mut self, tag: u32, parts: Option<Parts>) {
-        let now = self.array.now_ns();
-        let parts = if self.stations.waits_for_clock() { self.end_of_read(tag, parts) } else { parts };
-        if let Some(parts) = parts {
-            let last = self.slots.last_mut(tag);
-            *last = (*last).max((now, parts));
-        }
-        self.settle(tag, 1);
-        if !self.companions.is_empty() {
-            self.end_companions(tag, parts);
-        }
-    }
-
-    /// A request waits for `count` things less; at none it is done.
-    pub(super) fn settle(&mut self, tag: u32, count: u32) {
-        let Some(slot) = self.slots.settle(tag, count) else { return };
-        let mut parts = self.slots.take_last(tag);
-        let Slot { request, number, issue_ns, order, waited_ns, .. } = slot;
-        if self.interface.is_some() {
-            self.leave_drive(tag, &slot, &parts);
-        } else {
-            parts.host_queue += waited_ns;
-            let now = self.array.now_ns();
-            let (probe, counters) = (self.array.probe(), &mut self.core.counters);
-            self.ledger.complete(probe, counters, number, &request, issue_ns, now, &parts);
-        }
-        if request.op == Op::Write && self.buffer.is_none() {
-            self.settle_barriers(order);
-        }
     }
 
     #[inline(always)]
@@ -368,11 +348,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         for part in self.core.parts(request) {
             self.core.counters.host_pages_written += self.core.flash_pages(part);
-            if !self.bind(tag, part)? {
-                self.slots.expect(tag, 1);
+            let turn = self.bind(tag, part)?;
+            if turn == Turn::Waits {
                 let class = self.core.alloc.class_of(part.stream, part.lpn);
                 self.unbound.push(class, tag, part);
             }
+            self.slots.expect(tag, u32::from(matches!(turn, Turn::Waits | Turn::Behind)));
         }
         self.core.flush(self.array.now_ns(), &mut self.array);
         self.slots.expect(tag, self.array.submitted());
@@ -380,6 +361,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     fn no_room(&self) -> RunError {
-        RunError::NoRoom { waiting: self.unbound.len() as u64 + self.stalled.len() as u64 }
+        let waiting = self.unbound.len() + self.stalled.len() + self.completing.len();
+        RunError::NoRoom { waiting: waiting as u64 }
     }
 }

@@ -3,6 +3,9 @@
 use flashweir_trace::{Op, Request};
 use serde::{Deserialize, Serialize};
 
+use super::Intake;
+use crate::content::Content;
+use crate::nand::TimePath;
 use crate::stats::Parts;
 
 /// A request under way.
@@ -15,7 +18,7 @@ pub(in crate::sim) struct Slot {
     pub(in crate::sim) order: u64,
     /// Time for which it had waited at the host, ns.
     pub(in crate::sim) waited_ns: u64,
-    /// Number of things that it still waits for: commands, unbound pages, entries of the buffer, or a stall.
+    /// Number of things that it still waits for: commands, unbound pages, entries of the buffer, or a stall. 0 once it is done.
     outstanding: u32,
     /// Pages of it that are in the buffer already.
     pub(in crate::sim) admitted: u64,
@@ -23,6 +26,7 @@ pub(in crate::sim) struct Slot {
 
 impl Slot {
     /// A request that waits for one thing.
+    #[inline]
     pub(super) fn new(request: &Request, number: u64, issue_ns: u64, waited_ns: u64) -> Self {
         Self { request: *request, number, issue_ns, order: 0, waited_ns, outstanding: 1, admitted: 0 }
     }
@@ -31,7 +35,7 @@ impl Slot {
 /// All of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sim) struct Slots {
-    all: Vec<Option<Slot>>,
+    all: Vec<Slot>,
     /// By tag: end of the last command so far, ns, and where the time of that one went, if account is kept.
     last: Vec<(u64, Parts)>,
     free: Vec<u32>,
@@ -57,21 +61,21 @@ impl Slots {
         self.under_way += 1;
         self.writes_under_way += u64::from(slot.request.op == Op::Write);
         if let Some(tag) = self.free.pop() {
-            self.all[tag as usize] = Some(slot);
+            self.all[tag as usize] = slot;
             tag
         } else {
-            self.all.push(Some(slot));
+            self.all.push(slot);
             self.all.len() as u32 - 1
         }
     }
 
     pub(in crate::sim) fn get(&self, tag: u32) -> Option<&Slot> {
-        self.all[tag as usize].as_ref()
+        Some(&self.all[tag as usize]).filter(|slot| slot.outstanding > 0)
     }
 
     #[inline]
     pub(in crate::sim) fn get_mut(&mut self, tag: u32) -> Option<&mut Slot> {
-        self.all[tag as usize].as_mut()
+        Some(&mut self.all[tag as usize]).filter(|slot| slot.outstanding > 0)
     }
 
     /// Where the time of the command of a request went that is the last one so far.
@@ -97,24 +101,80 @@ impl Slots {
     /// A request waits for `count` things more; requests without a tag wait for nothing.
     #[inline]
     pub(in crate::sim) fn expect(&mut self, tag: u32, count: u32) {
-        if let Some(Some(slot)) = self.all.get_mut(tag as usize) {
+        if let Some(slot) = self.all.get_mut(tag as usize)
+            && slot.outstanding > 0
+        {
             slot.outstanding += count;
         }
     }
 
-    /// A request waits for `count` things less. Returns it if that was all.
+    /// A request waits for `count` things less. Returns true if that was all.
     #[inline]
-    pub(super) fn settle(&mut self, tag: u32, count: u32) -> Option<Slot> {
-        let place = &mut self.all[tag as usize];
-        let slot = place.as_mut()?;
+    pub(super) fn settle(&mut self, tag: u32, count: u32) -> bool {
+        let slot = &mut self.all[tag as usize];
+        if slot.outstanding == 0 {
+            return false;
+        }
         slot.outstanding -= count;
         if slot.outstanding > 0 {
-            return None;
+            return false;
         }
-        let slot = place.take()?;
+        self.writes_under_way -= u64::from(slot.request.op == Op::Write);
         self.free.push(tag);
         self.under_way -= 1;
-        self.writes_under_way -= u64::from(slot.request.op == Op::Write);
-        Some(slot)
+        true
+    }
+
+    /// The request that was the last one of a tag.
+    #[inline]
+    pub(super) fn last_of(&self, tag: u32) -> &Slot {
+        &self.all[tag as usize]
+    }
+}
+
+impl<A: TimePath, C: Content> Intake<A, C> {
+    /// A command of a request is done.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the other callers are seldom there")]
+    pub(super) fn end_command(&mut self, tag: u32, parts: Option<Parts>) {
+        let now = self.array.now_ns();
+        let parts = if self.stations.waits_for_clock() { self.end_of_read(tag, parts) } else { parts };
+        if let Some(parts) = parts {
+            let last = self.slots.last_mut(tag);
+            if now > last.0 || now == last.0 && parts > last.1 {
+                *last = (now, parts);
+            }
+        }
+        self.settle(tag, 1);
+        if !self.companions.is_empty() {
+            self.end_companions(tag, parts);
+        }
+    }
+
+    /// A request waits for `count` things less; at none it is done.
+    #[inline]
+    pub(super) fn settle(&mut self, tag: u32, count: u32) {
+        if self.slots.settle(tag, count) {
+            self.end_request(tag);
+        }
+    }
+
+    #[inline(never)]
+    fn end_request(&mut self, tag: u32) {
+        let mut parts = self.slots.take_last(tag);
+        let Slot { request, number, issue_ns, order, waited_ns, .. } = self.slots.last_of(tag);
+        let (op, order) = (request.op, *order);
+        if self.interface.is_some() {
+            let request = *request;
+            self.leave_drive(tag, &request, &parts);
+        } else {
+            parts.host_queue += waited_ns;
+            let now = self.array.now_ns();
+            let (probe, counters) = (self.array.probe(), &mut self.core.counters);
+            self.ledger.complete(probe, counters, *number, request, *issue_ns, now, &parts);
+        }
+        if op == Op::Write && self.buffer.is_none() {
+            self.settle_barriers(order);
+        }
     }
 }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::Intake;
+use super::completing::{Owner, Turn};
 use super::overtaken::Overtaken;
 use crate::content::Content;
 use crate::error::RunError;
@@ -186,10 +187,16 @@ pub(super) fn after((left, sequence): Rank) -> Rank {
 }
 
 impl<A: TimePath, C: Content> Intake<A, C> {
-    /// Hands a page over to its unit, if there is one that takes it.
-    #[inline]
-    pub(super) fn bind(&mut self, tag: u32, part: PageSlice) -> Result<bool, RunError> {
+    /// Hands a page over to its unit, if there is one that takes it. If another version is to be read first, that begins.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "part of the loop over requests")]
+    pub(super) fn bind(&mut self, tag: u32, part: PageSlice) -> Result<Turn, RunError> {
         let left = self.core.codewords.left_by(part.first, part.end);
+        if self.core.alloc.shares_map()
+            && let Some(turn) = self.take_turn(Owner::Request(tag), part, left)
+        {
+            return Ok(turn);
+        }
         let now = self.array.now_ns();
         let packs_late = self.core.packs_late();
         if packs_late && self.core.fills(&part, left.is_some()).is_none() {
@@ -200,7 +207,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             // This page must be there when the next one looks for an idle die.
             self.core.flush(now, &mut self.array);
         }
-        Ok(bound)
+        Ok(if bound { Turn::Bound } else { Turn::Waits })
     }
 
     /// Asks the pages that wait, in turn, as long as it is worth it.
@@ -211,16 +218,19 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.array.serve(number);
             }
             self.array.begin();
-            if self.bind(tag, part)? {
-                from = self.unbound.pop(rank);
-                let more = self.fill_page(&mut from, tag)?;
-                self.slots.expect(tag, self.array.submitted());
-                self.settle(tag, 1 + more);
-                on = worth(&self.array);
-            } else {
+            let turn = self.bind(tag, part)?;
+            if turn == Turn::Waits {
                 // It keeps its turn; pages of other classes may still find a die of theirs idle.
                 from = after(rank);
+                continue;
             }
+            from = self.unbound.pop(rank);
+            if turn != Turn::Behind {
+                let more = if turn == Turn::Bound { self.fill_page(&mut from, tag)? } else { 0 };
+                self.slots.expect(tag, self.array.submitted());
+                self.settle(tag, 1 + more);
+            }
+            on = worth(&self.array);
         }
         Ok(())
     }
@@ -234,11 +244,15 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         while let Some((rank, of, part)) = self.unbound.front(*from) {
             let left = self.core.codewords.left_by(part.first, part.end).is_some();
-            if of != tag || self.core.fills(&part, left).is_none() || !self.bind(tag, part)? {
+            if of != tag || self.core.fills(&part, left).is_none() {
+                break;
+            }
+            let turn = self.bind(tag, part)?;
+            if turn == Turn::Waits {
                 break;
             }
             *from = self.unbound.pop(rank);
-            more += 1;
+            more += u32::from(turn != Turn::Behind);
         }
         self.core.flush(self.array.now_ns(), &mut self.array);
         Ok(more)

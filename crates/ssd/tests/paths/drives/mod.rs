@@ -1,6 +1,8 @@
 //! Random small drives and workloads, and plain runs of them. The tests of power cuts (`crates/run/tests/power`) take them
 //! from here, too.
 
+mod buffers;
+mod cells;
 pub(crate) mod managed;
 
 use flashweir_ssd::config::Precondition;
@@ -8,6 +10,10 @@ use flashweir_ssd::config::layers::{Layer, resolve};
 use flashweir_ssd::{Config, Options, RunError, Simulation, Stats};
 use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
+
+pub(crate) use buffers::REPLACEMENTS;
+use buffers::{BUFFERS, of_buffer};
+use cells::{CELLS, of_cells};
 
 /// Schedulers with settings of their own; half of them the one that does without events.
 const SCHEDULERS: [&[(&str, &str)]; 22] = [
@@ -55,9 +61,6 @@ pub(crate) const OPEN: [&[(&str, &str)]; 8] = [
     &[("host.slots", "2"), ("host.arbitration", "fair")],
 ];
 
-/// Policies for the next page to leave the buffer.
-pub(crate) const REPLACEMENTS: [&str; 5] = ["fifo", "fifo", "lru", "block-lru", "fab"];
-
 /// A setting, as on the command line.
 type Setting = (&'static str, String);
 
@@ -69,10 +72,22 @@ fn of_ftl(settings: &mut Vec<Setting>, ftl: &str, cache_bytes: u64, batch: bool)
         settings.push(("ftl.batch_update", batch.to_string()));
     } else if ftl != "page" {
         let victims = ["gc.victim", "gc.frontiers", "gc.free_blocks"];
-        settings
-            .retain(|(key, _)| !victims.contains(key) && !key.starts_with("wear.") && *key != "alloc.kind");
+        settings.retain(|(key, _)| {
+            !victims.contains(key) && !key.starts_with("wear.") && !key.starts_with("alloc.")
+        });
         settings.push(("ftl.kind", ftl.into()));
     }
+}
+
+/// Settings of an allocation; superblocks over all dies, over those of as many as there are channels, or with parity.
+fn of_alloc(alloc: &str, channels: u32, dies: u32) -> Vec<Setting> {
+    let all = channels * dies;
+    let kind = if matches!(alloc, "sets" | "parity") { "superblock" } else { alloc };
+    let mut settings = vec![("alloc.kind", kind.to_owned())];
+    settings.extend((alloc == "sets").then(|| ("alloc.superblock_dies", channels.to_string())));
+    let stripe = if all.is_multiple_of(2) { 2 } else { all };
+    settings.extend((alloc == "parity" && all > 1).then(|| ("alloc.parity", (stripe - 1).to_string())));
+    settings
 }
 
 /// Settings of a host with open arrivals, or of a closed loop.
@@ -93,41 +108,6 @@ pub(super) fn of_transfers(codeword: u64, page_sectors: u64, copybacks: u32) -> 
         settings.push(("nand.codeword", (codeword * 512).to_string()));
     }
     settings
-}
-
-/// Cells of flash: word lines programmed at once or in two passes, shadow order, spread, erases that take longer. Page types need
-/// blocks of whole word lines.
-const CELLS: [&[(&str, &str)]; 9] = [
-    &[],
-    &[],
-    &[("nand.cache_read", "true")],
-    &[("nand.cache_read", "true"), ("nand.spread", "0.1")],
-    &[("nand.spread", "0.1"), ("nand.die_spread", "0.2"), ("nand.seed", "4")],
-    &[("nand.erase_growth", "300"), ("nand.spread", "0.2")],
-    &[("nand.page_order", "shadow"), ("timing.read", "10us,31us"), ("timing.program", "100us,300us")],
-    &[
-        ("nand.programs", "one-shot"),
-        ("nand.cell", "tlc"),
-        ("timing.program", "300us"),
-        ("timing.read", "9us"),
-    ],
-    &[
-        ("nand.programs", "foggy-fine"),
-        ("nand.cell", "mlc"),
-        ("timing.program", "90us,200us"),
-        ("timing.read", "9us,20us"),
-    ],
-];
-
-/// Settings of cells, where they fit: others take their place.
-fn of_cells(settings: &mut Vec<Setting>, cells: &[(&'static str, &str)], pages_per_block: u32, ftl: &str) {
-    let has = |key| cells.iter().any(|(name, _)| *name == key);
-    let types = if has("nand.page_order") || has("nand.programs") { 6 } else { 1 };
-    if !pages_per_block.is_multiple_of(types) || has("nand.programs") && !matches!(ftl, "page" | "dftl") {
-        return;
-    }
-    settings.retain(|(key, _)| !(has(key) || *key == "gc.copyback" && has("nand.programs")));
-    settings.extend(cells.iter().map(|(key, value)| (*key, (*value).to_owned())));
 }
 
 const VICTIMS: [&str; 5] = ["greedy", "fifo", "random", "d-choices", "cost-benefit"];
@@ -173,11 +153,6 @@ fn block_pages() -> impl Strategy<Value = u32> {
     prop::sample::select(vec![1, 2, 3, 4, 5, 6, 6, 6, 8, 9, 10, 11])
 }
 
-/// Acknowledgement of a buffer from flash, or the order in which pages leave it.
-fn of_buffer(ack_flash: bool, replacement: &str) -> Setting {
-    if ack_flash { ("buffer.ack", "flash".into()) } else { ("buffer.replacement", replacement.into()) }
-}
-
 /// Mapping units of a page, and pages of a mapping unit, as drawn where they fit.
 fn units_of_pages(ftl: &str, sectors: u64, pages_per_block: u32, drawn: (u64, u64)) -> (u64, u64) {
     let (per_page, mapped) = drawn;
@@ -212,9 +187,9 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         any::<bool>(),
         prop::sample::select(vec![1, 1, 2, 7]),
         prop::sample::select(vec![0u64, 1, 2, 3, 4, 9]),
-        (any::<bool>(), prop::sample::select(REPLACEMENTS.to_vec())),
+        (any::<bool>(), prop::sample::select(REPLACEMENTS.to_vec()), prop::sample::select(BUFFERS.to_vec())),
         prop::sample::select(SCHEDULERS.to_vec()),
-        prop::sample::select(vec!["striped", "striped", "dynamic"]),
+        prop::sample::select(vec!["striped", "striped", "dynamic", "superblock", "sets", "parity"]),
         prop::sample::select(vec!["on-read", "full", "on-read", "full", "empty"]),
         prop::sample::select(OPEN.to_vec()),
     );
@@ -223,18 +198,18 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let map_unit = prop::sample::select(vec![(1, 1), (1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (1, 3)]);
     let cells = prop::sample::select(CELLS.to_vec());
     let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, map_unit, cells);
-    let placement = prop::sample::select(CLASSIFIERS.to_vec());
-    let parts = (shape, gc, flash, host, ftl, map, placement);
+    let parts = (shape, gc, flash, host, ftl, map, prop::sample::select(CLASSIFIERS.to_vec()));
     parts.prop_map(|(shape, gc, flash, host, ftl, map, placement)| {
         let (channels, chips, dies, planes, sectors, pages_per_block, pages, op_percent) = shape;
         let (victim, frontiers, free_blocks, dynamic, gap) = gc;
         let (solo, cache, typed, free_bus, command) = flash;
-        let (open, depth, buffer_pages, (ack_flash, replacement), sched, alloc, precondition, slots) = host;
+        let (open, depth, buffer_pages, buffer, sched, alloc, precondition, slots) = host;
         let (chips, dies) = if solo { (1, 1) } else { (chips, dies) };
-        let no_cache = free_bus || alloc == "dynamic" || (buffer_pages > 0 && planes == 1);
+        let superblocks = matches!(alloc, "superblock" | "sets" | "parity");
+        let no_cache = free_bus || alloc == "dynamic" || buffer_pages > 0 && (planes == 1 || superblocks);
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
-        let alloc = if ftl == "dftl" { "striped" } else { alloc };
+        let alloc = if ftl == "dftl" && alloc == "dynamic" { "striped" } else { alloc };
         let (per_page, mapped) = units_of_pages(ftl, sectors, pages_per_block, map.4);
         let (classifier, kept, groups) =
             of_groups(placement, ftl, u64::from(pages_per_block) * per_page, per_page, frontiers);
@@ -256,19 +231,19 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("wear.dynamic", (dynamic && free_blocks + frontiers > 2).to_string()),
             ("wear.static_gap", gap.to_string()),
             ("timing.cache_program", (cache && !no_cache).to_string()),
-            ("alloc.kind", if units > 1 { alloc } else { "striped" }.into()),
             ("buffer.bytes", (buffer_pages * page).to_string()),
             ("precondition", precondition.into()),
         ];
+        settings.extend(of_alloc(if units > 1 { alloc } else { "striped" }, channels, chips * dies));
         settings.extend(of_times(planes > 1, typed, free_bus, command));
         settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        settings.extend(of_transfers(map.2, sectors / per_page, map.3));
+        settings.extend(of_transfers(map.2, sectors / per_page, if superblocks { 0 } else { map.3 }));
         of_ftl(&mut settings, ftl, 8 * units * map.0, map.1);
         settings.extend((ftl == "page").then(|| ("ftl.map_unit", (page * mapped / per_page).to_string())));
         settings.retain(|(key, _)| classifier.is_empty() || *key != "gc.frontiers");
         settings.extend(classifier.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        of_cells(&mut settings, map.5, pages_per_block, ftl);
-        settings.extend((buffer_pages > 0).then(|| of_buffer(ack_flash, replacement)));
+        of_cells(&mut settings, map.5, (pages_per_block, mapped), ftl);
+        settings.extend(of_buffer(buffer_pages, buffer));
         settings.extend(of_host(open, slots, depth));
         settings
     })

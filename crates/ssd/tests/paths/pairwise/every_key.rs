@@ -20,11 +20,11 @@ const NOT_DRAWN: [(&str, &str); 6] = [
     ("gc.planner_file", LEFT_OUT.1),
     ("gc.planner_together", LEFT_OUT.1),
     ("background.file", LEFT_OUT.1),
-    ("background.destage.file", LEFT_OUT.1),
+    ("buffer.destage_file", LEFT_OUT.1),
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 42] = [
+const VALUES: [(&str, &[&str]); 50] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -39,6 +39,8 @@ const VALUES: [(&str, &[&str]); 42] = [
     ("timing.program", &["200us", "100us,300us", "1ns"]),
     ("timing.bus", &["0", "0.3", "25"]),
     ("nand.spread", &["0", "0.05", "0.3"]),
+    ("buffer.high_mark", &["0.5", "0.7", "1"]),
+    ("buffer.low_mark", &["0", "0.3", "0.6"]),
     ("nand.die_spread", &["0", "0.1"]),
     ("nand.erase_growth", &["0", "0.2", "90"]),
     ("nand.bad_blocks", &["0", "0.03", "0.1"]),
@@ -48,9 +50,13 @@ const VALUES: [(&str, &[&str]); 42] = [
     ("energy.bus_mw", &["0", "40"]),
     ("energy.idle_mw", &["0", "8"]),
     ("gc.free_blocks", &["1", "2", "3"]),
+    ("background.collect.pace_copies", &["0.1", "2", "30"]),
+    ("background.collect.pace_max_copies", &["0.5", "8"]),
     ("ftl.cache_bytes", &["512", "1KiB", "64KiB"]),
     ("ftl.groups", &["auto", "1", "2", "3"]),
     ("ftl.map_unit", &["auto", "512", "1KiB", "2KiB"]),
+    ("slc.static_blocks", &["1", "2", "5"]),
+    ("slc.dynamic_share", &["1", "0.6", "0.2"]),
     ("sched.write_weight", &["0", "0.5", "3"]),
     ("sched.protected_start", &["0", "0.1", "0.6"]),
     ("sched.protected_end", &["0", "0.2", "1"]),
@@ -60,6 +66,8 @@ const VALUES: [(&str, &[&str]); 42] = [
     ("host.queue_entries", &["none", "1", "2", "5"]),
     ("host.slots", &["none", "1", "2", "5"]),
     ("host.time_scale", &["0.5", "2"]),
+    ("alloc.superblock_dies", &["auto", "1", "2", "4"]),
+    ("alloc.parity", &["0", "1", "3"]),
     ("host.max_transfer", &["0", "512", "3KiB"]),
     ("fill", &["1", "0.9", "0.3"]),
     ("firmware.hmb_bytes", &["0", "4KiB", "8KiB"]),

@@ -24,7 +24,7 @@ pub(super) const BASE: [(&str, &str); 7] = [
 ];
 
 /// Keys that are no policy, with a value beside the default: policies of the schema need them to have an effect.
-const NEEDED: [(&str, &str); 28] = [
+const NEEDED: [(&str, &str); 29] = [
     ("chips", "2"),
     ("planes", "2"),
     ("dies", "2"),
@@ -50,9 +50,10 @@ const NEEDED: [(&str, &str); 28] = [
     ("firmware.read_time", "5us"),
     ("firmware.cores", "2"),
     ("background.collect.after", "20us"),
+    ("background.collect.should_below", "4"),
     ("background.level.after", "20us"),
     ("background.write_back.after", "20us"),
-    ("background.destage.after", "30us"),
+    ("slc.fold_after", "20us"),
 ];
 
 /// A key with the values that the array gives it: first its default.

@@ -218,6 +218,11 @@ fn every_pair_of_policy_values_does_what_it_should_or_is_refused_by_a_table() {
         let missing = check(&space, &array, &all);
         assert!(missing.is_empty(), "neither on a drive nor refused: {missing:?}");
         assert!(array.refused.len() * 5 < all.len(), "too many pairs are refused");
+        let (gave_up, pairs) = (space.gave_up.get(), all.len());
+        assert!(
+            gave_up * 50 < pairs,
+            "{gave_up} of {pairs} pairs are refused without looking at every drive"
+        );
         // No drive of other shapes and settings has what is refused.
         let refused = refused(&space, &array);
         let mut draw = Draw(seed);

@@ -1,6 +1,6 @@
 //! Drives of the covering array: rows of values, and the search for a drive on which given values have their effect.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flashweir_ssd::config::layers::{Ineffective, settle, to_value};
@@ -27,7 +27,7 @@ fn companions(key: &str, value: &str) -> &'static [(&'static str, &'static str)]
 }
 
 /// Drives that a search looks at before it gives up.
-const MAX_DRIVES: usize = 20_000;
+const MAX_DRIVES: usize = 5_000;
 /// Keys on which the effect of an allocation depends: its notes name the key alone.
 const SHAPE: [&str; 5] = ["chips", "planes", "dies", "units", "planes_bound"];
 
@@ -41,6 +41,10 @@ pub(super) struct Space {
     owners: Vec<Option<(usize, usize)>>,
     /// By text of a refusal or of a note: the factors that it names.
     named: RefCell<BTreeMap<String, BTreeSet<usize>>>,
+    /// Pairs for which more drives are named than are looked at.
+    pub(super) gave_up: Cell<usize>,
+    /// The reasons that the last search found before it gave up.
+    so_far: RefCell<Vec<String>>,
 }
 
 /// A conflict among the settings of a row.
@@ -106,7 +110,8 @@ impl Space {
             factor.values.iter().map(of).collect()
         });
         let values = values.collect();
-        Self { base, values, owners, factors, named: RefCell::default() }
+        let (named, gave_up, so_far) = (RefCell::default(), Cell::default(), RefCell::default());
+        Self { factors, base, values, owners, named, gave_up, so_far }
     }
 
     /// True if the factor exists on the drive.
@@ -218,8 +223,12 @@ impl Space {
     /// A drive on which the chosen values have their effect, with all that had to be chosen for it. The reasons why there
     /// is none, otherwise, that of the values themselves first: every way out that a refusal or a note names was tried.
     pub(super) fn complete(&self, pair: Chosen) -> Result<(Row, Chosen), Vec<String>> {
-        let found = self.search(pair, MAX_DRIVES);
-        found.map_err(|reasons| reasons.expect("the search looks at every drive that is named"))
+        self.search(pair, MAX_DRIVES).map_err(|reasons| {
+            reasons.unwrap_or_else(|| {
+                self.gave_up.set(self.gave_up.get() + 1);
+                self.so_far.take()
+            })
+        })
     }
 
     /// The same among so many drives; without reasons if there are more.
@@ -230,6 +239,9 @@ impl Space {
         let mut looked_at = 0;
         while let Some(chosen) = waiting.pop_front() {
             if looked_at == most {
+                let mut listed = BTreeSet::new();
+                reasons.retain(|reason| listed.insert(reason.clone()));
+                self.so_far.replace(reasons);
                 return Err(None);
             }
             looked_at += 1;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::nand::probe::Recorder;
-use crate::op::NO_EFFECT;
+use crate::op::{Link, NO_EFFECT};
 
 /// Data that a command relies on. A token is the data of one write.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub(super) struct Maker {
     open: Vec<u32>,
     pub(super) home: Vec<(Place, u64)>,
     pub(super) made: BTreeMap<(u64, bool), Made>,
+    /// The token that each one replaces.
+    pub(super) replaced: BTreeMap<u64, u64>,
     number: u64,
     token: u64,
 }
@@ -59,6 +61,7 @@ impl Maker {
             open: vec![0; UNITS as usize],
             home: Vec::new(),
             made: BTreeMap::new(),
+            replaced: BTreeMap::new(),
             number: 0,
             token: 0,
         };
@@ -91,7 +94,8 @@ impl Maker {
         self.token += 1;
         let token = self.token;
         self.block(place).pages.push(Some((lpn, token)));
-        if let Some(&(old, _)) = self.home.get(lpn as usize) {
+        if let Some(&(old, before)) = self.home.get(lpn as usize) {
+            self.replaced.insert(token, before);
             self.block(old).pages[(old.1 % PAGES) as usize] = None;
             self.home[lpn as usize] = (place, token);
         } else {
@@ -104,7 +108,8 @@ impl Maker {
         let (die, bus_ns) = (unit / PLANES, bus * self.bus_ns);
         let awaited = matches!(kind, CommandKind::Read | CommandKind::Program | CommandKind::Rewrite);
         let (purpose, opens, pages, tag, effect) = (Purpose::Host, 0, 1, NOBODY, NO_EFFECT);
-        Command { die, kind, purpose, opens, awaited, pages, tag, effect, read_ns, bus_ns, program_ns }
+        let link = Link::NONE;
+        Command { die, kind, purpose, opens, awaited, pages, tag, effect, link, read_ns, bus_ns, program_ns }
     }
 
     /// Pages that a command comes with, if the scheduler wants them.
@@ -162,6 +167,7 @@ impl Maker {
         self.units[unit as usize][victim as usize].pages.clear();
         let block: Vec<Place> = (0..PAGES).map(|page| (unit, victim * PAGES + page)).collect();
         let erase = self.command((unit, 0), CommandKind::Erase, [0, 0, 700]);
+        self.events.guard(&[(unit, victim)]);
         self.submit(erase, self.touching(&block), Made::Erase { unit, block: victim });
     }
 
@@ -178,6 +184,9 @@ impl Maker {
         let place = self.next_page(unit);
         self.put(lpn, place);
         let token = self.token;
+        if old.0 != unit {
+            self.events.guard(&[(old.0, old.1 / PAGES)]);
+        }
         if !in_part {
             let program = self.command(place, CommandKind::Program, [0, 1, 200]);
             return self.submit(

@@ -67,12 +67,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let dies = self.stations.dies_of(station);
         let idle_since_ns = self.idle_since_ns(dies.clone());
         for unit in self.stations.units_of(station) {
-            if !self.core.ftl.can_step_ahead(unit) {
+            let can_step = self.core.ftl.can_step_ahead(unit);
+            if !can_step && self.core.ftl.foldable(unit) == 0 {
                 continue;
             }
             let view = View { idle_since_ns, ..self.view(unit, self.core.ftl.is_collecting(unit)) };
             for (work, urgency) in self.background.steps(unit, &view) {
-                if self.own_step(station, Task::new(unit, work, urgency))? {
+                let spent = self.spent();
+                if (can_step || work == Work::Fold)
+                    && self.own_step(station, Task::new(unit, work, urgency))?
+                {
+                    self.pay(unit, urgency, spent);
                     self.own_commands(dies);
                     return Ok(());
                 }
@@ -172,6 +177,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             others_must: self.stations.mandatory > 0 || self.stations.together.is_some(),
             spare_blocks: self.core.ftl.spare_blocks(unit),
             under_way,
+            foldable: self.core.ftl.foldable(unit),
+            written: self.core.written(unit),
         }
     }
 

@@ -38,7 +38,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// The oldest page that waits, is the next of its queue, and finds room in a unit.
     pub(super) fn next_late(&self, unit: u32) -> Option<u32> {
         let buffer = self.buffer.as_ref()?;
-        let fits = |slot: &u32| self.finds_room(buffer.stream(*slot), buffer.lpn(*slot), unit);
+        let limit = self.leaves_before();
+        let fits = |slot: &u32| {
+            buffer.sequence(*slot) < limit && self.finds_room(buffer.stream(*slot), buffer.lpn(*slot), unit)
+        };
         buffer.heads().map(|(_, slot)| slot).filter(fits).min_by_key(|slot| buffer.sequence(*slot))
     }
 
@@ -88,7 +91,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// The oldest page that is the next of its queue and came in as number `from` or later, with its queue.
     fn oldest_head(&self, from: u64) -> Option<(u32, u32)> {
         let buffer = self.buffer.as_ref()?;
-        let later = buffer.heads().filter(|(_, slot)| buffer.sequence(*slot) >= from);
+        let limit = self.leaves_before();
+        let later = buffer.heads().filter(|(_, slot)| (from..limit).contains(&buffer.sequence(*slot)));
         later.min_by_key(|(_, slot)| buffer.sequence(*slot))
     }
 

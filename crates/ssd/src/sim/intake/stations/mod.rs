@@ -60,6 +60,9 @@ const GROUP_TAG: u32 = TASK_TAG - 1;
 /// Tags from here on, below those, are times that the host interface asked for.
 pub(super) const INTERFACE_TAG: u32 = 1 << 27;
 
+/// Tags from here on, below those, are pages of which the version before is read first.
+pub(super) const COMPLETING_TAG: u32 = 1 << 26;
+
 /// Owner of a command or of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
@@ -77,6 +80,8 @@ pub(super) enum Tag {
     Group,
     /// A time that the host interface asked for.
     Interface(u32),
+    /// A page of which the version before is read first.
+    Completing(u32),
 }
 
 impl Tag {
@@ -89,6 +94,7 @@ impl Tag {
             TASK_TAG.. => Tag::Task(tag - TASK_TAG),
             GROUP_TAG => Tag::Group,
             INTERFACE_TAG.. => Tag::Interface(tag - INTERFACE_TAG),
+            COMPLETING_TAG.. => Tag::Completing(tag - COMPLETING_TAG),
             _ => Tag::Request(tag),
         }
     }
@@ -297,9 +303,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             into.extend(units.filter_map(|unit| Some((unit, self.next_late(unit)?))));
             return;
         }
+        let limit = self.leaves_before();
         if let Some(buffer) = &self.buffer {
             buffer.flush_set(self.stations.units_of(station), into);
+            into.retain(|(_, slot)| buffer.sequence(*slot) < limit);
         }
+    }
+
+    /// Number before which entries may leave the buffer: all, unless only those go that are old.
+    fn leaves_before(&self) -> u64 {
+        let all = self.full_since_ns.is_some() || self.is_flushing();
+        self.background.destages_before().filter(|_| !all).unwrap_or(u64::MAX)
     }
 
     /// The entry of the buffer that a unit writes next.

@@ -3,9 +3,10 @@
 import json
 import os
 
-from flashweir import _native
-from flashweir.api import Progress, as_json, as_native_progress
+from flashweir.api import Progress
 from flashweir.importing import device
+from flashweir.options import target as option
+from flashweir.options.option import checked, declared
 from flashweir.result import Section
 from flashweir.targets import Target, given
 from flashweir.tenants import AnyPath
@@ -13,8 +14,9 @@ from flashweir.tenants import AnyPath
 __all__ = ["probe"]
 
 
+@declared
 def probe(
-    target: AnyPath | Target, *, erase: AnyPath | None = None, seed: int = 1, progress: Progress | None = None
+    target: AnyPath | Target, *, erase: option.Erase = None, seed: option.Seed = 1, progress: Progress | None = None
 ) -> Section:
     """Finds pages, channels, dies, planes, blocks, times, spare space and write buffer of a drive.
 
@@ -23,13 +25,13 @@ def probe(
     Args:
         target: `"sim:PRESET[,KEY=VALUE...]"`, `"py:FILE.py:CLASS[,key=value...]"`, the path of a block device or file,
             or an object of a class as `py:` names one.
-        erase: the target's own name once more; real drives and files are refused without it.
-        seed: of what is written, of random addresses, and of a simulated drive.
         progress: that of `simulate`, with the phase "run" and `done` in requests.
 
     Returns:
-        `answers`, each with the `key` of a device, its `value`, how `sure` it is (0, a default, to 1) and `how` it was
-        found, or why it was not; `requests` and `written_bytes`; and `device_file`, the text of a TOML file that
+        `answers`, each with the `key` of a device, its `value`, how `sure` it is (0, a default, to 1), `how` it was
+        found, or why it was not, and `showed_by`, the requests that showed it; `admissible`, false if the target does
+        not behave like flash, and `not_flash`, why; `path`, overhead and jitter of the path; `requests` and
+        `written_bytes`; and `device_file`, the text of a TOML file that
         `simulate(device=...)` takes.
 
     Raises:
@@ -38,9 +40,13 @@ def probe(
         FlashweirError: the target failed, or `progress` stopped it.
         KeyboardInterrupt: Ctrl-C.
     """
+    checked(probe, locals())
+    # Measuring needs numpy, which importing the package does without.
+    from flashweir.probing.run import probed
+
     with given(target) as name:
         asked = device.target(name)
         spec = {"target": asked, "erase": asked if erase == target else erase and os.fspath(erase), "seed": seed}
         with device.named(name, asked):
-            text = _native.probe(as_json(spec), as_native_progress(progress))
+            text = probed(spec, progress)
     return Section(json.loads(device.original(text, name, asked)))

@@ -1,0 +1,52 @@
+//! Refusals about the SLC cache.
+
+use super::Refusal;
+use crate::config::Config;
+use crate::ftl::FtlConfig;
+use crate::nand::timing::LONGEST_NS;
+
+pub(super) const SLC: [Refusal; 6] = [
+    Refusal {
+        keys: "slc.kind, ftl.kind",
+        reason: "blocks in SLC mode have fewer pages, and a data block, a log or a map on flash has a place for each of them: use \
+                 ftl.kind=page",
+        applies: |config| config.slc.is_on() && !matches!(config.ftl, FtlConfig::Page(_)),
+    },
+    Refusal {
+        keys: "slc.kind, alloc.kind=superblock",
+        reason: "blocks in SLC mode are chosen die by die, and a superblock is opened, collected and erased as a whole: use another \
+                 alloc.kind",
+        applies: |config| config.slc.is_on() && config.alloc.has_superblocks(),
+    },
+    Refusal {
+        keys: "slc.kind, gc.planner or clock=lock-step",
+        reason: "a planner counts the spare blocks of units whose collections are alike, and folding is none of these: use \
+                 gc.planner=none and clock=async",
+        applies: |config| config.slc.is_on() && config.is_managed(),
+    },
+    Refusal {
+        keys: "slc.kind, nand.cell, timing.read, timing.program",
+        reason: "cells of one bit are in SLC mode already: set nand.cell to mlc, tlc or qlc, or give a time for each page type",
+        applies: |config| config.slc.is_on() && config.timing.page_types(&config.nand) == 1,
+    },
+    Refusal {
+        keys: "slc.kind, pages_per_block, nand.cell, ftl.map_unit",
+        reason: "a block in SLC mode would hold no whole page or mapping unit: use larger blocks",
+        applies: |config| config.slc.is_on() && pages_in_slc_mode(config) == 0,
+    },
+    Refusal {
+        keys: "slc.read_time, slc.program_time, slc.fold_after",
+        reason: "expected at most one hour",
+        applies: |config| {
+            let own = &config.slc;
+            let after_ns = own.fold_after.0.map_or(0, |after| after.0);
+            [own.read_time.0, own.program_time.0, after_ns].iter().any(|ns| *ns > LONGEST_NS)
+        },
+    },
+];
+
+/// Mapping units of a block in SLC mode.
+fn pages_in_slc_mode(config: &Config) -> u32 {
+    let pages = config.pages_per_block / config.timing.page_types(&config.nand).max(1);
+    pages * config.units_per_page() / config.mapped_pages()
+}

@@ -1,0 +1,183 @@
+//! Collections of superblocks: what is read and programmed of each unit of a set of dies.
+
+use super::Core;
+use super::pending::Member;
+use super::superblocks::{command_of, op_of};
+use crate::alloc::Superblocks;
+use crate::content::Content;
+use crate::nand::Executor;
+use crate::op::{Command, CommandKind, Effect, FlashOp, Link, PageAt, Purpose, Role};
+use crate::sched::Pages;
+
+/// Work of a unit in one operation of its set.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Share {
+    reads: u32,
+    read_ns: u64,
+    programs: u32,
+    program_ns: u64,
+    /// Pages of parity among these.
+    parity: u32,
+    /// Transfers of what it programs, ns.
+    in_ns: u64,
+    opens: u8,
+    /// Where pages come from and go to, if they are followed.
+    gathered: Vec<(Option<PageAt>, u32)>,
+}
+
+impl<C: Content> Core<C> {
+    /// Moves pages of a superblock: a command a unit that reads, then one that programs.
+    pub(super) fn gather(
+        &mut self,
+        now_ns: u64,
+        superblocks: &Superblocks,
+        op: &FlashOp,
+        moves: &[(u32, u32)],
+        executor: &mut impl Executor,
+    ) {
+        let mut shares = std::mem::take(&mut self.shares);
+        shares.clear();
+        shares.resize(superblocks.units_of(op.unit).len(), Share::default());
+        self.divide(superblocks, op, moves, C::ON || executor.wants_pages(), &mut shares);
+        let mapped_pages = u64::from(self.geometry.mapped_pages);
+        let bus_ns = self.timing.transfer_ns;
+        for (share, unit) in shares.iter().zip(superblocks.units_of(op.unit)) {
+            self.counters.gc.reads += u64::from(share.reads) * mapped_pages;
+            self.counters.gc.programs += u64::from(share.programs - share.parity) * mapped_pages;
+            self.counters.parity_programs += u64::from(share.parity) * mapped_pages;
+            if share.reads > 0 && executor.takes_time() {
+                let op =
+                    op_of(*unit, share.reads, CommandKind::Copies, Purpose::Gc, Effect::Gathered(Vec::new()));
+                let command = Command {
+                    read_ns: share.read_ns,
+                    bus_ns: bus_ns * u64::from(share.reads),
+                    program_ns: 0,
+                    ..command_of(&op, Link::new(superblocks.set_of(*unit), Role::Read), self.planes)
+                };
+                let effect = self.content.apply(&op, &[]);
+                let member = Member::of(*unit, self.planes, Pages::default(), effect);
+                self.submit(now_ns, command, member, executor);
+            }
+        }
+        for (share, unit) in shares.iter_mut().zip(superblocks.units_of(op.unit)) {
+            if share.programs == 0 {
+                continue;
+            }
+            let effect = Effect::Gathered(std::mem::take(&mut share.gathered));
+            let op = op_of(*unit, share.programs, CommandKind::Copies, Purpose::Gc, effect);
+            let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
+            let effect = self.content.apply(&op, &[]);
+            let command = Command {
+                opens: share.opens,
+                read_ns: 0,
+                bus_ns: share.in_ns,
+                program_ns: share.program_ns,
+                ..command_of(&op, Link::new(superblocks.set_of(*unit), Role::Move), self.planes)
+            };
+            self.submit(now_ns, command, Member::of(*unit, self.planes, pages, effect), executor);
+        }
+        self.shares = shares;
+    }
+
+    /// Divides moved pages among units: those that they lie on, and those that they go to.
+    fn divide(
+        &mut self,
+        superblocks: &Superblocks,
+        op: &FlashOp,
+        moves: &[(u32, u32)],
+        follows: bool,
+        shares: &mut [Share],
+    ) {
+        let per_page = self.geometry.units_per_page;
+        let (mut read, mut programmed) = (Span::default(), Span::default());
+        let mut reads = 0;
+        for (from, to) in moves {
+            if !read.holds(*from) {
+                read = Span::of(superblocks, op.unit, *from, per_page);
+                let share = &mut shares[read.member as usize];
+                share.reads += 1;
+                share.read_ns += self.timing.read_ns(read.at.0, read.at.1, false);
+                reads += 1;
+            }
+            if !programmed.holds(*to) {
+                programmed = Span::of(superblocks, op.unit, *to, per_page);
+                self.add_program(programmed.at, &mut shares[programmed.member as usize]);
+            }
+            if follows {
+                let (source, target) = (read.page(*from), programmed.page(*to));
+                shares[programmed.member as usize].gathered.push((Some(source), target.1));
+            }
+            let is_first = *to == programmed.first;
+            if is_first && self.geometry.parity > 0 {
+                self.add_parity(superblocks, op.unit, programmed.first / per_page, follows, shares);
+            }
+        }
+        // The first page may have been read by the step before.
+        if let Some((from, _)) = moves.first()
+            && op.reads + 1 == reads
+            && !self.ftl.has_groups()
+        {
+            let first = Span::of(superblocks, op.unit, *from, per_page);
+            let share = &mut shares[first.member as usize];
+            share.reads -= 1;
+            share.read_ns -= self.timing.read_ns(first.at.0, first.at.1, false);
+        }
+    }
+
+    /// A page of flash is programmed.
+    fn add_program(&mut self, (unit, page): PageAt, share: &mut Share) {
+        let (program_ns, in_ns) = self.timing.program_ns(unit, page, false);
+        share.programs += 1;
+        share.program_ns += program_ns;
+        share.in_ns += in_ns;
+        let block = page / (self.geometry.pages_per_block / self.geometry.units_per_page);
+        share.opens += self.erased.open(unit, block);
+    }
+
+    /// The parity of a stripe whose last page of data is this one of the set.
+    fn add_parity(
+        &mut self,
+        superblocks: &Superblocks,
+        set: u32,
+        page: u32,
+        follows: bool,
+        shares: &mut [Share],
+    ) {
+        let Some((unit, page)) = superblocks.parity_after(set, page.into()) else { return };
+        let share = &mut shares[superblocks.member_of(unit) as usize];
+        self.add_program((unit, page), share);
+        share.parity += 1;
+        if follows {
+            share.gathered.push((None, page * self.geometry.units_per_page));
+        }
+    }
+}
+
+/// Pages of a set that are one page of flash.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    first: u32,
+    end: u32,
+    member: u32,
+    /// Unit and number of the page of flash.
+    at: PageAt,
+    per_page: u32,
+}
+
+impl Span {
+    fn of(superblocks: &Superblocks, set: u32, ppn: u32, per_page: u32) -> Self {
+        let page = ppn / per_page;
+        let at = superblocks.flash_page(set, page.into());
+        let (first, end) = (page * per_page, (page + 1) * per_page);
+        Self { first, end, member: superblocks.member_of(at.0), at, per_page }
+    }
+
+    #[inline]
+    fn holds(&self, ppn: u32) -> bool {
+        (self.first..self.end).contains(&ppn)
+    }
+
+    fn page(&self, ppn: u32) -> PageAt {
+        (self.at.0, self.at.1 * self.per_page + ppn - self.first)
+    }
+}

@@ -1,0 +1,258 @@
+//! From operations on superblocks to those on the units of their dies.
+//!
+//! The translation layer has a set of dies as one unit. Pages of the host get their places here ([`Core::at`]); what a collection
+//! moves is read on the dies where it lies and programmed on the dies whose turn it is: a command a unit for each, and an erase.
+//! Programs of moved pages wait for all reads of their operation, erases for all that was programmed before ([`Role`]).
+
+use super::Core;
+use super::issue::Made;
+use super::pending::Member;
+use crate::alloc::{Home, Superblocks};
+use crate::content::Content;
+use crate::nand::Executor;
+use crate::op::{
+    Command, CommandKind, Crossing, Effect, FlashOp, Link, NO_EFFECT, NOBODY, PageAt, PageSlice, Purpose,
+    Role,
+};
+use crate::sched::Pages;
+
+impl<C: Content> Core<C> {
+    /// Unit and physical page of a page of the translation layer.
+    #[inline]
+    pub(crate) fn at(&self, unit: u32, ppn: u32) -> PageAt {
+        match &self.superblocks {
+            None => (unit, ppn),
+            Some(superblocks) => superblocks.at(unit, ppn),
+        }
+    }
+
+    /// The unit that holds a page of the host, or that it goes to if that is known before it is written.
+    pub(crate) fn unit_of(&self, lpn: u64) -> Option<u32> {
+        let home = self.alloc.locate(lpn)?;
+        if self.superblocks.is_none() {
+            return Some(home.unit);
+        }
+        Some(self.at(home.unit, self.ftl.lookup(home)?).0)
+    }
+
+    /// Units as the translation layer has them.
+    pub(crate) fn mapped_units(&self) -> u32 {
+        self.superblocks.as_ref().map_or(self.geometry.units(), |superblocks| superblocks.sets())
+    }
+
+    /// The unit of the translation layer that a unit belongs to.
+    pub(crate) fn mapped_unit(&self, unit: u32) -> u32 {
+        self.superblocks.as_ref().map_or(unit, |superblocks| superblocks.set_of(unit))
+    }
+
+    /// With superblocks: the die that the next write of a page goes to, if no collection comes before it.
+    pub(crate) fn next_die(&self, part: &PageSlice) -> Option<u32> {
+        let superblocks = self.superblocks.as_ref()?;
+        let home = self.alloc.locate(part.lpn)?;
+        let ppn = self.ftl.next_page(home, part.handle)?;
+        Some(superblocks.at(home.unit, ppn).0 / self.planes)
+    }
+
+    /// The page of flash with this number is programmed as it is. Returns the mapping units that are padded.
+    pub(super) fn close_flash_page(&mut self, (unit, page): PageAt) -> u32 {
+        let (unit, page) = match &self.superblocks {
+            None => (unit, page),
+            Some(superblocks) => superblocks.page_of_set((unit, page)),
+        };
+        self.ftl.close_page_at(unit, page)
+    }
+
+    /// A page of the host has got this place in its set: programs the parity of its stripe if it is the last one of it.
+    #[inline]
+    pub(super) fn end_stripe(&mut self, now_ns: u64, home: Home, ppn: u32, executor: &mut impl Executor) {
+        if self.geometry.parity > 0 && ppn.is_multiple_of(self.geometry.units_per_page) {
+            self.program_parity(now_ns, home.unit, ppn / self.geometry.units_per_page, executor);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn program_parity(&mut self, now_ns: u64, set: u32, page: u32, executor: &mut impl Executor) {
+        let parity = self.superblocks.as_ref().and_then(|own| own.parity_after(set, page.into()));
+        let Some((unit, page)) = parity else { return };
+        self.counters.parity_programs += u64::from(self.geometry.mapped_pages);
+        let ppn = page * self.geometry.units_per_page;
+        let effect = Effect::Parity { ppn };
+        let op = op_of(unit, 1, CommandKind::Program, Purpose::Host, effect);
+        let opens = self.open(unit, ppn);
+        let command = Command { opens, ..self.command_of(&op, &[], 1, None) };
+        let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
+        let effect = self.content.apply(&op, &[]);
+        if executor.takes_time() {
+            // Commands made for its die before stay before it.
+            self.flush_pending(now_ns, Some(command.die), executor);
+        }
+        self.submit(now_ns, command, Member::of(unit, self.planes, pages, effect), executor);
+    }
+
+    /// Part of an operation of the host in the work on its superblock.
+    #[inline]
+    pub(super) fn link_of(&self, op: &FlashOp) -> Link {
+        match &self.superblocks {
+            Some(superblocks) if op.kind != CommandKind::Read => {
+                Link::new(superblocks.set_of(op.unit), Role::Write)
+            }
+            _ => Link::NONE,
+        }
+    }
+
+    /// Blocks that the program of a page opens, with superblocks: its own, if that was erased.
+    #[inline]
+    pub(super) fn open(&mut self, unit: u32, ppn: u32) -> u8 {
+        self.erased.open(unit, ppn / self.pages_per_block)
+    }
+
+    /// Erased blocks of a unit.
+    pub(crate) fn free_blocks(&self, unit: u32) -> u64 {
+        if self.superblocks.is_some() { self.erased.of(unit) } else { self.ftl.free_blocks(unit) }
+    }
+
+    /// Makes commands of what the translation layer has listed of sets of dies, and counts it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn issue_sets(&mut self, now_ns: u64, made: Made, executor: &mut impl Executor) {
+        let Some(mut superblocks) = self.superblocks.take() else { return };
+        let mut ops = std::mem::take(&mut self.ops);
+        ops.take_opened();
+        for op in ops.list() {
+            match &op.effect {
+                Effect::Laid { ppn, map } => self.lay_in_set(&superblocks, op.unit, *ppn, *map),
+                Effect::Moved(range) => {
+                    self.flush_set(now_ns, &superblocks, op.unit, executor);
+                    self.gather(now_ns, &superblocks, op, ops.moves(range), executor);
+                }
+                Effect::Erased { block } => {
+                    self.flush_set(now_ns, &superblocks, op.unit, executor);
+                    self.erase_set(now_ns, &superblocks, op.unit, *block, executor);
+                }
+                _ => {
+                    self.superblocks = Some(superblocks);
+                    self.issue_map(now_ns, made, op, executor);
+                    let Some(again) = self.superblocks.take() else { return };
+                    superblocks = again;
+                }
+            }
+        }
+        self.count_tally(&ops.tally, made.step);
+        ops.clear();
+        (self.ops, self.superblocks) = (ops, Some(superblocks));
+    }
+
+    /// An operation on a translation page of a set.
+    fn issue_map(&mut self, now_ns: u64, made: Made, op: &FlashOp, executor: &mut impl Executor) {
+        let (unit, effect, set_ppn) = match op.effect {
+            Effect::MapRead { ppn, work } => {
+                let (unit, ppn) = self.at(op.unit, ppn);
+                (unit, Effect::MapRead { ppn, work }, None)
+            }
+            Effect::MapProgrammed { page, ppn, work } => {
+                let (unit, at) = self.at(op.unit, ppn);
+                (unit, Effect::MapProgrammed { page, ppn: at, work }, Some(ppn))
+            }
+            _ => return,
+        };
+        let opens = match effect {
+            Effect::MapProgrammed { ppn, .. } => self.open(unit, ppn),
+            _ => 0,
+        };
+        self.issue_one(now_ns, made, &FlashOp { unit, opens, effect, ..op.clone() }, &[], executor);
+        if let Some(ppn) = set_ppn {
+            self.end_stripe(now_ns, Home { unit: op.unit, key: 0 }, ppn, executor);
+        }
+    }
+
+    /// Pages of the host that wait for the dies of a set were placed before a collection and stay before it.
+    fn flush_set(&mut self, now_ns: u64, superblocks: &Superblocks, set: u32, executor: &mut impl Executor) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let mut dies: Vec<u32> = superblocks.units_of(set).iter().map(|unit| unit / self.planes).collect();
+        dies.sort_unstable();
+        dies.dedup();
+        for die in dies {
+            let commands = self.pending.take(Some(die));
+            for at in commands.iter().flat_map(super::pending::Grouped::programs) {
+                let (unit, page) = superblocks.page_of_set(*at);
+                self.counters.padded_units += u64::from(self.ftl.close_page_at(unit, page));
+            }
+            self.pending.hand_over(commands, now_ns, executor, &mut self.content);
+        }
+    }
+
+    fn lay_in_set(&mut self, superblocks: &Superblocks, set: u32, ppn: u32, map: bool) {
+        let (unit, at) = superblocks.at(set, ppn);
+        let laid =
+            |unit, ppn, map| op_of(unit, 1, CommandKind::Program, Purpose::Host, Effect::Laid { ppn, map });
+        self.content.apply(&laid(unit, at, map), &[]);
+        let per_page = self.geometry.units_per_page;
+        self.erased.owe(unit, at / self.pages_per_block);
+        if ppn.is_multiple_of(per_page)
+            && let Some((unit, page)) = superblocks.parity_after(set, u64::from(ppn / per_page))
+        {
+            self.content.apply(&laid(unit, page * per_page, true), &[]);
+            self.erased.owe(unit, page * per_page / self.pages_per_block);
+        }
+    }
+
+    /// Erases all blocks of a superblock; those of the planes of a die at once, where planes go together.
+    fn erase_set(
+        &mut self,
+        now_ns: u64,
+        superblocks: &Superblocks,
+        set: u32,
+        block: u32,
+        executor: &mut impl Executor,
+    ) {
+        let erases = self.ftl.erases(set, block).saturating_sub(1);
+        for unit in superblocks.units_of(set) {
+            let op = op_of(*unit, 1, CommandKind::Erase, Purpose::Gc, Effect::Erased { block });
+            self.counters.gc.erases += 1;
+            self.erased.erase(*unit, block);
+            let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
+            let effect = self.content.apply(&op, &[]);
+            let command = Command {
+                read_ns: 0,
+                bus_ns: 0,
+                program_ns: self.timing.erase_ns(*unit, block, erases),
+                ..command_of(&op, Link::new(set, Role::Erase), self.planes)
+            };
+            if self.pending.multi_plane() && executor.takes_time() {
+                self.pending.join_step(
+                    command,
+                    Member::of(*unit, self.planes, pages, effect),
+                    executor.serving(),
+                );
+            } else {
+                self.submit(now_ns, command, Member::of(*unit, self.planes, pages, effect), executor);
+            }
+        }
+        self.flush_set(now_ns, superblocks, set, executor);
+    }
+}
+
+pub(super) fn op_of(unit: u32, pages: u32, kind: CommandKind, purpose: Purpose, effect: Effect) -> FlashOp {
+    FlashOp { unit, pages, reads: 0, kind, purpose, opens: 0, crossing: Crossing::WHOLE, slc: false, effect }
+}
+
+/// A command of a unit that nobody waits for; its times are left to the caller.
+pub(super) fn command_of(op: &FlashOp, link: Link, planes: u32) -> Command {
+    Command {
+        die: op.unit / planes,
+        kind: op.kind,
+        purpose: op.purpose,
+        opens: op.opens,
+        awaited: false,
+        pages: op.pages,
+        tag: NOBODY,
+        effect: NO_EFFECT,
+        link,
+        read_ns: 0,
+        bus_ns: 0,
+        program_ns: 0,
+    }
+}

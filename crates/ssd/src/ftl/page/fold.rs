@@ -1,0 +1,148 @@
+//! Folding: valid pages of a block in SLC mode move to the main block that the host writes to, then it is erased. Pages that
+//! were overwritten in the cache need not move.
+//!
+//! Why there always is room for them. A main block is opened as for a page of the host (`collect.rs`), and what is in the cache
+//! is among the valid pages that the main blocks of a unit can hold.
+
+use super::{Ops, PageFtl, RunError, Step};
+
+impl PageFtl {
+    /// The block of the cache that was filled first and that no collection has begun with.
+    pub(super) fn oldest_slc(&self, unit: u32) -> Option<u32> {
+        let slc = self.slc.as_ref()?;
+        let blocks = &self.units[unit as usize].blocks;
+        let mut filled = slc.units[unit as usize].filled.iter().copied();
+        filled.find(|block| slc.keeps(*block) || blocks.is_full(*block))
+    }
+
+    /// Blocks of the cache that could be folded now.
+    pub(in crate::ftl) fn foldable(&self, unit: u32) -> u32 {
+        self.slc.as_ref().map_or(0, |slc| slc.units[unit as usize].filled.len() as u32)
+    }
+
+    /// True if a page of the host waits until a block of the cache is folded.
+    pub(super) fn must_fold(&self, unit: u32) -> bool {
+        let folds = self.slc.as_ref().is_some_and(|slc| slc.rules.folds);
+        folds && !self.slc_takes(unit) && self.oldest_slc(unit).is_some()
+    }
+
+    /// True if a collection that a page of the host waits for is the folding of a block.
+    pub(super) fn folds_first(&self, unit: u32) -> bool {
+        let state = &self.units[unit as usize];
+        state.steps.victim.is_none() && state.blocks.free() >= self.rules.held_back && self.must_fold(unit)
+    }
+
+    /// Empties the block of the cache that was filled first.
+    pub(super) fn fold_oldest(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+        let Some(block) = self.oldest_slc(unit) else { return Ok(()) };
+        self.make_frontier(unit, ops)?;
+        while self.is_foldable(unit, block) {
+            if self.units[unit as usize].blocks.valid(block) == 0 {
+                self.release_slc(unit, block, ops);
+                return Ok(());
+            }
+            self.fold_pages(unit, block, u32::MAX, ops)?;
+        }
+        Ok(())
+    }
+
+    /// Moves a page of the cache, or erases a block of it that has none left.
+    pub(in crate::ftl) fn fold_step(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
+        if self.units[unit as usize].blocks.free() < self.rules.held_back {
+            return Ok(None);
+        }
+        let Some(block) = self.oldest_slc(unit) else { return Ok(None) };
+        if self.units[unit as usize].blocks.valid(block) == 0 {
+            self.release_slc(unit, block, ops);
+            return Ok(Some(Step::Erase));
+        }
+        self.fold_pages(unit, block, 1, ops)?;
+        Ok(Some(Step::Copy))
+    }
+
+    /// True if the block is a filled one of the cache that no collection has begun with.
+    fn is_foldable(&self, unit: u32, block: u32) -> bool {
+        let Some(slc) = &self.slc else { return false };
+        let is_full = || self.units[unit as usize].blocks.is_full(block);
+        slc.units[unit as usize].filled.contains(&block) && (slc.keeps(block) || is_full())
+    }
+
+    /// A collection that is in the block kept erased ends first: what it moves needs all of that.
+    fn make_frontier(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+        if self.units[unit as usize].blocks.free() < self.rules.held_back {
+            self.complete(unit, ops)?;
+        }
+        Ok(())
+    }
+
+    /// Moves pages of the block, up to so many pages of flash. The collections that this needs may take the block itself.
+    fn fold_pages(&mut self, unit: u32, block: u32, most: u32, ops: &mut Ops) -> Result<(), RunError> {
+        let (mut pages, mut moved) = (0, 0);
+        while pages < most
+            && self.is_foldable(unit, block)
+            && let Some(from) = self.first_valid(unit, block)
+        {
+            if self.groups.is_some() {
+                self.place_folded(unit, from);
+            }
+            if self.rules.per_page > 1 {
+                let padded = self.close_page(unit);
+                ops.padded(padded);
+                let state = &mut self.units[unit as usize];
+                (state.host, _) = state.pad(&self.rules, state.host);
+            }
+            if self.rules.is_full(self.units[unit as usize].host) {
+                moved_from_slc(unit, std::mem::take(&mut moved), ops);
+                self.make_room(unit, ops)?;
+                continue;
+            }
+            moved += self.fold_page(unit, block, from, ops);
+            pages += 1;
+        }
+        moved_from_slc(unit, moved, ops);
+        Ok(())
+    }
+
+    /// Moves valid pages of the block, from `from` on, into the next page of flash of the host's open block. Of several
+    /// groups, those of the group of the first one. Returns how many.
+    fn fold_page(&mut self, unit: u32, block: u32, from: u32, ops: &mut Ops) -> u32 {
+        let group = self.host_group_of(unit, from);
+        let (mut moved, mut next) = (0, Some(from));
+        while let Some(from) = next {
+            let frontier = self.units[unit as usize].host;
+            self.units[unit as usize].host = self.carry(unit, from, frontier, ops);
+            moved += 1;
+            next = self.first_valid(unit, block).filter(|_| moved < self.rules.per_page);
+            next = next.filter(|from| self.host_group_of(unit, *from) == group);
+        }
+        if self.rules.per_page > 1 {
+            let padded;
+            let state = &mut self.units[unit as usize];
+            (state.host, padded) = state.pad(&self.rules, state.host);
+            ops.padded(padded);
+        }
+        moved
+    }
+
+    /// The group of the host that a page of the cache goes to.
+    pub(super) fn host_group_of(&self, unit: u32, from: u32) -> Option<u32> {
+        let groups = self.groups.as_ref()?;
+        let key = self.units[unit as usize].owner.get(from.into());
+        Some(groups.classes.of_host(self.map_of(unit), key, self.handle_in_slc(unit, from)))
+    }
+
+    /// The first valid page of a block.
+    fn first_valid(&self, unit: u32, block: u32) -> Option<u32> {
+        let words = self.rules.words_per_block;
+        let bits = &self.units[unit as usize].valid_bits[block as usize * words..][..words];
+        let (word, bits) = (0..).zip(bits).find(|(_, bits)| **bits != 0)?;
+        Some(block * self.rules.pages_per_block.get() as u32 + word * 64 + bits.trailing_zeros())
+    }
+}
+
+/// Notes that pages were copied out of blocks in SLC mode.
+fn moved_from_slc(unit: u32, moved: u32, ops: &mut Ops) {
+    ops.of_slc(true);
+    ops.copies(unit, moved);
+    ops.of_slc(false);
+}

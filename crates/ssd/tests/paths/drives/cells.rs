@@ -1,0 +1,69 @@
+//! Cells of random drives.
+
+use super::Setting;
+
+/// Cells of flash: word lines programmed at once or in two passes, shadow order, spread, erases that take longer. Page types need
+/// blocks of whole word lines.
+pub(super) const CELLS: [&[(&str, &str)]; 12] = [
+    &[],
+    &[],
+    &[("nand.cache_read", "true")],
+    &[("nand.cache_read", "true"), ("nand.spread", "0.1")],
+    &[("nand.spread", "0.1"), ("nand.die_spread", "0.2"), ("nand.seed", "4")],
+    &[("nand.erase_growth", "300"), ("nand.spread", "0.2")],
+    &[("nand.page_order", "shadow"), ("timing.read", "10us,31us"), ("timing.program", "100us,300us")],
+    &[
+        ("nand.programs", "one-shot"),
+        ("nand.cell", "tlc"),
+        ("timing.program", "300us"),
+        ("timing.read", "9us"),
+    ],
+    &[
+        ("nand.programs", "foggy-fine"),
+        ("nand.cell", "mlc"),
+        ("timing.program", "90us,200us"),
+        ("timing.read", "9us,20us"),
+    ],
+    &[
+        ("slc.kind", "static"),
+        ("slc.static_blocks", "2"),
+        ("nand.cell", "mlc"),
+        ("timing.read", "20us"),
+        ("timing.program", "200us"),
+    ],
+    &[
+        ("slc.kind", "dynamic"),
+        ("slc.when_full", "direct"),
+        ("nand.cell", "tlc"),
+        ("timing.read", "10us,13us,31us"),
+        ("timing.program", "200us"),
+    ],
+    &[
+        ("slc.kind", "both"),
+        ("slc.static_blocks", "1"),
+        ("slc.dynamic_share", "0.6"),
+        ("nand.cell", "mlc"),
+        ("timing.read", "20us"),
+        ("timing.program", "100us,300us"),
+    ],
+];
+
+/// Settings of cells, where they fit: others take their place.
+pub(super) fn of_cells(
+    settings: &mut Vec<Setting>,
+    cells: &[(&'static str, &str)],
+    (pages_per_block, mapped): (u32, u64),
+    ftl: &str,
+) {
+    let has = |key| cells.iter().any(|(name, _)| *name == key);
+    let types = if has("nand.page_order") || has("nand.programs") { 6 } else { 1 };
+    if !pages_per_block.is_multiple_of(types) || has("nand.programs") && !matches!(ftl, "page" | "dftl") {
+        return;
+    }
+    // A block in SLC mode holds a mapping unit.
+    if has("slc.kind") && (ftl != "page" || mapped > 1 || pages_per_block < 3) {
+        return;
+    }
+    settings.retain(|(key, _)| !(has(key) || *key == "gc.copyback" && has("nand.programs")));
+    settings.extend(cells.iter().map(|(key, value)| (*key, (*value).to_owned())));
+}

@@ -1,0 +1,204 @@
+"""Pages of the fitted drives, `docs/drives`: `python pages.py`, from the results and the presets beside them.
+
+`NAME.json` is the result of a fit, `NAME-alone.json` what the preset predicts without further settings:
+`flashweir fit measured.toml --drive NAME --base PRESET --budget 0 --json NAME-alone.json`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from flashweir.charts import matplotlib
+from flashweir.charts.from_curves import Measured, lines
+
+HERE = Path(__file__).parent
+PAGES = HERE.parent.parent / "docs" / "drives"
+METRICS = ("read_mean", "read_p50", "read_p99", "read_p999", "write_mean", "write_p50", "write_p99", "iops", "waf")
+SHOWN = ("read_mean", "read_p50", "read_p99", "read_p999", "write_mean", "write_p99")
+DRAWN = ("read_mean", "read_p50", "read_p99", "read_p999")
+# Fits of which `NAME-alone.json` is older than `buffer.destage=eager` in the preset.
+OLD = ("7450-max",)
+# Of each fit: the preset, the limit of its front end, and what the drive does that the model does not.
+DRIVES: Mapping[str, tuple[str, int | None, tuple[str, ...]]] = {
+    "pe8110": (
+        "sk-hynix-pe8110",
+        90,
+        (
+            "Tails of writes close to saturation (69,338/s): p99.9 of 671 us; the model has 14 us.",
+            "The read p50 of 145 us at 49,555 writes/s, after 71 us at the load before; the model has 124 us.",
+        ),
+    ),
+    "d7-p5520": (
+        "solidigm-d7-p5520",
+        None,
+        (
+            "Tails of writes: a p99 of 26 to 86 us and a p99.9 of 65 to 168 us at low load, which the model lacks.",
+            "The ramp of the write mean from 8 to 24 us before saturation: its firmware takes longer under load.",
+            "Latencies at saturation: with 6 simulated drives, no limit of the front end has been chosen.",
+            "Hot and cold data apart: under skew its write amplification is lower than greedy collection alone.",
+        ),
+    ),
+    "7450-max": (
+        "micron-7450-max",
+        None,
+        (
+            "A mode of slow writes in the middle of the load: 10 ms (p99) at 50,000 writes/s, less above.",
+            "Reads in that mode: a p99 of 2.6 and 4.0 ms at 49,558 and 59,446 writes/s; the model has some 0.4 ms.",
+            "Writes held back at 3.3 ms at saturation, while reads stay at 144 us.",
+            "Write amplification is 1 to 4% low, and throughput of writes alone 23%.",
+        ),
+    ),
+    "pm9a3": (
+        "samsung-pm9a3",
+        137,
+        (
+            "The rise of writes from 11 to 23 us (p50) before saturation: the model stays at 11 us.",
+            "Tails of writes at 49,546 writes/s and above: a p99 of 43 to 324 us was measured.",
+            "The read p99.9 of 780 us at 69,341 writes/s.",
+        ),
+    ),
+}
+
+
+def main() -> None:
+    """Writes a page and a figure for each drive."""
+    PAGES.mkdir(exist_ok=True)
+    for name, (preset, slots, missing) in DRIVES.items():
+        fitted = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
+        alone = json.loads((HERE / f"{name}-alone.json").read_text(encoding="utf-8"))
+        matplotlib.write(figure(preset, fitted), PAGES / f"{preset}.svg")
+        (PAGES / f"{preset}.md").write_text(page(name, preset, slots, missing, fitted, alone), encoding="utf-8")
+
+
+def by_load(result: Mapping[str, Any], metric: str) -> dict[str, tuple[float, float | None]]:
+    """Measured and predicted values of a metric by load."""
+    return {
+        one["what"].partition("@")[2]: (one["measured"], one["predicted"])
+        for one in result["points"]
+        if one["metric"] == metric
+    }
+
+
+def figure(preset: str, result: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a chart
+    """Latencies of reads over the rate of writes, below saturation."""
+    curves = []
+    for metric in DRAWN:
+        known = [(load, *values) for load, values in by_load(result, metric).items() if load.isdecimal()]
+        known = [one for one in known if one[2] is not None]
+        label = metric.replace("read_p999", "p99.9").replace("read_", "")
+        places = [load for load, _, _ in known]
+        curves.append(Measured(f"{label}, measured", places, [one[1] for one in known]))
+        curves.append(Measured(f"{label}, simulated", places, [float(one[2]) for one in known if one[2] is not None]))
+    plot = lines(preset, f"Reads of {result['drive']}", ("writes a second", "read latency, us"), curves, scale="log")
+    # Simulated curves are dashed, in the colours of the measured ones.
+    beside = {f"{one.name.partition(',')[0]}, simulated": one.name for one in plot.series if "measured" in one.name}
+    return replace(plot, series=[replace(one, beside=beside.get(one.name)) for one in plot.series])
+
+
+def page(
+    name: str,
+    preset: str,
+    slots: int | None,
+    missing: tuple[str, ...],
+    fitted: Mapping[str, Any],
+    alone: Mapping[str, Any],
+) -> str:
+    """The page of a drive."""
+    limit = f" --set host.slots={slots}" if slots else ""
+    columns = _columns(slots, old=name in OLD)
+    workload = "random:span=1GiB,size=4KiB,count=20000,write=0.9,rate=30000"
+    medians = "\n".join(
+        f"| {_name(metric)} | {_percent(fitted, metric)} | {_percent(alone, metric)} |"
+        for metric in METRICS
+        if metric in fitted["medians"]
+    )
+    loads = [load for load in by_load(fitted, "read_mean") if load.isdecimal() or load == "saturated"]
+    head = " | ".join(map(_name, SHOWN))
+    rows = "\n".join(
+        f"| {load} | " + " | ".join(_pair(*by_load(fitted, metric).get(load, (0.0, None))) for metric in SHOWN) + " |"
+        for load in loads
+    )
+    lacks = "\n".join(f"- {_wrapped(one)}" for one in missing)
+    return f"""# {fitted["drive"]}
+
+```sh
+flashweir simulate {workload} \\
+  --device {preset} --set host.mode=open{limit}
+```
+
+The preset `{preset}` is a drive [fitted](../guide/fit.md) to published latencies of this drive under load
+([experiment 09](../../experiments/09-real-drives/README.md)). Its pages leave the write buffer as soon as a unit is
+free (`buffer.destage=eager`). Terms: [glossary](../reference/glossary.md).
+
+## Errors
+
+Median absolute errors over the {fitted["medians"]["read_mean"]["n"]} loads below 97% of saturation, which the drive
+was fitted to; {fitted["runs"]} drives were simulated, seed {fitted["seed"]}:
+
+| metric | fit | preset alone |
+|---|---|---|
+{medians}
+
+{columns}
+
+![Latencies of reads over the rate of writes, measured and simulated]({preset}.svg)
+
+## Measured and simulated
+
+Measured / simulated, in us, by writes a second:
+
+| writes/s | {head} |
+|---|{"---|" * len(SHOWN)}
+{rows}
+
+The highest rate below `saturated` is the knee, which is not fitted.
+
+## Differences from the drive
+
+{lacks}
+- The capacity is 16 GiB: set `capacity` for another. `op_ratio`, a share, stays.
+- Dies, program time and over-provisioning compensate each other: their product is fitted, not each of them.
+- Sequential writes, request sizes other than 4 KiB, and idle times have not been measured, nor fitted.
+"""
+
+
+def _columns(slots: int | None, *, old: bool) -> str:
+    """The difference between the two columns of errors."""
+    made = (
+        "*fit* is the result of the search; *preset alone* is the preset in an open loop, with 20,000 reads a load.\n"
+    )
+    if old:
+        return (
+            made
+            + "These are old: with `buffer.destage=full`, where writes wait for a program. Not yet predicted again."
+        )
+    if slots is None:
+        return made + "Their settings are the same but for the capacity; lengths of runs differ."
+    return made + f"It has no limit of fetched commands (`host.slots={slots}`): latencies at saturation depend on it."
+
+
+def _percent(result: Mapping[str, Any], metric: str) -> str:
+    found = result["medians"].get(metric)
+    if found is None:
+        return "-"
+    return f"{found['error']:.1%}" if found["error"] < 1 else f"{1 + found['error']:.1f} times"
+
+
+def _name(metric: str) -> str:
+    return metric.replace("_", " ").replace("p999", "p99.9")
+
+
+def _pair(measured: float, predicted: float | None) -> str:
+    return f"{measured:,.4g} / {'-' if predicted is None else f'{predicted:,.4g}'}"
+
+
+def _wrapped(text: str) -> str:
+    import textwrap
+
+    return "\n  ".join(textwrap.wrap(text, 114))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Values of options without the validation library of Typer, whose import takes as long as the rest of the start.
+
+Values that are plainly right (texts, paths, digits within their limits, flags) are converted here; any other goes the
+library's own way, messages included. With a version of Typer that is built otherwise nothing is changed.
+"""
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+_WHOLE = re.compile(r"[0-9]{1,20}")
+_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
+_UNKNOWN = object()
+
+
+def install() -> None:
+    """Makes the command line convert plain values by itself."""
+    core = importlib.import_module("typer.core")
+    library = importlib.import_module("typer._coercion")
+    base: Any = getattr(library, "RuntimeParam", None)
+    build: Any = getattr(core, "build_runtime_param", None)
+    if base is None or build is None or not hasattr(base, "_coerce_value"):
+        return
+
+    class Plain(base):  # type: ignore[misc]
+        """A parameter whose own conversion is made where a value is not plain."""
+
+        def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401 - as the library has it
+            found = plain(self.annotation, value, self.parameter_info)
+            if found is not _UNKNOWN:
+                return found
+            real = build(library.resolve_type_descriptor(self.annotation, self.parameter_info))
+            return real._coerce_value(value, param=param, ctx=ctx)  # noqa: SLF001 - what it stands for
+
+    def light(descriptor: Any) -> Any:  # noqa: ANN401 - as the library has it
+        if descriptor.file_annotation is not None or descriptor.parameter_info.parser is not None:
+            return build(descriptor)
+        return Plain(annotation=descriptor.annotation, parameter_info=descriptor.parameter_info)
+
+    core.build_runtime_param = light  # type: ignore[attr-defined]
+
+
+def plain(annotation: object, value: object, info: Any) -> object:  # noqa: ANN401 - of the library
+    """A value that is right beyond doubt; `_UNKNOWN` for any other."""
+    if get_origin(annotation) is list and isinstance(value, list | tuple):
+        (kind,) = get_args(annotation)
+        each = [plain(kind, one, info) for one in value]
+        return _UNKNOWN if any(one is _UNKNOWN for one in each) else each
+    if isinstance(value, bool) or not isinstance(value, str):
+        return value if annotation is bool and isinstance(value, bool) else _UNKNOWN
+    found: object = _UNKNOWN
+    if annotation is str:
+        found = value
+    elif annotation is Path and not (info.exists or info.resolve_path or info.path_type):
+        found = Path(value)
+    elif annotation is int and _WHOLE.fullmatch(value):
+        number = int(value)
+        within = (info.min is None or number >= info.min) and (info.max is None or number <= info.max)
+        found = number if within else _UNKNOWN
+    elif annotation is float and info.min is None and info.max is None and _NUMBER.fullmatch(value):
+        found = float(value)
+    return found

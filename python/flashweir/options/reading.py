@@ -1,0 +1,43 @@
+"""Options for reading traces, which every function has that reads one."""
+
+from typing import Annotated
+
+from flashweir.options.option import Option
+
+Format = Annotated[
+    str | None,
+    Option(
+        "text",
+        "Trace format, instead of detecting it.",
+        doc="the trace format, where detection is wrong.",
+        row="the [trace format](formats.md), instead of detecting it",
+        metavar="F",
+        in_sweeps=True,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    Option(
+        "text",
+        "Columns of any other table: time=3:us,op=1,lba=4:bytes,size=5:bytes",
+        doc='describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.',
+        row="describes any other table",
+        metavar="C",
+        in_sweeps=True,
+    ),
+]
+SkipBad = Annotated[
+    int,
+    Option(
+        "whole",
+        "Maximum number of unreadable lines.",
+        doc="maximum number of unreadable lines.",
+        row="tolerates up to N unreadable lines, and reports them",
+        metavar="N",
+        in_sweeps=True,
+    ),
+]
+To = Annotated[
+    str | None,
+    Option("text", "Format to write.", doc="format to write; that of the suffix if not given.", metavar="FORMAT"),
+]

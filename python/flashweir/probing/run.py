@@ -1,0 +1,61 @@
+"""A probe: the path and further questions in Python, then the engine's, whose answers are held against both."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from flashweir import _native
+from flashweir._native import FlashweirError
+from flashweir.api import as_json, as_native_progress
+from flashweir.diagnosis.active.ratios import rounded
+from flashweir.diagnosis.active.session import MIB, STOPPED, Bench
+from flashweir.probing.calibrated import calibrated, in_file
+from flashweir.probing.path import measured
+from flashweir.probing.questions import MAX_BYTES, asked
+
+if TYPE_CHECKING:
+    from flashweir.api import Progress
+    from flashweir.diagnosis.active.buffer import Buffer
+    from flashweir.probing.path import Path
+    from flashweir.probing.questions import Answer
+
+# Smaller drives, and those of larger blocks, are asked by the engine alone.
+_MIN_BYTES, _MAX_BLOCK = 8 * MIB, 16 << 10
+
+
+def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
+    """The probe's JSON."""
+    measured_by = _measured(spec, progress)
+    found = json.loads(_native.probe(as_json(spec), as_native_progress(progress)))
+    if measured_by is None:
+        return json.dumps(found | {"admissible": None, "not_flash": None, "path": None})
+    written, path, extra, held = measured_by
+    changed = calibrated(found["answers"], path, held)
+    further = [answer.to_dict() for answer in extra]
+    found["device_file"] = in_file(found["device_file"], changed, further)
+    found["answers"] += further
+    found["requests"] += written[0]
+    found["written_bytes"] += written[1]
+    times = {"overhead_us": path.overhead_ns, "jitter_us": path.jitter_ns, "read_us": path.read.value}
+    found["path"] = {name: rounded(time / 1e3) for name, time in times.items()}
+    return json.dumps(found | {"admissible": not path.not_flash, "not_flash": path.not_flash or None})
+
+
+def _measured(
+    spec: dict[str, Any], progress: "Progress | None"
+) -> "tuple[tuple[int, int], Path, list[Answer], Buffer] | None":
+    """Requests and bytes written, path, further answers, buffer; None of a small drive. Closes the target."""
+    session = _native.Session(json.dumps(spec))
+    if session.size_bytes < _MIN_BYTES or session.block_bytes > _MAX_BLOCK:
+        return None
+    bench = Bench(session, spec["seed"], progress)
+    bench.size = min(bench.size, MAX_BYTES)
+    high = bench.size / 2
+    bench.expected_bytes = 3 * bench.size
+    try:
+        path = measured(bench, high)
+        answers, held = asked(bench, path, high)
+    except FlashweirError as error:
+        if progress is None or STOPPED not in str(error):
+            raise
+        raise FlashweirError(f"{error}: there is no device file") from error
+    return (bench.requests, bench.written_bytes), path, answers, held

@@ -1,0 +1,135 @@
+"""Fields of a result: declared as annotations of classes, and walked through."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from flashweir.result import Each, Section
+
+# Keys of mappings whose keys are data.
+OPERATION, TENANT, PURPOSE = "OP", "NAME", "PURPOSE"
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a result: meaning in Markdown, unit, and more where the type does not say it.
+
+    `each` is the structure of the elements of a list. `keys` names the keys of a mapping. `key` is the key where an
+    attribute can't have its name. `optional`: only some runs have it. `below` is the heading of a table of its own.
+    """
+
+    meaning: str
+    unit: str = ""
+    each: type[Section] | None = None
+    keys: str = OPERATION
+    key: str = ""
+    optional: bool = False
+    below: str = ""
+
+
+class Declared(NamedTuple):
+    """A field as a class declares it: key, declaration, type without null, and if it may be null."""
+
+    key: str
+    field: Field
+    type: Any
+    null: bool
+
+
+@cache
+def fields_of(structure: type[Section]) -> Mapping[str, Declared]:
+    """The fields that a structure declares, by key."""
+    found = {}
+    for name, hint in get_type_hints(structure, include_extras=True).items():
+        if get_origin(hint) is Annotated and isinstance(field := get_args(hint)[1], Field):
+            kind = get_args(hint)[0]
+            parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+            rest = [part for part in parts if part is not NoneType]
+            found[field.key or name] = Declared(field.key or name, field, rest[0], len(rest) < len(parts))
+    return found
+
+
+def structure_in(kind: object) -> tuple[type[Section] | None, bool]:
+    """The structure of a type, and True if the type is a mapping of it by keys that are data."""
+    if isinstance(kind, type) and issubclass(kind, Section):
+        return kind, False
+    if get_origin(kind) is Each:
+        inner = get_args(kind)[0]
+        return (inner if isinstance(inner, type) and issubclass(inner, Section) else None), True
+    return None, False
+
+
+def structure_of(structure: type[Section], key: str) -> type[Section] | None:
+    """The class of the section under a key; None where nothing is declared."""
+    one = fields_of(structure).get(key)
+    if one is None:
+        return None
+    inner, by_key = structure_in(one.type)
+    return each_of(inner) if by_key and inner is not None else inner
+
+
+@cache
+def each_of(inner: type[Section]) -> type[Section]:
+    """The class of a mapping whose values are sections of a class."""
+    return type(f"Each{inner.__name__}", (Each,), {"_inner": inner})
+
+
+def unit_of(path: str, structure: type[Section] | None = None) -> str:
+    """The unit of a field by its dotted path, such as `latency_us.read.p99`; empty without one, or without a field.
+
+    A part without a unit of its own has that of the structure that it lies in.
+    """
+    if structure is None:
+        from flashweir.results.run import Run
+
+        structure = Run
+    head, _, rest = path.partition(".")
+    one = fields_of(structure).get(head)
+    if one is None:
+        return ""
+    inner, by_key = structure_in(one.type)
+    if by_key:
+        rest = rest.partition(".")[2]
+    below = unit_of(rest, inner) if rest and inner is not None else ""
+    return below or one.field.unit
+
+
+class Place(NamedTuple):
+    """A field at its place: path, declaration, and the deepest structure that declares it."""
+
+    path: str
+    one: Declared
+
+
+def places(structure: type[Section], prefix: str = "") -> Iterator[Place]:
+    """Every field of a structure and of those in it, by path: lists have `[]`, mappings the name of their keys."""
+    for one in fields_of(structure).values():
+        path = f"{prefix}{one.key}"
+        yield Place(path, one)
+        inner, by_key = structure_in(one.type)
+        if by_key:
+            path = f"{path}.{one.field.keys}"
+        if one.field.each is not None:
+            inner, path = one.field.each, f"{path}[]"
+        if inner is not None:
+            yield from places(inner, f"{path}.")
+
+
+def kinds_of(structure: type[Section]) -> dict[str, tuple[type, ...]]:
+    """The Python types that the JSON of each field may have, by key."""
+    return {key: json_types(one) for key, one in fields_of(structure).items()}
+
+
+def json_types(one: Declared) -> tuple[type, ...]:
+    """The Python types that the JSON of a field may have."""
+    origin = get_origin(one.type) or one.type
+    kinds: tuple[type, ...]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        kinds = (dict,)
+    elif origin is float:
+        kinds = (int, float)
+    else:
+        kinds = (origin,)
+    return (*kinds, NoneType) if one.null else kinds
