@@ -123,14 +123,21 @@ fit-drives measurements dir="fits" drives="pe8110 d7-p5520 7450-max pm9a3" budge
     mkdir -p {{ dir }}
     for drive in {{ drives }}; do flashweir fit {{ measurements }} --drive $drive --budget {{ budget }} -o {{ dir }}/$drive.toml --json {{ dir }}/$drive.json --force; done
 
+# The random tests draw other cases in each `just fuzz*`; `just random=SEED fuzz-drives` draws those of a failure again
+random := `date +%s`
+
 # Throws CASES damaged files at every trace reader, far more than the tests do
 fuzz cases="1000000":
-    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-trace --test all -- no_panic:: binary::
+    PROPTEST_RNG_SEED={{ random }} FLASHWEIR_FUZZ_CASES={{ cases }} \
+        cargo test --release --package flashweir-trace --test all -- no_panic:: binary::
 
 # Runs CASES random drives (all keys) and every pair of policies on both time paths, verified, then with power cuts
 fuzz-drives cases="20000":
-    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-ssd --test all -- paths::
-    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-run --test all -- power::promise
+    @echo "PROPTEST_RNG_SEED={{ random }}"
+    PROPTEST_RNG_SEED={{ random }} FLASHWEIR_FUZZ_CASES={{ cases }} \
+        cargo test --release --package flashweir-ssd --test all -- paths::
+    PROPTEST_RNG_SEED={{ random }} FLASHWEIR_FUZZ_CASES={{ cases }} \
+        cargo test --release --package flashweir-run --test all -- power::promise
 
 # Builds CASES random stacks of loop devices, partitions, file systems and swap, and tries to write to each part (root)
 fuzz-safety cases="300":
