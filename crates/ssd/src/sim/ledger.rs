@@ -71,6 +71,13 @@ impl Ledger {
         }
     }
 
+    /// From now on requests come at their own times, from `now_ns` on; latencies are the caller's to count.
+    pub(super) fn open(&mut self, now_ns: u64) {
+        (self.time_scale, self.last_arrival_ns) = (Some(1.0), now_ns.max(self.end_ns));
+        (self.drain, self.completions) = (None, Some(Vec::new()));
+        (self.latencies, self.streams) = (Latencies::default(), Streams::default());
+    }
+
     /// Takes a request: checks its address and counts it. Returns its number.
     #[inline]
     pub(super) fn take(&mut self, request: &Request) -> Result<u64, RunError> {

@@ -103,6 +103,8 @@ trait Drive: Send {
         Ok(())
     }
     fn snapshot(&mut self) -> Box<dyn Drive>;
+    /// The host becomes one of open arrivals (see [`Simulation::open_arrivals`]).
+    fn open_arrivals(&mut self, config: &Config);
     /// The complete state, to be saved.
     fn saved(&self) -> &dyn erased_serde::Serialize;
     /// Replaces the state by a saved one.
@@ -214,6 +216,14 @@ impl Simulation {
             arbiter.set_waiting(stream, *has_next, flash_time);
         }
         Ok(arbiter.pick(flash_time).map(|stream| stream as u16))
+    }
+
+    /// After [`Simulation::finish`]: the drive goes on with the open arrivals of `config`, which differs in its host only and has the same
+    /// time path, and keeps completions. Latencies so far are forgotten, what is done in the background begins anew.
+    pub fn open_arrivals(&mut self, config: &Config) {
+        self.arbiter = None;
+        self.drive.open_arrivals(config);
+        self.drive.attach(&self.external);
     }
 
     /// Lets all requests complete, then writes to flash what the write buffer still holds ([`Stats::drain`]). To be called once,

@@ -195,6 +195,10 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         })
     }
 
+    fn open_arrivals(&mut self, config: &Config) {
+        self.replace_host(config);
+    }
+
     fn saved(&self) -> &dyn erased_serde::Serialize {
         self
     }

@@ -3,13 +3,27 @@
 
 use flashweir_trace::Request;
 
-use super::Intake;
+use super::{Background, Intake};
+use crate::config::Config;
 use crate::content::Content;
 use crate::error::RunError;
-use crate::host::Arrived;
+use crate::host::closed::Window;
+use crate::host::interface::Interface;
+use crate::host::{Arrived, Waiting};
 use crate::nand::{IssueRecord, Probe, TimePath};
 
 impl<A: TimePath, C: Content> Intake<A, C> {
+    /// An idle drive gets another host.
+    pub(super) fn replace_host(&mut self, config: &Config) {
+        let geometry = &self.core.geometry;
+        self.queue_depth = config.host.max_outstanding();
+        self.window = Window::new(1);
+        self.waiting = Waiting::new(&config.host);
+        self.interface = Interface::new(&config.host, &config.firmware, geometry.page_sectors.into());
+        self.background = Background::new(config, geometry.total_dies());
+        self.ledger.open(self.array.now_ns().max(self.array.horizon_ns()));
+    }
+
     /// A request arrives. Who enters is decided when all arrivals of that instant are known.
     #[cold]
     #[inline(never)]
