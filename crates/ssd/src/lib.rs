@@ -46,7 +46,7 @@ pub use nand::{
     CommandRecord, CoreRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, LinkRecord, PauseRecord,
     QueueRecord, RequestRecord, TransferRecord,
 };
-pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, Work};
+pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, TrimEntry, Work};
 pub use sched::{Dispatch, SchedPolicy};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};
