@@ -14,10 +14,11 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 64] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 65] = [
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
+    &[("ftl.classifier_file", "own.py:f")],
     &[("buffer.replacement", "block-lru")],
     &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
