@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::activity::Window;
 use crate::allocator::{self, Decide};
 use crate::alone;
+use crate::drive::SaveState;
 use crate::error::Error;
 use crate::explain::{Explain, Percentile};
 use crate::external;
@@ -48,7 +49,8 @@ pub fn simulate_sharing(
 ) -> Result<Value, Error> {
     let started = Instant::now();
     let mut reporter = Reporter::new(progress, started);
-    let config = run.config()?;
+    let mut config = run.config()?;
+    let save = SaveState::of(run, &mut config)?;
     run.check_outputs()?;
     let run = &run.expanded(Some(&Geometry::new(&config)?))?;
     run.check_outputs()?;
@@ -108,6 +110,7 @@ pub fn simulate_sharing(
     for (name, value) in watched {
         result[name] = value;
     }
+    save.map(|save| save.write(run, simulation, names, capacities)).transpose()?;
     Ok(result)
 }
 
@@ -187,7 +190,7 @@ fn serve(
             }
             done += batch.len() as u64;
             // By flash time, they come one by one.
-            if !more || done >= end || !simulation.arbitrates_by_flash_time() {
+            if !more || done >= end || !simulation.arbitrates_late() {
                 break;
             }
         }

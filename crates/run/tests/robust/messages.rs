@@ -84,7 +84,7 @@ const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 45] = [
+const EXAMPLES: [&[Setting<'static>]; 46] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
@@ -117,6 +117,13 @@ const EXAMPLES: [&[Setting<'static>]; 45] = [
     &[("host.submit_time", "7200s")],
     &[("firmware.hmb_bytes", "1KiB")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("host.arbitration", "fair"), ("host.queue_depth", "2")],
+    &[
+        ("tenants.channels", "look-ahead"),
+        DYNAMIC,
+        ("host.arbitration", "weighted"),
+        ("host.iops_limit", "9"),
+        ("host.queue_depth", "2"),
+    ],
     &[("nand.cell", "tlc"), ("timing.read", "50us,70us")],
     &[("nand.programs", "one-shot"), ("nand.cell", "mlc"), ("timing.program", "1ms,2ms")],
     &[("nand.programs", "foggy-fine"), ("nand.cell", "mlc")],

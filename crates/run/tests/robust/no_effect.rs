@@ -14,7 +14,7 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 62] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 64] = [
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
@@ -46,6 +46,8 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 62] = [
     &[("background.kind", "external"), ("background.level.after", "1ms"), ("wear.static_gap", "4")],
     &[("host.mode", "open"), ("host.arbitration", "fair")],
     &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
+    &[("host.iops_burst", "2")],
+    &[("host.bytes_burst", "1MiB"), ("host.iops_limit", "900")],
     &[("host.queues", "2")],
     &[("host.doorbell_wait", "1us")],
     &[("firmware.cores", "2")],

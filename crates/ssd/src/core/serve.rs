@@ -293,7 +293,7 @@ impl<C: Content> Core<C> {
             return Ok(());
         }
         self.pending.flash_time.serve(part.stream);
-        self.content.trim(executor.serving(), part.lpn);
+        self.content.trim(now_ns, executor.serving(), part.lpn);
         if self.on_read {
             self.forget_old(part.lpn);
         }

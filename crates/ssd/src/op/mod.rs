@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use command::{Command, Link, NO_EFFECT, NOBODY, Role};
 pub use command::{CommandKind, Purpose};
-pub use entry::{Change, HostEntry, Image, PageEntry};
+pub use entry::{Change, HostEntry, Image, PageEntry, TrimEntry};
 use packed::Packed;
 pub(crate) use slice::{Crossing, PageSlice};
 pub(crate) use tally::Tally;
