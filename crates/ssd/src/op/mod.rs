@@ -252,6 +252,12 @@ impl Ops {
         std::mem::take(&mut self.opened)
     }
 
+    /// True if pages that move are listed one by one, or counted by pages of flash: otherwise their number is enough.
+    #[inline]
+    pub(crate) fn needs_moves(&self) -> bool {
+        self.follows || self.per_page > 1
+    }
+
     /// A valid page moves within the unit, from physical page `from` to `to`.
     #[inline]
     pub(crate) fn moved(&mut self, from: u32, to: u32) {

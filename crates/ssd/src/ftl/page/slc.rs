@@ -215,7 +215,15 @@ impl PageFtl {
 
     /// A page of a block became stale because the host wrote or trimmed it. A block kept in SLC mode in which all is stale can be
     /// erased at once.
+    #[inline]
     pub(super) fn slc_page_is_stale(&mut self, unit: u32, ppn: u32) {
+        if self.slc.is_some() {
+            self.note_stale_slc(unit, ppn);
+        }
+    }
+
+    #[inline(never)]
+    fn note_stale_slc(&mut self, unit: u32, ppn: u32) {
         let block = self.rules.pages_per_block.split(ppn.into()).0 as u32;
         let Some(slc) = &mut self.slc else { return };
         if !slc.keeps(block) || self.units[unit as usize].blocks.valid(block) > 0 {

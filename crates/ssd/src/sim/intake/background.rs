@@ -166,9 +166,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// True if the background policies decide next, before anything happens in the array.
+    #[inline]
     pub(super) fn background_is_next(&self) -> bool {
-        let array_ns = self.array.next_ns();
-        self.background.due_ns().is_some_and(|due| array_ns.is_none_or(|next| next > due))
+        let Some(due) = self.background.due_ns() else { return false };
+        self.array.next_ns().is_none_or(|next| next > due)
     }
 
     /// Sees which dies are idle, and whether the buffer is to be destaged. All that is wished before is forgotten.
