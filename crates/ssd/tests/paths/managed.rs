@@ -70,12 +70,12 @@ fn filling_with_a_common_clock_is_stealing_by_units_below_the_threshold() {
         ("buffer.bytes", "4KiB"),
         ("host.queue_depth", "4"),
     ];
-    let mut state = 3_u64;
+    let mut random = 3_u64;
     let requests: Vec<Request> = (0..900)
         .map(|number: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let op = if number % 5 == 0 { Op::Read } else { Op::Write };
-            let lba = (state >> 33) % 128 * 2;
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let op = if number.is_multiple_of(5) { Op::Read } else { Op::Write };
+            let lba = (random >> 33) % 128 * 2;
             Request { time_ns: 0, lba, sectors: 2, stream: 0, op, handle: 0 }
         })
         .collect();
