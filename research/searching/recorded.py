@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import flashweir
-from flashweir.searching import Search
+from flashweir.searching.outcome import Search
 from flashweir.searching.evaluation import Design
 
 HERE = Path(__file__).parent

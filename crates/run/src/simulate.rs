@@ -195,7 +195,7 @@ fn serve(
             }
             done += batch.len() as u64;
             // By flash time, they come one by one.
-            if !more || done >= end || !simulation.arbitrates_by_flash_time() {
+            if !more || done >= end || !simulation.arbitrates_late() {
                 break;
             }
         }

@@ -52,6 +52,6 @@ pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window}
 pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};
 pub use stats::{
     Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies, LatencyParts,
-    LatencySummary, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, SlcCounts, Stats, StreamUse,
-    Streams, Times,
+    LatencySummary, LimitUse, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, SlcCounts, Stats,
+    StreamUse, Streams, Times,
 };

@@ -14,7 +14,7 @@ use crate::stats::{
 };
 
 /// Simulated time may not pass this point, ns (146 years): what is under way then still fits 64 bits.
-const LAST_NS: u64 = 1 << 62;
+pub(super) const LAST_NS: u64 = 1 << 62;
 
 /// Books of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -173,6 +173,7 @@ impl Ledger {
             collections: core.collections.clone(),
             lock_step: None,
             interface: None,
+            limits: None,
             latencies: self.latencies.clone(),
             streams: self.streams.clone(),
             parts: self.parts.clone(),

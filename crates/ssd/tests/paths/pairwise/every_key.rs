@@ -14,17 +14,18 @@ use super::workloads::Workload;
 use super::{compare, long};
 
 /// Keys that are not drawn, with the reason.
-const NOT_DRAWN: [(&str, &str); 6] = [
+const NOT_DRAWN: [(&str, &str); 7] = [
     ("engine", "each drive runs on every time path that is exact for it"),
     ("gc.victim_file", LEFT_OUT.1),
     ("gc.planner_file", LEFT_OUT.1),
     ("gc.planner_together", LEFT_OUT.1),
     ("background.file", LEFT_OUT.1),
     ("buffer.destage_file", LEFT_OUT.1),
+    ("ftl.classifier_file", LEFT_OUT.1),
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 50] = [
+const VALUES: [(&str, &[&str]); 54] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -61,6 +62,10 @@ const VALUES: [(&str, &[&str]); 50] = [
     ("sched.protected_start", &["0", "0.1", "0.6"]),
     ("sched.protected_end", &["0", "0.2", "1"]),
     ("host.weights", &["1", "1,3", "urgent,1"]),
+    ("host.iops_limit", &["none", "3000", "none,20000"]),
+    ("host.iops_burst", &["none", "2", "1,7"]),
+    ("host.bytes_limit", &["none", "9MiB", "none,70MiB"]),
+    ("host.bytes_burst", &["none", "512", "4KiB,9KiB"]),
     ("host.link", &["none", "pcie3x4", "sata3", "20MB/s"]),
     ("host.queues", &["none", "1", "2", "3"]),
     ("host.queue_entries", &["none", "1", "2", "5"]),
