@@ -8,6 +8,7 @@ impl Simulation {
     /// time path, and keeps completions. Latencies so far are forgotten, what is done in the background begins anew.
     pub fn open_arrivals(&mut self, config: &Config) {
         self.arbiter = None;
+        self.arbitrates_late = false;
         self.drive.open_arrivals(config);
         self.drive.attach(&self.external);
     }
