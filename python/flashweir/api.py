@@ -37,6 +37,7 @@ def simulate(
     verify: run.Verify = False,
     latency_parts: run.Breakdown = False,
     requests: run.Requests = False,
+    save_state: run.SaveState = None,
     timeline: run.Timeline = None,
     timeline_from: run.TimelineFrom = None,
     timeline_to: run.TimelineTo = None,

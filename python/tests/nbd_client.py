@@ -3,6 +3,7 @@
 import json
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -21,20 +22,34 @@ FUA = 1
 INVALID, NO_SPACE = 22, 28
 OPTION, OPTION_REPLY = 0x49484156454F5054, 0x3E889045565A9
 GO, STRUCTURED_REPLY, STARTTLS = 7, 8, 5
-ACK, INFO, POLICY = 1, 3, (1 << 31) + 2
+ACK, INFO, POLICY, TLS_REQUIRED = 1, 3, (1 << 31) + 2, (1 << 31) + 5
 CHUNK = 0x668E33EF
 
 
 class Client:
     """A client of the NBD protocol."""
 
-    def __init__(self, path: Path, export: str = "", *, structured: bool = False) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
+    def __init__(
+        self, at: Path | int, export: str = "", *, structured: bool = False, tls: ssl.SSLContext | None = None
+    ) -> None:
+        """Connects to a unix socket, or to a TCP port of this machine."""
+        self.socket = socket.socket(socket.AF_UNIX if isinstance(at, Path) else socket.AF_INET)
         self.socket.settimeout(LIMIT_S)
-        self.socket.connect(str(path))
+        self.socket.connect(str(at) if isinstance(at, Path) else ("127.0.0.1", at))
+        try:
+            self._negotiate(export, structured=structured, tls=tls)
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def _negotiate(self, export: str, *, structured: bool, tls: ssl.SSLContext | None) -> None:
         assert self._read(16) == b"NBDMAGICIHAVEOPT"
         assert struct.unpack(">H", self._read(2))[0] & 3 == 3
         self.socket.sendall(struct.pack(">I", 3))
+        if tls is not None:
+            assert self._option(STRUCTURED_REPLY)[0][0] == TLS_REQUIRED
+            assert self._option(STARTTLS) == [(ACK, b"")]
+            self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
         if structured:
             assert self._option(STRUCTURED_REPLY) == [(ACK, b"")]
         assert self._option(STARTTLS)[0][0] == POLICY

@@ -213,7 +213,7 @@ def test_named_workloads_are_streams() -> None:
         ((QUICK, "--skip-bad", "-1"), "skip-bad"),
         ((QUICK, "--power-cut", "soon"), "expected a time of the run with its unit, such as 1.5s"),
         ((QUICK, "--power-cut", "1ms", "--power-cut", "7"), "a number of random cuts stands alone"),
-        ((QUICK, "--power-cut", "7", "--set", "alloc.kind=dynamic"), "alloc.kind=dynamic"),
+        ((QUICK, "--power-cut", "7", "--set", "ftl.kind=direct"), "ftl.kind=direct"),
         ((QUICK, "--frob"), "--frob"),
     ],
 )

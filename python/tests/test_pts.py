@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_result() -> None:
 
 
 def test_what_can_not_be_is_refused(tmp_path: Path) -> None:
-    assert set(TESTS) == {"iops", "throughput", "latency", "write-saturation", "read-under-writes"}
+    assert set(TESTS) == {"iops", "throughput", "latency", "write-saturation", "read-under-writes", "patterns"}
     assert "--pts x: expected iops, throughput" in refused("bench", SMALL, "--pts", "x")
     assert "--suite: has no effect with --pts" in refused("bench", SMALL, "--pts", "iops", "--suite", "gc")
     assert "--state filled: has no effect with --pts" in refused("bench", SMALL, "--pts", "iops", "--state", "filled")

@@ -28,7 +28,7 @@ impl Feed<'_> {
         match self {
             Feed::Stream(stream) => Ok(stream.read(out, limit)?),
             Feed::Pull(pull) => {
-                let limit = if simulation.arbitrates_by_flash_time() { 1 } else { limit };
+                let limit = if simulation.arbitrates_late() { 1 } else { limit };
                 pull.read(simulation, out, limit)
             }
         }

@@ -112,6 +112,7 @@ fn add_parts(result: &mut Value, measured: &Measured<'_>) {
     if let Some(state) = measured.simulation.slc() {
         result["slc"] = crate::slc::section(&state, &stats.counters.slc);
     }
+    crate::limits::add(result, stats);
     if let Some(times) = stats.lock_step {
         result["clock"] = json!({
             "write_cycles": times.write_cycles,

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::activity::Window;
 use crate::allocator::{self, Decide};
 use crate::alone;
+use crate::drive::SaveState;
 use crate::error::Error;
 use crate::explain::{Explain, Percentile};
 use crate::external;
@@ -48,7 +49,8 @@ pub fn simulate_sharing(
 ) -> Result<Value, Error> {
     let started = Instant::now();
     let mut reporter = Reporter::new(progress, started);
-    let config = run.config()?;
+    let mut config = run.config()?;
+    let save = SaveState::of(run, &mut config)?;
     run.check_outputs()?;
     let run = &run.expanded(Some(&Geometry::new(&config)?))?;
     run.check_outputs()?;
@@ -57,10 +59,8 @@ pub fn simulate_sharing(
     timeline_window(run)?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     let mut workloads = Workloads::open(run, traces, &mut reporter)?;
-    check_times(run, &config)?;
     let length = workloads.length();
-    check_warmup(run, &config)?;
-    check_length(method, &length)?;
+    check_host(run, &config, method, &length)?;
     let seed = run.seed.unwrap_or(1);
     let explain = run.explain.as_deref().map(Percentile::parse).transpose()?;
     let power = power(run, &config, seed)?;
@@ -108,7 +108,15 @@ pub fn simulate_sharing(
     for (name, value) in watched {
         result[name] = value;
     }
+    save.map(|save| save.write(run, simulation, names, capacities)).transpose()?;
     Ok(result)
+}
+
+/// Refuses times and a warm-up that the drive or the workload has no use for.
+fn check_host(run: &RunSpec, config: &Config, method: Option<Method>, length: &Length) -> Result<(), Error> {
+    check_times(run, config)?;
+    check_warmup(run, config)?;
+    check_length(method, length)
 }
 
 /// Refuses a warm-up that leaves none of the requests, where their number is known.
@@ -187,7 +195,7 @@ fn serve(
             }
             done += batch.len() as u64;
             // By flash time, they come one by one.
-            if !more || done >= end || !simulation.arbitrates_by_flash_time() {
+            if !more || done >= end || !simulation.arbitrates_late() {
                 break;
             }
         }

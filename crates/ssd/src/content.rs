@@ -39,7 +39,7 @@ pub(crate) trait Content: Clone {
     /// Staged data is no longer there: its page has left the buffer, or was trimmed.
     fn unstage(&mut self, stage: Stage);
     /// A whole page is trimmed by request `request`.
-    fn trim(&mut self, request: u64, lpn: u64);
+    fn trim(&mut self, now_ns: u64, request: u64, lpn: u64);
     /// The host reads sectors of a page, from flash (if it is mapped) under what is staged (if anything is).
     fn read(&mut self, lpn: u64, sectors: Range<u32>, flash: Option<(u32, u32)>, staged: Option<Stage>);
     /// First error, if there was one.
@@ -69,7 +69,7 @@ impl Content for Unchecked {
     #[inline]
     fn unstage(&mut self, _: Stage) {}
     #[inline]
-    fn trim(&mut self, _: u64, _: u64) {}
+    fn trim(&mut self, _: u64, _: u64, _: u64) {}
     #[inline]
     fn read(&mut self, _: u64, _: Range<u32>, _: Option<(u32, u32)>, _: Option<Stage>) {}
     #[inline]
@@ -287,7 +287,7 @@ impl Content for Versions {
         self.staged(stage).clear();
     }
 
-    fn trim(&mut self, _: u64, lpn: u64) {
+    fn trim(&mut self, _: u64, _: u64, lpn: u64) {
         for sector in lpn * self.sectors..(lpn + 1) * self.sectors {
             self.expected.set(sector, NOTHING);
         }

@@ -23,6 +23,25 @@ enum Chunk {
     Shared(Arc<Box<[u32]>>),
 }
 
+impl Chunk {
+    /// One of `len` entries that is shared or absent becomes the array's own.
+    #[cold]
+    #[inline(never)]
+    fn make_owned(&mut self, len: usize) {
+        let block = match std::mem::replace(self, Chunk::Absent) {
+            Chunk::Owned(block) => block,
+            Chunk::Shared(shared) => Arc::try_unwrap(shared).unwrap_or_else(|shared| (*shared).clone()),
+            Chunk::Absent => vec![0; len].into_boxed_slice(),
+        };
+        *self = Chunk::Owned(block);
+    }
+}
+
+/// Entries in chunk `number` of an array of `len`.
+fn chunk_len(len: u64, number: usize) -> usize {
+    (len - number as u64 * LEN).min(LEN) as usize
+}
+
 /// An array of `len` numbers, all [`CowVec::EMPTY`] until written.
 #[derive(Clone, Debug)]
 pub(crate) struct CowVec {
@@ -65,26 +84,22 @@ impl CowVec {
 
     #[inline]
     fn entry(&mut self, index: u64) -> &mut u32 {
-        let number = (index >> SHIFT) as usize;
-        if !matches!(self.chunks[number], Chunk::Owned(_)) {
-            self.make_owned(number);
-        }
-        match &mut self.chunks[number] {
-            Chunk::Owned(block) => &mut block[(index & MASK) as usize],
-            Chunk::Absent | Chunk::Shared(_) => unreachable!("made owned above"),
-        }
+        let block = self.owned((index >> SHIFT) as usize);
+        &mut block[(index & MASK) as usize]
     }
 
-    #[cold]
-    fn make_owned(&mut self, number: usize) {
-        let len = self.chunk_len(number);
-        let chunk = &mut self.chunks[number];
-        let block = match std::mem::replace(chunk, Chunk::Absent) {
+    /// Chunk `number`, which is the array's own from now on. Looked up once: this is asked for every page that is written.
+    #[inline]
+    fn owned(&mut self, number: usize) -> &mut [u32] {
+        let Self { chunks, len } = self;
+        let chunk = &mut chunks[number];
+        if !matches!(chunk, Chunk::Owned(_)) {
+            chunk.make_owned(chunk_len(*len, number));
+        }
+        match chunk {
             Chunk::Owned(block) => block,
-            Chunk::Shared(shared) => Arc::try_unwrap(shared).unwrap_or_else(|shared| (*shared).clone()),
-            Chunk::Absent => vec![0; len].into_boxed_slice(),
-        };
-        *chunk = Chunk::Owned(block);
+            Chunk::Absent | Chunk::Shared(_) => unreachable!("made owned above"),
+        }
     }
 
     /// A copy that shares every chunk until one side writes it.
@@ -106,16 +121,12 @@ const PIECE: usize = piece_len::<u32>();
 impl CowVec {
     /// Entries in chunk `number`.
     fn chunk_len(&self, number: usize) -> usize {
-        (self.len - number as u64 * LEN).min(LEN) as usize
+        chunk_len(self.len, number)
     }
 
     /// A part of a chunk, to be written.
     fn piece_mut(&mut self, number: usize, part: Range<usize>) -> &mut [u32] {
-        self.make_owned(number);
-        match &mut self.chunks[number] {
-            Chunk::Owned(block) => &mut block[part],
-            Chunk::Absent | Chunk::Shared(_) => unreachable!("made owned above"),
-        }
+        &mut self.owned(number)[part]
     }
 }
 

@@ -46,12 +46,12 @@ pub use nand::{
     CommandRecord, CoreRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, LinkRecord, PauseRecord,
     QueueRecord, RequestRecord, TransferRecord,
 };
-pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, Work};
+pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, TrimEntry, Work};
 pub use sched::{Dispatch, SchedPolicy};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};
 pub use stats::{
     Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies, LatencyParts,
-    LatencySummary, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, SlcCounts, Stats, StreamUse,
-    Streams, Times,
+    LatencySummary, LimitUse, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, SlcCounts, Stats,
+    StreamUse, Streams, Times,
 };

@@ -200,6 +200,12 @@ def _is_model(path: Path) -> bool:
     return start.lstrip().startswith(b"{") and b'"about"' in start
 
 
+def _is_state(path: Path) -> bool:
+    from flashweir.serving import is_saved
+
+    return is_saved(path)
+
+
 def _is_bundle(path: Path) -> bool:
     from flashweir.bundles.archive import is_bundle
 
@@ -239,7 +245,8 @@ KINDS: Mapping[str, tuple[str, Callable[[Path], bool]]] = {
     "trace": ("trace", _is_trace),
     "lines": ("lines of flashweir trace characterize", _is_lines),
     "bundle": ("bundle of flashweir", _is_bundle),
+    "state": ("saved drive of flashweir", _is_state),
     "model": ("model of flashweir train-allocator", _is_model),
 }
 _OF_OPTION = {"--html": "page", "--requests": "log", "--log": "log", "--timeline": "timeline",
-              "--markdown": "markdown", "--png": "figure"}  # fmt: skip
+              "--markdown": "markdown", "--png": "figure", "--save-state": "state"}  # fmt: skip

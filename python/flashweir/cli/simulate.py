@@ -46,7 +46,9 @@ def simulate(
 ) -> None:
     """Run a workload through a simulated drive."""
     workloads = _workloads(workload, streams or [])
-    outputs = {"--json": json_to, "--requests": options.get("requests"), "--timeline": options.get("timeline")}
+    outputs = {"--json": json_to} | {
+        f"--{name.replace('_', '-')}": options.get(name) for name in ("requests", "timeline", "save_state")
+    }
     overrides: dict[str, Any] = dict(pair(text, "--set", "KEY=VALUE") for text in settings or [])
     inputs = [device, workload and file_of(workload), *(streams or [])]
     if workload and workload.startswith(MIX) and json_to is not None:

@@ -52,6 +52,16 @@ Requests = Annotated[
         also=bool,
     ),
 ]
+SaveState = Annotated[
+    AnyPath | None,
+    Option(
+        "path",
+        "Save the drive as the run leaves it.",
+        doc="where to save the drive as the run leaves it, for `flashweir.serve` and `flashweir.Drive.load`.",
+        row="saves the drive as the run leaves it, for [`serve`](serve.md#state) and `flashweir.Drive.load`",
+        metavar="FILE",
+    ),
+]
 Timeline = Annotated[
     AnyPath | None,
     Option(

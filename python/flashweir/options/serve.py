@@ -27,6 +27,36 @@ Exposed = Annotated[
         row="allows an address that other machines reach: anybody there can then read and write the drive",
     ),
 ]
+TlsCert = Annotated[
+    AnyPath | None,
+    Option(
+        "path",
+        "Certificate of the server, PEM: clients must use TLS.",
+        doc="certificate of the server, PEM: clients must use TLS.",
+        row="certificate of the server, PEM; clients must use [TLS](serve.md#tls) then",
+        metavar="FILE",
+    ),
+]
+TlsKey = Annotated[
+    AnyPath | None,
+    Option(
+        "path",
+        "Key of the certificate, PEM.",
+        doc="key of the certificate, PEM.",
+        row="key of the certificate, PEM",
+        metavar="FILE",
+    ),
+]
+TlsClients = Annotated[
+    AnyPath | None,
+    Option(
+        "path",
+        "Authorities that sign clients' certificates, PEM.",
+        doc="authorities that sign certificates of clients, PEM: clients must have one.",
+        row="authorities that sign certificates of clients, PEM; clients must have one then",
+        metavar="FILE",
+    ),
+]
 Exports = Annotated[
     Sequence[str],
     Option(

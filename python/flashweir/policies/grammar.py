@@ -234,6 +234,10 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+# Keys whose choices are given by key alone: "none", "dynamic" and "direct" are words of planners, allocation and maps.
+_WORDLESS = ("background.", "nand.", "slc.")
+
+
 @functools.cache
 def _keys() -> dict[str, list[str]]:
     """Every key of a drive, with its choices where it has some."""
@@ -243,9 +247,9 @@ def _keys() -> dict[str, list[str]]:
 
 @functools.cache
 def _words() -> dict[str, list[str]]:
-    """Every choice that names a policy, with the keys that have it. Transfers of the flash are none."""
+    """Every choice that names a policy, with the keys that have it. Mechanisms beside the policies have none."""
     found: dict[str, list[str]] = {}
     for key, choices in _keys().items():
-        for choice in choices if not key.startswith("nand.") else ():
+        for choice in choices if not key.startswith(_WORDLESS) else ():
             found.setdefault(choice, []).append(key)
     return found

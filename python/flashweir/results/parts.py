@@ -27,7 +27,7 @@ class Breakdown(Section):
     host_queue: Annotated[
         float,
         Field(
-            "before any part of the drive worked at the request: it waited for a slot"
+            "before any part of the drive worked at the request: it waited for a rate limit or a slot"
             " ([`host.slots`](../concepts/arbitration.md#policies)), no die could take its pages, or a flush waited for"
             " writes",
             "us",
@@ -114,6 +114,16 @@ class Stream(Section):
             " about](../concepts/arbitration.md#policies) included",
             "s",
         ),
+    ]
+    limit_waits: Annotated[
+        int,
+        Field(
+            "with [rate limits](../concepts/arbitration.md#rate-limits): its requests that waited for its own",
+            optional=True,
+        ),
+    ]
+    limit_wait_us: Annotated[
+        float | None, Field("with rate limits: mean wait of its requests for its own", "us", optional=True)
     ]
     latency_us: Annotated[Each[Latencies], Field("as of the whole run", "us")]
     latency_histogram_ns: Annotated[Each[list[list[int]]], Field("as of the whole run", "ns")]

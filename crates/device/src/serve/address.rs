@@ -6,11 +6,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{SendFlags, send};
+use rustls::ServerConfig;
 
+use super::tls::TlsStream;
 use crate::Error;
 
 /// An address as the user gave it.
@@ -66,7 +69,7 @@ impl Address {
                 }
                 let listener = TcpListener::bind(&found[..]).map_err(failed)?;
                 listener.set_nonblocking(true).map_err(failed)?;
-                Ok(Listener::Tcp(listener))
+                Ok(Listener::Tcp(listener, None))
             }
         }
     }
@@ -97,16 +100,24 @@ fn listen_unix(option: &str, path: &Path) -> Result<Listener, Error> {
 pub(super) enum Listener {
     /// A unix socket and its path.
     Unix(UnixListener, PathBuf),
-    /// A TCP port.
-    Tcp(TcpListener),
+    /// A TCP port, and the settings of TLS, which clients must use then.
+    Tcp(TcpListener, Option<Arc<ServerConfig>>),
 }
 
 impl Listener {
+    /// The same, with TLS on a TCP port.
+    pub(super) fn with_tls(mut self, config: Option<Arc<ServerConfig>>) -> Self {
+        if let Self::Tcp(_, tls) = &mut self {
+            *tls = config;
+        }
+        self
+    }
+
     /// Waits for a client for up to `wait`.
     pub(super) fn accept(&self, wait: Duration) -> io::Result<Option<Stream>> {
         let fd = match self {
             Self::Unix(listener, _) => listener.as_fd(),
-            Self::Tcp(listener) => listener.as_fd(),
+            Self::Tcp(listener, _) => listener.as_fd(),
         };
         let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
         match poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], Some(&timeout)) {
@@ -116,7 +127,10 @@ impl Listener {
         }
         let stream = match self {
             Self::Unix(listener, _) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
-            Self::Tcp(listener) => listener.accept().map(|(stream, _)| Stream::Tcp(stream)),
+            Self::Tcp(listener, None) => listener.accept().map(|(stream, _)| Stream::Tcp(stream)),
+            Self::Tcp(listener, Some(config)) => listener
+                .accept()
+                .map(|(stream, _)| Stream::Tls(Box::new(TlsStream::new(stream, Arc::clone(config))))),
         };
         match stream {
             Ok(stream) => stream.prepare().map(Some),
@@ -134,7 +148,8 @@ impl Listener {
                 let path = escaped(&path.to_string_lossy());
                 format!("nbd+unix:///{}?socket={path}", escaped(export))
             }
-            Self::Tcp(listener) => {
+            Self::Tcp(listener, tls) => {
+                let scheme = if tls.is_some() { "nbds" } else { "nbd" };
                 let at = listener.local_addr().ok();
                 let port = at.map_or(0, |at| at.port());
                 let host = match at.map(|at| at.ip()) {
@@ -142,7 +157,7 @@ impl Listener {
                     Some(ip) => ip.to_string(),
                     None => "?".into(),
                 };
-                format!("nbd://{host}:{port}/{}", escaped(export))
+                format!("{scheme}://{host}:{port}/{}", escaped(export))
             }
         }
     }
@@ -179,16 +194,40 @@ pub(super) enum Stream {
     Unix(UnixStream),
     /// Over TCP.
     Tcp(TcpStream),
+    /// Over TCP, with TLS.
+    Tls(Box<TlsStream>),
 }
 
 impl Stream {
+    /// The connection below TLS.
+    fn tcp(&self) -> Option<&TcpStream> {
+        match self {
+            Self::Unix(_) => None,
+            Self::Tcp(stream) => Some(stream),
+            Self::Tls(stream) => Some(&stream.tcp),
+        }
+    }
+
+    /// True if the client must ask for TLS before anything else.
+    pub(super) fn awaits_tls(&self) -> bool {
+        matches!(self, Self::Tls(stream) if stream.is_plain())
+    }
+
+    /// Begins TLS, of a stream that awaits it.
+    pub(super) fn begin_tls(&self) -> io::Result<()> {
+        match self {
+            Self::Tls(stream) => stream.begin(),
+            Self::Unix(_) | Self::Tcp(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
     fn prepare(self) -> io::Result<Self> {
-        match &self {
-            Self::Unix(stream) => stream.set_nonblocking(false)?,
-            Self::Tcp(stream) => {
-                stream.set_nonblocking(false)?;
-                stream.set_nodelay(true)?;
-            }
+        if let Self::Unix(stream) = &self {
+            stream.set_nonblocking(false)?;
+        }
+        if let Some(stream) = self.tcp() {
+            stream.set_nonblocking(false)?;
+            stream.set_nodelay(true)?;
         }
         Ok(self)
     }
@@ -198,6 +237,7 @@ impl Stream {
         match self {
             Self::Unix(stream) => stream.set_read_timeout(limit),
             Self::Tcp(stream) => stream.set_read_timeout(limit),
+            Self::Tls(stream) => stream.tcp.set_read_timeout(limit),
         }
     }
 
@@ -206,6 +246,7 @@ impl Stream {
         match self {
             Self::Unix(stream) => stream.set_write_timeout(limit),
             Self::Tcp(stream) => stream.set_write_timeout(limit),
+            Self::Tls(stream) => stream.tcp.set_write_timeout(limit),
         }
     }
 
@@ -214,11 +255,15 @@ impl Stream {
         let _ = match self {
             Self::Unix(stream) => stream.shutdown(how),
             Self::Tcp(stream) => stream.shutdown(how),
+            Self::Tls(stream) => stream.tcp.shutdown(how),
         };
     }
 
-    /// Writes as many bytes as go without waiting.
+    /// Writes as many bytes as go without waiting: none with TLS, whose records go as a whole.
     pub(super) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        if matches!(self, Self::Tls(_)) {
+            return Ok(0);
+        }
         match send(self.as_fd(), bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
             Ok(written) => Ok(written),
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(0),
@@ -232,6 +277,7 @@ impl AsFd for Stream {
         match self {
             Self::Unix(stream) => stream.as_fd(),
             Self::Tcp(stream) => stream.as_fd(),
+            Self::Tls(stream) => stream.tcp.as_fd(),
         }
     }
 }
@@ -241,6 +287,7 @@ impl Read for &Stream {
         match self {
             Stream::Unix(stream) => (&*stream).read(bytes),
             Stream::Tcp(stream) => (&*stream).read(bytes),
+            Stream::Tls(stream) => stream.read(bytes),
         }
     }
 }
@@ -250,6 +297,7 @@ impl Write for &Stream {
         match self {
             Stream::Unix(stream) => (&*stream).write(bytes),
             Stream::Tcp(stream) => (&*stream).write(bytes),
+            Stream::Tls(stream) => stream.write(bytes),
         }
     }
 

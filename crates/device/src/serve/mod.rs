@@ -1,6 +1,6 @@
 //! The live drive: a simulated drive that clients open as a disk, over the NBD protocol.
 //!
-//! `nbd/` speaks with clients, `store/` has the bytes, `engine.rs` owns the drive (`core.rs`) and answers when a request is due on
+//! `nbd/` speaks with clients, over TLS by `tls.rs`, `store/` has the bytes, `engine.rs` owns the drive (`core.rs`) and answers when a request is due on
 //! `clock.rs`, `lateness.rs` says whether that was in time, `exports.rs` divides the drive. `control/` takes commands, for which
 //! `faults.rs` holds requests back, `what_if.rs` compares with a fork, and `cuts.rs` knows the bytes that a power cut leaves;
 //! `record.rs` keeps the arrivals, `state.rs` the drive in a folder, `tally.rs` the counts of health logs.
@@ -22,6 +22,7 @@ mod store;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod what_if;
 
 use std::fs::File;
@@ -123,6 +124,7 @@ impl Server {
     pub fn start(spec: &ServeSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Self, Error> {
         check(spec)?;
         let address = Address::parse("--nbd", &spec.nbd)?;
+        let tls = tls::configured(spec)?;
         let mut own = spec.drive.clone();
         own.options.tenants.extend(exports::names(&spec.exports)?);
         own.options.journal |= spec.power_cuts;
@@ -135,7 +137,7 @@ impl Server {
         let unit = u64::from(page_sectors);
         let exports = exports::divide(&spec.exports, capacity, unit)?;
         let preferred_bytes = (unit * SECTOR_BYTES).next_power_of_two().clamp(4096, 1 << 20) as u32;
-        let listener = address.listen("--nbd", spec.exposed)?;
+        let listener = address.listen("--nbd", spec.exposed)?.with_tls(tls);
         let control = spec.control.as_deref().map(control::listen).transpose()?;
         let recording = spec.record.as_deref().map(Recording::create).transpose()?;
         // Last of what can be refused: it marks the file as not whole.

@@ -25,6 +25,12 @@ pub struct ServeSpec {
     pub nbd: String,
     /// True if other machines may reach it.
     pub exposed: bool,
+    /// Certificate of the server, PEM: clients must use TLS then.
+    pub tls_cert: Option<PathBuf>,
+    /// Its key, PEM.
+    pub tls_key: Option<PathBuf>,
+    /// Certificates of those that sign the certificates of clients, PEM: clients must have one then.
+    pub tls_clients: Option<PathBuf>,
     /// Place of the bytes: a file, a folder, `memory` or `none`. None: the folder of `state`, or memory.
     pub data: Option<String>,
     /// Relation of wall time to simulated time.
@@ -55,6 +61,9 @@ impl Default for ServeSpec {
             drive: DriveSpec::default(),
             nbd: "unix:./flashweir.sock".into(),
             exposed: false,
+            tls_cert: None,
+            tls_key: None,
+            tls_clients: None,
             data: None,
             clock: ClockMode::default(),
             dilate: 1.0,

@@ -43,12 +43,21 @@ impl Counts {
 
     /// The statistics at the present.
     pub(super) fn stats(&self, simulation: &Simulation, now_ns: u64) -> Stats {
-        let Times { dies, buses, flash_ns, lock_step, interface } = simulation.times();
+        let Times { dies, buses, flash_ns, lock_step, interface, limits } = simulation.times();
         let stats = simulation.stats();
         let end_ns = stats.elapsed_ns();
         let drain = stats.drain.map(|drain| Drain { time_ns: end_ns.saturating_sub(now_ns), ..drain });
-        let mut stats =
-            Stats { dies, buses, flash_ns, lock_step, interface, simulated_ns: now_ns, drain, ..stats };
+        let mut stats = Stats {
+            dies,
+            buses,
+            flash_ns,
+            lock_step,
+            interface,
+            limits,
+            simulated_ns: now_ns,
+            drain,
+            ..stats
+        };
         if let Some((before, start_ns)) = &self.before {
             stats = since(&stats, before, *start_ns);
         }

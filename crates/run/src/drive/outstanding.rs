@@ -28,6 +28,11 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
+    /// None, of a simulation that has had `served` requests before.
+    pub(super) fn after(served: u64) -> Self {
+        Self { first: served, ..Self::default() }
+    }
+
     /// Number of outstanding requests.
     pub(super) fn len(&self) -> usize {
         self.count

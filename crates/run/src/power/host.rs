@@ -20,7 +20,6 @@ struct Part {
     lpn: u64,
     sectors: Range<u32>,
     version: u64,
-    trim: Option<u64>,
 }
 
 impl Part {
@@ -133,7 +132,7 @@ impl Host {
         let place = (version - self.last_version - 1) as usize;
         self.writers.resize(place.max(self.writers.len()), NO_WRITE);
         self.writers.push(if trim.is_some() { NO_WRITE } else { request });
-        let part = Part { request, lpn, sectors: sectors.clone(), version, trim };
+        let part = Part { request, lpn, sectors: sectors.clone(), version };
         let page_sectors = self.page_sectors;
         let page = self.pages.entry(lpn).or_insert_with(|| Logical::new(&found(), page_sectors));
         if trim.is_none() {
@@ -142,13 +141,10 @@ impl Host {
         self.under_way.entry(request).or_default().push(part);
     }
 
-    /// A trim takes effect: what was written before need not be found any more.
-    pub(super) fn trim(&mut self, request: u64) {
-        for part in self.under_way.get(&request).cloned().unwrap_or_default() {
-            let Some(sequence) = part.trim else { continue };
-            self.trims.insert(part.lpn, Trim { sequence, version: part.version });
-            self.cover(part.lpn, |write, _| (write.version < part.version).then_some(u32::MAX));
-        }
+    /// The trim of a page takes effect: what was written before need not be found any more.
+    pub(super) fn trim(&mut self, lpn: u64, trim: Trim) {
+        self.trims.insert(lpn, trim);
+        self.cover(lpn, |write, _| (write.version < trim.version).then_some(u32::MAX));
     }
 
     /// The trim of a page that is not journalled and newer than an image of it.

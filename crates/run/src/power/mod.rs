@@ -21,7 +21,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use flashweir_ssd::{Baseline, Change, Config, ConfigError, Geometry, Recorded, RunError, Simulation};
+use flashweir_ssd::{
+    Baseline, Change, Config, ConfigError, Geometry, Recorded, RunError, Simulation, Trim, TrimEntry,
+};
 use flashweir_trace::Op;
 
 pub use cuts::Cuts;
@@ -35,7 +37,7 @@ use host::Host;
 /// Event at an instant. Events at the same one take effect in this order: trims, flash, acknowledgements, flushes.
 #[derive(Clone, Debug)]
 enum Event {
-    Trim { request: u64 },
+    Trim { lpn: u64, trim: Trim },
     Flash(Change),
     Acknowledge { request: u64 },
     Flush { issue_ns: u64, request: u64 },
@@ -143,6 +145,10 @@ impl PowerCuts {
         }
         for entry in &recorded.host {
             self.host.change(entry, || self.flash.find(entry.lpn));
+            if let Some(TrimEntry { time_ns, sequence }) = entry.trim {
+                let trim = Trim { sequence, version: entry.version };
+                self.add(time_ns, entry.version, Event::Trim { lpn: entry.lpn, trim });
+            }
         }
         for entry in &recorded.pages {
             self.add(entry.time_ns, entry.number, Event::Flash(entry.change.clone()));
@@ -155,10 +161,6 @@ impl PowerCuts {
                 Op::Write | Op::Trim => Event::Acknowledge { request },
             };
             self.add(record.completion_ns, request, done);
-            if record.request.op == Op::Trim {
-                // It takes effect when it enters, and is done at once.
-                self.add(record.completion_ns, request, Event::Trim { request });
-            }
         }
         // No command starts before it is settled, and no request is done before it is issued.
         let issued_ns = recorded.issues.last().map_or(0, |issue| issue.issue_ns);
@@ -192,7 +194,7 @@ impl PowerCuts {
 
     fn happen(&mut self, now_ns: u64, event: Event) {
         match event {
-            Event::Trim { request } => self.host.trim(request),
+            Event::Trim { lpn, trim } => self.host.trim(lpn, trim),
             Event::Acknowledge { request } => self.host.acknowledge(now_ns, request),
             Event::Flush { issue_ns, request } => {
                 for (lpn, trim) in self.host.flush(issue_ns, request) {

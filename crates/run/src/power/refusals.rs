@@ -26,6 +26,11 @@ pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
                       use host.arbitration=arrival";
         return refuse("host.slots, host.arbitration", reason);
     }
+    if config.limits_reorder() {
+        let reason = "a write that waits for the limit of its tenant is passed by later ones of others, which says what is older: \
+                      use host.mode=closed with host.arbitration=arrival, or no limits";
+        return refuse("host.iops_limit or host.bytes_limit, host.mode=open or host.arbitration", reason);
+    }
     if geometry.physical_pages() > MAX_PAGES {
         return refuse(
             "capacity",

@@ -261,6 +261,7 @@ pub(crate) fn since(whole: &Stats, before: &Before, start_ns: u64) -> Stats {
             .as_ref()
             .zip(times.interface.as_ref())
             .map(|(all, before)| all.since(before)),
+        limits: whole.limits.as_ref().zip(times.limits.as_ref()).map(|(all, before)| all.since(before)),
         simulated_ns: whole.simulated_ns - start_ns,
         drain: whole.drain,
         carried_pages: *buffered_pages,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 128] = [
+const VALUES: [(&str, &[&str]); 132] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -93,6 +93,10 @@ const VALUES: [(&str, &[&str]); 128] = [
     ("host.time_scale", &["0.5"]),
     ("host.weights", &["1,5"]),
     ("host.slots", &["2"]),
+    ("host.iops_limit", &["800", "none,500"]),
+    ("host.iops_burst", &["30"]),
+    ("host.bytes_limit", &["4MiB"]),
+    ("host.bytes_burst", &["256KiB"]),
     ("host.link", &["100MB/s", "pcie3x4", "sata3"]),
     ("host.max_transfer", &["8KiB"]),
     ("host.submit_time", &["3us"]),

@@ -49,9 +49,10 @@ fn has(settings: &[(&'static str, String)], key: &str, value: &str) -> bool {
 }
 
 /// Interfaces that keep writes in order.
-const INTERFACES: [&[(&str, &str)]; 4] = [
+const INTERFACES: [&[(&str, &str)]; 5] = [
     &[],
     &[],
+    &[("host.iops_limit", "3000"), ("host.iops_burst", "4")],
     &[("host.link", "20MB/s"), ("host.max_transfer", "1KiB"), ("host.complete_time", "9us")],
     &[("firmware.write_time", "30us"), ("firmware.complete_time", "5us"), ("host.queue_entries", "3")],
 ];

@@ -25,7 +25,7 @@ use crate::external::Files;
 use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::MAX_PAGE_SECTORS;
-use crate::host::{Arbitration, FirmwareConfig, HostConfig};
+use crate::host::{Arbitration, FirmwareConfig, HostConfig, HostMode};
 use crate::nand::{EnergyConfig, NandConfig, TimingConfig, Transfer};
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
@@ -298,6 +298,12 @@ impl Config {
             || self.firmware.has_hmb()
             || self.firmware.takes_time() && self.firmware.cores > 1;
         self.has_interface() && (by_turns || on_the_way)
+    }
+
+    /// True if tenants have rate limits by which requests may reach the drive in another order than that of the workload.
+    pub fn limits_reorder(&self) -> bool {
+        let is_open = matches!(self.host.mode, HostMode::Open(_));
+        self.host.has_limits() && (is_open || self.host.arbitration != Arbitration::Arrival)
     }
 
     /// True if transfers take no time.

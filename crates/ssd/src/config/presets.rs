@@ -21,7 +21,7 @@ macro_rules! preset {
 }
 
 /// All presets.
-pub const PRESETS: [Preset; 21] = [
+pub const PRESETS: [Preset; 23] = [
     preset!("mlc-2006"),
     preset!("slc-2006"),
     preset!("ssdsim"),
@@ -32,6 +32,8 @@ pub const PRESETS: [Preset; 21] = [
     preset!("970-pro"),
     preset!("enterprise-tlc"),
     preset!("consumer-tlc"),
+    preset!("zn540"),
+    preset!("z-nand"),
     preset!("qlc"),
     preset!("ufs"),
     preset!("emmc"),
@@ -105,7 +107,7 @@ mod tests {
 
     #[test]
     fn presets_of_today_have_no_setting_without_effect() {
-        for name in ["970-pro", "enterprise-tlc", "consumer-tlc", "qlc", "ufs", "emmc"] {
+        for name in ["970-pro", "enterprise-tlc", "consumer-tlc", "zn540", "z-nand", "qlc", "ufs", "emmc"] {
             let layer = Preset::find(name).expect("there").layer().expect("a layer");
             let (_, noted) = crate::config::layers::resolve_noting(&[layer]).expect("legal");
             assert!(noted.is_empty(), "{name}: {noted:?}");

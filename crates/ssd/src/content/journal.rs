@@ -15,7 +15,7 @@ use crate::geometry::Geometry;
 use crate::nand::CommandRecord;
 use crate::nand::probe::Recorded;
 use crate::op::{
-    Change, CommandKind, Effect, FlashOp, HostEntry, Image, NO_EFFECT, PageAt, PageEntry, Stage,
+    Change, CommandKind, Effect, FlashOp, HostEntry, Image, NO_EFFECT, PageAt, PageEntry, Stage, TrimEntry,
 };
 
 /// A logical page that holds nothing, though there may be older images of it on flash.
@@ -303,12 +303,12 @@ impl Content for Journal {
         self.staged(stage).1.clear();
     }
 
-    fn trim(&mut self, request: u64, lpn: u64) {
+    fn trim(&mut self, time_ns: u64, request: u64, lpn: u64) {
         let (version, sequence) = (self.next(), self.next());
         self.trims.insert(lpn, Trim { sequence, version });
         if self.begun {
-            let sectors = 0..self.page_sectors;
-            self.host.push(HostEntry { request, lpn, sectors, version, trim: Some(sequence) });
+            let (sectors, trim) = (0..self.page_sectors, Some(TrimEntry { time_ns, sequence }));
+            self.host.push(HostEntry { request, lpn, sectors, version, trim });
         }
     }
 

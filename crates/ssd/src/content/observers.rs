@@ -68,8 +68,8 @@ impl Content for Observers {
         tell!(self, observer => observer.unstage(stage));
     }
 
-    fn trim(&mut self, request: u64, lpn: u64) {
-        tell!(self, observer => observer.trim(request, lpn));
+    fn trim(&mut self, now_ns: u64, request: u64, lpn: u64) {
+        tell!(self, observer => observer.trim(now_ns, request, lpn));
     }
 
     fn read(&mut self, lpn: u64, sectors: Range<u32>, flash: Option<(u32, u32)>, staged: Option<Stage>) {

@@ -93,7 +93,7 @@ fn what_a_drive_may_do_is_not_found_fault_with() {
     program(&mut versions, Stage::Buffer(3), over(5, 4));
     versions.unstage(Stage::Buffer(3));
     versions.read(5, FULL, Some((0, 5)), None);
-    versions.trim(0, 5);
+    versions.trim(0, 0, 5);
     versions.read(5, FULL, None, None);
     assert_eq!(versions.failure(), None);
 }
@@ -167,7 +167,7 @@ fn data_of_an_erased_block_is_found() {
 #[test]
 fn data_that_outlives_its_trim_is_found() {
     let kept = found(|versions| {
-        versions.trim(0, 5);
+        versions.trim(0, 0, 5);
         versions.read(5, 2..4, Some((0, 0)), None);
     });
     assert_eq!(kept, "sector 2 of page 5 read version 1, the last write was version 0");

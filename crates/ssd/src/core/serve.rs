@@ -130,8 +130,7 @@ impl<C: Content> Core<C> {
     ) -> Result<bool, RunError> {
         self.pending.flash_time.serve(part.stream);
         let lpn = part.lpn;
-        let before = self.located_before(lpn, left.is_some());
-        let mapped = before.filter(|home| self.ftl.lookup(*home).is_some());
+        let (before, mapped) = self.located_before(lpn, left.is_some());
         self.begin_unit(executor);
         let filled = if self.packs_late() { self.fills(&part, left.is_some()) } else { None };
         let home = if let Some(unit) = filled {
@@ -213,11 +212,18 @@ impl<C: Content> Core<C> {
         }
     }
 
-    /// Where the version of a page before a write is, if it need not be in the unit that the next one goes to.
+    /// Where the version of a page before a write belongs, if it need not be in the unit that the next one goes to; and the
+    /// same if there is one.
     #[inline]
-    fn located_before(&self, lpn: u64, in_part: bool) -> Option<Home> {
+    fn located_before(&self, lpn: u64, in_part: bool) -> (Option<Home>, Option<Home>) {
         let elsewhere = self.alloc.shares_map() || in_part && self.superblocks.is_some();
-        if elsewhere { self.alloc.locate(lpn) } else { None }
+        if elsewhere { self.locate_mapped(lpn) } else { (None, None) }
+    }
+
+    #[inline(never)]
+    fn locate_mapped(&self, lpn: u64) -> (Option<Home>, Option<Home>) {
+        let before = self.alloc.locate(lpn);
+        (before, before.filter(|home| self.ftl.lookup(*home).is_some()))
     }
 
     /// True if the version of a page before is on another die than the next one, as it nearly always is in a set of dies.
@@ -242,7 +248,8 @@ impl<C: Content> Core<C> {
         let command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
         let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
         let effect = self.content.apply(op, &[]);
-        let member = Member { plane: op.unit % self.planes, pages, effect, block: self.guarded(op) };
+        let plane = if self.planes == 1 { 0 } else { op.unit % self.planes };
+        let member = Member { plane, pages, effect, block: self.guarded(op) };
         if self.pending.grouping() {
             self.pending.join(command, member, executor.serving());
         } else {
@@ -286,7 +293,7 @@ impl<C: Content> Core<C> {
             return Ok(());
         }
         self.pending.flash_time.serve(part.stream);
-        self.content.trim(executor.serving(), part.lpn);
+        self.content.trim(now_ns, executor.serving(), part.lpn);
         if self.on_read {
             self.forget_old(part.lpn);
         }

@@ -19,8 +19,10 @@ mod doorbell;
 mod firmware;
 mod hmb;
 pub(crate) mod interface;
+mod limits;
 mod link;
 pub(crate) mod open;
+mod per_tenant;
 mod queues;
 #[cfg(test)]
 mod tests;
@@ -35,7 +37,9 @@ use crate::quantity::{Bytes, Limit, Nanos};
 pub(crate) use arbiter::Arbiter;
 pub use arbiter::Arbitration;
 pub use firmware::FirmwareConfig;
+pub(crate) use limits::Limits;
 pub use link::Link;
+pub(crate) use per_tenant::{Count, PerTenant, Size};
 pub(crate) use waiting::{Arrived, Waiting};
 pub use weights::Weights;
 
@@ -67,6 +71,14 @@ pub struct HostConfig {
     /// Weights of the tenants (with `host.queues`: of the queues) by number, such as "4,2,1" or "urgent,2,1"; 1 for those not named.
     /// Who is urgent goes before all others. For `weighted` and `fair`.
     pub weights: Weights,
+    /// Most requests a second of each tenant by number, such as "1000,none"; none for those not named. Others wait at the host.
+    pub iops_limit: PerTenant<Count>,
+    /// Requests of each tenant by number that pass `host.iops_limit` at once, beyond the first, after as long without any.
+    pub iops_burst: PerTenant<Count>,
+    /// Most bytes a second that each tenant by number reads and writes, such as "100MiB,none"; none for those not named.
+    pub bytes_limit: PerTenant<Size>,
+    /// Bytes of each tenant by number that pass `host.bytes_limit` at once, before the last request.
+    pub bytes_burst: PerTenant<Size>,
     /// The link that data cross: none, pcie3x4 and the like, sata3, or bytes a second each way.
     pub link: Link,
     /// Most data of a command, a multiple of 512 bytes; longer reads and writes are several commands. 0: no limit.
@@ -92,6 +104,10 @@ impl Default for HostConfig {
             mode: HostMode::Closed(closed::Config::default()),
             arbitration: Arbitration::default(),
             weights: Weights::default(),
+            iops_limit: PerTenant::default(),
+            iops_burst: PerTenant::default(),
+            bytes_limit: PerTenant::default(),
+            bytes_burst: PerTenant::default(),
             link: Link::None,
             max_transfer: Bytes(0),
             submit_time: Nanos(0),
@@ -123,6 +139,9 @@ impl HostConfig {
 
     /// Why it can't do with busy-until times, if it can't.
     pub(crate) fn needs_events(&self) -> Option<&'static str> {
+        if self.has_limits() {
+            return Some("a request that waits for the limit of its tenant is passed by those of others");
+        }
         let waits = self.slots().map(|_| "a request that waits for a slot enters when another one ends");
         waits.or_else(|| {
             self.queue_entries
@@ -142,9 +161,20 @@ impl HostConfig {
             || firmware.has_hmb()
     }
 
+    /// True if tenants have rate limits.
+    pub(crate) fn has_limits(&self) -> bool {
+        !self.iops_limit.are_none() || !self.bytes_limit.are_none()
+    }
+
     /// Submission queues; without a limit, more than there are tenants.
     pub(crate) fn queue_count(&self) -> usize {
         self.queues.0.map_or(usize::from(u16::MAX) + 1, |queues| queues.max(1) as usize)
+    }
+
+    /// True if the host of a closed loop decides whose request comes next by what the drive did so far.
+    pub(crate) fn arbitrates_late(&self) -> bool {
+        let arbiter = self.arbiter_of_closed_loop();
+        arbiter.is_some_and(|arbiter| arbiter.heeds_flash_time() || self.has_limits())
     }
 
     /// Arbiter of the queues, if there is one.

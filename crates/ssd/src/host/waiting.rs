@@ -1,4 +1,5 @@
-//! Requests of an open loop that wait at the host because the drive, or their queue, has as many as it takes.
+//! Requests of an open loop that wait at the host because the drive, or their queue, has as many as it takes, or their
+//! tenant has a limit.
 
 use flashweir_trace::Request;
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,7 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// The queues of a host that hands over a limited number of requests in an open loop.
     pub(crate) fn new(config: &HostConfig) -> Option<Self> {
-        let is_limited = config.slots().is_some() || config.queue_entries.0.is_some();
+        let is_limited = config.slots().is_some() || config.queue_entries.0.is_some() || config.has_limits();
         let is_open = matches!(config.mode, HostMode::Open(_));
         (is_open && is_limited).then(|| Self { queues: Queues::new(config) })
     }

@@ -49,7 +49,6 @@ struct Bus {
 pub(crate) struct Events<P> {
     dies: Vec<Die>,
     buses: Vec<Bus>,
-    dies_per_channel: u32,
     cache: Cache,
     /// True if a command can be one event.
     solo: bool,
@@ -96,7 +95,6 @@ impl<P: Probe> Events<P> {
         Self {
             dies: vec![Die::default(); dies as usize],
             buses: vec![Bus::default(); geometry.channels as usize],
-            dies_per_channel: geometry.dies_per_channel(),
             cache,
             solo: !cache.program
                 && !cache.read

@@ -33,6 +33,7 @@ pub(crate) use transfer::Transfer;
 
 use serde::{Deserialize, Serialize};
 
+use crate::divisor::Divisor;
 use crate::op::{BlockAt, Command};
 use crate::sched::Pages;
 use crate::stats::DieTime;
@@ -93,7 +94,7 @@ impl Executor for Untimed {
 pub(crate) struct Usage {
     pub(crate) dies: Vec<DieTime>,
     pub(crate) buses: Vec<DieTime>,
-    dies_per_channel: u32,
+    dies_per_channel: Divisor,
 }
 
 impl Usage {
@@ -101,8 +102,14 @@ impl Usage {
         Self {
             dies: vec![DieTime::default(); dies as usize],
             buses: vec![DieTime::default(); (dies / dies_per_channel) as usize],
-            dies_per_channel,
+            dies_per_channel: Divisor::new(dies_per_channel.into()),
         }
+    }
+
+    /// The channel of a die.
+    #[inline]
+    pub(crate) fn channel_of(&self, die: u32) -> u32 {
+        self.dies_per_channel.split(die.into()).0 as u32
     }
 
     /// Books a command that held its die for `held_ns` not booked before.
@@ -121,8 +128,7 @@ impl Usage {
     /// Books the bus time of a command.
     #[inline]
     pub(crate) fn transfer(&mut self, command: &Command) {
-        let channel =
-            if self.dies_per_channel == 1 { command.die } else { command.die / self.dies_per_channel };
+        let channel = self.channel_of(command.die);
         self.buses[channel as usize].add(command.purpose, command.bus_ns);
     }
 }

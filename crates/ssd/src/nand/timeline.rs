@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::event::Later;
 use super::{Cache, Course, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
-use crate::op::{Command, CommandKind, NOBODY, Purpose};
+use crate::op::{Command, CommandKind, Link, NOBODY, Purpose};
 use crate::sched::Pages;
 use crate::stats::{Cause, Parts, SchedCounts, Spent, Times};
 use backlog::Backlog;
@@ -88,6 +88,9 @@ impl<P: Probe> Timeline<P> {
     /// Runs a command at `now_ns` or when its die is free, and what it waits for on other dies is done. Returns its end, ns.
     #[inline]
     fn run(&mut self, now_ns: u64, command: &Command) -> u64 {
+        if command.link == Link::NONE {
+            return self.run_at(now_ns, now_ns, command);
+        }
         let ready_ns = now_ns.max(self.links.ready_ns(command.link));
         let end_ns = self.run_at(now_ns, ready_ns, command);
         self.links.note(command.link, end_ns);

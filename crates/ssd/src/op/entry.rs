@@ -67,6 +67,15 @@ pub struct HostEntry {
     pub sectors: Range<u32>,
     /// The version that they have from now on. Each entry has one of its own, one or two above that of the entry before.
     pub version: u64,
-    /// They were trimmed; the sequence of the trim among those of pages.
-    pub trim: Option<u64>,
+    /// They were trimmed.
+    pub trim: Option<TrimEntry>,
+}
+
+/// A trim took effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrimEntry {
+    /// When, ns: the request may be completed later.
+    pub time_ns: u64,
+    /// Its sequence among those of pages.
+    pub sequence: u64,
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use command::{Command, Link, NO_EFFECT, NOBODY, Role};
 pub use command::{CommandKind, Purpose};
-pub use entry::{Change, HostEntry, Image, PageEntry};
+pub use entry::{Change, HostEntry, Image, PageEntry, TrimEntry};
 use packed::Packed;
 pub(crate) use slice::{Crossing, PageSlice};
 pub(crate) use tally::Tally;
@@ -168,6 +168,11 @@ pub(crate) enum Step {
     Move,
     /// The victim was erased: the collection is over.
     Erase,
+    /// A page of the SLC cache was moved out of it, or a block of it that had none left was erased. No collection begins or ends.
+    Fold {
+        /// True if the block was erased.
+        erased: bool,
+    },
 }
 
 /// Where a write went.
@@ -245,6 +250,12 @@ impl Ops {
     #[inline]
     pub(crate) fn take_opened(&mut self) -> u8 {
         std::mem::take(&mut self.opened)
+    }
+
+    /// True if pages that move are listed one by one, or counted by pages of flash: otherwise their number is enough.
+    #[inline]
+    pub(crate) fn needs_moves(&self) -> bool {
+        self.follows || self.per_page > 1
     }
 
     /// A valid page moves within the unit, from physical page `from` to `to`.

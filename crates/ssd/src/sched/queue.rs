@@ -207,6 +207,21 @@ impl Queue {
         self.service_ns
     }
 
+    /// Puts a command at the end, where no order is ever changed: nothing is kept account of for a scheduler.
+    #[inline]
+    pub(crate) fn append(&mut self, queued: Queued) {
+        if let Chain::Second { number } | Chain::Between { waits: number, .. } = queued.chain {
+            self.chains.insert(number);
+        }
+        self.settled.push_back(queued);
+    }
+
+    /// Takes out the first command, where all were appended.
+    #[inline]
+    pub(crate) fn take_first(&mut self) -> Option<Queued> {
+        self.settled.pop_front()
+    }
+
     /// Puts a command at a place.
     #[inline]
     pub(crate) fn insert(&mut self, place: usize, mut queued: Queued) {

@@ -14,7 +14,7 @@ use crate::stats::{
 };
 
 /// Simulated time may not pass this point, ns (146 years): what is under way then still fits 64 bits.
-const LAST_NS: u64 = 1 << 62;
+pub(super) const LAST_NS: u64 = 1 << 62;
 
 /// Books of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,6 +69,13 @@ impl Ledger {
             last_arrival_ns: 0,
             drain: None,
         }
+    }
+
+    /// From now on requests come at their own times, from `now_ns` on; latencies are the caller's to count.
+    pub(super) fn open(&mut self, now_ns: u64) {
+        (self.time_scale, self.last_arrival_ns) = (Some(1.0), now_ns.max(self.end_ns));
+        (self.drain, self.completions) = (None, Some(Vec::new()));
+        (self.latencies, self.streams) = (Latencies::default(), Streams::default());
     }
 
     /// Takes a request: checks its address and counts it. Returns its number.
@@ -166,6 +173,7 @@ impl Ledger {
             collections: core.collections.clone(),
             lock_step: None,
             interface: None,
+            limits: None,
             latencies: self.latencies.clone(),
             streams: self.streams.clone(),
             parts: self.parts.clone(),

@@ -2,6 +2,7 @@
 //! show progress and stop, and asks for the statistics at the end. The result does not depend on the slices.
 
 mod build;
+mod goes_on;
 mod intake;
 mod ledger;
 mod state;
@@ -80,6 +81,9 @@ trait Drive: Send {
     fn complete(&mut self) -> Result<(), RunError>;
     /// The same, then drains the buffer and lets all commands end. Idempotent.
     fn finish(&mut self) -> Result<(), RunError>;
+    /// In a closed loop with rate limits: advances until there is a place for a request. Returns the tenants, of those with a
+    /// request (`has_next`, by stream), whose request passes its limit first.
+    fn first_to_pass(&mut self, has_next: &[bool]) -> Result<Option<Vec<bool>>, RunError>;
     /// Pages that wait in the write buffer.
     fn buffered_pages(&self) -> u64;
     /// From now on the buffer outlives a loss of power, or does not.
@@ -103,6 +107,8 @@ trait Drive: Send {
         Ok(())
     }
     fn snapshot(&mut self) -> Box<dyn Drive>;
+    /// The host becomes one of open arrivals (see [`Simulation::open_arrivals`]).
+    fn open_arrivals(&mut self, config: &Config);
     /// The complete state, to be saved.
     fn saved(&self) -> &dyn erased_serde::Serialize;
     /// Replaces the state by a saved one.
@@ -114,6 +120,8 @@ pub struct Simulation {
     drive: Box<dyn Drive>,
     /// Says whose request comes next in a closed loop, if anyone does.
     arbiter: Option<Arbiter>,
+    /// True if that depends on what the drive did so far.
+    arbitrates_late: bool,
     /// Windows of requests, with `tenants.channels`.
     windows: Option<Box<Windows>>,
     external: External,
@@ -150,6 +158,7 @@ impl Simulation {
             drive,
             windows,
             arbiter: config.host.arbiter_of_closed_loop(),
+            arbitrates_late: config.host.arbitrates_late(),
             external: External::default(),
         };
         if options.latency_parts {
@@ -197,20 +206,25 @@ impl Simulation {
 
     /// True if [`Simulation::next_stream`] depends on the drive's work for the requests before: each must then be
     /// served before the next call. Otherwise it may be called ahead.
-    pub fn arbitrates_by_flash_time(&self) -> bool {
-        self.arbiter.as_ref().is_some_and(Arbiter::heeds_flash_time)
+    pub fn arbitrates_late(&self) -> bool {
+        self.arbitrates_late
     }
 
     /// Whose request comes next, of the streams that have one (`has_next`, by stream); `None` if none has, or nobody arbitrates.
     pub fn next_stream(&mut self, has_next: &[bool]) -> Result<Option<u16>, RunError> {
         let Some(arbiter) = &mut self.arbiter else { return Ok(None) };
-        if arbiter.heeds_flash_time() && has_next.contains(&true) {
-            let entered = self.drive.enter(&WHICHEVER);
-            self.checked(entered)?;
+        let heeds_flash_time = arbiter.heeds_flash_time();
+        let mut first = None;
+        if has_next.contains(&true) {
+            first = self.drive.first_to_pass(has_next)?;
+            if first.is_none() && heeds_flash_time {
+                let entered = self.drive.enter(&WHICHEVER);
+                self.checked(entered)?;
+            }
         }
         let Some(arbiter) = &mut self.arbiter else { return Ok(None) };
         let flash_time = self.drive.state().flash_time();
-        for (stream, has_next) in has_next.iter().enumerate() {
+        for (stream, has_next) in first.as_deref().unwrap_or(has_next).iter().enumerate() {
             arbiter.set_waiting(stream, *has_next, flash_time);
         }
         Ok(arbiter.pick(flash_time).map(|stream| stream as u16))
@@ -373,13 +387,5 @@ impl Simulation {
     /// Pages that went to another group's channels because those of their own had no room.
     pub fn spilled_pages(&self) -> u64 {
         self.drive.state().spilled()
-    }
-
-    /// A second simulation in the same state. Maps are shared until one side writes them, so this is cheap.
-    #[must_use]
-    pub fn snapshot(&mut self) -> Self {
-        let windows = self.windows.as_ref().map(|windows| Box::new(windows.fork()));
-        let (arbiter, external) = (self.arbiter.clone(), self.external.clone());
-        Self { drive: self.drive.snapshot(), windows, arbiter, external }
     }
 }

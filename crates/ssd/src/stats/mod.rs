@@ -6,6 +6,7 @@ mod collections;
 mod flash_time;
 mod interface;
 mod latency;
+mod limits;
 mod parts;
 mod slc;
 mod streams;
@@ -14,6 +15,7 @@ pub use collections::Collections;
 pub(crate) use flash_time::FlashTime;
 pub use interface::InterfaceUse;
 pub use latency::{Latencies, LatencySummary};
+pub use limits::LimitUse;
 pub(crate) use parts::{Cause, Spent};
 pub use parts::{LatencyParts, Parts, SchedCounts};
 pub use slc::SlcCounts;
@@ -239,6 +241,8 @@ pub struct Times {
     pub lock_step: Option<LockStepTimes>,
     /// Of the host interface, if it takes time.
     pub interface: Option<InterfaceUse>,
+    /// Of rate limits, if there are any.
+    pub limits: Option<LimitUse>,
 }
 
 /// A request that is done, or has been worked out (see [`crate::Simulation::keep_completions`]).
@@ -317,6 +321,8 @@ pub struct Stats {
     pub lock_step: Option<LockStepTimes>,
     /// Of the host interface, if it takes time.
     pub interface: Option<InterfaceUse>,
+    /// Of rate limits, if there are any.
+    pub limits: Option<LimitUse>,
     /// From the first request's entry to the end of the last request, ns, or to where the caller had advanced; while the run is not
     /// finished, to the end of the last command.
     pub simulated_ns: u64,

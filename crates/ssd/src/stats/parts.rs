@@ -52,7 +52,7 @@ impl Spent {
 /// Parts of latencies, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Parts {
-    /// Before any part of the drive worked at it: it waited for a slot, no unit could take its pages, or a flush waited for writes.
+    /// Before any part of the drive worked at it: it waited for a rate limit or a slot, no unit could take its pages, or a flush waited for writes.
     pub host_queue: u64,
     /// On the host's link: submission, waiting for it and on it, and completion.
     pub link: u64,

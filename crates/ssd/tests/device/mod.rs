@@ -12,6 +12,7 @@ mod destage;
 mod dynamic;
 mod host;
 mod interface;
+mod limits;
 mod map_unit;
 mod mapping;
 mod pages;

@@ -38,9 +38,16 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         pick(&["0", "0", "4KiB", "8KiB"]),
         pick(&["0", "1500ns"]),
     );
-    (link, queues, firmware).prop_map(|(link, queues, firmware)| {
+    let limits = (
+        pick(&["none", "none", "2000", "none,9000", "20000,700"]),
+        pick(&["none", "3", "1,8"]),
+        pick(&["none", "none", "8MiB", "90MiB,3MiB"]),
+        pick(&["none", "1KiB,none", "64KiB,9KiB"]),
+    );
+    (link, queues, firmware, limits).prop_map(|(link, queues, firmware, limits)| {
         let (rate, cut, submit, complete) = link;
         let (count, entries, doorbell, wait, arbitration, weights) = queues;
+        let (iops, requests, bytes_s, bytes) = limits;
         let (cores, read, write, trim, flush, end, lookup, hmb, miss) = firmware;
         let all = [
             ("host.link", rate),
@@ -53,6 +60,10 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("host.doorbell_wait", wait),
             ("host.arbitration", arbitration),
             ("host.weights", weights),
+            ("host.iops_limit", iops),
+            ("host.iops_burst", requests),
+            ("host.bytes_limit", bytes_s),
+            ("host.bytes_burst", bytes),
             ("firmware.cores", cores),
             ("firmware.read_time", read),
             ("firmware.write_time", write),
@@ -144,10 +155,11 @@ fn drives_behind_any_interface_do_what_they_should() {
     let (ran, both) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     runner
         .run(&(prop_oneof![4 => strategy, 1 => managed], settings(), any::<bool>()), |case| {
-            let ((mut drive, requests), interface, one_by_one) = case;
+            let ((mut drive, requests), mut interface, one_by_one) = case;
             if one_by_one {
                 // A closed loop of depth 1, where both paths apply.
                 drive.retain(|(key, _)| !key.starts_with("host."));
+                interface.retain(|(key, _)| !key.ends_with("_limit"));
             }
             if let Some(compared) = compare(&drive, &interface, &requests) {
                 ran.set(ran.get() + 1);

@@ -6,6 +6,7 @@ use super::words::{
     ALLOCATION, ALLOCATION_ID, DF_FLAG, EXPORT_FLAGS, FIXED_NEWSTYLE, Fields, GREETING, MAX_BYTES,
     MAX_OPTION_BYTES, Message, NO_ZEROES, OPTION, OPTION_REPLY, answer, info, option,
 };
+use crate::serve::address::Stream;
 use crate::serve::exports::Export;
 
 /// Options that one client may send.
@@ -39,8 +40,8 @@ enum Next {
     Gone,
 }
 
-struct Handshake<'a, S> {
-    stream: &'a mut S,
+struct Handshake<'a> {
+    stream: &'a Stream,
     offered: Offered<'a>,
     no_zeroes: bool,
     structured: bool,
@@ -49,10 +50,7 @@ struct Handshake<'a, S> {
 }
 
 /// Negotiates with a client. Returns `None` if it has gone or does not speak the protocol.
-pub(super) fn negotiate(
-    stream: &mut (impl Read + Write),
-    offered: Offered<'_>,
-) -> io::Result<Option<Agreed>> {
+pub(super) fn negotiate(mut stream: &Stream, offered: Offered<'_>) -> io::Result<Option<Agreed>> {
     let greeting = Message::default().u64(GREETING).u64(OPTION).u16(FIXED_NEWSTYLE | NO_ZEROES);
     stream.write_all(&greeting.0)?;
     let mut flags = [0; 4];
@@ -78,7 +76,7 @@ pub(super) fn negotiate(
     Ok(None)
 }
 
-impl<S: Read + Write> Handshake<'_, S> {
+impl Handshake<'_> {
     /// Reads an option and answers it.
     fn option(&mut self) -> io::Result<Next> {
         let mut header = [0; 16];
@@ -93,6 +91,12 @@ impl<S: Read + Write> Handshake<'_, S> {
         }
         let mut data = vec![0; len as usize];
         self.stream.read_exact(&mut data)?;
+        if self.stream.awaits_tls() && ![option::STARTTLS, option::ABORT].contains(&kind) {
+            if kind == option::EXPORT_NAME {
+                return Ok(Next::Gone);
+            }
+            return self.refuse(kind, answer::TLS_REQUIRED, b"this server takes clients with TLS only");
+        }
         match kind {
             option::EXPORT_NAME => self.export_name(&data),
             option::ABORT => {
@@ -110,11 +114,22 @@ impl<S: Read + Write> Handshake<'_, S> {
                 self.refuse(kind, answer::ACK, &[])
             }
             option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(kind, &data),
-            option::STARTTLS => {
-                self.refuse(kind, answer::POLICY, b"this server has no TLS: it serves this machine")
-            }
+            option::STARTTLS => self.start_tls(&data),
             _ => self.refuse(kind, answer::UNSUPPORTED, b"unknown option"),
         }
+    }
+
+    fn start_tls(&mut self, data: &[u8]) -> io::Result<Next> {
+        if !self.stream.awaits_tls() {
+            let text = b"this server has no TLS, or it has begun already";
+            return self.refuse(option::STARTTLS, answer::POLICY, text);
+        }
+        if !data.is_empty() {
+            return self.refuse(option::STARTTLS, answer::INVALID, b"TLS takes no data");
+        }
+        self.reply(option::STARTTLS, answer::ACK, &[])?;
+        self.stream.begin_tls()?;
+        Ok(Next::Option)
     }
 
     fn reply(&mut self, option: u32, kind: u32, data: &[u8]) -> io::Result<()> {

@@ -43,7 +43,7 @@ pub(in crate::serve) fn serve(shared: &Arc<Shared>, stream: Stream) -> io::Resul
     stream.set_write_timeout(Some(PATIENCE))?;
     let offered =
         Offered { exports: &shared.exports, block: SECTOR_BYTES as u32, preferred: shared.preferred_bytes };
-    let Some(agreed) = negotiate(&mut &stream, offered)? else { return Ok(()) };
+    let Some(agreed) = negotiate(&stream, offered)? else { return Ok(()) };
     stream.set_read_timeout(None)?;
     let stream = Arc::new(stream);
     let outbox = Arc::new(Outbox::new(Arc::clone(&stream)));

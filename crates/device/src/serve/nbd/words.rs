@@ -40,6 +40,7 @@ pub(super) mod answer {
     pub(in super::super) const UNSUPPORTED: u32 = (1 << 31) + 1;
     pub(in super::super) const POLICY: u32 = (1 << 31) + 2;
     pub(in super::super) const INVALID: u32 = (1 << 31) + 3;
+    pub(in super::super) const TLS_REQUIRED: u32 = (1 << 31) + 5;
     pub(in super::super) const UNKNOWN: u32 = (1 << 31) + 6;
     pub(in super::super) const TOO_BIG: u32 = (1 << 31) + 9;
 }

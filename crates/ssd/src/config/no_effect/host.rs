@@ -2,17 +2,17 @@
 
 use super::NoEffect;
 use crate::config::Config;
-use crate::host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Weights};
+use crate::host::{Arbitration, FirmwareConfig, HostConfig, HostMode, PerTenant, Weights};
 
 /// True if commands wait for a core, or for an entry of their queue.
 fn has_queues(config: &Config) -> bool {
     config.firmware.takes_time() || config.host.queue_entries.0.is_some()
 }
 
-pub(super) const HOST: [NoEffect; 6] = [
+pub(super) const HOST: [NoEffect; 8] = [
     NoEffect {
         keys: "host.arbitration, host.mode=open, host.slots=none, host.queue_entries=none, firmware.*_time=0",
-        reason: "every request enters when it arrives, so none waits",
+        reason: "the drive takes every request when it comes, so none waits for another one",
         applies: |config| {
             let never_waits = matches!(config.host.mode, HostMode::Open(_)) && config.host.slots().is_none();
             never_waits && !has_queues(config) && config.host.arbitration != Arbitration::Arrival
@@ -27,6 +27,18 @@ pub(super) const HOST: [NoEffect; 6] = [
             !weighs && !config.host.weights.are_equal()
         },
         clear: |config| config.host.weights = Weights::default(),
+    },
+    NoEffect {
+        keys: "host.iops_burst, host.iops_limit=none",
+        reason: "no tenant has a limit of requests",
+        applies: |config| config.host.iops_limit.are_none() && !config.host.iops_burst.are_none(),
+        clear: |config| config.host.iops_burst = PerTenant::default(),
+    },
+    NoEffect {
+        keys: "host.bytes_burst, host.bytes_limit=none",
+        reason: "no tenant has a limit of bytes",
+        applies: |config| config.host.bytes_limit.are_none() && !config.host.bytes_burst.are_none(),
+        clear: |config| config.host.bytes_burst = PerTenant::default(),
     },
     NoEffect {
         keys: "host.queues, host.arbitration=arrival, host.queue_entries=none, host.doorbell=1",

@@ -6,7 +6,7 @@ use super::Refusal;
 use crate::host::{Arbitration, HostMode};
 use crate::nand::timing::LONGEST_NS;
 
-pub(super) const HOST: [Refusal; 7] = [
+pub(super) const HOST: [Refusal; 8] = [
     Refusal {
         keys: "host.slots",
         reason: "expected none, or 1 to 1000000 requests that the drive takes at once",
@@ -48,6 +48,16 @@ pub(super) const HOST: [Refusal; 7] = [
         applies: |config| {
             let asks = matches!(config.host.mode, HostMode::Closed(_));
             asks && config.host.arbitration == Arbitration::Fair && config.tenants.holds_back()
+        },
+    },
+    Refusal {
+        keys: "host.iops_limit, host.bytes_limit, host.mode=closed, host.arbitration, tenants.channels",
+        reason: "whose request comes next depends on when limits let it pass, but a window is held back until it is complete: \
+                 use host.arbitration=arrival or host.mode=open",
+        applies: |config| {
+            let asks = matches!(config.host.mode, HostMode::Closed(_));
+            let arbitrates = config.host.arbitration != Arbitration::Arrival;
+            asks && arbitrates && config.host.has_limits() && config.tenants.holds_back()
         },
     },
 ];

@@ -138,7 +138,7 @@ fn a_block_is_gone_when_its_erase_starts_and_places_are_in_the_order_of_commands
 #[test]
 fn sectors_that_are_not_written_come_from_the_version_before_or_from_the_trim() {
     let mut journal = journal(0..2);
-    journal.trim(0, 1);
+    journal.trim(0, 0, 1);
     let trim = journal.trims[&1];
     for (lpn, ppn, stale) in [(0, 4, Some((0, 0))), (1, 5, None)] {
         journal.stage(Stage::Direct, 1, lpn, 0..1);

@@ -136,6 +136,7 @@ impl PageFtl {
         let map = &mut self.maps[map];
         let words = rules.words_per_block;
         let mut moved = 0;
+        let needs_moves = ops.needs_moves();
         if !rules.two_frontiers {
             unit.open_collected(rules, levels)?;
             ops.opened();
@@ -159,7 +160,9 @@ impl PageFtl {
                     let key = unit.owner.get(from.into());
                     unit.owner.set(to.into(), key);
                     map.set(key.into(), to);
-                    ops.moved(from, to);
+                    if needs_moves {
+                        ops.moved(from, to);
+                    }
                 }
                 let valid = u128::from(u64::MAX >> (64 - count)) << (next & 63);
                 let word = block as usize * words + (next >> 6) as usize;

@@ -23,8 +23,8 @@ pub(super) struct OfUnit {
     /// Blocks that take no page before they are erased, in the order in which they were filled.
     pub(super) filled: VecDeque<u32>,
     /// Blocks kept in SLC mode that are erased, and those in which all is stale.
-    erased: VecDeque<u32>,
-    stale: VecDeque<u32>,
+    pub(super) erased: VecDeque<u32>,
+    pub(super) stale: VecDeque<u32>,
     /// Blocks in SLC mode that are not kept in it.
     dynamic: u32,
     /// The open block.
@@ -146,7 +146,7 @@ impl PageFtl {
     }
 
     /// True if the open block of the cache takes one more page.
-    fn slc_is_open(&self, unit: u32) -> bool {
+    pub(super) fn slc_is_open(&self, unit: u32) -> bool {
         let Some(slc) = &self.slc else { return false };
         let own = &slc.units[unit as usize];
         own.open > 0 || own.frontier.next < slc.pages
@@ -215,7 +215,15 @@ impl PageFtl {
 
     /// A page of a block became stale because the host wrote or trimmed it. A block kept in SLC mode in which all is stale can be
     /// erased at once.
+    #[inline]
     pub(super) fn slc_page_is_stale(&mut self, unit: u32, ppn: u32) {
+        if self.slc.is_some() {
+            self.note_stale_slc(unit, ppn);
+        }
+    }
+
+    #[inline(never)]
+    fn note_stale_slc(&mut self, unit: u32, ppn: u32) {
         let block = self.rules.pages_per_block.split(ppn.into()).0 as u32;
         let Some(slc) = &mut self.slc else { return };
         if !slc.keeps(block) || self.units[unit as usize].blocks.valid(block) > 0 {

@@ -10,7 +10,7 @@ impl<P: Probe> Events<P> {
         if let Some(active) = die.next_on_bus() {
             active.wanted_ns = now_ns;
         }
-        let channel = number / self.dies_per_channel;
+        let channel = self.usage.channel_of(number);
         let bus = &mut self.buses[channel as usize];
         if bus.user.is_none() && bus.waiting.is_empty() {
             return self.transfer(channel, number);

@@ -113,7 +113,7 @@ impl<P: Probe> Events<P> {
 
     /// A program that waits for the bus goes back to the queue, behind the read at its head.
     fn recall(&mut self, number: u32) {
-        let channel = (number / self.dies_per_channel) as usize;
+        let channel = self.usage.channel_of(number) as usize;
         let bus = &mut self.buses[channel];
         let Some(place) = bus.waiting.iter().position(|waiting| *waiting == number) else { return };
         bus.waiting.remove(place);

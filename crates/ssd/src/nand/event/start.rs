@@ -43,7 +43,7 @@ impl<P: Probe> Events<P> {
             if matches!(chain, Chain::None | Chain::Counts { .. }) && die.is_idle() {
                 return self.begin(number, queued, false);
             }
-            die.queue.insert(die.queue.len(), queued);
+            die.queue.append(queued);
             return self.start(number);
         }
         let ahead_ns = if self.scheduler.estimates() { die.ahead_ns(now_ns) } else { 0 };
@@ -130,7 +130,7 @@ impl<P: Probe> Events<P> {
             }
             Some(_) => return,
         };
-        let bus_is_free = self.buses[(number / self.dies_per_channel) as usize].user.is_none();
+        let bus_is_free = self.buses[self.usage.channel_of(number) as usize].user.is_none();
         let place = self.scheduler.pick(&die.queue, bus_is_free);
         let Some(next) = die.queue.get(place) else { return };
         let waits = die.queue.holds_back(next);
@@ -140,7 +140,8 @@ impl<P: Probe> Events<P> {
         if waits || overlaps && (next.command.kind != CommandKind::Program || die.paused.is_some()) {
             return;
         }
-        let Some(mut queued) = die.queue.remove(place) else { return };
+        let taken = if self.scheduler.reorders() { die.queue.remove(place) } else { die.queue.take_first() };
+        let Some(mut queued) = taken else { return };
         if place > 0 {
             queued.passed += place as u32;
         }

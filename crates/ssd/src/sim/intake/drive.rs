@@ -10,7 +10,6 @@ use crate::core::AHEAD;
 use crate::error::RunError;
 use crate::external::External;
 use crate::geometry::Geometry;
-use crate::host::Waiting;
 use crate::nand::probe::Recorded;
 use crate::nand::{Probe, TimePath};
 use crate::sim::ledger::BeforeDrain;
@@ -47,7 +46,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         self.background.end();
         loop {
             self.let_waiting_in()?;
-            if self.under_way() == 0 && self.waiting.as_ref().is_none_or(Waiting::is_empty) {
+            if self.under_way() == 0 && !self.has_waiting() {
                 break;
             }
             if !self.advance()? {
@@ -90,6 +89,15 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         }
         self.let_in(request)?;
         Ok(self.array.now_ns())
+    }
+
+    fn first_to_pass(&mut self, has_next: &[bool]) -> Result<Option<Vec<bool>>, RunError> {
+        if self.limits.is_none() {
+            return Ok(None);
+        }
+        self.find_place(None)?;
+        let now = self.array.now_ns();
+        Ok(self.limits.as_ref().map(|limits| limits.first(now, has_next)))
     }
 
     fn buffered_pages(&self) -> u64 {
@@ -142,7 +150,8 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
     fn times(&self) -> Times {
         let lock_step = self.stations.lock_step_times();
         let interface = self.interface.as_ref().map(|interface| interface.usage().clone());
-        Times { flash_ns: self.core.flash_time().all(), lock_step, interface, ..self.array.times() }
+        let limits = self.limits.as_ref().map(|limits| limits.usage().clone());
+        Times { flash_ns: self.core.flash_time().all(), lock_step, interface, limits, ..self.array.times() }
     }
 
     fn state(&self) -> &dyn State {
@@ -157,15 +166,17 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         let stats = self.ledger.stats(&self.core, self.array.usage(), self.array.horizon_ns());
         let interface = self.interface.as_ref().map(|interface| interface.usage().clone());
         let lock_step = self.stations.lock_step_times();
-        Stats { sched: self.array.sched_counts(), lock_step, interface, ..stats }
+        let limits = self.limits.as_ref().map(|limits| limits.usage().clone());
+        Stats { sched: self.array.sched_counts(), lock_step, interface, limits, ..stats }
     }
 
     fn take_recorded(&mut self) -> Recorded {
         let mut recorded = self.array.probe().take();
         self.core.content.put_times(&mut recorded);
-        let now_ns = self.array.now_ns();
+        let place_ns = self.limits.as_ref().and_then(|limits| limits.place_ns());
+        let now_ns = place_ns.unwrap_or(u64::MAX).min(self.array.now_ns());
         // A page leaves the buffer when its program is done, and that is recorded then.
-        let is_at_present = self.buffer.is_some() || self.interface.is_some();
+        let is_at_present = self.buffer.is_some() || self.interface.is_some() || place_ns.is_some();
         let of_buffer = if is_at_present { now_ns } else { u64::MAX };
         let settled_ns = self.array.settled_ns().min(of_buffer).min(self.full_since_ns.unwrap_or(u64::MAX));
         Recorded { settled_ns, queues_settled_ns: now_ns, ..recorded }
@@ -180,6 +191,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             slots: self.slots.clone(),
             window: self.window.clone(),
             waiting: self.waiting.clone(),
+            limits: self.limits.clone(),
             interface: self.interface.clone(),
             owners: self.owners.clone(),
             companions: self.companions.clone(),
@@ -193,6 +205,10 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             programs: self.programs.clone(),
             ..*self
         })
+    }
+
+    fn open_arrivals(&mut self, config: &Config) {
+        self.replace_host(config);
     }
 
     fn saved(&self) -> &dyn erased_serde::Serialize {

@@ -3,21 +3,43 @@
 
 use flashweir_trace::Request;
 
-use super::Intake;
+use super::stations::LIMIT_TAG;
+use super::{Background, Intake};
+use crate::config::Config;
 use crate::content::Content;
 use crate::error::RunError;
-use crate::host::Arrived;
+use crate::host::closed::Window;
+use crate::host::interface::Interface;
+use crate::host::{Arrived, Limits, Waiting};
 use crate::nand::{IssueRecord, Probe, TimePath};
+use crate::sim::ledger::LAST_NS;
 
 impl<A: TimePath, C: Content> Intake<A, C> {
+    /// An idle drive gets another host.
+    pub(super) fn replace_host(&mut self, config: &Config) {
+        let geometry = &self.core.geometry;
+        self.queue_depth = config.host.max_outstanding();
+        self.window = Window::new(1);
+        self.waiting = Waiting::new(&config.host);
+        self.limits = Limits::new(&config.host);
+        self.interface = Interface::new(&config.host, &config.firmware, geometry.page_sectors.into());
+        self.background = Background::new(config, geometry.total_dies(), self.core.crews());
+        self.ledger.open(self.array.now_ns().max(self.array.horizon_ns()));
+    }
+
     /// A request arrives. Who enters is decided when all arrivals of that instant are known.
     #[cold]
     #[inline(never)]
     pub(super) fn arrive(&mut self, request: &Request, number: u64) -> Result<(), RunError> {
         let arrival_ns = self.arrive_at(request)?;
         self.array.probe().issue(IssueRecord { number, request: *request, issue_ns: arrival_ns });
-        if let Some(waiting) = &mut self.waiting {
-            waiting.push(Arrived { request: *request, number, arrival_ns }, self.core.flash_time());
+        let arrived = Arrived { request: *request, number, arrival_ns };
+        let passed = match &mut self.limits {
+            Some(limits) => limits.hold(arrived),
+            None => Some(arrived),
+        };
+        if let Some((waiting, arrived)) = self.waiting.as_mut().zip(passed) {
+            waiting.push(arrived, self.core.flash_time());
         }
         Ok(())
     }
@@ -45,6 +67,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Everything that arrives at this instant has: lets requests in as far as there are places, once all else has happened.
     #[inline(never)]
     pub(super) fn let_waiting_in(&mut self) -> Result<(), RunError> {
+        if self.limits.is_some() {
+            self.let_limits_pass()?;
+        }
         while self.waiting.is_some()
             && self.under_way() < self.queue_depth
             && self.array.next_ns() != Some(self.array.now_ns())
@@ -53,6 +78,46 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.begin(&next.request, next.number, next.arrival_ns)?;
         }
         Ok(())
+    }
+
+    /// Open loop: requests whose tenants have kept their limits wait for places from now on.
+    fn let_limits_pass(&mut self) -> Result<(), RunError> {
+        let now = self.array.now_ns();
+        let Some((limits, waiting)) = self.limits.as_mut().zip(self.waiting.as_mut()) else { return Ok(()) };
+        for arrived in limits.release(now) {
+            waiting.push(arrived, self.core.flash_time());
+        }
+        for ready_ns in limits.calls() {
+            if ready_ns > LAST_NS {
+                return Err(RunError::TooLong { number: self.ledger.taken });
+            }
+            self.array.call_at(ready_ns, LIMIT_TAG);
+        }
+        Ok(())
+    }
+
+    /// Closed loop: a request has a place, and waits for the limit of its tenant.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wait_for_limit(&mut self, request: &Request) -> Result<(), RunError> {
+        let now = self.array.now_ns();
+        let Some(limits) = &mut self.limits else { return Ok(()) };
+        limits.has_place(now);
+        let ready_ns = limits.ready_ns(request.stream);
+        if ready_ns > LAST_NS {
+            return Err(RunError::TooLong { number: self.ledger.taken });
+        }
+        if ready_ns > now {
+            self.advance_to(ready_ns)?;
+            self.array.set_now_ns(ready_ns);
+        }
+        Ok(())
+    }
+
+    /// True if requests wait at the host.
+    pub(super) fn has_waiting(&self) -> bool {
+        self.waiting.as_ref().is_some_and(|waiting| !waiting.is_empty())
+            || self.limits.as_ref().is_some_and(|limits| limits.hold_any())
     }
 
     /// The request that enters next, if any may.

@@ -33,7 +33,7 @@ use crate::content::Content;
 use crate::core::Core;
 use crate::error::RunError;
 use crate::host::interface::Interface;
-use crate::host::{HostMode, Waiting, closed::Window};
+use crate::host::{HostMode, Limits, Waiting, closed::Window};
 use crate::nand::{IssueRecord, Probe, TimePath};
 use crate::op::{NOBODY, PageSlice, Stage};
 use background::Background;
@@ -64,6 +64,7 @@ pub(super) struct Intake<A, C> {
     /// Latest end of a write so far, ns; likewise.
     written_ns: u64,
     waiting: Option<Waiting>,
+    limits: Option<Box<Limits>>,
     interface: Option<Box<Interface>>,
     /// Commands of the interface, by the tag of a part.
     owners: Vec<u32>,
@@ -112,6 +113,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             window: Window::new(depth),
             written_ns: 0,
             waiting: Waiting::new(&config.host),
+            limits: Limits::new(&config.host),
             interface: Interface::new(&config.host, &config.firmware, geometry.page_sectors.into()),
             owners: Vec::new(),
             companions: Vec::new(),
@@ -130,7 +132,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             barriers: Vec::new(),
             resume: false,
             stations,
-            background: Background::new(config, core.geometry.total_dies()),
+            background: Background::new(config, core.geometry.total_dies(), core.crews()),
             core,
         }
     }
@@ -150,7 +152,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return self.work_out(request, number);
         }
         self.let_in(request)?;
-        let issue_ns = self.array.now_ns();
+        let now = self.array.now_ns();
+        let issue_ns = self.limits.as_mut().map_or(now, |limits| limits.pass(now, request));
         self.array.probe().issue(IssueRecord { number, request: *request, issue_ns });
         self.begin(request, number, issue_ns)
     }
@@ -230,15 +233,21 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if let Some(arrival) = self.ledger.arrival_ns(request)? {
             self.advance_to(arrival)?;
             self.array.set_now_ns(arrival);
-        } else {
-            while self.under_way() >= self.queue_depth || !self.has_entry(request) {
-                if !self.advance()? {
-                    return Err(self.no_room());
-                }
-            }
-            self.advance_to(self.array.now_ns())?;
+            return Ok(());
         }
-        Ok(())
+        self.find_place(Some(request))?;
+        if self.limits.is_some() { self.wait_for_limit(request) } else { Ok(()) }
+    }
+
+    /// Closed loop: lets everything happen until there is a place for a request, in its queue as well if that is known.
+    fn find_place(&mut self, request: Option<&Request>) -> Result<(), RunError> {
+        while self.under_way() >= self.queue_depth || request.is_some_and(|request| !self.has_entry(request))
+        {
+            if !self.advance()? {
+                return Err(self.no_room());
+            }
+        }
+        self.advance_to(self.array.now_ns())
     }
 
     /// Lets everything happen that is due by `time`.
@@ -287,7 +296,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 Tag::Page(station) => self.end_page(station, parts),
                 Tag::Station(station) => self.note_end(station),
                 Tag::Task(die) => self.background.step_done(die),
-                Tag::Group => {}
+                Tag::Group | Tag::Limit => {}
                 Tag::Interface(number) => self.interface_due(number),
                 Tag::Completing(number) => self.end_completing(number, parts),
             }

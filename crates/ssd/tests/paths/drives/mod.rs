@@ -319,10 +319,20 @@ pub(crate) fn digest(stats: &Stats) -> String {
         .map(|op| (stats.latencies.summary(Some(0), op), stats.latencies.summary(Some(1), op)))
         .collect();
     let Stats {
-        counters, collections, lock_step, dies, buses, flash_ns, simulated_ns, parts, interface, ..
+        counters,
+        collections,
+        lock_step,
+        dies,
+        buses,
+        flash_ns,
+        simulated_ns,
+        parts,
+        interface,
+        limits,
+        ..
     } = stats;
     format!(
-        "{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {flash_ns:?} {simulated_ns:?} {latencies:?} {parts:?} {interface:?}"
+        "{counters:?} {collections:?} {lock_step:?} {dies:?} {buses:?} {flash_ns:?} {simulated_ns:?} {latencies:?} {parts:?} {interface:?} {limits:?}"
     )
 }
 

@@ -25,7 +25,7 @@ const NOT_DRAWN: [(&str, &str); 7] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 50] = [
+const VALUES: [(&str, &[&str]); 54] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -62,6 +62,10 @@ const VALUES: [(&str, &[&str]); 50] = [
     ("sched.protected_start", &["0", "0.1", "0.6"]),
     ("sched.protected_end", &["0", "0.2", "1"]),
     ("host.weights", &["1", "1,3", "urgent,1"]),
+    ("host.iops_limit", &["none", "3000", "none,20000"]),
+    ("host.iops_burst", &["none", "2", "1,7"]),
+    ("host.bytes_limit", &["none", "9MiB", "none,70MiB"]),
+    ("host.bytes_burst", &["none", "512", "4KiB,9KiB"]),
     ("host.link", &["none", "pcie3x4", "sata3", "20MB/s"]),
     ("host.queues", &["none", "1", "2", "3"]),
     ("host.queue_entries", &["none", "1", "2", "5"]),

@@ -24,7 +24,7 @@ pub(super) const BASE: [(&str, &str); 7] = [
 ];
 
 /// Keys that are no policy, with a value beside the default: policies of the schema need them to have an effect.
-const NEEDED: [(&str, &str); 29] = [
+const NEEDED: [(&str, &str); 31] = [
     ("chips", "2"),
     ("planes", "2"),
     ("dies", "2"),
@@ -43,6 +43,8 @@ const NEEDED: [(&str, &str); 29] = [
     ("sched.suspend_time", "9us"),
     ("host.queue_depth", "5"),
     ("host.slots", "3"),
+    ("host.iops_limit", "3000"),
+    ("host.bytes_limit", "9MiB"),
     ("host.link", "pcie3x4"),
     ("host.queues", "2"),
     ("host.queue_entries", "2"),

@@ -57,6 +57,8 @@ const PAGE_TAG: u32 = 1 << 29;
 pub(super) const TASK_TAG: u32 = 1 << 28;
 /// A group that nobody waits for.
 const GROUP_TAG: u32 = TASK_TAG - 1;
+/// A time at which a request passes the limit of its tenant.
+pub(super) const LIMIT_TAG: u32 = GROUP_TAG - 1;
 /// Tags from here on, below those, are times that the host interface asked for.
 pub(super) const INTERFACE_TAG: u32 = 1 << 27;
 
@@ -78,6 +80,8 @@ pub(super) enum Tag {
     Task(u32),
     /// A group of commands that nobody waits for.
     Group,
+    /// A request passes the limit of its tenant.
+    Limit,
     /// A time that the host interface asked for.
     Interface(u32),
     /// A page of which the version before is read first.
@@ -93,6 +97,7 @@ impl Tag {
             PAGE_TAG.. => Tag::Page(tag - PAGE_TAG),
             TASK_TAG.. => Tag::Task(tag - TASK_TAG),
             GROUP_TAG => Tag::Group,
+            LIMIT_TAG => Tag::Limit,
             INTERFACE_TAG.. => Tag::Interface(tag - INTERFACE_TAG),
             COMPLETING_TAG.. => Tag::Completing(tag - COMPLETING_TAG),
             _ => Tag::Request(tag),

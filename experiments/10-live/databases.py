@@ -1,0 +1,148 @@
+"""The same database on four drives, served live: `python databases.py [--transactions N] [DRIVE ...]`.
+
+SQLite (WAL, synchronous=FULL) on ext4 on each drive of drives.toml, with the virtual clock: simulated time passes only
+while a request is outstanding, so the times are those of the drive, whatever this machine does. Each transaction
+changes 4 of 100,000 rows, drawn by a Zipf law, reads one, and adds one. The arrivals are recorded and simulated again:
+the flash operations must be the same.
+"""
+
+import argparse
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from disks import disk_of, make_ext4, missing
+
+import flashweir
+
+ROWS = 100_000
+# Bytes of a row.
+BODY = 400
+
+
+def fill(place: Path) -> None:
+    """Makes the table."""
+    database = sqlite3.connect(place / "database", isolation_level=None)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=FULL")
+    database.execute("CREATE TABLE rows (number INTEGER PRIMARY KEY, body BLOB)")
+    database.execute("BEGIN")
+    database.executemany("INSERT INTO rows VALUES (?, zeroblob(?))", ((number, BODY) for number in range(ROWS)))
+    database.execute("COMMIT")
+    database.close()
+
+
+def transact(place: Path, count: int) -> None:
+    """So many transactions."""
+    draw = random.Random(1)  # noqa: S311 - nothing to hide
+    database = sqlite3.connect(place / "database", isolation_level=None)
+    database.execute("PRAGMA synchronous=FULL")
+    for number in range(count):
+        database.execute("BEGIN IMMEDIATE")
+        for _ in range(4):
+            # A Zipf law of exponent 1 by its inverse, spread over the table.
+            rank = int(ROWS ** draw.random())
+            row = rank * 7919 % ROWS
+            database.execute("UPDATE rows SET body = ? WHERE number = ?", (draw.randbytes(BODY), row))
+        database.execute("SELECT body FROM rows WHERE number = ?", (draw.randrange(ROWS),)).fetchone()
+        database.execute("INSERT INTO rows VALUES (?, ?)", (ROWS + number, draw.randbytes(BODY)))
+        database.execute("COMMIT")
+    (verdict,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+    if verdict != "ok":
+        sys.exit(f"the database is damaged: {verdict}")
+    database.close()
+
+
+def measured(drive: dict[str, Any], common: dict[str, Any], transactions: int, folder: Path) -> dict[str, Any]:
+    """Runs the database on a drive; a row of the table."""
+    settings = {**common, **drive["set"]}
+    trace = folder / "live.parquet"
+    served = flashweir.serve(
+        drive["device"],
+        nbd=f"unix:{folder / 'sock'}",
+        clock="virtual",
+        data=folder / "data",
+        record=trace,
+        set=settings,
+    )
+    with served as live, disk_of(folder, live.uri) as disk:
+        make_ext4(disk)
+        place = disk.mount()
+        if drive.get("fill_cache"):
+            (place / "ballast").write_bytes(bytes(300 << 20))
+        step(fill.__name__, place)
+        os.sync()
+        before = live.control("counters")
+        step(transact.__name__, place, transactions)
+        after = live.control("counters")
+    again = flashweir.simulate(trace, drive["device"], set=settings)
+    flash = {name: again["flash"][name] for name in ("reads", "programs", "erases")}
+    spent = after["simulated_s"] - before["simulated_s"]
+    programmed = after["flash"]["programs"] - before["flash"]["programs"]
+    written = after["counters"]["bytes"]["write"] - before["counters"]["bytes"]["write"]
+    page = live.result["config"]["page"]
+    page_bytes = int(page.removesuffix("KiB")) << 10
+    flash_bytes = programmed * page_bytes
+    raw_bytes = (1 << 30) * (1 + live.result["config"]["op_ratio"])
+    latency = live.result["latency_us"]
+    return {
+        "drive": drive["title"],
+        "transactions/s": round(transactions / spent),
+        "write p99.9 (us)": round(latency["write"]["p999"]),
+        "flush p99.9 (us)": round(latency["flush"]["p999"]),
+        "read p99.9 (us)": round(latency["read"]["p999"]),
+        "written a transaction (KiB)": written / transactions / 1024,
+        "amplification": flash_bytes / written,
+        "transactions until worn out, a GiB (million)": round(
+            raw_bytes * drive["rated_cycles"] / (flash_bytes / transactions) / 1e6
+        ),
+        "simulated again": "equal" if flash == {name: live.result["flash"][name] for name in flash} else "differs",
+    }
+
+
+def text_of(value: object) -> str:
+    """A value of the table."""
+    return f"{value:,.3g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def step(name: str, place: Path, *values: int) -> None:
+    """A step of the database in a process of its own."""
+    words = [sys.executable, __file__, "--step", name, str(place), *map(str, values)]
+    subprocess.run(words, check=True, timeout=1800)  # noqa: S603
+
+
+def main() -> None:
+    """Runs, and prints the table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("drives", nargs="*")
+    options.add_argument("--transactions", type=int, default=5000)
+    options.add_argument("--step", nargs="+", help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.step:
+        name, place, *values = given.step
+        if name == fill.__name__:
+            fill(Path(place))
+        else:
+            transact(Path(place), int(values[0]))
+        return
+    if lacks := missing():
+        sys.exit(f"not run: this machine lacks {lacks}")
+    spec = tomllib.loads(Path(__file__).with_name("drives.toml").read_text(encoding="utf-8"))
+    shown = False
+    for name in given.drives or spec["drives"]:
+        with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
+            row = measured(spec["drives"][name], spec["common"], given.transactions, Path(folder))
+        if not shown:
+            print("| " + " | ".join(row) + " |\n" + "|---" * len(row) + "|")
+            shown = True
+        print("| " + " | ".join(map(text_of, row.values())) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
