@@ -1,6 +1,6 @@
 """Write amplification of every classifier on recorded traces under the conditions of `spec.toml`.
 
-Run `python recorded.py made` or `held`: the half of the traces, by hash of their names.
+Run `python recorded.py made` or `held`, the half of the traces by hash of their names, or `generated`.
 """
 
 import json
@@ -66,18 +66,37 @@ def amplification(writes: NDArray[np.uint32], settings: dict[str, Any]) -> float
     return float(flash.programs / flash.host.programs)
 
 
-def measured(wanted: str) -> Iterator[tuple[str, int, dict[str, float]]]:
-    """Name, pages and amplifications of each trace of a half on which two generations give enough."""
+def generated() -> Iterator[tuple[str, NDArray[np.uint32]]]:
+    """Name and pages of generated workloads: each page once, then random ones by skew."""
+    own = SPEC["generated"]
+    pages, count = own["pages"], (SPEC["drive"]["overwrites"] - 1) * own["pages"]
+    rng = np.random.default_rng(own["seed"])
+    for theta in own["zipf"]:
+        weights = np.arange(1, pages + 1, dtype=float) ** -theta
+        skewed = rng.permutation(pages)[rng.choice(pages, count, p=weights / weights.sum())]
+        yield f"zipf {theta}" if theta else "uniform", np.concatenate((np.arange(pages), skewed)).astype(np.uint32)
+    for hot in own["hot_shares"]:
+        is_hot = rng.random(count) < 1 - hot
+        low, high = np.where(is_hot, 0, int(hot * pages)), np.where(is_hot, int(hot * pages), pages)
+        yield f"{hot:.0%} hot", np.concatenate((np.arange(pages), rng.integers(low, high))).astype(np.uint32)
+
+
+def recorded(wanted: str) -> Iterator[tuple[str, NDArray[np.uint32]]]:
+    """Name and pages of the traces of a half."""
     folder = (HERE / SPEC["traces"]).resolve()
     for trace in sorted(folder.glob("*.zst")):
         name = trace.name.removesuffix(".zst")
         if half(name) != wanted or name in SPEC["copies"]:
             continue
         try:
-            writes = pages_written(trace)
+            yield name, pages_written(trace)
         except flashweir.FlashweirError as error:
             print(f"{name}: {error}", file=sys.stderr)
-            continue
+
+
+def measured(wanted: str) -> Iterator[tuple[str, int, dict[str, float]]]:
+    """Name, pages and amplifications of each workload on which two generations give enough."""
+    for name, writes in generated() if wanted == "generated" else recorded(wanted):
         pages = int(writes.max(initial=0)) + 1
         if not SPEC["least_pages"] <= pages <= SPEC["most_pages"]:
             continue
@@ -90,7 +109,7 @@ def measured(wanted: str) -> Iterator[tuple[str, int, dict[str, float]]]:
 
 
 def main() -> None:
-    """Prints a row a trace of the half that is named, `made` if none is, and writes them as JSON."""
+    """Prints a row for each workload of those that are named, `made` if none are, and writes them as JSON."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else "made"
     names = list(SPEC["classifiers"])
     print(f"| trace | pages | {' | '.join(names)} | excess | best other |\n|{'---|' * (len(names) + 4)}")

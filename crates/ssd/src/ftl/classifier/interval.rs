@@ -10,7 +10,7 @@ use crate::cow::CowVec;
 
 /// Epochs in as many writes as the map has pages.
 const EPOCHS: u64 = 8;
-/// Epochs that are told apart; the number itself stands for a write longer ago.
+/// Number of epochs that a byte distinguishes; the number itself stands for a write longer ago.
 const OLD: u8 = 15;
 /// Intervals of the classes 1 to 14, in 1/64 epochs: half octaves. The last one is twice the map.
 const CLASSES: [u32; 14] = [11, 16, 23, 32, 45, 64, 91, 128, 181, 256, 362, 512, 724, LONGEST];
@@ -36,7 +36,7 @@ fn epoch(now: u64, count: u64) -> u64 {
     now.saturating_mul(EPOCHS) / count
 }
 
-/// Epochs since the last write, if they are told apart.
+/// Epochs since the last write, if a byte distinguishes them.
 fn epochs_since(state: u8, now: u64, count: u64) -> Option<u32> {
     let written = state >> 4;
     let present = (epoch(now, count) % u64::from(OLD)) as u32;
