@@ -63,8 +63,15 @@ def measured(drive: dict[str, Any], common: dict[str, Any], transactions: int, f
     """Runs the database on a drive; a row of the table."""
     settings = {**common, **drive["set"]}
     trace = folder / "live.parquet"
-    options = {"nbd": f"unix:{folder / 'sock'}", "clock": "virtual", "data": folder / "data", "record": trace}
-    with flashweir.serve(drive["device"], set=settings, **options) as live, disk_of(folder, live.uri) as disk:
+    served = flashweir.serve(
+        drive["device"],
+        nbd=f"unix:{folder / 'sock'}",
+        clock="virtual",
+        data=folder / "data",
+        record=trace,
+        set=settings,
+    )
+    with served as live, disk_of(folder, live.uri) as disk:
         make_ext4(disk)
         place = disk.mount()
         if drive.get("fill_cache"):
@@ -119,7 +126,10 @@ def main() -> None:
     given = options.parse_args()
     if given.step:
         name, place, *values = given.step
-        {"fill": fill, "transact": transact}[name](Path(place), *map(int, values))
+        if name == fill.__name__:
+            fill(Path(place))
+        else:
+            transact(Path(place), int(values[0]))
         return
     if lacks := missing():
         sys.exit(f"not run: this machine lacks {lacks}")

@@ -1,4 +1,6 @@
-"""Policies in Python: functions for `gc.victim`, `gc.planner` and the background (docs/guide/python-policies.md).
+"""Policies in Python: functions for `gc.victim`, `gc.planner`, `ftl.classifier`, background and destage.
+
+Guide: docs/guide/python-policies.md.
 
 A function is pure: its answer depends only on its view. The engine asks again when its view has changed; a change of
 the time alone, or of how many pages of a unit wait as long as some do, is none. Arrays are read-only and belong to the
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BackgroundView", "DestageView", "PlannerView", "VictimView"]
+__all__ = ["BackgroundView", "ClassifierView", "DestageView", "PlannerView", "VictimView"]
 
 # Kinds of background work, by their number in the engine.
 _WORK = {"collect": 0, "level": 1, "write_back": 2}
@@ -115,6 +117,31 @@ class DestageView:
     idle_since_ns: int | None
     dirty_pages: int
     pages: int
+
+
+@dataclass(slots=True)
+class ClassifierView:
+    """View for `ftl.classifier`: the last block of writes to a map. Arrays have one element a write, in their order.
+
+    The function returns a group for each write, as a list or array of numbers from 0 to `groups - 1`. The next version
+    of the page goes to that group of the host, and the page, when it is moved, to that group of relocated pages. Of
+    several writes of a page the last one counts.
+
+    Attributes:
+        map: number of the map: that of a unit, or 0 where all units share one.
+        now: host pages written to the map so far.
+        groups: `ftl.groups`.
+        pages: numbers of the pages in the map.
+        lived: host pages written to the map since the version before, rounded to blocks; -1 if there was none.
+        handles: placement handles of the requests.
+    """
+
+    map: int
+    now: int
+    groups: int
+    pages: "NDArray[np.uint32]"
+    lived: "NDArray[np.int64]"
+    handles: "NDArray[np.uint8]"
 
 
 Policy = Callable[[Any], Any]
@@ -297,6 +324,29 @@ def _destage(function: Policy) -> Callable[..., bool | int]:
     return ask
 
 
+def _classifier(function: Policy) -> Callable[..., list[int]]:
+    import numpy as np
+
+    def ask(map_: int, now: int, groups: int, pages: bytes, lived: bytes, handles: bytes) -> list[int]:
+        view = ClassifierView(
+            map_,
+            now,
+            groups,
+            np.frombuffer(pages, "<u4"),
+            np.frombuffer(lived, "<i8"),
+            np.frombuffer(handles, "u1"),
+        )
+        answer = function(view)
+        if isinstance(answer, np.ndarray) and answer.dtype.kind in "iu":
+            answer = answer.tolist()
+        if not isinstance(answer, Iterable) or isinstance(answer, str):
+            raise TypeError(f"{answer!r}: expected a group for each page, as a list or array of whole numbers")
+        # One that is too large for the engine's numbers is none of its groups either.
+        return [min(_number(group, "the number of a group"), 2**32 - 1) for group in answer]
+
+    return ask
+
+
 def _number(value: object, expected: str) -> int:
     """A whole number that is not negative, numpy's included."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -313,4 +363,5 @@ _SLOTS: dict[str, tuple[Callable[[Policy], Callable[..., object]], str]] = {
     "gc.planner": (_planner, "gc.planner_file"),
     "background.kind": (_background, "background.file"),
     "buffer.destage": (_destage, "buffer.destage_file"),
+    "ftl.classifier": (_classifier, "ftl.classifier_file"),
 }

@@ -53,9 +53,14 @@ def loop_on(file: Path, *options: str) -> Iterator[str]:
         subprocess.run([losetup, "--detach", device], check=True)
 
 
+def discard_limit(device: str) -> Path:
+    """The file with the largest discard of a block device, which may lower it."""
+    return Path("/sys/block") / Path(device).name / "queue/discard_max_bytes"
+
+
 def knows_trim(device: str) -> bool:
     """True if a block device discards: loop devices do as far as the file system below them does."""
-    limit = Path("/sys/block") / Path(device).name / "queue/discard_max_bytes"
+    limit = discard_limit(device)
     return limit.is_file() and limit.read_text(encoding="ascii").strip() != "0"
 
 
@@ -63,6 +68,19 @@ def need_trim(device: str, what: str) -> None:
     """Skips the rest of a test, by the name of what it does not run, where a device does not discard."""
     if not knows_trim(device):
         pytest.skip(f"not run: {what}: {device} reports no discard")
+
+
+def need_no_trim(device: str, what: str) -> None:
+    """Turns the discards of a device off; skips the rest of a test, by the name of what it does not run, if it can't.
+
+    A device that discards nothing anyway is left as it is.
+    """
+    if not knows_trim(device):
+        return
+    with contextlib.suppress(OSError):
+        discard_limit(device).write_text("0", encoding="ascii")
+    if knows_trim(device):
+        pytest.skip(f"not run: {what}: the discards of {device} can't be turned off")
 
 
 @contextlib.contextmanager

@@ -68,6 +68,14 @@ def without_wall_times(result: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in result.items() if not key.endswith("wall_s")}
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says by name, after the last test, which tests this machine could not run, and for lack of what."""
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        said = reason.removeprefix("Skipped: ").removeprefix("not run: ")
+        terminalreporter.write_line(f"not run: {report.nodeid}: {said}")
+
+
 @pytest.fixture
 def small_drive() -> dict[str, Any]:
     return dict(SMALL_DRIVE)

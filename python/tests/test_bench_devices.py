@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from block_devices import loop_of, mounted, need_trim, served, tool, wait_for
+from block_devices import loop_of, mounted, need_no_trim, need_trim, served, tool, wait_for
 from conftest import flashweir, refused
 from test_interrupt import start
 
@@ -73,11 +73,7 @@ def test_drives_in_use_are_refused_and_stay_as_they_are(tmp_path: Path) -> None:
 
 def test_a_mount_is_named_before_a_missing_trim(tmp_path: Path) -> None:
     with loop_of(tmp_path, SIZE) as device:
-        limit = Path("/sys/block", Path(device).name, "queue", "discard_max_bytes")
-        try:
-            limit.write_text("0")
-        except OSError as error:
-            pytest.skip(f"discards can't be turned off here: {error}")
+        need_no_trim(device, "a mounted drive without TRIM")
         assert "it knows no TRIM" in refused("bench", device, *SMALL, "--erase", device)
         assert subprocess.run([tool("mkfs.ext4"), "-q", device], check=False).returncode == 0
         with mounted(tmp_path / "point", "ext4", source=device) as point:

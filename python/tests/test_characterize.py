@@ -1,17 +1,18 @@
 """Characterization: numbers against a model, traces one by one and by the folder, and refusals."""
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from characters import Request, drawn, shares, table
 from conftest import ENDLESS, ROOT, SHIPPED_TRACE, flashweir, refused
+from test_interrupt import start
 
 import flashweir as package
 from flashweir import ConfigError, FlashweirError, TraceError
@@ -214,14 +215,18 @@ def test_progress_stops_it(volumes: Path, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_stops_it(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flashweir", "trace", "characterize", ENDLESS],
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-    )
-    time.sleep(3)
+    reader, writer = pty.openpty()
+    process = start("trace", "characterize", ENDLESS, stdout=subprocess.DEVNULL, stderr=writer, cwd=tmp_path)
+    os.close(writer)
+    # Progress is drawn once requests are read.
+    seen = b""
+    while b"/s" not in seen:
+        seen += os.read(reader, 4096)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert errors.startswith("error: stopped by Ctrl-C")
+    errors = b""
+    with contextlib.suppress(OSError):  # how Linux says that the other side has closed
+        while chunk := os.read(reader, 4096):
+            errors += chunk
+    os.close(reader)
+    assert process.wait(timeout=30) == 130
+    assert b"error: stopped by Ctrl-C" in errors

@@ -23,6 +23,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "traces" / "README.md", *(ROOT / "doc
 FENCE = re.compile(r"^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 # Figures that `just figures` draws.
 BUILT = {ROOT / f"docs/images/{name}.svg" for name in tomllib.loads((ROOT / "docs/figures.toml").read_text())}
+BUILT |= {page.with_suffix(".svg") for page in (ROOT / "docs/drives").glob("*.md")}
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:)(?P<target>[^)#]+)[^)]*\)")
 
 
@@ -79,7 +80,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_figure_is_on_a_page() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert [figure.name for figure in BUILT if f"images/{figure.name})" not in text] == []
+    assert [figure.name for figure in BUILT if f"{figure.name})" not in text] == []
 
 
 def test_the_pages_have_examples() -> None:

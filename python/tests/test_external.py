@@ -9,7 +9,7 @@ import pytest
 
 import flashweir
 from flashweir import ConfigError, Drive, FlashweirError, simulate
-from flashweir.external import BackgroundView, DestageView, PlannerView, VictimView
+from flashweir.external import BackgroundView, ClassifierView, DestageView, PlannerView, VictimView
 
 DRIVE: dict[str, Any] = {"capacity": "64MiB", "op_ratio": 0.3, "precondition": "full", "channels": 4}
 WRITES = "random:span=64MiB,size=4KiB,count=30000,write=1"
@@ -124,6 +124,46 @@ def test_a_drive_that_is_stepped_forked_and_loaded_keeps_its_policy(tmp_path: Pa
         Drive.load(tmp_path / "drive")
 
 
+GROUPED = {**DRIVE, "op_ratio": 0.5, "ftl.groups": 2}
+SKEWED = "hotcold:span=64MiB,size=4KiB,count=60000,write=1,hot_share=0.1,hot_writes=0.9"
+
+
+def lived(view: ClassifierView) -> Any:
+    """Pages whose version before lived less than the map has hot pages, and others."""
+    assert len(view.pages) == len(view.lived) == len(view.handles)
+    return ((view.lived < 0) | (view.lived > 2000)).astype(int)
+
+
+def test_a_classifier_in_python_keeps_hot_pages_apart(tmp_path: Path) -> None:
+    plain = simulate(SKEWED, set={**DRIVE, "op_ratio": 0.5, "ftl.classifier": "host-and-collected"}, verify=True)
+    same = {**DRIVE, "op_ratio": 0.5, "ftl.classifier": lambda view: [0] * len(view.pages), "ftl.groups": 1}
+    assert simulate(SKEWED, set=same, verify=True)["flash"] == plain["flash"]
+    ours = simulate(SKEWED, set={**GROUPED, "ftl.classifier": lived}, verify=True, power_cuts=5)
+    assert ours.write_amplification < 0.95 * plain.write_amplification
+    file = tmp_path / "own.py"
+    file.write_text("def lived(view):\n    return ((view.lived < 0) | (view.lived > 2000)).astype(int)\n")
+    named = {"ftl.classifier": "external", "ftl.classifier_file": f"{file}:lived"}
+    assert simulate(SKEWED, set={**GROUPED, **named})["placement"] == ours["placement"]
+
+
+def test_a_drive_with_a_classifier_that_is_forked_and_loaded_goes_on(tmp_path: Path) -> None:
+    offsets = np.random.default_rng(4).integers(0, 16384, 4000) * 4096
+
+    def rest(drive: Drive) -> Any:
+        times = drive.now_ns + np.arange(len(offsets)) * 300_000
+        drive.submit(op="write", offset=offsets, length=4096, time_ns=times)
+        drive.drain()
+        return drive.stats().flash.to_dict()
+
+    drive = Drive(set={**GROUPED, "ftl.classifier": lived})
+    drive.submit(op="write", offset=offsets[:777], length=4096)
+    drive.drain()
+    drive.save(tmp_path / "drive")
+    fork = drive.fork()
+    loaded = Drive.load(tmp_path / "drive", policies={"ftl.classifier": lived})
+    assert rest(fork) == rest(loaded) == rest(drive)
+
+
 def fails(_: Any) -> Any:
     raise ValueError("no idea\nat all")
 
@@ -143,6 +183,11 @@ ERRORS = {
     "another work": (
         {"background.kind": lambda _: [(0, "erase")], "host.mode": "open"},
         r"^background\.kind: TypeError: \(0, 'erase'\): expected \(unit, work\)",
+    ),
+    "another group": ({"ftl.classifier": lambda view: [9] * len(view.pages)}, r"^ftl\.classifier: group 9: expected"),
+    "no group": (
+        {"ftl.classifier": lambda _: 1},
+        r"^ftl\.classifier: TypeError: 1: expected a group for each page, as a list or array",
     ),
     "another answer": (
         {"buffer.destage": lambda _: None, "host.mode": "open", "buffer.bytes": "64KiB"},

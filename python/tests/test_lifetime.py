@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SHIPPED_TRACE, flashweir
+from conftest import flashweir
 
-from flashweir import ConfigError, lifetime, simulate
+from flashweir import ConfigError, lifetime, simulate, trace_generate
 from flashweir.endurance.course import Course, Snapshot, counted, fitted
 from flashweir.endurance.errors import CODEWORD, UBER, Code, acceleration
 from flashweir.endurance.running import snapshot
@@ -156,11 +156,14 @@ def test_a_slow_host_reaches_the_horizon() -> None:
     assert found.tbw_low is None
 
 
-def test_a_recorded_trace_is_repeated_and_has_no_interval_to_estimate() -> None:
-    found = lifetime(SHIPPED_TRACE, capacity="4GiB", cycles=3)
+def test_a_recorded_trace_is_repeated_and_has_no_interval_to_estimate(tmp_path: Path) -> None:
+    trace = tmp_path / "recorded.msr.csv"
+    trace_generate("random:span=24MiB,size=4KiB,count=3000,write=0.8,rate=1000", trace)
+    found = lifetime(trace, cycles=30, **DRIVE)
     assert found.seeds == [1]
     assert found.tbw_low == found.tbw_high == found.tbw_bytes
-    assert found.tbw_bytes > 4 * 2**30
+    # Ten times what the trace writes.
+    assert found.tbw_bytes > 10 * 3000 * 4096
 
 
 def test_cells_follow_the_drive() -> None:

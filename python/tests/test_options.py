@@ -36,6 +36,14 @@ COMMANDS = SCRIPT.commands()
 # A command and the function that does the same.
 PAIRS: dict[str, Callable[..., object]] = {
     "simulate": flashweir.simulate,
+    "sweep": flashweir.sweep,
+    "compare": flashweir.compare,
+    "search": flashweir.search,
+    "fit": flashweir.fit,
+    "report": flashweir.report,
+    "bundle": flashweir.bundle,
+    "check-bundle": flashweir.check_bundle,
+    "reproduce": flashweir.reproduce,
     "lifetime": flashweir.lifetime,
     "bench": flashweir.bench,
     "replay": flashweir.replay,
@@ -51,14 +59,37 @@ PAIRS: dict[str, Callable[..., object]] = {
 # Arguments of functions that are no options: inputs, outputs, callbacks, keys of the drive.
 ARGUMENTS = {
     "workload", "device", "trace", "target", "path", "source", "log", "spec", "output", "command", "progress", "tell",
-    "set", "overrides", "to_file",
+    "set", "overrides", "to_file", "paper", "force",
 }  # fmt: skip
 # Options whose two forms differ by more than spelling, each declared where it is.
 BY_HAND = {
+    "compare": {"policies", "ftl", "planner", "units", "buffer", "throttle", "seeds", "options"},  # lists, as one text
+    "fit": {"effort"},  # of tests alone
     "lifetime": {"seeds"},  # a number of seeds, or a list in Python
     "bench": {"suites", "resume"},  # --suite, repeated, and `all`; --resume continues -o
     "diagnose": {"active", "empty", "capacity"},  # decides about the others
 }
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_command_declares_no_option_of_its_function_by_hand(name: str) -> None:
+    function = set(inspect.signature(PAIRS[name]).parameters) - BY_HAND.get(name, set())
+    by_hand = {
+        each for each, one, info, declared in SCRIPT.parameters(COMMANDS[name])
+        if not isinstance(declared, option.Option) and isinstance(info, SCRIPT.OptionInfo)
+    }  # fmt: skip
+    assert by_hand & function <= ARGUMENTS
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"threads": 0}, {"batch": 0}, {"seed": -1}, {"resume": 1}, {"memory_bytes": "x"}]
+)
+def test_options_of_a_search_are_checked_before_anything_runs(arguments: dict[str, object]) -> None:
+    name, value = next(iter(arguments.items()))
+    with pytest.raises(ConfigError, match=f"^{name}:? .*: expected "):
+        flashweir.search({"workloads": "random:count=1"}, **arguments)
+    if name == "memory_bytes":
+        assert "--memory x: expected a size" in refused("search", "spec.toml", "--memory", str(value))
 
 
 @pytest.mark.parametrize("name", PAIRS)

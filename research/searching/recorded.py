@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import flashweir
-from flashweir.searching import Search
 from flashweir.searching.evaluation import Design
+from flashweir.searching.outcome import Search
 
 HERE = Path(__file__).parent
 # A combination that nobody chose for a workload: the first value of each axis.

@@ -3,7 +3,7 @@
 
 use flashweir_run::external::{Loader, set_loader};
 use flashweir_ssd::Work;
-use flashweir_ssd::external::{Ask, Buffered, Destage, Idle, Steps, Units, Victims, Wished};
+use flashweir_ssd::external::{Ask, Buffered, Destage, Idle, Steps, Units, Victims, Wished, Writes};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
 
@@ -111,6 +111,20 @@ impl Loader for FromPython {
                     Ok(_) => Destage::No,
                     Err(_) => Destage::NotBefore(answer.extract()?),
                 })
+            })
+            .map_err(|error: PyErr| one_line(&error))
+        }))
+    }
+
+    fn classifier(&self, file: &str) -> Result<Ask<Writes, Vec<u32>>, String> {
+        let ask = function("ftl.classifier", file)?;
+        Ok(Box::new(move |view| {
+            Python::attach(|py| {
+                let Writes { map, now, groups, pages, lived, handles } = view;
+                // The largest number becomes -1: no version before.
+                let lived = bytes(py, lived.iter().map(|lived| lived.to_le_bytes()));
+                let arrays = (u32s(py, pages), lived, PyBytes::new(py, handles));
+                ask.call1(py, (map, now, groups, arrays.0, arrays.1, arrays.2))?.extract(py)
             })
             .map_err(|error: PyErr| one_line(&error))
         }))

@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use flashweir_ssd::external::{Ask, Buffered, Destage, Files, Idle, Policies, Steps, Units, Victims};
+use flashweir_ssd::external::{Ask, Buffered, Destage, Files, Idle, Policies, Steps, Units, Victims, Writes};
 use flashweir_ssd::{Config, Options, Simulation};
 
 use crate::error::Error;
@@ -20,6 +20,8 @@ pub trait Loader: Send + Sync {
     fn background(&self, file: &str) -> Result<Ask<Idle, Steps>, String>;
     /// For `buffer.destage`.
     fn destage(&self, file: &str) -> Result<Ask<Buffered, Destage>, String>;
+    /// For `ftl.classifier`.
+    fn classifier(&self, file: &str) -> Result<Ask<Writes, Vec<u32>>, String>;
 }
 
 static LOADER: OnceLock<Box<dyn Loader>> = OnceLock::new();
@@ -32,7 +34,7 @@ pub fn set_loader(loader: Box<dyn Loader>) {
 /// A new drive, with the functions that its configuration names.
 pub(crate) fn simulation(config: &Config, options: Options) -> Result<Simulation, Error> {
     let mut simulation = Simulation::new(config, options)?;
-    let Files { victim, planner, background, destage } = config.external();
+    let Files { victim, planner, background, destage, classifier } = config.external();
     simulation.set_policies(Policies {
         victim: victim.map(|file| load("gc.victim", |loader| loader.victim(file))).transpose()?,
         planner: planner.map(|file| load("gc.planner", |loader| loader.planner(file))).transpose()?,
@@ -40,6 +42,9 @@ pub(crate) fn simulation(config: &Config, options: Options) -> Result<Simulation
             .map(|file| load("background.kind", |loader| loader.background(file)))
             .transpose()?,
         destage: destage.map(|file| load("buffer.destage", |loader| loader.destage(file))).transpose()?,
+        classifier: classifier
+            .map(|file| load("ftl.classifier", |loader| loader.classifier(file)))
+            .transpose()?,
     });
     Ok(simulation)
 }

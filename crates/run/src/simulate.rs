@@ -59,10 +59,8 @@ pub fn simulate_sharing(
     timeline_window(run)?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;
     let mut workloads = Workloads::open(run, traces, &mut reporter)?;
-    check_times(run, &config)?;
     let length = workloads.length();
-    check_warmup(run, &config)?;
-    check_length(method, &length)?;
+    check_host(run, &config, method, &length)?;
     let seed = run.seed.unwrap_or(1);
     let explain = run.explain.as_deref().map(Percentile::parse).transpose()?;
     let power = power(run, &config, seed)?;
@@ -112,6 +110,13 @@ pub fn simulate_sharing(
     }
     save.map(|save| save.write(run, simulation, names, capacities)).transpose()?;
     Ok(result)
+}
+
+/// Refuses times and a warm-up that the drive or the workload has no use for.
+fn check_host(run: &RunSpec, config: &Config, method: Option<Method>, length: &Length) -> Result<(), Error> {
+    check_times(run, config)?;
+    check_warmup(run, config)?;
+    check_length(method, length)
 }
 
 /// Refuses a warm-up that leaves none of the requests, where their number is known.

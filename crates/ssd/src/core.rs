@@ -161,9 +161,13 @@ impl<C: Content> Core<C> {
         self.ftl.end_preconditioning();
     }
 
-    /// Pages of flash that the host wrote to a unit so far, where the drive works ahead.
+    /// Pages of flash that the host wrote to a unit of the translation layer so far, where the drive works ahead.
     pub(crate) fn written(&self, unit: u32) -> u64 {
-        self.written.get(unit as usize).copied().unwrap_or(0)
+        let of = |unit: u32| self.written.get(unit as usize).copied().unwrap_or(0);
+        match &self.superblocks {
+            None => of(unit),
+            Some(superblocks) => superblocks.units_of(unit).iter().map(|unit| of(*unit)).sum(),
+        }
     }
 
     /// Makes the next step of some work of a unit (see [`Ftl::step`]).

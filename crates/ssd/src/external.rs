@@ -27,6 +27,8 @@ pub struct Policies {
     pub background: Option<Ask<Idle, Steps>>,
     /// `buffer.destage=external`.
     pub destage: Option<Ask<Buffered, Destage>>,
+    /// `ftl.classifier=external`: a group for each page.
+    pub classifier: Option<Ask<Writes, Vec<u32>>>,
 }
 
 /// The policies outside the engine that a configuration names: the file and function of each, which may be empty.
@@ -40,6 +42,8 @@ pub struct Files<'a> {
     pub background: Option<&'a str>,
     /// Of `buffer.destage=external`.
     pub destage: Option<&'a str>,
+    /// Of `ftl.classifier=external`.
+    pub classifier: Option<&'a str>,
 }
 
 /// The view for `gc.victim`: one unit, with the full blocks that a collection may take. Arrays have one element a block.
@@ -138,6 +142,23 @@ pub enum Destage {
     NotBefore(u64),
 }
 
+/// The view for `ftl.classifier`: the last block of writes to a map. Arrays have one element a write, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Writes {
+    /// The map: that of a unit, or 0 where all units share one.
+    pub map: u32,
+    /// Host pages written to the map so far.
+    pub now: u64,
+    /// Groups that can be named: 0 to one less.
+    pub groups: u32,
+    /// Numbers of the pages in the map.
+    pub pages: Vec<u32>,
+    /// Host pages written to the map since the version before, to a block of writes; the largest number if there was none.
+    pub lived: Vec<u64>,
+    /// Placement handles of the requests.
+    pub handles: Vec<u8>,
+}
+
 /// A view, and the changes of it that need a new answer.
 pub(crate) trait Viewed: Clone + Default {
     /// Views of which the answer is remembered.
@@ -152,6 +173,15 @@ pub(crate) trait Viewed: Clone + Default {
 
 impl Viewed for Victims {
     // After a collection no unit is as before.
+    const REMEMBERED: usize = 0;
+
+    fn is_as(&self, before: &Self) -> bool {
+        self == before
+    }
+}
+
+impl Viewed for Writes {
+    // Every question is of other writes.
     const REMEMBERED: usize = 0;
 
     fn is_as(&self, before: &Self) -> bool {
@@ -317,6 +347,7 @@ pub(crate) struct External {
     pub(crate) planner: Outside<Units, Vec<u32>>,
     pub(crate) background: Outside<Idle, Steps>,
     pub(crate) destage: Outside<Buffered, Destage>,
+    pub(crate) classifier: Outside<Writes, Vec<u32>>,
 }
 
 impl External {
@@ -326,6 +357,7 @@ impl External {
             planner: Outside::new("gc.planner", policies.planner),
             background: Outside::new("background.kind", policies.background),
             destage: Outside::new("buffer.destage", policies.destage),
+            classifier: Outside::new("ftl.classifier", policies.classifier),
         }
     }
 
@@ -336,6 +368,7 @@ impl External {
             self.planner.failure(),
             self.background.failure(),
             self.destage.failure(),
+            self.classifier.failure(),
         ];
         failures.into_iter().flatten().next()
     }

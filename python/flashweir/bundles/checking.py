@@ -1,4 +1,4 @@
-"""`flashweir.check_bundle`: hashes of a bundle, its runs made again, and what differs."""
+"""Hashes of a bundle, its runs made again, and what differs."""
 
 import os
 import tempfile
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError
-from flashweir.arguments import in_python
 from flashweir.bundles import again, archive, manifest, pack
 from flashweir.bundles.contents import digest
 from flashweir.result import Section
@@ -16,34 +15,8 @@ from flashweir.sweeps.runner import Progress
 AnyPath = str | os.PathLike[str]
 
 
-@in_python
-def check_bundle(
-    path: AnyPath,
-    traces: AnyPath | None = None,
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Section:
-    """Checks a bundle: the hash of every file, then all runs once more, whose results have to be equal.
-
-    Nothing is written outside of a temporary folder, and no code of the bundle is run.
-
-    Args:
-        path: the archive.
-        traces: a folder with the traces that the archive does not include; they are found by content, under any name.
-        threads: how many runs of a sweep at a time; one a core if not given.
-        progress: is called with a `State` as runs end, as that of `flashweir.sweep`; returning False stops the check.
-
-    Returns:
-        `equal` (None if traces are missing), `kind`, `runs`, `differing_runs`, `differences` (the first hundred fields
-        that differ, each with `run`, `field`, `packed`, `here`), `versions` that differ (`name`, `packed`, `here`),
-        `missing` traces (`name`, `path`, `sha256`, `bytes`), and `report` ("equal", "differs", "not compared" or None).
-
-    Raises:
-        ConfigError: the archive is none, is damaged, or would reach outside of itself.
-        FlashweirError: `progress` stopped it.
-        KeyboardInterrupt: Ctrl-C.
-    """
+def checked(path: AnyPath, traces: AnyPath | None, threads: int | None, progress: Progress | None) -> Section:
+    """Does what `flashweir.check_bundle` does."""
     file = Path(path)
     if traces is not None and not Path(traces).is_dir():
         raise ConfigError(f"--traces {os.fspath(traces)}: expected a folder")

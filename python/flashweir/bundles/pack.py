@@ -1,4 +1,4 @@
-"""`flashweir.bundle`: packs a result, a sweep or a report."""
+"""Packs a result, a sweep or a report."""
 
 import json
 import os
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError, FlashweirError
-from flashweir.arguments import in_python
 from flashweir.bundles import archive, of_results, of_sweep, readme
 from flashweir.bundles.archive import Member
 from flashweir.bundles.contents import Contents
@@ -23,37 +22,16 @@ AnyPath = str | os.PathLike[str]
 REPORT = "report.html"
 
 
-@in_python
-def bundle(
+def packed(
     source: AnyPath | Sequence[AnyPath],
     output: AnyPath,
     *,
-    traces: bool = False,
-    report: AnyPath | None = None,
-    base: AnyPath | None = None,
-    columns: str | None = None,
+    traces: bool,
+    report: AnyPath | None,
+    base: AnyPath | None,
+    columns: str | None,
 ) -> Section:
-    """Packs a result, a sweep or a report as an archive that others can check by running it again.
-
-    Results are run again before they are packed, and runs of a sweep are identified, so that what is packed is known to
-    be complete. A file at `output` is replaced.
-
-    Args:
-        source: a file that `flashweir simulate --json` wrote, several, or the directory of a sweep or comparison.
-        output: the archive, such as `result.tar.zst`.
-        traces: puts the content of traces into it, and not their hashes alone. Many licences forbid to pass traces on.
-        report: the page that `report` made of `source`.
-        base: the folder that paths of traces, mixes and devices start from; the current one, then that of `source`, if
-            not given.
-        columns: the description of a table that was given to `simulate`.
-
-    Returns:
-        The manifest (docs/reference/bundle.md).
-
-    Raises:
-        ConfigError: `source` is none of these, a trace or device is missing or changed, or a run needs Python code.
-        FlashweirError: a file can't be read, or the archive can't be written.
-    """
+    """Does what `flashweir.bundle` does."""
     sources = [Path(source)] if isinstance(source, str | os.PathLike) else [Path(one) for one in source]
     if not sources:
         raise ConfigError("source: expected a result or a sweep's directory")

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flashweir import bundles
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.cli.common import Json, Stopped, console, write_json
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_output, check_outputs
 from flashweir.notices import say
+from flashweir.options.option import Row
 
 if TYPE_CHECKING:
     from flashweir.sweeps import State
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 
+@takes(bundles.bundle)
 def bundle(
     sources: Annotated[
         list[str],
@@ -27,45 +31,27 @@ def bundle(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE.tar.zst", help="The archive; default NAME.tar.zst.")
-    ] = None,
-    traces: Annotated[
-        bool,
-        typer.Option("--traces", help="Include the content of traces. Many licences forbid to pass traces on."),
-    ] = False,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="PAGE.html", help="Include the page that report made of this.")
-    ] = None,
-    base: Annotated[
         Path | None,
-        typer.Option("--base", metavar="DIR", help="Folder that relative paths of traces and devices start from."),
-    ] = None,
-    columns: Annotated[
-        str | None, typer.Option("--columns", metavar="C", help="The --columns that simulate was given.")
+        typer.Option("-o", "--output", metavar="FILE.tar.zst", help="The archive; default NAME.tar.zst."),
+        Row("the archive; `NAME.tar.zst` in the current folder if not given"),
     ] = None,
     force: Force = False,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Pack a result, sweep or report as an archive that others can check."""
     for name in sources:
         if not Path(name).exists():
             raise ConfigError(f"{name}: there is no such file or folder")
+    base, report = options.get("base"), options.get("report")
     if base is not None and not base.is_dir():
         raise ConfigError(f"--base {base}: expected a folder")
     target = output or Path(f"{Path(sources[0]).absolute().name.removesuffix('.json')}.tar.zst")
     inputs = [*sources, *([] if report is None else [str(report)])]
     check_outputs({"-o": target}, inputs, force=force, kinds={"-o": "bundle"}, files=["-o"])
-    from flashweir.bundles import bundle as pack
     from flashweir.bundles.contents import digest
 
     try:
-        found = pack(
-            sources[0] if len(sources) == 1 else sources,
-            target,
-            traces=traces,
-            report=report,
-            base=base,
-            columns=columns,
-        )
+        found = bundles.bundle(sources[0] if len(sources) == 1 else sources, target, **options)
     except KeyboardInterrupt as interrupt:
         raise Stopped("nothing was written") from interrupt
     sha256, size = digest(target)
@@ -77,21 +63,15 @@ def bundle(
         say(f"note: without the content of {names}: who checks it gives them with check-bundle --traces DIR")
 
 
+@takes(bundles.check_bundle)
 def check_bundle(
     path: Annotated[Path, typer.Argument(metavar="FILE.tar.zst", help="Archive that flashweir bundle wrote.")],
-    traces: Annotated[
-        Path | None,
-        typer.Option("--traces", metavar="DIR", help="Folder with the traces that the archive does not include."),
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Runs of a sweep at a time; default one a core.")
-    ] = None,
-    json_to: Json = None,
+    json_to: Annotated[Json, Row("the [outcome](bundle.md#the-check) as JSON")] = None,
     force: Force = False,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Check a bundle: hashes of its files, then every run again, whose result has to be equal."""
     check_output("--json", json_to, force=force)
-    from flashweir.bundles import check_bundle as check
     from flashweir.sweeps.terminal import progress_on
 
     last: list[State] = []
@@ -102,7 +82,7 @@ def check_bundle(
 
     try:
         with progress_on(sys.stderr) as shown:
-            found = check(path, traces, threads=threads, progress=tell)
+            found = bundles.check_bundle(path, progress=tell, **options)
     except KeyboardInterrupt as interrupt:
         done = f"{last[0].done:,} of {last[0].total:,}" if last else "no"
         raise Stopped(f"{done} runs were made again") from interrupt

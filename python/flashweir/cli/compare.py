@@ -20,6 +20,8 @@ from flashweir.cli.common import (
 )
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
+from flashweir.options.option import Row, options_of
+from flashweir.policies import compare as compared
 
 if TYPE_CHECKING:
     from flashweir.policies.matrix import Matrix
@@ -27,9 +29,10 @@ if TYPE_CHECKING:
     from flashweir.sweeps.frame import SweepFrame
 
 _LIST = "LIST"
+_OWN = tuple(one.option for one in options_of(compared).values())
 
 
-@takes(simulate, only=lambda option: option.in_sweeps)
+@takes(compared, simulate, only=lambda option: option.in_sweeps or option in _OWN)
 def compare(
     workloads: Annotated[
         list[str] | None,
@@ -47,7 +50,9 @@ def compare(
     buffer: Annotated[str | None, typer.Option("--buffer", metavar=_LIST, help="Sizes of the buffer to cross.")] = None,
     throttle: Annotated[str | None, typer.Option("--throttle", metavar=_LIST, help="Throttles to cross.")] = None,
     matrix: Annotated[
-        Path | None, typer.Option("--matrix", metavar="FILE.toml", help="A trial of a frozen policy instead.")
+        Path | None,
+        typer.Option("--matrix", metavar="FILE.toml", help="A trial of a frozen policy instead."),
+        Row("runs [a trial](#a-trial) instead"),
     ] = None,
     device: Device = None,
     settings: Annotated[
@@ -55,34 +60,31 @@ def compare(
         typer.Option("--set", metavar="KEY=VALUE", help="Set a key for all policies; may be repeated."),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", metavar="N", min=1, max=10_000, help="Seeds 1 to N; default 5.")
+        int | None,
+        typer.Option("--seeds", metavar="N", min=1, max=10_000, help="Seeds 1 to N; default 5."),
+        Row("seeds 1 to N, which replace those of the workload; 5 if not given"),
     ] = None,
-    baseline: Annotated[
-        str | None, typer.Option("--baseline", metavar="NAME", help="Policy to compare with; default: the first.")
-    ] = None,
-    latency: Annotated[
-        str | None, typer.Option("--latency", metavar="write|read", help="Operation of the latencies; default write.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory of the runs, as of a sweep.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the runs in DIR.")] = False,
     json_to: Json = None,
     force: Force = False,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with figures.")] = None,
-    markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Write the tables as Markdown.")
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a report with figures."),
+        Row("writes the [report](report.md) with all figures"),
     ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option("--threads", metavar="N", min=1, max=4096, help="Number of parallel runs; default: cores."),
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Write the tables as Markdown."),
+        Row("writes the tables for a document"),
     ] = None,
     **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Compare policies on the same workloads."""
+    shared = {name: options.pop(name) for name in options_of(compared) if name in options}
+    baseline, latency = shared.pop("baseline", None), shared.pop("latency", None)
+    output = shared.pop("directory", None)
     lists = {"ftl": ftl, "planner": planner, "units": units, "buffer": buffer, "throttle": throttle}
     outputs = {"--json": json_to, "--html": html, "--markdown": markdown}
-    if resume and output is None:
+    if "resume" in shared and output is None:
         raise ConfigError("--resume goes with -o DIR, the directory to go on with")
     if matrix is not None:
         others = {**lists, **options, "policies": policies, "device": device, "set": settings, "seeds": seeds,
@@ -91,14 +93,15 @@ def compare(
             said = given if given == "WORKLOAD" else f"--{given.replace('_', '-')}"
             raise ConfigError(f"--matrix {matrix}: goes without {said}: the file says what to run")
         check_outputs(outputs, [str(matrix)], force=force)
-        _trial(matrix, output, (resume, force), threads, json_to, html, markdown)
+        _trial(matrix, output, {**shared, "force": force}, json_to, html, markdown)
         return
     if not workloads:
         raise ConfigError("no workload: give trace files or generators, such as random:count=100000")
     check_outputs(outputs, [device, *workloads], force=force)
     if all(name.endswith(".json") for name in workloads):
         without = {**lists, **options, "policies": policies, "device": device, "set": settings, "seeds": seeds,
-                   "latency": latency, "threads": threads}  # fmt: skip
+                   "latency": latency, "threads": shared.get("threads"),
+                   "memory": shared.get("memory_bytes")}  # fmt: skip
         places = {"output": output, "markdown": markdown}
         _results(workloads, {**without, **places}, baseline, json_to, html)
         return
@@ -119,7 +122,7 @@ def compare(
     from flashweir.sweeps import sweep
 
     def run(progress: "SweepProgress") -> "SweepFrame":
-        return sweep(spec, output, resume=resume, force=force, threads=threads, progress=progress)
+        return sweep(spec, output, force=force, progress=progress, **shared)
 
     _show(watched_sweep(output, run), json_to, html, markdown)
 
@@ -179,8 +182,7 @@ def _show(frame: "SweepFrame", json_to: str | None, html: Path | None, markdown:
 def _trial(
     file: Path,
     output: Path | None,
-    going_on: tuple[bool, bool],
-    threads: int | None,
+    shared: Mapping[str, Any],
     json_to: str | None,
     html: Path | None,
     markdown: Path | None,
@@ -191,7 +193,7 @@ def _trial(
     from flashweir.policies.terminal import print_matrix
 
     def run(progress: "SweepProgress") -> "Matrix":
-        return judge(file, output, resume=going_on[0], force=going_on[1], threads=threads, progress=progress)
+        return judge(file, output, progress=progress, **shared)
 
     found = watched_sweep(output, run)
     print_of(of_sweep(found.frame))

@@ -3,44 +3,38 @@
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from flashweir import fitting
 from flashweir.cli.common import Json, Stopped, console, write_json
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
+from flashweir.options.option import Row
 from flashweir.progress import bar_on_terminal
 
 
+@takes(fitting.fit)
 def fit(
-    measurements: Annotated[Path, typer.Argument(metavar="MEASUREMENTS.toml", help="What a drive measured.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DRIVE.toml", help="Write the drive as a device file.")
+    measurements: Annotated[
+        Path,
+        typer.Argument(metavar="MEASUREMENTS.toml", help="What a drive measured."),
+        Row("[measurements](../guide/fit.md#measurements), in one of two forms"),
+    ],
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page with figures."),
+        Row("a page with the measured and the predicted curve of each metric over load, every value, and the keys"),
     ] = None,
-    check: Annotated[
-        Path | None, typer.Option("--check", metavar="OTHER.toml", help="Predict these measurements instead.")
-    ] = None,
-    base: Annotated[
-        str | None, typer.Option("--base", metavar="PRESET|FILE", help="Drive below the keys that are searched.")
-    ] = None,
-    leave_out: Annotated[
-        bool, typer.Option("--leave-out", help="Fit without every second rate, and predict these.")
-    ] = False,
-    budget: Annotated[
-        str, typer.Option("--budget", metavar="N|TIME", help="Evaluations, or a time such as 10min; 0: predict --base.")
-    ] = "100",
-    drive: Annotated[
-        str | None, typer.Option("--drive", metavar="NAME", help="Drive to take, of a file that has several.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**63, help="Seed of everything random.")] = 1,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")] = None,
-    json_to: Json = None,
+    json_to: Annotated[Json, Row("`format`, `drive`, `points`, `medians`, `keys`, `runs`, `seed`")] = None,
     force: Force = False,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Fit a model to what a drive measures, and predict other measurements."""
-    inputs = [str(path) for path in (measurements, check, base) if path is not None]
+    output = options.get("output")
+    inputs = [str(path) for path in (measurements, options.get("check"), options.get("base")) if path is not None]
     check_outputs({"-o": output, "--html": html, "--json": json_to}, inputs, force=force, kinds={"-o": "device"})
-    from flashweir import fitting
     from flashweir.fitting.outcome import show
 
     bar = bar_on_terminal()
@@ -54,8 +48,7 @@ def fit(
 
     try:
         with bar or nullcontext():
-            found = fitting.fit(measurements, output=output, check=check, base=base, drive=drive, leave_out=leave_out,
-                                budget=budget, seed=seed, progress=tell)  # fmt: skip
+            found = fitting.fit(measurements, progress=tell, **options)
     except KeyboardInterrupt as interrupt:
         kept = "nothing is kept without -o" if output is None else f"{output}.runs.jsonl keeps them: the same goes on"
         raise Stopped(f"evaluations were made; {kept}") from interrupt

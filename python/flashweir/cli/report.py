@@ -4,42 +4,39 @@ import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_existing, check_figures, check_output
+from flashweir.options.option import options_of
+from flashweir.reports.api import report as reported
 from flashweir.whole import STANDARD
 
 if TYPE_CHECKING:
     from flashweir.charts.model import Chart
 
-FORMATS = ("png", "svg", "pdf")
 # Files that sweeps own in their folder: no report may take such a path, whether the file exists or not.
 _OF_SWEEPS = ("sweep.json", ".lock", "runs*", "earlier-*", ".*.part")
 
 
+@takes(reported)
 def report(
     inputs: Annotated[
         list[str],
         typer.Argument(metavar="DIR|RUN.json...", help="A sweep's folder, or results of simulate --json and of fio."),
     ],
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE.html", help="Write a report.")] = None,
-    figures: Annotated[
-        Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file of its own.")
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", metavar="png|svg|pdf", help="Format of --figures; default svg.")
-    ] = None,
     force: Force = False,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Write a report that needs no network, from a sweep or from results of simulate."""
+    output, figures = options.get("output"), options.get("figures")
     if output is not None and output.endswith(("/", os.sep)):
         raise ConfigError(f"-o {output}: that is a folder: expected the name of a file, such as report.html")
-    write_report(
-        [Path(name) for name in inputs], None if output is None else Path(output), figures, format, force=force
-    )
+    target = None if output is None else Path(output)
+    write_report([Path(name) for name in inputs], target, figures, options.get("format"), force=force)
 
 
 def write_report(
@@ -56,8 +53,7 @@ def write_report(
         raise ConfigError("nothing to write: give -o FILE.html, --figures DIR or both")
     if format is not None and figures is None:
         raise ConfigError("--format goes with --figures DIR")
-    if format is not None and format not in FORMATS:
-        raise ConfigError(f"--format {format}: expected one of {', '.join(FORMATS)}")
+    options_of(reported)["format"].option.check("format", format)
     _check_outputs(inputs, output, figures, force=force)
     from flashweir.reports.sources import of_files, of_sweep
 

@@ -2,15 +2,18 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flashweir import reproduction
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.assumptions import print_of
 from flashweir.cli.common import Json, Stopped, console, write_json
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_existing, check_figures, check_outputs
-from flashweir.cli.report import FORMATS
+from flashweir.options.option import Row, options_of
+from flashweir.reports.api import report as reported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,71 +22,43 @@ if TYPE_CHECKING:
     from flashweir.sweeps import State
 
 
+@takes(reproduction.reproduce, reported, without=("output",))
 def reproduce(
     paper: Annotated[
         str | None, typer.Argument(metavar="PAPER", help="Name of the paper; default: all papers.")
     ] = None,
-    figure: Annotated[
-        str | None, typer.Option("--figure", metavar="N", help="Only the experiments of this figure or folder.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller drives, fewer points a curve.")] = False,
     coverage: Annotated[
         bool,
         typer.Option("--coverage", help="List figures, tables and claims with their checks; run nothing."),
+        Row(
+            "runs nothing: lists every figure, table and numbered claim of the papers with its check, or the reason why"
+            " it has none"
+        ),
     ] = False,
-    json_to: Json = None,
+    json_to: Annotated[Json, Row("the rows as JSON instead of tables")] = None,
     force: Force = False,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")] = None,
-    figures: Annotated[
-        Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file of its own.")
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", metavar="png|svg|pdf", help="Format of --figures; default svg.")
-    ] = None,
-    output: Annotated[
+    html: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Directory of the runs; existing runs are continued."),
+        typer.Option("--html", metavar="FILE", help="Write a page with figures."),
+        Row("a page with both tables, and the figures of each experiment"),
     ] = None,
-    traces: Annotated[
-        Path | None, typer.Option("--traces", metavar="DIR", help="Folder of recorded traces, which do not ship.")
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option("--threads", metavar="N", min=1, max=4096, help="Number of parallel runs; default: cores."),
-    ] = None,
-    experiments: Annotated[
-        Path | None,
-        typer.Option("--experiments", metavar="DIR", help="Folder of experiments, instead of those that ship."),
-    ] = None,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Run the experiments of a paper, and compare them with its published values."""
-    from flashweir import reproduction
     from flashweir.sweeps.recorded import TracesMissingError
 
     check_outputs({"--json": json_to, "--html": html}, [], force=force)
     if coverage:
-        given = {"--figure": figure, "--quick": quick, "--html": html, "--figures": figures, "--format": format}
-        _check_alone({**given, "-o": output, "--traces": traces, "--threads": threads})
-        _cover(paper, experiments, json_to)
+        _check_alone({"--html": html, **_by_flag(options)})
+        _cover(paper, options.get("experiments"), json_to)
         return
-    _check(figures, format, output)
+    figures, kind = options.pop("figures", None), options.pop("format", None)
+    output = options.get("directory")
+    _check(figures, kind, output)
     check_figures(figures, force=force)
-    reproduction.choose(paper, figure, experiments)
+    reproduction.choose(paper, options.get("figure"), options.get("experiments"))
     last: list[State] = []
-    found = _watched(
-        output,
-        last,
-        lambda progress: reproduction.reproduce(
-            paper,
-            figure=figure,
-            quick=quick,
-            directory=output,
-            experiments=experiments,
-            traces=traces,
-            threads=threads,
-            progress=progress,
-        ),
-    )
+    found = _watched(output, last, lambda progress: reproduction.reproduce(paper, progress=progress, **options))
     print_of(trace for one in found for trace in one.traces)
     # The result first: a page that can't be written must not take it with it.
     if json_to is not None:
@@ -98,7 +73,7 @@ def reproduce(
     if html is not None:
         _write_page(html, found)
     if figures is not None:
-        _write_figures(figures, format or "svg", found, force=force)
+        _write_figures(figures, kind or "svg", found, force=force)
     skipped = [reason for one in found for reason in one.skipped]
     failed = [error for one in found for error in one.failed]
     if failed:
@@ -113,13 +88,18 @@ def reproduce(
 def _check(figures: Path | None, format: str | None, output: Path | None) -> None:
     if format is not None and figures is None:
         raise ConfigError("--format goes with --figures DIR")
-    if format is not None and format not in FORMATS:
-        raise ConfigError(f"--format {format}: expected one of {', '.join(FORMATS)}")
+    options_of(reported)["format"].option.check("format", format)
     for option, folder in (("--figures", figures), ("-o", output)):
         if folder is not None and folder.exists() and not folder.is_dir():
             raise ConfigError(f"{option} {folder}: expected a folder")
         if folder is not None and not folder.absolute().parent.is_dir():
             raise ConfigError(f"{option} {folder}: there is no folder {folder.parent}")
+
+
+def _by_flag(options: "Mapping[str, object]") -> dict[str, object]:
+    """Options of runs under their names on the command line."""
+    declared = {**options_of(reproduction.reproduce), **options_of(reported)}
+    return {declared[name].option.names(name)[0]: value for name, value in options.items() if name != "experiments"}
 
 
 def _check_alone(options: "Mapping[str, object]") -> None:

@@ -1,75 +1,50 @@
 """`flashweir sweep`: many runs over a grid."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from flashweir import sweeps
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.assumptions import of_sweep, print_of
 from flashweir.cli.common import Json, console, watched_sweep, write_json
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_output
-from flashweir.quantity import number_of
+from flashweir.options.many import memory_of
+from flashweir.options.option import Row
 from flashweir.whole import STANDARD
 
 
+@takes(sweeps.sweep)
 def sweep(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Workloads, a drive, axes and seeds.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory of the results; default SPEC.sweep")
-    ] = None,
-    on: Annotated[
-        str, typer.Option("--on", metavar="WHERE", help="local, a Dask scheduler's tcp://HOST:PORT, or slurm[:JOBS]")
-    ] = "local",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the sweep in DIR; failed runs are run again.")
-    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count the runs, estimate time and memory, run none.")
-    ] = False,
-    reuse: Annotated[
-        list[Path] | None, typer.Option("--reuse", metavar="DIR", help="Reuse the runs of another sweep.")
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option("--threads", metavar="N", min=1, max=4096, help="Number of parallel local runs; default: cores."),
-    ] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            "--memory", metavar="SIZE", help="Memory of all local runs together; default: 80% of the free memory."
+        bool,
+        typer.Option("--dry-run", help="Count the runs, estimate time and memory, run none."),
+        Row(
+            "count the runs, and estimate time and memory: some runs of every workload are begun, for less than half a"
+            " second each. Of more than 2,000 points so many are drawn at random. Runs that DIR has already count too;"
+            " those that `--reuse` finds are counted apart (`reused`) and left out of the time"
         ),
-    ] = None,
-    json_to: Json = None,
+    ] = False,
+    json_to: Annotated[Json, Row("the rows (with `--dry-run`: the estimate) as JSON instead of the summary")] = None,
     force: Force = False,
+    **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Run many simulations over a grid."""
-    from flashweir import sweeps
-
     check_output("--json", json_to, force=force)
-    memory_bytes = None if memory is None else number_of(memory)
-    if memory is not None and (memory_bytes is None or memory_bytes < 1):
-        raise ConfigError(f"--memory {memory}: expected a size such as 8GiB")
     if dry_run:
-        sweeps.backend_for(on)
-        _estimate(spec, threads, reuse or [], json_to)
+        memory_of(options.get("memory_bytes"))
+        sweeps.backend_for(options.get("on", "local"))
+        _estimate(spec, options.get("threads"), options.get("reuse", []), json_to)
         return
-    if output is None and str(spec) == STANDARD:
+    if "directory" not in options and str(spec) == STANDARD:
         raise ConfigError("SPEC.toml -: expected -o DIR with it, as there is no name to make one of")
-    directory = output or Path(f"{spec.stem}.sweep")
+    directory = options.pop("directory", Path(f"{spec.stem}.sweep"))
     frame = watched_sweep(
-        directory,
-        lambda progress: sweeps.sweep(
-            spec,
-            directory,
-            on=on,
-            resume=resume,
-            force=force,
-            reuse=reuse or [],
-            threads=threads,
-            memory_bytes=None if memory_bytes is None else int(memory_bytes),
-            progress=progress,
-        ),
+        directory, lambda progress: sweeps.sweep(spec, directory, force=force, progress=progress, **options)
     )
     print_of(of_sweep(frame))
     if json_to is not None:
@@ -83,7 +58,7 @@ def sweep(
         raise FlashweirError(f"{directory}: {failed.len():,} of {frame.height:,} runs failed, the first: {failed[0]}")
 
 
-def _estimate(spec: Path, threads: int | None, reuse: list[Path], json_to: str | None) -> None:
+def _estimate(spec: Path, threads: int | None, reuse: Sequence[Path], json_to: str | None) -> None:
     import os
 
     from flashweir.sweeps.estimate import estimate

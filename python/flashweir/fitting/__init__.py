@@ -3,56 +3,59 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flashweir import whole
 from flashweir._native import ConfigError
 from flashweir.arguments import in_python
 from flashweir.budget import read_budget
-from flashweir.fitting import ensemble, evaluation, load, measurements
-from flashweir.fitting.outcome import Compared, Fit, KeyFound, compared
-from flashweir.fitting.points import every_other
-from flashweir.fitting.search import Search
+from flashweir.options import search as option
+from flashweir.options.option import checked, declared
 
-__all__ = ["Compared", "Fit", "KeyFound", "fit"]
+if TYPE_CHECKING:
+    from flashweir.fitting.load import Effort
+    from flashweir.fitting.outcome import Fit, KeyFound
+
+__all__ = ["fit"]
 
 AnyPath = str | os.PathLike[str]
 # Evaluations: 20 minutes on two cores.
 DEFAULT_BUDGET = 100
 
 
+@declared
 @in_python
 def fit(
     path: AnyPath,
     *,
-    output: AnyPath | None = None,
-    check: AnyPath | None = None,
-    base: str | None = None,
-    drive: str | None = None,
-    leave_out: bool = False,
-    budget: int | str = DEFAULT_BUDGET,
-    seed: int = 1,
-    effort: load.Effort = load.FULL,
+    output: option.Output = None,
+    check: option.Check = None,
+    base: option.Base = None,
+    drive: option.DriveName = None,
+    leave_out: option.LeaveOut = False,
+    budget: option.Evaluations = DEFAULT_BUDGET,
+    seed: option.FitSeed = 1,
+    effort: "Effort | None" = None,
     progress: Callable[[int, int | None, float], None] | None = None,
-) -> Fit:
+) -> "Fit":
     """Searches the drive whose simulation comes closest to measurements.
 
     Args:
         path: a TOML file of measurements.
-        output: a device file to write; evaluations are kept beside it in `OUTPUT.runs.jsonl`, from where a search that
-            was stopped goes on.
-        check: other measurements, which the drive then predicts; the outcome's points are these.
-        base: a preset or device file below the searched keys.
-        drive: the drive to take, of a file that has several.
-        leave_out: True: every second rate is left out of the fit, and is what the outcome's points are.
-        budget: evaluations, or a time such as `"10min"`. 0 searches nothing and predicts `base` as it is.
-        seed: of everything random.
-        effort: length of the simulations of the last prediction.
+        effort: length of the simulations of the last prediction; the full one if not given.
         progress: called after each batch with evaluations so far, the budget, and the lowest error.
 
     Raises:
         ConfigError: measurements, base or budget are none that can be used, or the package cmaes is missing.
         FlashweirError: a simulation failed.
     """
+    checked(fit, locals())
+    # Numpy is imported here: the command line needs the options alone.
+    from flashweir.fitting import ensemble, evaluation, load, measurements
+    from flashweir.fitting.outcome import Fit, compared
+    from flashweir.fitting.points import every_other
+    from flashweir.fitting.search import Search
+
     count, limit_s = read_budget(budget)
     data = measurements.read(path, drive)
     other = None if check is None else measurements.read(check, None if check != path else drive)
@@ -79,7 +82,7 @@ def fit(
         runs = len(search.trials) + len(search.varied)
     shown = other or data
     candidate = evaluation.Candidate(base, settings)
-    predicted = evaluation.predict(candidate, shown.points, shown.capacity, effort, seed)
+    predicted = evaluation.predict(candidate, shown.points, shown.capacity, effort or load.FULL, seed)
     whole_settings = {**settings, **({"capacity": data.capacity} if data.capacity and settings else {})}
     found = Fit(shown.drive, base, compared(shown, predicted), keys, whole_settings, data.source, runs, seed)
     if output is not None:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar, get_args, get_origin
 
 from flashweir._native import ConfigError
-from flashweir.arguments import MAX_WHOLE, place
+from flashweir.arguments import MAX_WHOLE, on_command_line, place
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -76,6 +76,8 @@ class Option:
             ConfigError: it is one.
         """
         if expected := self.refusal(value):
+            if on_command_line() and self.names(name):
+                raise ConfigError(f"{self.names(name)[-1]} {value}: {expected}")
             raise ConfigError(f"{name}: {value!r}: {expected}")
 
     def names(self, name: str) -> tuple[str, ...]:
@@ -103,6 +105,13 @@ _DECLARED: dict[object, dict[str, Declared]] = {}
 def is_whole(value: object, low: int = 0, high: int = MAX_WHOLE) -> bool:
     """True for a whole number within limits; a truth value is none."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def said(name: str, annotation: object) -> str:
+    """The name of an option in a message: that of the command line, if that is what calls."""
+    option = _option_of(annotation)
+    names = option.names(name) if option is not None and on_command_line() else ()
+    return names[-1] if names else name
 
 
 def declared(function: Callable[P, T]) -> Callable[P, T]:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
 from flashweir.arguments import in_python
+from flashweir.options import compare as option
+from flashweir.options import many
+from flashweir.options.option import checked, declared
 from flashweir.policies.grammar import CROSSED, crossed, read
 from flashweir.policies.setup import SEEDS, spec_of
 from flashweir.sweeps import Progress, sweep
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 AnyPath = str | os.PathLike[str]
 
 
+@declared
 @in_python
 def compare(
     workload: AnyPath | Sequence[AnyPath] | Mapping[str, Any],
@@ -33,13 +37,13 @@ def compare(
     device: AnyPath | None = None,
     set: Mapping[str, object] | None = None,
     seeds: object = SEEDS,
-    baseline: str | None = None,
-    latency: str = "write",
-    directory: AnyPath | None = None,
-    resume: bool = False,
+    baseline: option.Baseline = None,
+    latency: option.Latency = "write",
+    directory: option.Directory = None,
+    resume: many.Resume = False,
     force: bool = False,
-    threads: int | None = None,
-    memory_bytes: int | None = None,
+    threads: many.Threads = None,
+    memory_bytes: many.Memory = None,
     progress: Progress | None = None,
     **options: object,
 ) -> "SweepFrame":
@@ -57,13 +61,7 @@ def compare(
         device: a preset's name or a device file.
         set: keys of the drive for all; what a policy sets holds against them.
         seeds: how many (`5` is 1 to 5), or a list. A recorded trace runs once where nothing draws random numbers.
-        baseline: the policy that the others are compared with; the first one if not given.
-        latency: "write" or "read": the operation whose latencies are compared.
-        directory: where the runs are kept.
-        resume: as of `flashweir.sweep`.
-        force: likewise.
-        threads: likewise.
-        memory_bytes: likewise.
+        force: as of `flashweir.sweep`.
         progress: likewise.
         options: `name` and `set_for` of a sweep, and the options of `simulate` that a sweep has
             (docs/reference/sweep.md).
@@ -77,6 +75,7 @@ def compare(
         FlashweirError: `progress` stopped the runs; those that ended are kept if there is a `directory`.
         KeyboardInterrupt: Ctrl-C; likewise.
     """
+    checked(compare, locals())
     spec = planned(
         workload,
         policies,
@@ -141,26 +140,23 @@ def _check_files(workloads: object) -> None:
             )
 
 
+@declared
 @in_python
 def judge(
     file: AnyPath,
-    directory: AnyPath | None = None,
+    directory: option.Directory = None,
     *,
-    resume: bool = False,
+    resume: many.Resume = False,
     force: bool = False,
-    threads: int | None = None,
-    memory_bytes: int | None = None,
+    threads: many.Threads = None,
+    memory_bytes: many.Memory = None,
     progress: Progress | None = None,
 ) -> "Matrix":
     """Runs the trial that a file describes: a frozen policy against rivals, on workloads it was made for and others.
 
     Args:
         file: TOML (docs/reference/compare.md).
-        directory: where the runs are kept.
-        resume: as of `flashweir.sweep`.
-        force: likewise.
-        threads: likewise.
-        memory_bytes: likewise.
+        force: as of `flashweir.sweep`.
         progress: likewise.
 
     Returns:
@@ -170,6 +166,7 @@ def judge(
         ConfigError: the file is none, or the candidate or every rival makes no drive.
         FlashweirError, KeyboardInterrupt: as of `compare`.
     """
+    checked(judge, locals())
     from flashweir.policies.matrix import judged
     from flashweir.policies.trial import load
 

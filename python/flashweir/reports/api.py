@@ -3,10 +3,12 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.arguments import in_python
+from flashweir.options import pages
+from flashweir.options.option import checked, declared
 from flashweir.result import Result
 
 if TYPE_CHECKING:
@@ -16,27 +18,26 @@ if TYPE_CHECKING:
 AnyPath = str | os.PathLike[str]
 
 
+@declared
 @in_python
 def report(
     source: "AnyPath | Result | SweepFrame | Mapping[str, Result] | Sequence[AnyPath]",
-    output: AnyPath | None = None,
+    output: pages.Page = None,
     *,
-    figures: AnyPath | None = None,
-    format: Literal["svg", "png", "pdf"] = "svg",
+    figures: pages.Figures = None,
+    format: pages.Format = "svg",
 ) -> None:
     """Writes a report as one HTML file that needs no network, and its figures as files. Files that exist are replaced.
 
     Args:
         source: a result of `simulate`, or a mapping of names to several; a frame of `sweep` or `compare`; a sweep's
             directory; or files that `flashweir simulate --json` wrote.
-        output: the page; `None` writes none.
-        figures: a folder for the figures, which is made if it is not there; `None` writes none.
-        format: of the figures.
 
     Raises:
         ConfigError: there is nothing to write, or the source is none of these.
         FlashweirError: a file can't be written.
     """
+    checked(report, locals())
     from flashweir.charts.matplotlib import write
     from flashweir.reports import page
 

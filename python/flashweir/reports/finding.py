@@ -172,9 +172,11 @@ def of_comparison(compared: "pl.DataFrame", metrics: Sequence[str], others: Sequ
     """The best value of the compared axis: by how much, in how many settings, how sure, and where it is not."""
     every = compared.to_dicts()
     there = {row["metric"] for row in every if row["relative"] is not None}
-    metric = next((name for name in metrics if name in there), None)
+    metric = _decisive(every, metrics)
     if metric is None:
         return []
+    if not _differs(every, metric):
+        return [_same(every, [name for name in metrics if name in there])]
     rows = [row for row in every if row["metric"] == metric and row["relative"] is not None]
     sign = -1.0 if BETTER.get(metric) == "lower" else 1.0
     groups: dict[str, list[Row]] = {}
@@ -194,15 +196,30 @@ def of_comparison(compared: "pl.DataFrame", metrics: Sequence[str], others: Sequ
     else:
         lead = f"{isolated(best)} has the best {label}. Against {baseline}: {change}"
     sentences = [f"{lead}; {_sure(metric, group)}."]
+    if same := [labels.title(name) for name in metrics if name in there and not _differs(every, name)]:
+        sentences.append(f"No difference in {', '.join(same)}.")
     if sign * means[best] <= 0:
         return sentences
+    return [*sentences, *_losses(every, ranked, metric, best, metrics, others)]
+
+
+def _losses(
+    every: Sequence[Row],
+    ranked: Sequence[Row],
+    metric: str,
+    best: str,
+    metrics: Sequence[str],
+    others: Sequence[str],
+) -> list[str]:
+    """Where the best value is not: settings in which it is worse, and metrics."""
+    sentences = []
     losses = [row for row in ranked if judgement(metric, row["difference"], row["significant"]) == "worse"]
     if losses and others:
         where = "; ".join(_setting(row, others) for row in losses[:_EXAMPLES])
         more = f" and {len(losses) - _EXAMPLES} more" if len(losses) > _EXAMPLES else ""
         sentences.append(f"Worse at {where}{more}.")
     worse = []
-    for other in (name for name in metrics if name != metric and name in there):
+    for other in (name for name in metrics if name != metric):
         found = [row for row in every if row["metric"] == other and _plain(row["alternative"]) == best]
         count = sum(judgement(other, row["difference"], row["significant"]) == "worse" for row in found)
         if count:
@@ -210,6 +227,26 @@ def of_comparison(compared: "pl.DataFrame", metrics: Sequence[str], others: Sequ
     if worse:
         sentences.append(f"It is significantly worse in {', '.join(worse)}.")
     return sentences
+
+
+def _decisive(every: Sequence[Row], metrics: Sequence[str]) -> str | None:
+    """The first metric in which a compared value differs from the baseline; the first that is known if none does."""
+    known = [name for name in metrics if any(row["metric"] == name and row["relative"] is not None for row in every)]
+    return next((name for name in known if _differs(every, name)), next(iter(known), None))
+
+
+def _differs(every: Sequence[Row], metric: str) -> bool:
+    return any(row["metric"] == metric and abs(row["relative"] or 0.0) > _NEAR for row in every)
+
+
+def _same(every: Sequence[Row], metrics: Sequence[str]) -> str:
+    """The sentence where nothing differs."""
+    names = [isolated(name) for name in dict.fromkeys(_plain(row["alternative"]) for row in every)]
+    more = f" and {len(names) - _EXAMPLES} more" if len(names) > _EXAMPLES else ""
+    who = f"{', '.join(names[:_EXAMPLES])}{more}"
+    verb = "does" if len(names) == 1 else "do"
+    what = ", ".join(labels.title(name) for name in metrics)
+    return f"No difference: {who} {verb} not differ from {isolated(_plain(every[0]['baseline']))} in {what}."
 
 
 def _sure(metric: str, group: Sequence[Row]) -> str:
@@ -230,12 +267,11 @@ def differences(
 ) -> Chart | None:
     """The picture of a comparison: the change of the first metric, by setting, a colour a value of the axis."""
     every = compared.to_dicts()
-    there = {row["metric"] for row in every if row["relative"] is not None}
-    metric = next((name for name in metrics if name in there), None)
+    metric = _decisive(every, metrics)
     rows = [row for row in every if row["metric"] == metric and row["relative"] is not None]
     varied = [name for name in others if len({_plain(row[name]) for row in rows}) > 1]
     places = list(dict.fromkeys(_setting(row, varied) for row in rows))
-    if metric is None or len(places) > _MAX_PLACES:
+    if metric is None or len(places) > _MAX_PLACES or not _differs(every, metric):
         return None
     names = [_plain(known) for known in values]
     series = []
@@ -254,7 +290,8 @@ def differences(
     if varied:
         series = [_renamed(one, varied) for one in series]
     better = {"higher": "Up is better. ", "lower": "Down is better. "}.get(BETTER.get(metric, ""), "")
-    note = f"{better}0 is {baseline}; bars are 95 % intervals over seeds."
+    bars = "; bars are 95 % intervals over seeds" if any(one.low is not None for one in series) else ""
+    note = f"{better}0 is {baseline}{bars}."
     y_axis = Axis(f"change of {labels.title(metric)}, %", from_zero=True)
     return Plot(f"finding-{labels.safe(metric)}", title, label, y_axis, series, note=note)
 

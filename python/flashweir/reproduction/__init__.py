@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashweir.arguments import in_python
+from flashweir.options import many, pages
+from flashweir.options.option import checked, declared
 from flashweir.reproduction import catalogue, shipped
 from flashweir.sweeps.recorded import TracesMissingError
 
@@ -60,28 +62,23 @@ class Reproduction:
         self.failed += [f"{experiment.name}: {error}" for error in measured.failed]
 
 
+@declared
 @in_python
 def reproduce(
     paper: str | None = None,
     *,
-    figure: str | int | None = None,
-    quick: bool = False,
-    directory: AnyPath | None = None,
-    experiments: AnyPath | None = None,
-    traces: AnyPath | None = None,
-    threads: int | None = None,
+    figure: pages.Figure = None,
+    quick: pages.Quick = False,
+    directory: pages.Runs = None,
+    experiments: pages.Experiments = None,
+    traces: pages.RecordedTraces = None,
+    threads: many.Threads = None,
     progress: "Progress | None" = None,
 ) -> list[Reproduction]:
     """Runs the experiments of a paper, or of all, and holds the results against what is published.
 
     Args:
         paper: its name; all papers if not given.
-        figure: runs the experiments of one figure alone: its number, or the name of an experiment's folder.
-        quick: runs smaller drives with fewer points a curve.
-        directory: where the runs go and stay; a call that was stopped goes on there. Without one they are not kept.
-        experiments: a folder of experiments; those that ship if not given.
-        traces: the folder of recorded traces, which do not ship; without it they are looked for beside the source tree.
-        threads: how many runs at a time; one a core if not given.
         progress: is called with a `State` as results come in; returning False stops.
 
     Returns:
@@ -94,6 +91,7 @@ def reproduce(
     """
     from flashweir._native import ConfigError
 
+    checked(reproduce, locals())
     with ExitStack() as stack:
         if traces is not None:
             if experiments is not None:

@@ -8,12 +8,14 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
 from flashweir.arguments import in_python
+from flashweir.options import many
+from flashweir.options.option import checked, declared
 from flashweir.sweeps import runner
 from flashweir.sweeps.backend import Backend
 from flashweir.sweeps.cluster import cluster_backend
@@ -29,31 +31,25 @@ AnyPath = str | os.PathLike[str]
 __all__ = ["Progress", "State", "backend_for", "read_sweep", "sweep"]
 
 
+@declared
 @in_python
 def sweep(
     spec: AnyPath | Mapping[str, Any] | SweepSpec,
-    directory: AnyPath | None = None,
+    directory: many.Directory = None,
     *,
-    on: str = "local",
-    resume: bool = False,
+    on: many.On = "local",
+    resume: many.Resume = False,
     force: bool = False,
-    reuse: Sequence[AnyPath] = (),
-    threads: int | None = None,
-    memory_bytes: int | None = None,
+    reuse: many.Reuse = (),
+    threads: many.Threads = None,
+    memory_bytes: many.Memory = None,
     progress: Progress | None = None,
 ) -> "SweepFrame":
     """Runs many simulations over a grid.
 
     Args:
         spec: a TOML file, a mapping (docs/reference/sweep.md), or what `load` made of one.
-        directory: where the results go and stay. Without one they are kept for as long as the frame is.
-        on: `local`, the address of a Dask scheduler such as `tcp://10.0.0.1:8786`, `file:` and a scheduler file, or a
-            batch system and how many jobs to ask it for, such as `slurm:8`.
-        resume: go on in a directory that holds a sweep already; failed runs are tried again.
         force: start anew in such a directory; what it holds is put aside in a folder of it, `earlier-N`.
-        reuse: directories of other sweeps, whose results are taken where they are the same run.
-        threads: how many runs at a time on this machine; one a core if not given.
-        memory_bytes: what the runs on this machine may take together; 80% of what is free if not given.
         progress: is called with a `State` as results come in; returning False stops the sweep.
 
     Returns:
@@ -66,10 +62,11 @@ def sweep(
     """
     from flashweir.sweeps.frame import read
 
+    checked(sweep, locals())
     if not isinstance(spec, SweepSpec | Mapping | str | os.PathLike):
         raise ConfigError(f"spec: {spec!r}: expected a TOML file or a mapping")
     read_spec = spec if isinstance(spec, SweepSpec) else load(spec if isinstance(spec, Mapping) else Path(spec))
-    make_backend = backend_for(on, threads=threads, memory_bytes=memory_bytes)
+    make_backend = backend_for(on, threads=threads, memory_bytes=many.memory_of(memory_bytes))
     folder = Path(tempfile.mkdtemp(prefix="flashweir-sweep-")) if directory is None else Path(directory)
     try:
         runner.execute(

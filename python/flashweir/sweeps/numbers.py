@@ -3,6 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from flashweir.result import Section
+from flashweir.results.field import fields_of, structure_in
+from flashweir.results.run import Run
+
 # Parts of a result that are no single numbers, or that a row says already.
 NOT_METRICS = ("config", "streams", "channels", "latency_histogram_ns", "workloads", "series", "activity", "explain",
                "seed", "no_effect")  # fmt: skip
@@ -25,6 +29,18 @@ def number_of_stream(result: Mapping[str, Any], metric: str) -> float | None:
             if found is not None:
                 return found
     return None
+
+
+def declared(structure: type[Section] = Run, prefix: str = "") -> Iterator[str]:
+    """Dotted names of the numbers that a result may have, as it is declared; without those below keys that are data."""
+    for key, one in fields_of(structure).items():
+        inner, by_key = structure_in(one.type)
+        if (not prefix and key in NOT_METRICS) or by_key or one.field.each:
+            continue
+        if inner is not None:
+            yield from declared(inner, f"{prefix}{key}.")
+        elif one.type in (int, float):
+            yield f"{prefix}{key}"
 
 
 def numbers(result: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:

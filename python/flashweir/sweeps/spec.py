@@ -17,7 +17,7 @@ from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.include import read_toml, with_included
-from flashweir.sweeps.numbers import numbers, of_streams
+from flashweir.sweeps.numbers import declared, numbers, of_streams
 from flashweir.sweeps.options import RUN_OPTIONS, read_options, read_seeds
 from flashweir.sweeps.recorded import TracesMissingError, require
 from flashweir.tenants import file_of, place, tenant, texts
@@ -334,7 +334,7 @@ def _result_columns() -> dict[str, type]:
 @functools.cache
 def known_columns() -> dict[str, type]:
     """The same of all drives: some numbers are there with some policies only."""
-    found = dict(_result_columns())
+    found = {**dict.fromkeys(declared(), float), **_result_columns()}
     for overrides in PROBED:
         run = {"workloads": [{"name": None, "spec": PROBE_ALL}], "overrides": overrides, "latency_parts": True,
                "alone": True}  # fmt: skip

@@ -53,9 +53,9 @@ impl SaveState {
         names: Vec<String>,
         capacities: u64,
     ) -> Result<(), Error> {
-        let stats = simulation.stats();
-        let served = stats.counters.requests.iter().sum();
-        let now_ns = stats.elapsed_ns();
+        let at_end = simulation.stats();
+        let served = at_end.counters.requests.iter().sum();
+        let now_ns = at_end.elapsed_ns();
         let has_tenants = names.len() > 1 || self.config.tenants.are_on();
         let options = DriveOptions {
             seed: run.seed,

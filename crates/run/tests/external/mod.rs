@@ -6,7 +6,7 @@ use std::sync::Once;
 use flashweir_run::external::{Loader, set_loader};
 use flashweir_run::{RunSpec, WorkloadSpec, simulate};
 use flashweir_ssd::Work;
-use flashweir_ssd::external::{Ask, Buffered, Destage, Idle, Steps, Units, Victims, Wished};
+use flashweir_ssd::external::{Ask, Buffered, Destage, Idle, Steps, Units, Victims, Wished, Writes};
 use serde_json::{Value, json};
 
 /// Functions by the name of their file.
@@ -103,6 +103,20 @@ impl Loader for Own {
             })
         }))
     }
+
+    fn classifier(&self, file: &str) -> Result<Ask<Writes, Vec<u32>>, String> {
+        match file {
+            // Hot pages, a tenth of 1,024, live for about 110 writes: those up to 511 are in group 1.
+            "" => Ok(Box::new(|view| Ok(view.lived.iter().map(|lived| u32::from(*lived < 512)).collect()))),
+            "one" => Ok(Box::new(|view| Ok(vec![0; view.pages.len()]))),
+            "handles" => {
+                Ok(Box::new(|view| Ok(view.handles.iter().map(|handle| (*handle).into()).collect())))
+            }
+            "short" => Ok(Box::new(|_| Ok(vec![0]))),
+            "wrong" => Ok(Box::new(|view| Ok(vec![view.groups; view.pages.len()]))),
+            _ => Err(format!("{file}: expected a function")),
+        }
+    }
 }
 
 const DRIVE: [(&str, &str); 5] = [
@@ -178,6 +192,25 @@ fn policies_outside_do_as_their_counterparts() {
 }
 
 #[test]
+fn a_classifier_outside_divides_pages_alike_on_both_time_paths() {
+    let skewed = "hotcold:span=16MiB,size=4KiB,count=20000,write=1,hot_share=0.1,hot_writes=0.9";
+    let external = ("ftl.classifier", "external");
+    let flash = |own: &[(&str, &str)]| {
+        let result = run(skewed, &[&[("op_ratio", "0.5")], own]);
+        result.unwrap_or_else(|error| panic!("{own:?}: {error}"))
+    };
+    let one_group = [external, ("ftl.classifier_file", "one"), ("ftl.groups", "1")];
+    let plain = flash(&[("ftl.classifier", "host-and-collected")]);
+    assert_eq!(behaviour(&flash(&one_group)), behaviour(&plain));
+    let event = flash(&[external, ("ftl.groups", "2"), ("engine", "event")]);
+    let busy = flash(&[external, ("ftl.groups", "2"), ("engine", "busy-until")]);
+    assert_eq!(behaviour(&event), behaviour(&busy));
+    assert_eq!(event["placement"], busy["placement"]);
+    let excess = |result: &Value| result["write_amplification"].as_f64().expect("a number") - 1.0;
+    assert!(excess(&event) < 0.95 * excess(&plain), "{event} {plain}");
+}
+
+#[test]
 fn wrong_answers_end_the_run_with_a_line() {
     let error = |own: &[(&str, &str)]| run(WRITES, &[&BUFFERED, own]).expect_err("no result");
     let victim = |file| error(&[("gc.victim", "external"), ("gc.victim_file", file)]);
@@ -185,6 +218,9 @@ fn wrong_answers_end_the_run_with_a_line() {
     assert_eq!(victim("fails"), "gc.victim: no idea");
     assert!(victim("none").contains("can't go on"), "{}", victim("none"));
     assert_eq!(victim("nowhere"), "gc.victim=external: nowhere: expected a function");
+    let classifier = |file| error(&[("ftl.classifier", "external"), ("ftl.classifier_file", file)]);
+    assert_eq!(classifier("wrong"), "ftl.classifier: group 4: expected groups from 0 to 3");
+    assert_eq!(classifier("short"), "ftl.classifier: 1 groups: expected one for each of 32 pages");
     let planner =
         error(&[("gc.planner", "external"), ("gc.planner_file", "wrong"), ("gc.planner_together", "true")]);
     assert_eq!(planner, "gc.planner: unit 99: expected units from 0 to 3");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 131] = [
+const VALUES: [(&str, &[&str]); 132] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -52,6 +52,7 @@ const VALUES: [(&str, &[&str]); 131] = [
     ("ftl.batch_update", &["false"]),
     ("ftl.groups", &["3"]),
     ("ftl.isolated", &["true"]),
+    ("ftl.classifier_file", &["one"]),
     ("gc.choices", &["2"]),
     ("gc.victim_file", &["oldest"]),
     ("gc.planner_file", &["filling"]),

@@ -80,11 +80,10 @@ fn every_time_has_its_range() {
 const DIRECT: Setting<'static> = ("ftl.kind", "direct");
 const DFTL: Setting<'static> = ("ftl.kind", "dftl");
 const STEP: Setting<'static> = ("clock", "lock-step");
-const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 46] = [
+const EXAMPLES: [&[Setting<'static>]; 37] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
@@ -93,23 +92,15 @@ const EXAMPLES: [&[Setting<'static>]; 46] = [
     &[DIRECT, ("alloc.kind", "dynamic")],
     &[DFTL, ("alloc.kind", "dynamic")],
     &[DIRECT, SUPERBLOCK],
-    &[SUPERBLOCK, ("gc.copyback", "1")],
     &[SUPERBLOCK, STEP],
-    &[SUPERBLOCK, ("background.collect.after", "1ms")],
     &[("gc.planner", "cycle-stealing")],
-    &[STEP, ("gc.planner", "cycle-filling")],
     &[STEP, ("gc.planner", "super-data-block")],
-    &[("gc.planner", "selective-filling")],
     &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.throttle", "2")],
-    &[AHEAD, ("buffer.bytes", "32KiB"), ("planes", "2")],
     &[("buffer.order", "in-order"), ("buffer.bytes", "32KiB")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
     &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
     &[("tenants.channels", "shared")],
-    &[("alloc.kind", "hybrid")],
-    &[("tenants.channels", "shared"), DYNAMIC, ("alloc.mode", "1")],
     &[("tenants.channels", "shared"), DYNAMIC, ("host.mode", "open"), ("tenants.window_time", "0")],
-    &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.turns", "shortest"), ("host.queue_depth", "2")],
     &[("host.mode", "open"), ("host.slots", "0")],
     &[("host.max_transfer", "1000")],
     &[("host.queues", "0"), ("host.arbitration", "round-robin")],
@@ -138,7 +129,6 @@ const EXAMPLES: [&[Setting<'static>]; 46] = [
     ],
     &[("slc.kind", "static"), ("nand.cell", "tlc"), ("ftl.kind", "fast")],
     &[("slc.kind", "dynamic"), ("nand.cell", "tlc"), ("alloc.kind", "superblock")],
-    &[("slc.kind", "dynamic"), ("nand.cell", "tlc"), STEP],
     &[("slc.kind", "dynamic")],
     &[("slc.kind", "both"), ("nand.cell", "tlc"), ("pages_per_block", "2")],
     &[("slc.kind", "static"), ("nand.cell", "tlc"), ("slc.read_time", "7200s")],

@@ -14,10 +14,14 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 64] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 70] = [
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
+    &[("ftl.classifier_file", "own.py:f")],
+    &[AHEAD, STEP, ("buffer.bytes", "32KiB")],
+    &[("gc.planner", "selective-filling")],
+    &[("alloc.kind", "superblock"), ("gc.copyback", "2")],
     &[("buffer.replacement", "block-lru")],
     &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
@@ -31,10 +35,12 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 64] = [
     &[("gc.spare_blocks", "7")],
     &[("tenants.channels", "shared"), DYNAMIC, ("channels", "1"), ("dies", "2")],
     &[("tenants.window_requests", "7")],
+    &[("alloc.kind", "hybrid")],
     &[("tenants.channels", "shared"), DYNAMIC, ("tenants.window_time", "1s")],
     &[("tenants.channels", "shared"), DYNAMIC, ("tenants.min_channels", "2")],
     &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
     &[("tenants.turns", "shortest")],
+    &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.turns", "shortest"), DEPTH],
     &[("tenants.max_late_share", "0.5")],
     &[("background.collect.until", "3")],
     &[("background.collect.pace", "free")],

@@ -53,7 +53,7 @@ fn the_configuration_of_a_result_gives_the_result_again() {
             ("pages_per_block", "24"),
             ("host.mode", "open"),
             ("gc.victim", victim),
-            ("op_ratio", "0.3333333333333333"),
+            ("op_ratio", "0.6666666666666666"),
         ];
         let first = spec(Some(preset.name), &settings, WORKLOAD);
         let result: Value = serde_json::from_str(&text(&first)).unwrap();

@@ -28,6 +28,8 @@ struct Set {
 pub(crate) struct InSets {
     /// Mapping units in a page of flash: so many in a row have the same place by their address.
     per_page: u64,
+    /// True if the address says which of the group's channels a page goes to.
+    fixes_channel: bool,
     chips: u32,
     dies: u32,
     planes: u32,
@@ -44,10 +46,11 @@ pub(crate) struct InSets {
 
 impl InSets {
     /// All channels for everybody, until [`InSets::allocate`] says otherwise.
-    pub(super) fn new(geometry: &Geometry, tenants: u16) -> Self {
+    pub(super) fn new(geometry: &Geometry, tenants: u16, fixes_channel: bool) -> Self {
         let everywhere = Set { channels: (0..geometry.channels).collect(), next: 0, fixed: false };
         Self {
             per_page: geometry.units_per_page.into(),
+            fixes_channel,
             chips: geometry.chips,
             dies: geometry.dies,
             planes: geometry.planes,
@@ -82,6 +85,25 @@ impl InSets {
         self.writes.get(usize::from(stream)).copied()
     }
 
+    /// Pages of one class wait for the same channels: those of the group, or the page's own among them.
+    pub(super) fn class_of(&self, stream: u16, lpn: u64) -> u32 {
+        let group = self.group_of(stream).unwrap_or(0);
+        let own = self.group_of(stream).and_then(|group| self.own_channel(group, lpn));
+        u32::from(group) * (self.everywhere.channels.len() as u32 + 1) + own.map_or(0, |own| own + 1)
+    }
+
+    /// The channel of a page whose address says which of its group's it goes to.
+    fn own_channel(&self, group: u16, lpn: u64) -> Option<u32> {
+        let channels = &self.sets[usize::from(group)].channels;
+        self.fixes_channel.then(|| channels[(lpn / self.per_page % channels.len() as u64) as usize])
+    }
+
+    /// The units of a channel.
+    fn units_of(&self, channel: u32) -> std::ops::Range<u32> {
+        let per_channel = self.chips * self.dies * self.planes;
+        channel * per_channel..(channel + 1) * per_channel
+    }
+
     /// Place of a page that no tenant wrote in this run: by address over all channels, as it was there before.
     pub(super) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
         let unit = self.turns.by_address(lpn / self.per_page, 1, has_room)?;
@@ -96,7 +118,7 @@ impl InSets {
     /// Where a page that the tenant writes goes.
     pub(super) fn place(&mut self, stream: u16, lpn: u64, view: &impl AllocView) -> Option<Home> {
         let turn = match self.group_of(stream) {
-            Some(group) => self.in_set(group.into(), lpn, view),
+            Some(group) => self.in_set(group, lpn, view),
             None => Turn::Full,
         };
         let unit = match turn {
@@ -119,6 +141,12 @@ impl InSets {
         let home = group.and_then(|group| self.fixed_die(group, lpn, |unit| view.has_room(unit)));
         if let Some(die) = home {
             return view.admits(die);
+        }
+        if let Some(own) = group.and_then(|group| self.own_channel(group, lpn)) {
+            let turn = self.turns.look(own, view).0;
+            if turn != Turn::Full {
+                return turn != Turn::Busy;
+            }
         }
         let mut answer = Turn::Full;
         let sets = group.map(|group| &self.sets[usize::from(group)]);
@@ -148,9 +176,14 @@ impl InSets {
     /// The only die that a page which the tenant writes can go to, if there is only one and it has room.
     pub(super) fn only_die(&self, stream: u16, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<u32> {
         let group = self.group_of(stream);
+        let one_die = self.chips * self.dies == 1;
+        let own = group.and_then(|group| self.own_channel(group, lpn));
+        if let Some(own) = own.filter(|own| one_die && self.units_of(*own).any(&has_room)) {
+            return Some(own);
+        }
         let fixed = group.and_then(|group| self.fixed_die(group, lpn, has_room));
         let set = group.map_or(&self.everywhere, |group| &self.sets[usize::from(group)]);
-        let alone = set.channels.len() == 1 && self.chips * self.dies == 1;
+        let alone = set.channels.len() == 1 && one_die;
         fixed.or_else(|| alone.then(|| set.channels[0]))
     }
 
@@ -165,19 +198,30 @@ impl InSets {
         let Some(group) = self.group_of(stream) else { return true };
         let set = &self.sets[usize::from(group)];
         let shape = [self.chips, self.dies, self.planes];
-        let per_channel = shape.iter().product::<u32>();
         if set.fixed {
             let home = fixed_unit(&set.channels, shape, lpn / self.per_page);
             if has_room(home) {
                 return home == unit;
             }
         }
-        let units = |channel: &u32| channel * per_channel..(channel + 1) * per_channel;
-        set.channels.contains(&(unit / per_channel)) || !set.channels.iter().flat_map(units).any(has_room)
+        if let Some(own) = self.own_channel(group, lpn)
+            && self.units_of(own).any(&has_room)
+        {
+            return self.units_of(own).contains(&unit);
+        }
+        let channel = unit / shape.iter().product::<u32>();
+        let units = |channel: &u32| self.units_of(*channel);
+        set.channels.contains(&channel) || !set.channels.iter().flat_map(units).any(has_room)
     }
 
-    fn in_set(&mut self, group: usize, lpn: u64, view: &impl AllocView) -> Turn {
-        let set = &mut self.sets[group];
+    fn in_set(&mut self, group: u16, lpn: u64, view: &impl AllocView) -> Turn {
+        if let Some(own) = self.own_channel(group, lpn) {
+            let turn = self.turns.take(own, view);
+            if turn != Turn::Full {
+                return turn;
+            }
+        }
+        let set = &mut self.sets[usize::from(group)];
         if set.fixed {
             let unit = fixed_unit(&set.channels, [self.chips, self.dies, self.planes], lpn / self.per_page);
             if view.has_room(unit) {
@@ -256,7 +300,7 @@ mod tests {
 
     fn sets(groups: &[(&[u32], Placement)], writes: &[u16]) -> (Geometry, InSets) {
         let geometry = Geometry::for_test(4, 1, 1, 2);
-        let mut sets = InSets::new(&geometry, 2);
+        let mut sets = InSets::new(&geometry, 2, false);
         let group = |(channels, placement): &(&[u32], Placement)| Group {
             channels: channels.to_vec(),
             placement: Some(*placement),
@@ -296,6 +340,26 @@ mod tests {
         // Idle or not, the place of a page is what it is; without room there it goes to the next one of the group.
         assert_eq!(unit(&mut sets, 0, 0, &View { busy: vec![1], full: Vec::new() }), Some(2));
         assert_eq!(unit(&mut sets, 0, 0, &View { busy: Vec::new(), full: vec![2] }), Some(3));
+    }
+
+    #[test]
+    fn mode_1_fixes_the_channel_among_those_of_the_group() {
+        let geometry = Geometry::for_test(4, 1, 1, 2);
+        let mut sets = InSets::new(&geometry, 1, true);
+        let group = Group { channels: vec![1, 3], placement: Some(Placement::Dynamic) };
+        sets.allocate(&Allocation { groups: vec![group], reads: vec![0], writes: vec![0], turns: None });
+        let units: Vec<_> = (0..5).map(|lpn| unit(&mut sets, 0, lpn, &FREE)).collect();
+        // Pages 0, 2 and 4 are on channel 1, whose planes take turns.
+        assert_eq!(units, [2, 6, 3, 7, 2].map(Some));
+        // It waits for its channel, unless that has no room.
+        let busy = View { busy: vec![1], full: Vec::new() };
+        assert_eq!(unit(&mut sets, 0, 6, &busy), None);
+        assert!(!sets.finds(0, 6, &busy) && sets.finds(0, 7, &busy));
+        let full = View { busy: Vec::new(), full: vec![2, 3] };
+        assert_eq!(unit(&mut sets, 0, 6, &full), Some(6));
+        assert_eq!([sets.class_of(0, 6), sets.class_of(0, 7)], [2, 4]);
+        let may = |unit: u32| sets.may_take(0, 7, unit, |_| true);
+        assert_eq!([2, 3, 6, 7].map(may), [false, false, true, true]);
     }
 
     #[test]

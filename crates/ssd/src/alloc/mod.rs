@@ -45,6 +45,11 @@ impl Default for AllocConfig {
 }
 
 impl AllocConfig {
+    /// Dynamic allocation without settings.
+    pub(crate) fn dynamic() -> Self {
+        AllocConfig::Dynamic(dynamic::Config::default())
+    }
+
     /// Why the policy can't do with busy-until times, if it can't.
     pub(crate) fn needs_events(&self) -> Option<&'static str> {
         match self {
@@ -132,8 +137,11 @@ impl Alloc {
                 Alloc::Superblock(Striped::new(&striped::Config::default(), geometry))
             }
             (AllocConfig::Dynamic(config), None) => Alloc::Dynamic(Dynamic::new(config, geometry)),
-            (AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_), tenants) => {
-                Alloc::InSets(InSets::new(geometry, tenants.unwrap_or(1)))
+            (AllocConfig::Dynamic(config), Some(tenants)) => {
+                Alloc::InSets(InSets::new(geometry, tenants, config.mode == 1))
+            }
+            (AllocConfig::Hybrid(_), tenants) => {
+                Alloc::InSets(InSets::new(geometry, tenants.unwrap_or(1), false))
             }
         }
     }
@@ -185,7 +193,7 @@ impl Alloc {
         match self {
             Alloc::Striped(_) | Alloc::Superblock(_) => 0,
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn).unwrap_or(0),
-            Alloc::InSets(sets) => sets.group_of(stream).unwrap_or(0).into(),
+            Alloc::InSets(sets) => sets.class_of(stream, lpn),
         }
     }
 

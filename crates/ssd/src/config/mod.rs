@@ -277,6 +277,7 @@ impl Config {
             planner: self.gc.planner.file(),
             background: (background.kind == Kind::External).then_some(&background.file),
             destage: self.buffer.destage.file(),
+            classifier: self.ftl.classifier_file(),
         }
     }
 

@@ -4,6 +4,7 @@
 mod background;
 mod flash;
 mod host;
+mod managed;
 mod placement;
 mod slc;
 
@@ -33,6 +34,7 @@ pub struct NoEffect {
 pub fn all() -> impl Iterator<Item = &'static NoEffect> {
     placement::PLACEMENT
         .iter()
+        .chain(&managed::MANAGED)
         .chain(&TABLE)
         .chain(&background::TABLE)
         .chain(&host::HOST)
@@ -68,7 +70,7 @@ fn writes_one_by_one(config: &Config) -> bool {
     config.buffer.ack == Ack::Flash && config.is_one_at_a_time() && !is_cut
 }
 
-const TABLE: [NoEffect; 18] = [
+const TABLE: [NoEffect; 20] = [
     NoEffect {
         keys: "buffer.*, buffer.bytes=0",
         reason: "there is no buffer",
@@ -186,6 +188,12 @@ const TABLE: [NoEffect; 18] = [
         clear: |config| config.tenants = without_windows(&config.tenants),
     },
     NoEffect {
+        keys: "alloc.kind=hybrid, tenants.channels=all",
+        reason: "there is one group, of everybody, and no window says if it mostly reads: allocation is dynamic",
+        applies: |config| matches!(config.alloc, AllocConfig::Hybrid(_)) && !config.tenants.are_on(),
+        clear: |config| config.alloc = AllocConfig::dynamic(),
+    },
+    NoEffect {
         keys: "tenants.window_time, host.mode=closed",
         reason: "in a closed loop the times of the workload mean nothing, and windows end by requests",
         applies: |config| {
@@ -221,6 +229,12 @@ const TABLE: [NoEffect; 18] = [
             let waits = config.alloc.binds_late() && config.buffer.bytes.0 == 0 && !config.is_one_at_a_time();
             config.tenants.turns != Turns::Arrival && !waits
         },
+        clear: |config| config.tenants.turns = Turns::Arrival,
+    },
+    NoEffect {
+        keys: "tenants.turns=shortest, tenants.channels=look-ahead",
+        reason: "it tries both orders for each window",
+        applies: |config| config.tenants.turns == Turns::Shortest && config.tenants.looks_ahead().is_some(),
         clear: |config| config.tenants.turns = Turns::Arrival,
     },
     NoEffect {

@@ -40,6 +40,22 @@ impl<C: Content> Core<C> {
         self.superblocks.as_ref().map_or(self.geometry.units(), |superblocks| superblocks.sets())
     }
 
+    /// Dies that collect together, with the units that they do it for as the translation layer has them.
+    pub(crate) fn crews(&self) -> impl Iterator<Item = (Vec<u32>, std::ops::Range<u32>)> {
+        let planes = self.planes;
+        let of_set = move |superblocks: &Superblocks, set: u32| {
+            let mut dies: Vec<u32> = superblocks.units_of(set).iter().map(|unit| unit / planes).collect();
+            dies.sort_unstable();
+            dies.dedup();
+            (dies, set..set + 1)
+        };
+        let count = if self.superblocks.is_some() { self.mapped_units() } else { self.geometry.total_dies() };
+        (0..count).map(move |number| match &self.superblocks {
+            Some(superblocks) => of_set(superblocks, number),
+            None => (vec![number], number * planes..(number + 1) * planes),
+        })
+    }
+
     /// The unit of the translation layer that a unit belongs to.
     pub(crate) fn mapped_unit(&self, unit: u32) -> u32 {
         self.superblocks.as_ref().map_or(unit, |superblocks| superblocks.set_of(unit))

@@ -8,8 +8,8 @@ impl Ftl {
     /// Gives policies outside the engine their functions.
     pub(crate) fn attach(&mut self, external: &External) {
         match self {
-            Ftl::Page(page) => page.attach(&external.victim),
-            Ftl::Dftl(dftl) => dftl.attach(&external.victim),
+            Ftl::Page(page) => page.attach(external),
+            Ftl::Dftl(dftl) => dftl.attach(external),
             Ftl::Log(_) | Ftl::Direct => {}
         }
     }

@@ -13,6 +13,11 @@
 //! - *death-time*: SepBIT (Wang et al., FAST 2022, algorithm 1): a page that overwrites one that lived shorter than the mean
 //!   life of recent blocks of such pages is short-lived. Moved pages go by their age; those that were short-lived
 //!   have a group of their own.
+//! - *interval*: by the mean interval between writes, in a byte a page (`classifier/interval.rs`).
+//! - *external*: a function outside the engine labels the pages of each block of writes (`classifier/external.rs`).
+
+mod external;
+mod interval;
 
 use std::collections::VecDeque;
 
@@ -20,6 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cow::CowVec;
+use crate::external::{Outside, Writes};
 
 /// Group of open blocks that a page goes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +44,10 @@ pub enum Classifier {
     Frequency,
     /// By the life of the version that a page overwrites, and its age when it is moved (`SepBIT`).
     DeathTime,
+    /// By the mean interval between the writes of a page.
+    Interval,
+    /// By a function in Python, asked once a block of writes.
+    External,
 }
 
 /// Groups of the host, and those of moved pages.
@@ -72,7 +82,9 @@ impl Classifier {
             Classifier::One | Classifier::HostAndCollected => None,
             Classifier::Stream => Some(GroupCounts { host: own, moved: if isolated { own } else { 1 } }),
             Classifier::Generations => Some(GroupCounts { host: 1, moved: own }),
-            Classifier::Frequency => Some(GroupCounts { host: own, moved: own }),
+            Classifier::Frequency | Classifier::Interval | Classifier::External => {
+                Some(GroupCounts { host: own, moved: own })
+            }
             Classifier::DeathTime => Some(GroupCounts { host: 2, moved: 4 }),
         }
     }
@@ -87,7 +99,7 @@ impl Classifier {
 
     /// True if it has a number of groups that can be set.
     pub(crate) fn has_groups(self) -> bool {
-        matches!(self, Classifier::Stream | Classifier::Generations | Classifier::Frequency)
+        !matches!(self, Classifier::One | Classifier::HostAndCollected | Classifier::DeathTime)
     }
 }
 
@@ -102,6 +114,8 @@ pub(crate) struct Classes {
     classifier: Classifier,
     pub(crate) counts: GroupCounts,
     isolated: bool,
+    /// Pages of a block.
+    block: u32,
     /// A map of pages each, as the maps of the layer.
     maps: Vec<Pages>,
     /// Lives of the short-lived blocks collected last, pages written.
@@ -117,6 +131,8 @@ struct Pages {
     now: u64,
     /// Time of the last write, or counter and period of that (`frequency`).
     table: CowVec,
+    /// Pages that the function outside the engine was not shown yet (`external`).
+    recent: external::Recent,
 }
 
 impl Classes {
@@ -124,18 +140,32 @@ impl Classes {
         classifier: Classifier,
         counts: GroupCounts,
         isolated: bool,
-        maps: usize,
-        map_pages: u64,
+        block: u32,
+        (maps, map_pages): (usize, u64),
     ) -> Self {
-        let keeps = matches!(classifier, Classifier::Frequency | Classifier::DeathTime);
-        let table = if keeps { map_pages } else { 0 };
-        let pages = || Pages { count: map_pages.max(1), now: 0, table: CowVec::new(table) };
+        let table = match classifier {
+            Classifier::Frequency | Classifier::DeathTime | Classifier::External => map_pages,
+            Classifier::Interval => interval::table_len(map_pages),
+            _ => 0,
+        };
+        let recent = external::Recent::default;
+        let pages = || Pages { count: map_pages.max(1), now: 0, table: CowVec::new(table), recent: recent() };
         Self {
+            block,
             classifier,
             counts,
             isolated,
             maps: (0..maps).map(|_| pages()).collect(),
             lives: VecDeque::new(),
+        }
+    }
+
+    /// Gives the classifier its function, if it is one outside the engine.
+    pub(crate) fn attach(&mut self, function: &Outside<Writes, Vec<u32>>) {
+        if self.classifier == Classifier::External {
+            for pages in &mut self.maps {
+                pages.recent.function = function.clone();
+            }
         }
     }
 
@@ -150,6 +180,11 @@ impl Classes {
             // A handle that there is none of stands for the first one.
             Classifier::Stream if u32::from(handle) < self.counts.host => handle.into(),
             Classifier::Frequency => self.frequency(map, key, 1),
+            Classifier::Interval => {
+                let Pages { now, count, table, .. } = &self.maps[map];
+                interval::of_host(table, key, (*now, *count), self.counts.host)
+            }
+            Classifier::External => external::label(&self.maps[map].table, key),
             Classifier::DeathTime => {
                 let pages = &self.maps[map];
                 let written = pages.table.get(key.into());
@@ -175,6 +210,11 @@ impl Classes {
             Classifier::Generations if from < host => 0,
             Classifier::Generations => (from - host + 1).min(self.counts.moved - 1),
             Classifier::Frequency => self.frequency(map, key, 0),
+            Classifier::Interval => {
+                let Pages { now, count, table, .. } = &self.maps[map];
+                interval::of_moved(table, key, (*now, *count), self.counts.moved)
+            }
+            Classifier::External => external::label(&self.maps[map].table, key),
             // Groups of moved pages: the short-lived, then by age.
             Classifier::DeathTime if from == 0 => 0,
             Classifier::DeathTime => {
@@ -187,8 +227,16 @@ impl Classes {
         }
     }
 
-    /// A page of the host was written.
-    pub(crate) fn written(&mut self, map: usize, key: u32) {
+    /// A page of the host was written with a placement handle.
+    pub(crate) fn written(&mut self, map: usize, key: u32, handle: u8) {
+        let Pages { now, count, table, recent } = &mut self.maps[map];
+        match self.classifier {
+            Classifier::Interval => interval::written(table, key, (*now, *count)),
+            Classifier::External => {
+                recent.written((key, handle), table, (map, *now, self.block), self.counts.host);
+            }
+            _ => {}
+        }
         let value = match self.classifier {
             Classifier::DeathTime => Some(self.maps[map].now as u32),
             Classifier::Frequency => {
@@ -240,7 +288,8 @@ impl Classes {
 
     pub(crate) fn snapshot(&mut self) -> Self {
         let maps = self.maps.iter_mut();
-        let maps = maps.map(|pages| Pages { table: pages.table.snapshot(), ..*pages }).collect();
-        Self { maps, lives: self.lives.clone(), ..*self }
+        let maps =
+            maps.map(|pages| Pages { table: pages.table.snapshot(), recent: pages.recent.clone(), ..*pages });
+        Self { maps: maps.collect(), lives: self.lives.clone(), ..*self }
     }
 }

@@ -18,6 +18,14 @@ impl FtlConfig {
         if let FtlConfig::Page(own) = self { own.classifier } else { Classifier::One }
     }
 
+    /// The file of a classifier outside the engine.
+    pub(crate) fn classifier_file(&self) -> Option<&str> {
+        match self {
+            FtlConfig::Page(own) if own.classifier == Classifier::External => Some(&own.classifier_file),
+            _ => None,
+        }
+    }
+
     /// The number of groups, if it was set.
     pub(crate) fn groups(&self) -> Option<u32> {
         if let FtlConfig::Page(own) = self { own.groups.0 } else { None }

@@ -18,7 +18,7 @@ use crate::alloc::Home;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
-use crate::external::{Outside, Victims};
+use crate::external::External;
 use crate::gc::victim::{Victim, VictimView};
 use crate::geometry::Geometry;
 use crate::quantity::{Auto, Bytes};
@@ -36,16 +36,25 @@ pub struct Config {
     pub map_unit: Auto<Bytes>,
     /// Group of open blocks that a page goes to.
     pub classifier: Classifier,
-    /// Groups (1 to 128): handles (`stream`), times that a page is moved (`generations`), powers of two of writes (`frequency`). Or
-    /// `auto`: 8, 2, 4.
+    /// Groups (1 to 128): handles (`stream`), times that a page is moved (`generations`), powers of two of writes (`frequency`) or of
+    /// intervals (`interval`), those that a function names (`external`). Or `auto`: 8, 2, and 4 for the others.
     pub groups: Auto<u32>,
     /// With `ftl.classifier=stream`: moved pages stay apart by handle too. Otherwise they share a group.
     pub isolated: bool,
+    /// With `ftl.classifier=external`: the function, as `FILE.py:FUNCTION` (docs/guide/python-policies.md). Empty: given to
+    /// `simulate`.
+    pub classifier_file: String,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { map_unit: Auto(None), classifier: Classifier::default(), groups: Auto(None), isolated: false }
+        Self {
+            map_unit: Auto(None),
+            classifier: Classifier::default(),
+            groups: Auto(None),
+            isolated: false,
+            classifier_file: String::new(),
+        }
     }
 }
 
@@ -118,9 +127,12 @@ pub(super) struct Rules {
 }
 
 impl PageFtl {
-    /// Gives a victim policy outside the engine its function.
-    pub(super) fn attach(&mut self, function: &Outside<Victims, Option<u32>>) {
-        self.rules.victim.attach(function);
+    /// Gives policies outside the engine their functions.
+    pub(super) fn attach(&mut self, external: &External) {
+        self.rules.victim.attach(&external.victim);
+        if let Some(groups) = &mut self.groups {
+            groups.classes.attach(&external.classifier);
+        }
     }
 
     pub(super) fn new(upkeep: &Upkeep<'_>, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
@@ -172,7 +184,8 @@ impl PageFtl {
         };
         let groups = counts.map(|counts| {
             let (classifier, isolated) = (upkeep.classifier, upkeep.isolated);
-            let classes = Classes::new(classifier, counts, isolated, maps as usize, map_pages);
+            let maps = (maps as usize, map_pages);
+            let classes = Classes::new(classifier, counts, isolated, pages_per_block, maps);
             let blocks = (0..geometry.units()).map(|unit| geometry.unit_blocks(unit));
             Box::new(Groups::new(classes, blocks, pages_per_block))
         });
@@ -241,7 +254,7 @@ impl PageFtl {
         unit.blocks.add_valid(block, 1);
         unit.valid_pages += 1;
         if cached.is_some() {
-            self.note_host(home.unit, home.key);
+            self.note_host(home.unit, home.key, handle);
             self.wrote_slc(home.unit, block);
         } else if next + 1 == pages_per_block {
             unit.blocks.fill(block, unit.writes);

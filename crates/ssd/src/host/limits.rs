@@ -117,7 +117,7 @@ impl Limits {
         }))
     }
 
-    /// What limits cost so far.
+    /// Times that requests have waited for limits so far.
     pub(crate) fn usage(&self) -> &LimitUse {
         &self.usage
     }

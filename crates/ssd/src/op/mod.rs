@@ -168,6 +168,11 @@ pub(crate) enum Step {
     Move,
     /// The victim was erased: the collection is over.
     Erase,
+    /// A page of the SLC cache was moved out of it, or a block of it that had none left was erased. No collection begins or ends.
+    Fold {
+        /// True if the block was erased.
+        erased: bool,
+    },
 }
 
 /// Where a write went.

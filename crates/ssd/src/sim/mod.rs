@@ -2,6 +2,7 @@
 //! show progress and stop, and asks for the statistics at the end. The result does not depend on the slices.
 
 mod build;
+mod goes_on;
 mod intake;
 mod ledger;
 mod state;
@@ -229,14 +230,6 @@ impl Simulation {
         Ok(arbiter.pick(flash_time).map(|stream| stream as u16))
     }
 
-    /// After [`Simulation::finish`]: the drive goes on with the open arrivals of `config`, which differs in its host only and has the same
-    /// time path, and keeps completions. Latencies so far are forgotten, what is done in the background begins anew.
-    pub fn open_arrivals(&mut self, config: &Config) {
-        self.arbiter = None;
-        self.drive.open_arrivals(config);
-        self.drive.attach(&self.external);
-    }
-
     /// Lets all requests complete, then writes to flash what the write buffer still holds ([`Stats::drain`]). To be called once,
     /// after the last request.
     pub fn finish(&mut self) -> Result<(), RunError> {
@@ -394,13 +387,5 @@ impl Simulation {
     /// Pages that went to another group's channels because those of their own had no room.
     pub fn spilled_pages(&self) -> u64 {
         self.drive.state().spilled()
-    }
-
-    /// A second simulation in the same state. Maps are shared until one side writes them, so this is cheap.
-    #[must_use]
-    pub fn snapshot(&mut self) -> Self {
-        let windows = self.windows.as_ref().map(|windows| Box::new(windows.fork()));
-        let (arbiter, external) = (self.arbiter.clone(), self.external.clone());
-        Self { drive: self.drive.snapshot(), windows, arbiter, external, ..*self }
     }
 }

@@ -128,9 +128,9 @@ impl Task {
     }
 
     /// A step was made. Returns the data blocks merged, if that was the last one of a collection. A write-back has one step, and so
-    /// has folding: they leave nothing under way.
+    /// has folding, asked for or on the way of a collection: they leave nothing under way.
     pub(crate) fn made(&mut self, step: Step) -> Option<u64> {
-        if matches!(self.work, Work::WriteBack | Work::Fold) {
+        if self.work == Work::WriteBack || matches!(step, Step::Fold { .. }) {
             return None;
         }
         self.last = step;

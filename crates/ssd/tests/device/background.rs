@@ -155,6 +155,8 @@ fn every_drive_can_work_ahead() {
             ("buffer.bytes", "32KiB"),
             ("buffer.destage", "eager"),
         ],
+        &[("gc.planner", "forwarding"), ("channels", "2"), ("planes", "2"), ("buffer.bytes", "32KiB")],
+        &[("alloc.kind", "superblock"), ("channels", "2"), ("op_ratio", "0.5")],
     ] {
         // `run` verifies every read, and that each request completes.
         let outcome = run(&[&[("precondition", "full")], &ahead[..], settings].concat(), &requests);

@@ -189,3 +189,79 @@ fn wear_of_kept_blocks_is_apart() {
     assert_eq!((own.kept_blocks, own.erases, own.min_erases, own.max_erases), (2, 13, 6, 7));
     assert_eq!(simulation.wear().all.max, 0, "no other block was erased");
 }
+
+/// Channels that are managed.
+const MANAGED: [&[Setting]; 4] = [
+    &[("clock", "lock-step")],
+    &[("clock", "lock-step"), ("gc.planner", "cycle-stealing")],
+    &[("gc.planner", "cycle-filling")],
+    &[("gc.planner", "forwarding"), ("buffer.bytes", "4KiB")],
+];
+
+#[test]
+fn managed_channels_fold_step_by_step() {
+    let (requests, folds) = (slow(30), SLC_BLOCK * FOLD + ERASE);
+    for managed in &MANAGED[..3] {
+        let outcome = run(&with(&[&STATIC, managed]), &requests);
+        for (number, latency) in (0..).zip(outcome.latencies()) {
+            let waits = number >= 2 * SLC_BLOCK && number % SLC_BLOCK == 0;
+            assert_eq!(latency, if waits { folds + CACHED } else { CACHED }, "{managed:?}: write {number}");
+        }
+        let copies = outcome.commands.iter().filter(|(kind, ..)| *kind == Copies);
+        assert!(copies.clone().count() == 24 && copies.clone().all(|(_, _, pages, ..)| *pages == 1));
+        assert_eq!((outcome.counters.slc.folded, outcome.counters.slc.erases), (24, 6));
+    }
+    // A read that comes while a block is folded waits for the page that is moved, and not for the block.
+    let mut requests = slow(9);
+    let second = requests[8].time_ns + FOLD;
+    for (time_ns, waits) in [(second, FOLD), (second - 1, 1)] {
+        requests.push(read(time_ns, 7));
+        requests[8..].sort_by_key(|request| request.time_ns);
+        let outcome = run(&with(&[&STATIC, &[("gc.planner", "cycle-filling")]]), &requests);
+        assert_eq!(outcome.latencies()[9], waits + SLC_READ + TRANSFER, "at {time_ns}");
+        requests.pop();
+    }
+}
+
+#[test]
+fn a_kept_block_without_data_is_erased_in_a_step_of_its_own() {
+    let mut requests = slow(8);
+    requests.extend((0..4).map(|page| pages((100 + page) * MS, Op::Trim, page, 1)));
+    requests.push(write(200 * MS, 30));
+    for managed in &MANAGED[..3] {
+        let outcome = run(&with(&[&STATIC, &[("slc.when_full", "direct")], managed]), &requests);
+        assert_eq!(outcome.latencies()[12], ERASE + CACHED, "{managed:?}");
+        assert_eq!(outcome.counters.collections, 0);
+    }
+}
+
+#[test]
+fn every_planner_goes_with_every_cache() {
+    let kinds: [&[Setting]; 4] = [
+        &STATIC,
+        &[("slc.kind", "dynamic"), ("slc.when_full", "direct")],
+        &[("slc.kind", "dynamic"), ("slc.dynamic_share", "0.6")],
+        &[("slc.kind", "both"), ("slc.static_blocks", "1"), ("slc.fold_after", "100us")],
+    ];
+    let more: [&[Setting]; 4] = [
+        &[],
+        &[("alloc.kind", "dynamic"), ("sched.kind", "suspend")],
+        &[("gc.frontiers", "2"), ("planes", "2"), ("timing.multi_plane", "true"), ("capacity", "1536KiB")],
+        &[("ftl.map_unit", "1KiB"), ("op_ratio", "0.8"), ("sched.kind", "read-first")],
+    ];
+    let requests: Vec<Request> = (0..900)
+        .map(|number| {
+            let (time_ns, page) = (number * 60_000, number * 29 % 150);
+            if number % 4 == 0 { read(time_ns, page) } else { write(time_ns, page * 7 % 190) }
+        })
+        .collect();
+    let base = [("channels", "2"), ("capacity", "768KiB"), ("precondition", "full"), ("op_ratio", "0.5")];
+    for (kind, more) in kinds.iter().flat_map(|kind| more.iter().map(move |more| (kind, more))) {
+        for managed in MANAGED {
+            let outcome = run(&with(&[&base, kind, more, managed]), &requests);
+            let counters = &outcome.counters;
+            let moved = counters.slc.folded + counters.gc.programs;
+            assert!(counters.slc.written > 0 && moved > 0, "{kind:?} {more:?} {managed:?}: {counters:?}");
+        }
+    }
+}

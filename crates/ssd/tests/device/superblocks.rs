@@ -3,7 +3,7 @@
 use flashweir_ssd::CommandKind::{Copies, Erase, Program, Read};
 use flashweir_trace::Op;
 
-use super::rig::{ERASE, PROGRAM, READ, Setting, TRANSFER, pages, run_both, write};
+use super::rig::{ERASE, Outcome, PROGRAM, READ, Setting, TRANSFER, pages, read, run, run_both, write};
 
 /// Four channels with a die each, pages of 4 KiB, blocks of 4: superblocks of 16 pages.
 const FOUR: [Setting; 3] = [("channels", "4"), ("capacity", "512KiB"), ("alloc.kind", "superblock")];
@@ -111,5 +111,72 @@ fn both_paths_agree_in_steady_state() {
     ] {
         let outcome = overwrite(more, 600);
         assert!(outcome.counters.collections > 3, "{more:?}");
+    }
+}
+
+#[test]
+fn a_superblock_is_collected_ahead_when_all_of_its_dies_are_idle() {
+    let full = [("precondition", "full"), ("op_ratio", "0.4")];
+    let requests: Vec<_> = (0..300).map(|number| write(number * 10_000_000, number * 29 % 128)).collect();
+    let late = |outcome: &Outcome| {
+        outcome.latencies().iter().filter(|time| **time > 2 * (TRANSFER + PROGRAM)).count()
+    };
+    let must = run(&with(&full), &requests);
+    assert!(late(&must) > 10, "collections in the way of writes");
+    for more in [
+        &[][..],
+        &[("alloc.superblock_dies", "2")],
+        &[("alloc.parity", "3")],
+        &[("alloc.parity", "1"), ("alloc.superblock_dies", "2")],
+    ] {
+        let settings = [&full[..], &[("background.collect.after", "50us")], more].concat();
+        let ahead = run(&with(&settings), &requests);
+        assert!(late(&ahead) * 4 < late(&must), "{more:?}: {} writes are late", late(&ahead));
+        // A write waits for a step, and not for a collection.
+        let longest = ahead.latencies().into_iter().max().expect("requests");
+        assert!(longest <= ERASE + 2 * (TRANSFER + PROGRAM), "{more:?}: {longest}");
+        assert!(ahead.counters.gc.erases > 0 && ahead.counters.gc.erases.is_multiple_of(2));
+    }
+    // Its first step comes when the last of its dies has been idle for so long.
+    let settings =
+        [&full[..], &[("background.collect.after", "50us"), ("background.collect.until", "9")]].concat();
+    let outcome = run(&with(&settings), &[write(0, 0), read(40_000, 9), write(9_000_000_000, 1)]);
+    let first = outcome.commands.iter().filter(|command| command.0 == Copies).map(|command| command.3).min();
+    let last = outcome.commands.iter().filter(|command| command.3 < 50_000).map(|command| command.4).max();
+    assert_eq!(first, last.map(|end_ns| end_ns + 50_000));
+}
+
+#[test]
+fn a_set_short_of_superblocks_collects_between_the_commands_of_others() {
+    let full = [("precondition", "full"), ("op_ratio", "0.6"), ("background.collect.should_below", "3")];
+    let requests: Vec<_> = (0..900)
+        .map(|number| {
+            let time_ns = number * 150_000;
+            if number % 3 == 0 { read(time_ns, number * 13 % 128) } else { write(time_ns, number * 29 % 128) }
+        })
+        .collect();
+    for more in [
+        &[][..],
+        &[("background.collect.pace", "writes"), ("background.collect.pace_copies", "1.5")],
+        &[
+            ("wear.static_gap", "2"),
+            ("background.level.after", "0ns"),
+            ("gc.free_blocks", "2"),
+            ("op_ratio", "1"),
+        ],
+        &[
+            ("ftl.kind", "dftl"),
+            ("ftl.cache_bytes", "256"),
+            ("op_ratio", "3"),
+            ("background.write_back.after", "0ns"),
+        ],
+        &[("buffer.bytes", "32KiB"), ("buffer.destage", "idle"), ("buffer.idle_after", "50us")],
+        &[("sched.kind", "suspend"), ("dies", "2"), ("capacity", "1MiB"), ("alloc.superblock_dies", "4")],
+        &[("ftl.map_unit", "1KiB"), ("alloc.superblock_dies", "2"), ("op_ratio", "1.5")],
+        &[("planes", "2"), ("timing.multi_plane", "true"), ("capacity", "1MiB")],
+    ] {
+        // `run` verifies every read, and that each request completes.
+        let outcome = run(&with(&[&full[..], more].concat()), &requests);
+        assert!(outcome.counters.gc.erases > 0, "{more:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! Managed channels over random drives and workloads, everything under verification.
 
+use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
@@ -54,4 +55,45 @@ fn a_fork_goes_on_and_a_look_changes_nothing() {
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn filling_with_a_common_clock_is_stealing_by_units_below_the_threshold() {
+    let base = [
+        ("channels", "4"),
+        ("page", "1KiB"),
+        ("pages_per_block", "4"),
+        ("capacity", "128KiB"),
+        ("op_ratio", "0.8"),
+        ("precondition", "full"),
+        ("clock", "lock-step"),
+        ("buffer.bytes", "4KiB"),
+        ("host.queue_depth", "4"),
+    ];
+    let mut random = 3_u64;
+    let requests: Vec<Request> = (0..900)
+        .map(|number: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let op = if number.is_multiple_of(5) { Op::Read } else { Op::Write };
+            let lba = (random >> 33) % 128 * 2;
+            Request { time_ns: 0, lba, sectors: 2, stream: 0, op, handle: 0 }
+        })
+        .collect();
+    for ftl in ["page", "log-block", "fast", "bast", "kast"] {
+        let of = |planner: &str, spare: Option<&str>| {
+            let more = [("ftl.kind", ftl), ("gc.planner", planner)];
+            let spare = spare.map(|blocks| ("gc.spare_blocks", blocks));
+            let settings = base.iter().chain(&more).copied().chain(spare);
+            let settings: Vec<_> = settings.map(|(key, value)| (key, value.to_owned())).collect();
+            let config = config(&settings, "auto").unwrap_or_else(|| panic!("refused: {settings:?}"));
+            let stats = run(&config, &requests, true).expect("a legal run");
+            (digest(&stats), stats.counters.gc.programs)
+        };
+        let stealing = of("cycle-stealing", None);
+        assert!(stealing.1 > 0);
+        assert_eq!(of("cycle-filling", Some("1000")), stealing, "{ftl}");
+        let selective = of("selective-filling", Some("1000"));
+        // Only there are data blocks to choose among.
+        assert!(matches!(ftl, "log-block" | "fast") || selective == stealing, "{ftl}");
+    }
 }

@@ -6,7 +6,7 @@ use crate::ftl::classifier::Classifier;
 use crate::gc::GcConfig;
 use crate::quantity::Auto;
 
-pub(super) const PLACEMENT: [NoEffect; 3] = [
+pub(super) const PLACEMENT: [NoEffect; 4] = [
     NoEffect {
         keys: "gc.frontiers, ftl.classifier",
         reason: "the classifier says how many blocks are open",
@@ -17,7 +17,7 @@ pub(super) const PLACEMENT: [NoEffect; 3] = [
     },
     NoEffect {
         keys: "ftl.groups, ftl.classifier",
-        reason: "only stream, generations and frequency have a number of groups that can be set",
+        reason: "only stream, generations, frequency, interval and external have a number of groups that can be set",
         applies: |config| config.ftl.groups().is_some() && !config.ftl.classifier().has_groups(),
         clear: |config| {
             if let FtlConfig::Page(own) = &mut config.ftl {
@@ -32,6 +32,19 @@ pub(super) const PLACEMENT: [NoEffect; 3] = [
         clear: |config| {
             if let FtlConfig::Page(own) = &mut config.ftl {
                 own.isolated = false;
+            }
+        },
+    },
+    NoEffect {
+        keys: "ftl.classifier_file, ftl.classifier",
+        reason: "only external is a function of a file",
+        applies: |config| {
+            let names_file = matches!(&config.ftl, FtlConfig::Page(own) if !own.classifier_file.is_empty());
+            names_file && config.ftl.classifier() != Classifier::External
+        },
+        clear: |config| {
+            if let FtlConfig::Page(own) = &mut config.ftl {
+                own.classifier_file.clear();
             }
         },
     },

@@ -3,7 +3,6 @@
 use super::Refusal;
 use crate::buffer::Order;
 use crate::config::{Clock, Config};
-use crate::ftl::FtlConfig;
 use crate::gc::PlannerConfig;
 use crate::nand::Programs;
 
@@ -11,19 +10,11 @@ fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
     planner(&config.gc.planner)
 }
 
-pub(super) const MANAGED: [Refusal; 9] = [
+pub(super) const MANAGED: [Refusal; 6] = [
     Refusal {
         keys: "gc.planner=super-data-block or cycle-stealing, clock=async",
         reason: "what others do while one collects is counted in common cycles: set clock=lock-step, or gc.planner=cycle-filling",
-        applies: |config| config.gc.planner.needs_lock_step() == Some(true) && config.clock == Clock::Async,
-    },
-    Refusal {
-        keys: "gc.planner=forwarding, cycle-filling or selective-filling, clock=lock-step",
-        reason: "with a common clock a collection stops every channel, so none runs dry: set clock=async, or \
-                 gc.planner=cycle-stealing",
-        applies: |config| {
-            config.gc.planner.needs_lock_step() == Some(false) && config.clock == Clock::LockStep
-        },
+        applies: |config| config.gc.planner.needs_lock_step() && config.clock == Clock::Async,
     },
     Refusal {
         keys: "gc.planner=super-data-block, ftl.kind",
@@ -34,27 +25,9 @@ pub(super) const MANAGED: [Refusal; 9] = [
         },
     },
     Refusal {
-        keys: "gc.planner=selective-filling, ftl.kind",
-        reason: "it chooses among data blocks with pages in one log: set ftl.kind=fast or log-block",
-        applies: |config| {
-            config.gc.planner.selection(1).is_some()
-                && !matches!(config.ftl, FtlConfig::Fast(_) | FtlConfig::LogBlock(_))
-        },
-    },
-    Refusal {
         keys: "gc.planner=selective-filling, gc.throttle",
         reason: "it limits what is moved, not what is merged: leave gc.throttle out",
         applies: |config| config.gc.planner.selection(1).is_some() && config.gc.throttle > 0,
-    },
-    Refusal {
-        keys: "gc.planner=forwarding, planes, planes_bound=false",
-        reason: "a die runs one type of command at a time, so its planes can't collect one by one: set planes_bound=true, or \
-                 gc.planner=cycle-filling",
-        applies: |config| {
-            is(config, |planner| matches!(planner, PlannerConfig::Forwarding(_)))
-                && config.planes > 1
-                && !config.planes_bound
-        },
     },
     Refusal {
         keys: "buffer.order=in-order, clock=async",

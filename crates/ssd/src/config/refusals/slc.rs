@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::ftl::FtlConfig;
 use crate::nand::timing::LONGEST_NS;
 
-pub(super) const SLC: [Refusal; 6] = [
+pub(super) const SLC: [Refusal; 5] = [
     Refusal {
         keys: "slc.kind, ftl.kind",
         reason: "blocks in SLC mode have fewer pages, and a data block, a log or a map on flash has a place for each of them: use \
@@ -17,12 +17,6 @@ pub(super) const SLC: [Refusal; 6] = [
         reason: "blocks in SLC mode are chosen die by die, and a superblock is opened, collected and erased as a whole: use another \
                  alloc.kind",
         applies: |config| config.slc.is_on() && config.alloc.has_superblocks(),
-    },
-    Refusal {
-        keys: "slc.kind, gc.planner or clock=lock-step",
-        reason: "a planner counts the spare blocks of units whose collections are alike, and folding is none of these: use \
-                 gc.planner=none and clock=async",
-        applies: |config| config.slc.is_on() && config.is_managed(),
     },
     Refusal {
         keys: "slc.kind, nand.cell, timing.read, timing.program",

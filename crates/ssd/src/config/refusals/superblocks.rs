@@ -3,13 +3,12 @@
 use super::Refusal;
 use crate::config::Config;
 use crate::ftl::FtlConfig;
-use crate::task::BackgroundConfig;
 
 fn has(config: &Config) -> bool {
     config.alloc.has_superblocks()
 }
 
-pub(super) const SUPERBLOCKS: [Refusal; 4] = [
+pub(super) const SUPERBLOCKS: [Refusal; 2] = [
     Refusal {
         keys: "alloc.kind=superblock, ftl.kind=direct or one that maps blocks",
         reason: "pages go to the die whose turn it is, not where an address or a data block has its place: use ftl.kind=page",
@@ -18,20 +17,9 @@ pub(super) const SUPERBLOCKS: [Refusal; 4] = [
         },
     },
     Refusal {
-        keys: "alloc.kind=superblock, gc.copyback",
-        reason: "a page that is moved goes to the die whose turn it is, so it crosses the bus: use gc.copyback=0",
-        applies: |config| has(config) && config.gc.copyback > 0,
-    },
-    Refusal {
         keys: "alloc.kind=superblock, gc.planner or clock=lock-step",
         reason: "dies are collected together as their superblock is, so there is no unit whose turn could be chosen: use \
                  gc.planner=none and clock=async",
         applies: |config| has(config) && config.is_managed(),
-    },
-    Refusal {
-        keys: "alloc.kind=superblock, background",
-        reason: "the background asks each die what it does ahead, and a superblock is collected by all of its dies: leave background \
-                 at its defaults",
-        applies: |config| has(config) && config.background != BackgroundConfig::default(),
     },
 ];

@@ -30,7 +30,7 @@ use crate::alloc::Home;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
-use crate::external::{Outside, Victims};
+use crate::external::External;
 use crate::geometry::Geometry;
 use crate::op::Step;
 use crate::quantity::Bytes;
@@ -109,9 +109,9 @@ pub(super) struct Rules {
 }
 
 impl Dftl {
-    /// Gives a victim policy outside the engine its function.
-    pub(super) fn attach(&mut self, function: &Outside<Victims, Option<u32>>) {
-        self.page.attach(function);
+    /// Gives policies outside the engine their functions.
+    pub(super) fn attach(&mut self, external: &External) {
+        self.page.attach(external);
     }
 
     pub(super) fn new(upkeep: &Upkeep<'_>, own: &Config, geometry: &Geometry, seed: u64) -> Self {

@@ -26,10 +26,25 @@ impl PageFtl {
         folds && !self.slc_takes(unit) && self.oldest_slc(unit).is_some()
     }
 
-    /// True if a collection that a page of the host waits for is the folding of a block.
-    pub(super) fn folds_first(&self, unit: u32) -> bool {
+    /// The block of the cache that the next page of the host is written to once it is erased: all in it is stale.
+    pub(super) fn must_release(&self, unit: u32) -> Option<u32> {
+        let slc = self.slc.as_ref().filter(|_| !self.slc_is_open(unit))?;
+        let own = &slc.units[unit as usize];
+        own.stale.front().copied().filter(|_| own.erased.is_empty())
+    }
+
+    /// A step of a collection that a page of the host waits for, if it is one in the cache: a block without data is erased, or
+    /// the oldest one loses a page. Where a main block has to be collected for that page first, none.
+    pub(super) fn fold_first(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         let state = &self.units[unit as usize];
-        state.steps.victim.is_none() && state.blocks.free() >= self.rules.held_back && self.must_fold(unit)
+        if self.slc.is_none() || state.steps.victim.is_some() || state.blocks.free() < self.rules.held_back {
+            return Ok(None);
+        }
+        if let Some(block) = self.must_release(unit) {
+            self.release_slc(unit, block, ops);
+            return Ok(Some(Step::Fold { erased: true }));
+        }
+        if self.must_fold(unit) { self.fold(unit, false, ops) } else { Ok(None) }
     }
 
     /// Empties the block of the cache that was filled first.
@@ -41,23 +56,28 @@ impl PageFtl {
                 self.release_slc(unit, block, ops);
                 return Ok(());
             }
-            self.fold_pages(unit, block, u32::MAX, ops)?;
+            self.fold_pages(unit, block, (u32::MAX, true), ops)?;
         }
         Ok(())
     }
 
-    /// Moves a page of the cache, or erases a block of it that has none left.
+    /// Moves a page of the cache, or erases a block of it that has none left. A main block is collected for it if need be.
     pub(in crate::ftl) fn fold_step(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         if self.units[unit as usize].blocks.free() < self.rules.held_back {
             return Ok(None);
         }
+        self.fold(unit, true, ops)
+    }
+
+    /// A step of folding; `None` if there is nothing to fold, or no place for a page without a collection (`collects`).
+    fn fold(&mut self, unit: u32, collects: bool, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         let Some(block) = self.oldest_slc(unit) else { return Ok(None) };
         if self.units[unit as usize].blocks.valid(block) == 0 {
             self.release_slc(unit, block, ops);
-            return Ok(Some(Step::Erase));
+            return Ok(Some(Step::Fold { erased: true }));
         }
-        self.fold_pages(unit, block, 1, ops)?;
-        Ok(Some(Step::Copy))
+        let folded = self.fold_pages(unit, block, (1, collects), ops)?;
+        Ok((folded > 0 || collects).then_some(Step::Fold { erased: false }))
     }
 
     /// True if the block is a filled one of the cache that no collection has begun with.
@@ -75,8 +95,15 @@ impl PageFtl {
         Ok(())
     }
 
-    /// Moves pages of the block, up to so many pages of flash. The collections that this needs may take the block itself.
-    fn fold_pages(&mut self, unit: u32, block: u32, most: u32, ops: &mut Ops) -> Result<(), RunError> {
+    /// Moves pages of the block, up to so many pages of flash. The collections that this needs may take the block itself; without
+    /// them (`collects`) it ends before the first one. Returns the pages of flash.
+    fn fold_pages(
+        &mut self,
+        unit: u32,
+        block: u32,
+        (most, collects): (u32, bool),
+        ops: &mut Ops,
+    ) -> Result<u32, RunError> {
         let (mut pages, mut moved) = (0, 0);
         while pages < most
             && self.is_foldable(unit, block)
@@ -93,6 +120,9 @@ impl PageFtl {
             }
             if self.rules.is_full(self.units[unit as usize].host) {
                 moved_from_slc(unit, std::mem::take(&mut moved), ops);
+                if !collects && !self.opens_main(unit) {
+                    break;
+                }
                 self.make_room(unit, ops)?;
                 continue;
             }
@@ -100,7 +130,13 @@ impl PageFtl {
             pages += 1;
         }
         moved_from_slc(unit, moved, ops);
-        Ok(())
+        Ok(pages)
+    }
+
+    /// True if a main block can be opened, or one of old data taken, without a collection.
+    fn opens_main(&self, unit: u32) -> bool {
+        let state = &self.units[unit as usize];
+        state.blocks.free() > self.rules.held_back || !self.rules.is_full(state.laid)
     }
 
     /// Moves valid pages of the block, from `from` on, into the next page of flash of the host's open block. Of several

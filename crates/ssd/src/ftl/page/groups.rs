@@ -119,16 +119,16 @@ impl PageFtl {
         let map = self.map_of(unit);
         let Some(groups) = &mut self.groups else { return };
         let group = groups.classes.of_host(map, key, handle);
-        groups.classes.written(map, key);
+        groups.classes.written(map, key, handle);
         groups.counters[group as usize].written += 1;
         self.put_in_place(unit, Kind::Host, group);
     }
 
     /// A page of the host goes to the SLC cache, and to its group when it is folded.
-    pub(super) fn note_host(&mut self, unit: u32, key: u32) {
+    pub(super) fn note_host(&mut self, unit: u32, key: u32, handle: u8) {
         let map = self.map_of(unit);
         if let Some(groups) = &mut self.groups {
-            groups.classes.written(map, key);
+            groups.classes.written(map, key, handle);
         }
     }
 

@@ -23,8 +23,8 @@ pub(super) struct OfUnit {
     /// Blocks that take no page before they are erased, in the order in which they were filled.
     pub(super) filled: VecDeque<u32>,
     /// Blocks kept in SLC mode that are erased, and those in which all is stale.
-    erased: VecDeque<u32>,
-    stale: VecDeque<u32>,
+    pub(super) erased: VecDeque<u32>,
+    pub(super) stale: VecDeque<u32>,
     /// Blocks in SLC mode that are not kept in it.
     dynamic: u32,
     /// The open block.
@@ -146,7 +146,7 @@ impl PageFtl {
     }
 
     /// True if the open block of the cache takes one more page.
-    fn slc_is_open(&self, unit: u32) -> bool {
+    pub(super) fn slc_is_open(&self, unit: u32) -> bool {
         let Some(slc) = &self.slc else { return false };
         let own = &slc.units[unit as usize];
         own.open > 0 || own.frontier.next < slc.pages

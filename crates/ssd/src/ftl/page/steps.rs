@@ -35,7 +35,9 @@ impl PageFtl {
         let full = state.open == 0 && self.rules.is_full(state.host) && self.rules.is_full(state.laid);
         let full = full || self.some_group_is_full(unit, false);
         if self.slc.is_some() && free >= self.rules.held_back {
-            return !self.slc_takes(unit) && (self.must_fold(unit) || (full && free == self.rules.held_back));
+            let main_is_full = full && free == self.rules.held_back;
+            let waits = !self.slc_takes(unit) && (self.must_fold(unit) || main_is_full);
+            return waits || self.must_release(unit).is_some();
         }
         free < self.rules.held_back || (full && free == self.rules.held_back)
     }
@@ -55,8 +57,10 @@ impl PageFtl {
         if self.erase_emptied(unit, ops)? {
             return Ok(Some(Step::Erase));
         }
-        if work == Work::Collect && self.folds_first(unit) {
-            return self.fold_step(unit, ops);
+        if work == Work::Collect
+            && let Some(step) = self.fold_first(unit, ops)?
+        {
+            return Ok(Some(step));
         }
         if self.rules.per_page > 1 {
             self.retire_laid(unit);

@@ -14,8 +14,8 @@ pub struct Config {}
 
 pub(super) fn follow(step: Step) -> Action {
     match step {
-        Step::Merge { .. } | Step::Copy => Action::Copy,
-        Step::Erase => Action::Erase,
+        Step::Merge { .. } | Step::Copy | Step::Fold { erased: false } => Action::Copy,
+        Step::Erase | Step::Fold { erased: true } => Action::Erase,
         Step::Move => Action::Idle,
     }
 }

@@ -48,6 +48,11 @@ impl Default for PlannerConfig {
 }
 
 impl PlannerConfig {
+    /// Cycle filling.
+    pub(crate) fn cycle_filling() -> Self {
+        PlannerConfig::CycleFilling(cycle_filling::Config {})
+    }
+
     /// The file of a function outside the engine.
     pub(crate) fn file(&self) -> Option<&str> {
         if let PlannerConfig::External(own) = self { Some(&own.planner_file) } else { None }
@@ -72,16 +77,9 @@ impl PlannerConfig {
         Some((merged_from as u32, (pages * u64::from(config.moved_percent) / 100) as u32))
     }
 
-    /// True if the planner needs units that go on together, false if it needs independent ones; `None` if it works with
-    /// both clocks.
-    pub(crate) fn needs_lock_step(&self) -> Option<bool> {
-        match self {
-            PlannerConfig::None(_) | PlannerConfig::External(_) => None,
-            PlannerConfig::SuperDataBlock(_) | PlannerConfig::CycleStealing(_) => Some(true),
-            PlannerConfig::Forwarding(_)
-            | PlannerConfig::CycleFilling(_)
-            | PlannerConfig::SelectiveFilling(_) => Some(false),
-        }
+    /// True if the planner needs units that go on together.
+    pub(crate) fn needs_lock_step(&self) -> bool {
+        matches!(self, PlannerConfig::SuperDataBlock(_) | PlannerConfig::CycleStealing(_))
     }
 }
 

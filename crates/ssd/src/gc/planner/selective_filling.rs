@@ -30,8 +30,8 @@ impl Default for Config {
 
 pub(super) fn follow(step: Step) -> Action {
     match step {
-        Step::Merge { .. } | Step::Copy => Action::Copy,
+        Step::Merge { .. } | Step::Copy | Step::Fold { erased: false } => Action::Copy,
         Step::Move => Action::Move,
-        Step::Erase => Action::Erase,
+        Step::Erase | Step::Fold { erased: true } => Action::Erase,
     }
 }

@@ -14,6 +14,6 @@ pub struct Config {}
 pub(super) fn follow(step: Step) -> Action {
     match step {
         Step::Merge { block } => Action::Merge { block },
-        Step::Copy | Step::Move | Step::Erase => Action::Idle,
+        Step::Copy | Step::Move | Step::Erase | Step::Fold { .. } => Action::Idle,
     }
 }

@@ -5,6 +5,7 @@
 //! the last request has come, so that a run ends with its requests.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -29,12 +30,17 @@ struct Watch {
     is_stepping: bool,
 }
 
+/// Dies that make a step of the background together, and the units of the translation layer that they make it for: a die with its
+/// planes, or the dies of a superblock.
+pub(crate) type Crew = (Vec<u32>, Range<u32>);
+
 /// Policies, and what they have begun.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Background {
     /// `None` if there is none, or the last request has come.
     policies: Option<task::Background>,
     dies: Vec<Watch>,
+    crews: Vec<Crew>,
     /// When to ask again though nothing happens, ns.
     due_ns: Option<u64>,
     /// Number before which entries of the buffer are to leave it now.
@@ -44,11 +50,13 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn new(config: &Config, dies: u32) -> Self {
+    pub(super) fn new(config: &Config, dies: u32, crews: impl Iterator<Item = Crew>) -> Self {
         let policies =
             task::Background::new(&config.background, &config.buffer.destage, config.slc.fold_after);
         let dies = if policies.is_some() { dies } else { 0 };
+        let crews = if policies.is_some() { crews.collect() } else { Vec::new() };
         Self {
+            crews,
             due_ns: policies.as_ref().map(|_| 0),
             policies,
             dies: vec![Watch::default(); dies as usize],
@@ -208,14 +216,11 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         else {
             return;
         };
-        let units = 0..self.core.geometry.units();
+        let units = 0..self.core.mapped_units();
         let Steps { steps, ask_again_ns } = policies.plan(|view| {
             *view = Idle {
                 now_ns: self.array.now_ns(),
-                idle_since_ns: units
-                    .clone()
-                    .map(|unit| self.idle_since_ns(self.dies_of_unit(unit)))
-                    .collect(),
+                idle_since_ns: units.clone().map(|unit| self.unit_is_idle_since_ns(unit)).collect(),
                 dirty_pages: units.clone().map(|unit| self.dirty_pages(unit)).collect(),
                 spare_blocks: units.clone().map(|unit| self.core.ftl.spare_blocks(unit)).collect(),
                 under_way: units.clone().map(|unit| self.core.ftl.is_collecting(unit)).collect(),
@@ -232,13 +237,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
-    /// The dies that are busy when a unit is.
-    fn dies_of_unit(&self, unit: u32) -> std::ops::Range<u32> {
+    /// Since when the dies have all been idle that are busy when a unit is, ns.
+    fn unit_is_idle_since_ns(&self, unit: u32) -> Option<u64> {
         if self.stations.are_managed() {
-            return self.stations.dies_of(self.stations.station_of(unit));
+            return self.idle_since_ns(self.stations.dies_of(self.stations.station_of(unit)));
         }
-        let die = unit / self.core.geometry.planes;
-        die..die + 1
+        let (dies, _) = self.background.crews.iter().find(|(_, units)| units.contains(&unit))?;
+        self.idle_since_ns(dies.iter().copied())
     }
 
     /// Pages of a unit that wait in the write buffer; all that may go to it where a page has no unit before it is written.
@@ -250,17 +255,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// Since when dies have all been idle, ns.
-    pub(super) fn idle_since_ns(&self, dies: std::ops::Range<u32>) -> Option<u64> {
+    pub(super) fn idle_since_ns(&self, dies: impl IntoIterator<Item = u32>) -> Option<u64> {
         let now = self.array.now_ns();
         let since_ns = |die: u32| {
             let watch = self.background.dies.get(die as usize)?;
             watch.idle_since_ns.filter(|_| self.array.die_is_idle(die, now))
         };
-        dies.map(since_ns).try_fold(0, |latest, since_ns| Some(latest.max(since_ns?)))
+        dies.into_iter().map(since_ns).try_fold(0, |latest, since_ns| Some(latest.max(since_ns?)))
     }
 
     /// Commands of the background that dies were handed are nobody else's.
-    pub(super) fn own_commands(&mut self, dies: std::ops::Range<u32>) {
+    pub(super) fn own_commands(&mut self, dies: impl IntoIterator<Item = u32>) {
         for die in dies {
             if let Some(watch) = self.background.dies.get_mut(die as usize) {
                 watch.handed = self.array.handed(die);
@@ -276,23 +281,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if self.stations.are_managed() { self.decide_ahead() } else { self.ask_background() }
     }
 
-    /// Everything else of this instant has happened: asks about every die that makes no step yet.
+    /// Everything else of this instant has happened: asks about all dies that make no step yet.
     #[cold]
     pub(super) fn ask_background(&mut self) -> Result<(), RunError> {
         self.look_around();
-        let planes = self.core.geometry.planes;
-        // A superblock is collected by all of its dies, for which none need be idle.
-        let dies = if self.core.superblocks.is_some() { 0 } else { self.core.geometry.total_dies() };
-        for die in 0..dies {
-            if self.background.dies[die as usize].is_stepping {
-                continue;
-            }
-            for unit in die * planes..(die + 1) * planes {
-                if self.step_ahead(die, unit)? {
-                    break;
-                }
-            }
-        }
+        let crews = std::mem::take(&mut self.background.crews);
+        let asked = crews.iter().try_for_each(|crew| self.ask_about(crew));
+        self.background.crews = crews;
+        asked?;
         if let Some(limit) = self.background.destages_before.take() {
             self.pump_before(limit, true)?;
             self.own_commands(0..self.core.geometry.total_dies());
@@ -300,8 +296,21 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
+    /// Asks about dies that make their steps together, unless they make one: the first unit that has one makes it.
+    fn ask_about(&mut self, (dies, units): &Crew) -> Result<(), RunError> {
+        if dies.iter().any(|die| self.background.dies[*die as usize].is_stepping) {
+            return Ok(());
+        }
+        for unit in units.clone() {
+            if self.step_ahead(dies, unit)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the step that is wished most of a unit, if there is any to make.
-    fn step_ahead(&mut self, die: u32, unit: u32) -> Result<bool, RunError> {
+    fn step_ahead(&mut self, dies: &[u32], unit: u32) -> Result<bool, RunError> {
         let (can_step, foldable) = (self.core.ftl.can_step_ahead(unit), self.core.ftl.foldable(unit));
         if !can_step && foldable == 0 {
             return Ok(false);
@@ -309,7 +318,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let now = self.array.now_ns();
         let view = View {
             now_ns: now,
-            idle_since_ns: self.idle_since_ns(die..die + 1),
+            idle_since_ns: self.idle_since_ns(dies.iter().copied()),
             dirty_pages: self.dirty_pages(unit),
             spare_blocks: self.core.ftl.spare_blocks(unit),
             under_way: self.core.ftl.is_collecting(unit),
@@ -324,9 +333,11 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
             while urgency == Urgency::Should && self.goes_on(unit) && self.make_step(unit, work, urgency)? {}
             self.core.counters.merges.early += self.core.counters.merges.full - merges;
-            self.array.fence(die..die + 1, TASK_TAG + die);
-            self.background.dies[die as usize].is_stepping = true;
-            self.own_commands(die..die + 1);
+            for die in dies.iter().copied() {
+                self.array.fence(die..die + 1, TASK_TAG + die);
+                self.background.dies[die as usize].is_stepping = true;
+            }
+            self.own_commands(dies.iter().copied());
             return Ok(true);
         }
         Ok(false)

@@ -23,7 +23,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.waiting = Waiting::new(&config.host);
         self.limits = Limits::new(&config.host);
         self.interface = Interface::new(&config.host, &config.firmware, geometry.page_sectors.into());
-        self.background = Background::new(config, geometry.total_dies());
+        self.background = Background::new(config, geometry.total_dies(), self.core.crews());
         self.ledger.open(self.array.now_ns().max(self.array.horizon_ns()));
     }
 

@@ -132,7 +132,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             barriers: Vec::new(),
             resume: false,
             stations,
-            background: Background::new(config, core.geometry.total_dies()),
+            background: Background::new(config, core.geometry.total_dies(), core.crews()),
             core,
         }
     }

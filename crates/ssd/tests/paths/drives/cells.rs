@@ -24,6 +24,16 @@ pub(super) const CELLS: [&[(&str, &str)]; 12] = [
         ("timing.program", "90us,200us"),
         ("timing.read", "9us,20us"),
     ],
+    SLC[3],
+    SLC[4],
+    SLC[5],
+];
+
+/// SLC caches, and three times none.
+pub(super) const SLC: [&[(&str, &str)]; 6] = [
+    &[],
+    &[],
+    &[],
     &[
         ("slc.kind", "static"),
         ("slc.static_blocks", "2"),

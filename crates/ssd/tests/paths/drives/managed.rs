@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::cells::{SLC, of_cells};
 use super::{Case, OPEN, SCHEDULERS, Setting, cases, config, of_host, requests};
 
 /// Planners, those with most of their own twice.
@@ -20,7 +21,7 @@ const PLANNERS: [&str; 8] = [
 fn has_clock(planner: &str) -> Option<bool> {
     match planner {
         "super-data-block" | "cycle-stealing" => Some(true),
-        "forwarding" | "cycle-filling" | "selective-filling" => Some(false),
+        "forwarding" => Some(false),
         _ => None,
     }
 }
@@ -56,13 +57,19 @@ const DIES: [(u32, u32); 5] = [(1, 1), (1, 1), (2, 1), (1, 2), (2, 2)];
 const FTLS: [&str; 7] = ["page", "page", "log-block", "fast", "bast", "kast", "dftl"];
 
 /// Ways to say which unit a page goes to; of those by windows of requests the channels change during the run.
-const ALLOCATIONS: [&[(&str, &str)]; 6] = [
+const ALLOCATIONS: [&[(&str, &str)]; 7] = [
     &[],
     &[],
     &[("alloc.kind", "dynamic")],
     &[("alloc.kind", "dynamic"), ("alloc.mode", "1")],
     &[("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper"), ("tenants.window_requests", "9")],
     &[("alloc.kind", "hybrid"), ("tenants.channels", "partially-isolated"), ("tenants.window_requests", "9")],
+    &[
+        ("alloc.kind", "dynamic"),
+        ("alloc.mode", "1"),
+        ("tenants.channels", "isolated"),
+        ("tenants.window_requests", "9"),
+    ],
 ];
 
 /// Settings of channels, chips, dies and planes, and of their times.
@@ -122,8 +129,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     );
     let ftl = (prop::sample::select(FTLS.to_vec()), prop::sample::select(ALLOCATIONS.to_vec()));
     let replacement = prop::sample::select(super::REPLACEMENTS.to_vec());
-    (shape, gc, host, ftl, any::<bool>(), (replacement, 0..3u64, 0..3u32)).prop_map(
-        |(shape, gc, host, ftl, lock_step, (replacement, codeword, copybacks))| {
+    (shape, gc, host, ftl, any::<bool>(), (replacement, 0..3u64, 0..3u32, prop::sample::select(SLC.to_vec())))
+        .prop_map(|(shape, gc, host, ftl, lock_step, (replacement, codeword, copybacks, slc))| {
             let ((ftl, alloc), (shape, ((chips, dies), free_bus, cache), sched)) = (ftl, shape);
             let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
             let (victim, planner, throttle, spare_blocks, free_blocks, (frontiers, gap)) = gc;
@@ -134,7 +141,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             let synchronized = synchronized && planner == "none";
             let least = super::least_percent(ftl, pages, page, pages_per_block, free_blocks + frontiers);
             let mut settings = vec![
-                ("planes_bound", (planes > 1 && (bound || planner == "forwarding")).to_string()),
+                ("planes_bound", (planes > 1 && bound).to_string()),
                 ("units", if synchronized { "synchronized" } else { "independent" }.into()),
                 ("page", page.to_string()),
                 ("pages_per_block", pages_per_block.to_string()),
@@ -156,14 +163,14 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
                 settings.extend(alloc.iter().map(|(key, value)| (*key, (*value).to_owned())));
             }
             if buffer_pages > 0 {
-                let in_order = lock_step && in_order && !typed && (planes == 1 || bound);
+                let in_order = lock_step && in_order && !typed && slc.is_empty() && (planes == 1 || bound);
                 settings.extend(of_buffer(ack, in_order, coalesce, replacement));
             }
             settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
             settings.extend(of_host(open, slots, depth));
+            of_cells(&mut settings, slc, (pages_per_block, 1), ftl);
             settings
-        },
-    )
+        })
 }
 
 pub(crate) fn managed_cases() -> (impl Strategy<Value = Case>, ProptestConfig) {

@@ -19,7 +19,7 @@ fn check_planned(view: &Units, named: &Vec<u32>) -> Result<(), String> {
 
 /// The cause of waits for a step.
 fn cause(step: Step) -> Cause {
-    if step == Step::Erase { Cause::Erase } else { Cause::Gc }
+    if matches!(step, Step::Erase | Step::Fold { erased: true }) { Cause::Erase } else { Cause::Gc }
 }
 
 impl<A: TimePath, C: Content> Intake<A, C> {
@@ -46,14 +46,22 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(true)
     }
 
-    /// Asks the planner whether a station that has nothing to do collects ahead.
+    /// Asks the planner whether a station that has nothing to do collects ahead: for the unit with which it has begun, else for the
+    /// first one of its die that wishes it. Its planes run one command at a time, so none collects while another one has pages to
+    /// write.
     pub(super) fn forward(&mut self, station: u32) -> Result<(), RunError> {
-        let unit = self.stations.units_of(station).start;
+        let units = self.stations.units_of(station);
         let own = self.stations.of(station).own.filter(|own| own.urgency < Urgency::Must);
-        let view = self.view(unit, own.is_some_and(|own| own.last != Step::Erase));
-        if let Wish::Step(urgency) = self.wish_ahead(unit, &view) {
-            let task = own.unwrap_or(Task::new(unit, Work::Collect, urgency));
-            return self.own_step(station, task).map(drop);
+        let own = own.filter(|own| own.last != Step::Erase);
+        let dirty_pages = units.clone().map(|unit| self.dirty_pages(unit)).max().unwrap_or(0);
+        for unit in own.map_or(units, |own| own.unit..own.unit + 1) {
+            let view = View { dirty_pages, ..self.view(unit, own.is_some()) };
+            if let Wish::Step(urgency) = self.wish_ahead(unit, &view) {
+                let task = own.unwrap_or(Task::new(unit, Work::Collect, urgency));
+                if self.own_step(station, task)? {
+                    return Ok(());
+                }
+            }
         }
         self.stop_forward(station);
         Ok(())
@@ -265,14 +273,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Stations that take part, have not begun the step under way, and are idle now, begin it: at its start, or when their own
     /// page is written. The next step waits for them.
     fn follow_late(&mut self) -> Result<(), RunError> {
-        let under_way = self.stations.together.as_ref();
-        let Some((step, Some(action))) = under_way.map(|together| (together.task.last, together.action))
-        else {
-            return Ok(());
-        };
-        if action == Action::Idle {
-            return Ok(());
-        }
+        let under_way = self.stations.together.as_ref().and_then(|together| together.action);
+        let Some(action) = under_way.filter(|action| *action != Action::Idle) else { return Ok(()) };
+        let cause = if action == Action::Erase { Cause::Erase } else { Cause::Gc };
         for station in self.stations.numbers() {
             if self.stations.is_busy(station) || !self.takes_part(station) {
                 continue;
@@ -286,7 +289,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.follow_of_station(station, action)?;
             self.core.flush(self.array.now_ns(), &mut self.array);
             if self.array.is_busy(self.stations.dies_of(station)) {
-                self.occupy(station, cause(step), Kind::Collect);
+                self.occupy(station, cause, Kind::Collect);
             }
         }
         Ok(())

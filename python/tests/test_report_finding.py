@@ -1,0 +1,52 @@
+"""The finding of a comparison: the metric that differs, and a plain sentence where none does."""
+
+from pathlib import Path
+
+import polars as pl
+from conftest import SMALL_DRIVE
+
+import flashweir
+from flashweir.reports import finding
+
+
+def row(metric: str, alternative: str, relative: float, *, significant: bool = False) -> dict[str, object]:
+    known = {"low": None, "high": None, "relative_low": None, "relative_high": None}
+    return {"metric": metric, "baseline": "greedy", "alternative": alternative, "difference": relative,
+            "relative": relative, "significant": significant, **known}  # fmt: skip
+
+
+def test_where_nothing_differs_no_value_is_the_best() -> None:
+    metrics = ["iops", "write_amplification"]
+    compared = pl.DataFrame([row(metric, name, 0.0) for metric in metrics for name in ("fifo", "random", "windowed")])
+    (sentence,) = finding.of_comparison(compared, metrics, [])
+    assert "best" not in sentence
+    assert finding.isolated("fifo") in sentence
+    assert "and 1 more do not differ from" in sentence
+    assert sentence.endswith("in IOPS, write amplification.")
+    assert finding.differences(compared, "gc.victim", ["greedy", "fifo", "random", "windowed"], metrics, []) is None
+
+
+def test_the_first_metric_that_differs_decides() -> None:
+    metrics = ["iops", "write_amplification"]
+    compared = pl.DataFrame([row("iops", "fifo", 0.0), row("write_amplification", "fifo", 0.25)])
+    sentences = finding.of_comparison(compared, metrics, [])
+    assert sentences[0].startswith(f"{finding.isolated('greedy')} has the best write amplification.")
+    assert "No difference in IOPS." in sentences
+    picture = finding.differences(compared, "gc.victim", ["greedy", "fifo"], metrics, [])
+    assert picture is not None
+    assert picture.name == "finding-write_amplification"
+    assert "intervals" not in picture.note
+
+
+def test_the_page_of_a_sweep_without_differences_says_so(tmp_path: Path) -> None:
+    spec = {
+        "workloads": "sequential:span=8MiB,size=4KiB,count=500,write=1",
+        "set": dict(SMALL_DRIVE),
+        "axes": {"gc.victim": ["greedy", "fifo"]},
+        "compare": "gc.victim",
+    }
+    frame = flashweir.sweep(spec)
+    frame.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "No difference: " in page
+    assert "has the best" not in page
