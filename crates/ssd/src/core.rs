@@ -38,6 +38,7 @@ use erased::Erased;
 use gather::Share;
 use issue::Made;
 use pending::Pending;
+pub(crate) use superblocks::Crew;
 use untimed::Trimmed;
 
 /// Requests that are looked up together.

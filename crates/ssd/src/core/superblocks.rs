@@ -4,6 +4,8 @@
 //! moves is read on the dies where it lies and programmed on the dies whose turn it is: a command a unit for each, and an erase.
 //! Programs of moved pages wait for all reads of their operation, erases for all that was programmed before ([`Role`]).
 
+use std::ops::Range;
+
 use super::Core;
 use super::issue::Made;
 use super::pending::Member;
@@ -15,6 +17,10 @@ use crate::op::{
     Role,
 };
 use crate::sched::Pages;
+
+/// Dies that make a step of the background together, and the units of the translation layer that they make it for: a die with its
+/// planes, or the dies of a superblock.
+pub(crate) type Crew = (Vec<u32>, Range<u32>);
 
 impl<C: Content> Core<C> {
     /// Unit and physical page of a page of the translation layer.
@@ -40,8 +46,8 @@ impl<C: Content> Core<C> {
         self.superblocks.as_ref().map_or(self.geometry.units(), |superblocks| superblocks.sets())
     }
 
-    /// Dies that collect together, with the units that they do it for as the translation layer has them.
-    pub(crate) fn crews(&self) -> impl Iterator<Item = (Vec<u32>, std::ops::Range<u32>)> {
+    /// The crews of the drive.
+    pub(crate) fn crews(&self) -> impl Iterator<Item = Crew> {
         let planes = self.planes;
         let of_set = move |superblocks: &Superblocks, set: u32| {
             let mut dies: Vec<u32> = superblocks.units_of(set).iter().map(|unit| unit / planes).collect();

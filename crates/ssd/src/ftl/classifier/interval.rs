@@ -102,7 +102,11 @@ pub(super) fn written(table: &mut CowVec, key: u32, (now, count): (u64, u64)) {
                     Some(since) if u64::from(since) + passed >= u64::from(OLD) => OLD << 4 | state & 15,
                     _ => state,
                 });
-                table.set(place, u32::from_le_bytes(aged));
+                // A part that a fork shares stays shared where nothing in it ages.
+                let aged = u32::from_le_bytes(aged);
+                if aged != before {
+                    table.set(place, aged);
+                }
             }
         }
     }

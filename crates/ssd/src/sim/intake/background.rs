@@ -5,7 +5,6 @@
 //! the last request has come, so that a run ends with its requests.
 
 use std::cmp::Reverse;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +12,7 @@ use super::Intake;
 use super::stations::TASK_TAG;
 use crate::config::Config;
 use crate::content::Content;
+use crate::core::Crew;
 use crate::error::RunError;
 use crate::external::{External, Idle, Steps};
 use crate::nand::TimePath;
@@ -29,10 +29,6 @@ struct Watch {
     /// It makes a step of the background.
     is_stepping: bool,
 }
-
-/// Dies that make a step of the background together, and the units of the translation layer that they make it for: a die with its
-/// planes, or the dies of a superblock.
-pub(crate) type Crew = (Vec<u32>, Range<u32>);
 
 /// Policies, and what they have begun.
 #[derive(Clone, Debug, Serialize, Deserialize)]
