@@ -41,6 +41,9 @@ use links::Links;
 struct Bus {
     user: Option<u32>,
     waiting: VecDeque<u32>,
+    /// With [`Events::works_ahead`]: end of the last transfer to a die, ns, and whether an event comes then.
+    free_ns: u64,
+    announced: bool,
 }
 
 /// Executor on events. The caller steps it and reads `completed`.
@@ -52,6 +55,9 @@ pub(crate) struct Events<P> {
     cache: Cache,
     /// True if a command can be one event.
     solo: bool,
+    /// True if the end of a program is known as soon as its page is on the bus: a transfer to a die is then no event, unless
+    /// another command waits for the bus.
+    works_ahead: bool,
     scheduler: Scheduler,
     /// True if a command that has begun may be paused.
     pauses: bool,
@@ -100,6 +106,7 @@ impl<P: Probe> Events<P> {
                 && !cache.read
                 && !scheduler.pauses()
                 && (bus_is_free || geometry.dies_per_channel() == 1),
+            works_ahead: !cache.program && !scheduler.reorders() && !scheduler.pauses(),
             pauses: scheduler.pauses(),
             batches: true,
             scheduler,
@@ -155,12 +162,18 @@ impl<P: Probe> Events<P> {
     /// The current command goes into a phase of the array, for so long.
     #[inline]
     fn enter(&mut self, number: u32, phase: Phase, delay_ns: u64) {
-        let until_ns = self.now_ns + delay_ns;
+        self.enter_at(number, phase, self.now_ns, delay_ns);
+    }
+
+    /// As [`Events::enter`], where the array begins with the phase at `since_ns`.
+    #[inline]
+    fn enter_at(&mut self, number: u32, phase: Phase, since_ns: u64, delay_ns: u64) {
+        let until_ns = since_ns + delay_ns;
         let die = &mut self.dies[number as usize];
         die.awaits = self.agenda.set(number, until_ns);
         if let Some(current) = &mut die.current {
             (current.phase, current.until_ns) = (phase, until_ns);
-            (current.since_ns, current.resumed) = (self.now_ns, false);
+            (current.since_ns, current.resumed) = (since_ns, false);
         }
     }
 

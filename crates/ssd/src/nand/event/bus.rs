@@ -13,7 +13,11 @@ impl<P: Probe> Events<P> {
         let channel = self.usage.channel_of(number);
         let bus = &mut self.buses[channel as usize];
         if bus.user.is_none() && bus.waiting.is_empty() {
-            return self.transfer(channel, number);
+            if bus.free_ns <= now_ns {
+                return self.transfer(channel, number);
+            }
+            bus.announced = true;
+            self.agenda.set(self.dies.len() as u32 + channel, bus.free_ns);
         }
         bus.waiting.push_back(number);
         self.grant(channel);
@@ -21,7 +25,7 @@ impl<P: Probe> Events<P> {
 
     fn grant(&mut self, channel: u32) {
         let bus = &mut self.buses[channel as usize];
-        if bus.user.is_some() {
+        if bus.user.is_some() || bus.announced {
             return;
         }
         let mut first = 0;
@@ -37,7 +41,6 @@ impl<P: Probe> Events<P> {
 
     /// The command of the die that comes next on the bus gets it.
     fn transfer(&mut self, channel: u32, number: u32) {
-        self.buses[channel as usize].user = Some(number);
         let mut until_ns = self.now_ns;
         if let Some(active) = self.dies[number as usize].next_on_bus() {
             active.wait_bus_ns += self.now_ns - active.wanted_ns;
@@ -45,12 +48,34 @@ impl<P: Probe> Events<P> {
             until_ns += bus_ns;
             active.until_ns = until_ns;
             self.probe.transfer(&active.queued.command, self.now_ns, bus_ns);
+            if self.works_ahead && active.queued.command.kind != CommandKind::Read {
+                let program_ns = active.share(PROGRAM);
+                return self.program_after(channel, number, (until_ns, program_ns));
+            }
         }
+        self.buses[channel as usize].user = Some(number);
         self.agenda.set(self.dies.len() as u32 + channel, until_ns);
     }
 
+    /// The bus brings a page to a die until `free_ns`, and the die programs it from then on. An event says that the bus is free if
+    /// somebody waits for that.
+    fn program_after(&mut self, channel: u32, number: u32, (free_ns, program_ns): (u64, u64)) {
+        self.enter_at(number, Phase::Finishing, free_ns, program_ns);
+        let bus = &mut self.buses[channel as usize];
+        bus.free_ns = free_ns;
+        if !bus.waiting.is_empty() {
+            bus.announced = true;
+            self.agenda.set(self.dies.len() as u32 + channel, free_ns);
+        }
+    }
+
+    /// A transfer ends, or the end of one has come that somebody waited for.
     pub(super) fn bus_done(&mut self, channel: u32) {
-        let Some(number) = self.buses[channel as usize].user.take() else { return };
+        let bus = &mut self.buses[channel as usize];
+        let Some(number) = bus.user.take() else {
+            bus.announced = false;
+            return self.grant(channel);
+        };
         let die = &mut self.dies[number as usize];
         if die.unloading.is_some() {
             self.unloaded(number);

@@ -258,3 +258,24 @@ fn every_command_finds_on_flash_what_it_counts_on() {
     }
     assert!(pauses > 1000 && moved > 10_000, "too few pauses ({pauses}) or moves ({moved})");
 }
+
+#[test]
+fn transfers_without_an_event_change_no_time() {
+    let mut waited = 0;
+    for (dies, seed) in ["2", "3"].into_iter().flat_map(|dies| (0..60).map(move |seed| (dies, seed))) {
+        let config = config(&[("dies", dies)]);
+        let bus_ns = [10, 50, 170][seed as usize % 3];
+        let [ahead, step_by_step] = [true, false].map(|works_ahead| {
+            let mut maker = Maker::new(&config, seed, bus_ns, false);
+            assert!(maker.events.works_ahead && !maker.events.solo, "a shared bus, and nobody reorders");
+            maker.events.works_ahead = works_ahead;
+            maker.run(300);
+            let mut records = maker.events.probe.take().commands;
+            records.sort_by_key(|record| (record.end_ns, record.die, record.start_ns));
+            records
+        });
+        waited += ahead.iter().filter(|record| record.parts.wait_bus > 0).count();
+        assert_eq!(ahead, step_by_step, "{dies} dies, {bus_ns} ns on the bus, seed {seed}");
+    }
+    assert!(waited > 1000, "too few commands waited for the bus: {waited}");
+}
