@@ -46,6 +46,13 @@ struct Bus {
     announced: bool,
 }
 
+impl Bus {
+    /// True if nothing is on it.
+    fn is_free(&self, now_ns: u64) -> bool {
+        self.user.is_none() && self.free_ns <= now_ns
+    }
+}
+
 /// Executor on events. The caller steps it and reads `completed`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that a drive has or not")]
@@ -106,7 +113,7 @@ impl<P: Probe> Events<P> {
                 && !cache.read
                 && !scheduler.pauses()
                 && (bus_is_free || geometry.dies_per_channel() == 1),
-            works_ahead: !cache.program && !scheduler.reorders() && !scheduler.pauses(),
+            works_ahead: !cache.program && !scheduler.pauses(),
             pauses: scheduler.pauses(),
             batches: true,
             scheduler,
