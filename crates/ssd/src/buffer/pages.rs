@@ -324,7 +324,10 @@ impl WriteBuffer {
     pub(crate) fn flush_set(&self, queues: Range<u32>, into: &mut Vec<(u32, u32)>) {
         into.clear();
         if !self.in_order {
-            into.extend(queues.filter_map(|queue| Some((queue, self.next(queue)?))));
+            let in_turn = self.in_turn();
+            for (queue, waiting) in queues.clone().zip(&self.queues[queues.start as usize..]) {
+                into.extend(waiting.next(in_turn).map(|slot| (queue, slot)));
+            }
             return;
         }
         let mut held = None;

@@ -156,6 +156,11 @@ impl Planner {
             || matches!(self, Planner::External(asked) if !asked.together)
     }
 
+    /// True if a unit that has nothing to write may begin to collect ahead now. `buffer_full`, `others_must`: as in a [`View`].
+    pub(crate) fn begins_ahead(&self, buffer_full: bool, others_must: bool) -> bool {
+        matches!(self, Planner::External(_)) || buffer_full && others_must
+    }
+
     /// True if the unit takes part in the collection of another one.
     pub(crate) fn joins(&self, view: &View) -> bool {
         match self {

@@ -4,7 +4,7 @@
 //! takes its place among those few, and the next one is at the front.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BinaryHeap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,8 @@ pub(super) struct Agenda {
     first: usize,
     /// Those after them.
     far: BinaryHeap<Reverse<u128>>,
-    rest: BTreeMap<u64, Other>,
+    /// Data of events of no die and no bus, by their numbers, in order.
+    rest: VecDeque<(u64, Other)>,
     actors: u32,
     sequence: u64,
 }
@@ -40,7 +41,7 @@ pub(super) struct Agenda {
 impl Agenda {
     /// An agenda of `actors` dies and buses.
     pub(super) fn new(actors: u32) -> Self {
-        let (far, rest) = (BinaryHeap::new(), BTreeMap::new());
+        let (far, rest) = (BinaryHeap::new(), VecDeque::new());
         Self { near: Vec::with_capacity(2 * NEAR), first: 0, far, rest, actors, sequence: 0 }
     }
 
@@ -91,12 +92,13 @@ impl Agenda {
     /// Something else comes at `time_ns`.
     pub(super) fn push(&mut self, time_ns: u64, other: Other) {
         let number = self.set(self.actors, time_ns);
-        self.rest.insert(number, other);
+        self.rest.push_back((number, other));
     }
 
     /// Other data of the event with that number.
     pub(super) fn take(&mut self, number: u64) -> Option<Other> {
-        self.rest.remove(&number)
+        let place = self.rest.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.rest.remove(place).map(|(_, other)| other)
     }
 
     /// Time of the next event, ns.
@@ -132,6 +134,8 @@ impl Agenda {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
 

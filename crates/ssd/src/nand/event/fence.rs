@@ -1,6 +1,5 @@
 //! Fences: a tag that is handed out when dies have done all that they have at this moment; and commands that come later.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -15,11 +14,11 @@ use crate::stats::Parts;
 pub(super) struct Fences {
     /// Empty where nobody asks.
     dies: Vec<Counts>,
-    /// By tag: dies that have not reached the fence.
-    left: BTreeMap<u32, u32>,
-    /// Commands that come later, by number.
-    later: BTreeMap<u32, Later>,
-    next: u32,
+    /// Tags of fences, each with the dies that have not reached it: a few at most.
+    left: Vec<(u32, u32)>,
+    /// Commands that come later, by number, and numbers that are free.
+    later: Vec<Option<Later>>,
+    free: Vec<u32>,
 }
 
 /// A command that comes later.
@@ -95,10 +94,10 @@ impl<P: Probe> Events<P> {
         let fences = counts.fences.iter_mut().filter(|fence| number <= fence.last);
         fences.for_each(|fence| fence.left -= 1);
         for Fence { tag, .. } in counts.fences.extract_if(.., |fence| fence.left == 0) {
-            let Some(dies) = left.get_mut(&tag) else { continue };
-            *dies -= 1;
-            if *dies == 0 {
-                left.remove(&tag);
+            let Some(place) = left.iter().position(|(waiting, _)| *waiting == tag) else { continue };
+            left[place].1 -= 1;
+            if left[place].1 == 0 {
+                left.swap_remove(place);
                 self.completed.push(tag);
                 if self.follows {
                     self.parts.push(Parts::default());
@@ -118,7 +117,7 @@ impl<P: Probe> Events<P> {
             }
         }
         if busy > 0 {
-            self.fences.left.insert(tag, busy);
+            self.fences.left.push((tag, busy));
         } else {
             self.agenda.push(self.now_ns, Other::Tag(tag));
         }
@@ -142,15 +141,20 @@ impl<P: Probe> Events<P> {
     pub(super) fn submit_later(&mut self, delay_ns: u64, mut later: Later) {
         later.handed = self.fences.submitted(later.command.die);
         self.probe.queue(later.arrived_ns, later.command.die, 1);
-        let number = self.fences.next;
-        self.fences.next = number.wrapping_add(1);
-        self.fences.later.insert(number, later);
+        let Fences { later: all, free, .. } = &mut self.fences;
+        let number = free.pop().unwrap_or(all.len() as u32);
+        if number as usize == all.len() {
+            all.push(Some(later));
+        } else {
+            all[number as usize] = Some(later);
+        }
         self.agenda.push(self.now_ns + delay_ns, Other::Arrival(number));
     }
 
     pub(super) fn arrive(&mut self, number: u32) {
-        if let Some(Later { command, pages, request, arrived_ns, handed }) = self.fences.later.remove(&number)
-        {
+        let Some(later) = self.fences.later.get_mut(number as usize) else { return };
+        if let Some(Later { command, pages, request, arrived_ns, handed }) = later.take() {
+            self.fences.free.push(number);
             let serving = std::mem::replace(&mut self.request, request);
             self.enqueue(command, pages, (Chain::None, guard::NOTHING), (arrived_ns, handed));
             self.request = serving;

@@ -293,6 +293,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     fn settle_buffer_barriers(&mut self) {
+        if self.barriers.is_empty() {
+            return;
+        }
         let Some(buffer) = &self.buffer else { return };
         let done: Vec<u32> = self
             .barriers

@@ -40,6 +40,29 @@ pub(super) struct Groups {
     filling: Vec<Member>,
     waiting: VecDeque<Group>,
     running: Option<Group>,
+    /// Memory of lists of commands that have started.
+    spare: Vec<Vec<Member>>,
+    cycle: Starting,
+}
+
+/// Used while the commands of a cycle start.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Starting {
+    held: Vec<Member>,
+    /// By die: when it has done what was handed over so far, and the latest arrival of a program that was held, ns.
+    free_ns: Vec<u64>,
+    arrival_ns: Vec<u64>,
+}
+
+impl Starting {
+    /// Nothing is held, and all dies are free.
+    fn begin(&mut self, dies: u32, now_ns: u64) {
+        self.held.clear();
+        for times in [&mut self.free_ns, &mut self.arrival_ns] {
+            times.clear();
+            times.resize(dies as usize, now_ns);
+        }
+    }
 }
 
 impl Groups {
@@ -149,7 +172,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// The group is complete: it starts when all before it are done.
     pub(super) fn push_group(&mut self, kind: Kind) {
         let now = self.array.now_ns();
-        let commands = std::mem::take(&mut self.stations.groups.filling);
+        let spare = self.stations.groups.spare.pop().unwrap_or_default();
+        let commands = std::mem::replace(&mut self.stations.groups.filling, spare);
         let waited = Waited::new(&self.stations.all[0].doing, now);
         let group = Group { kind, commands, waited, start_ns: now, latest_ns: now };
         self.stations.groups.waiting.push_back(group);
@@ -171,20 +195,21 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let Some(mut group) = self.stations.groups.waiting.pop_front() else { return };
         (group.start_ns, group.latest_ns) = (now, now);
         group.waited.end(&self.stations.all[0].doing, now);
-        let commands = std::mem::take(&mut group.commands);
+        let mut commands = std::mem::take(&mut group.commands);
         let kind = group.kind;
         self.stations.groups.running = Some(group);
         let serving = self.array.serving();
         match kind {
-            Kind::Cycle => self.start_cycle(commands),
+            Kind::Cycle => self.start_cycle(&mut commands),
             Kind::Read(tag) if commands.is_empty() => self.array.fence(0..0, tag),
             Kind::Read(_) | Kind::Trim | Kind::Collect => {
-                for (request, command, pages) in commands {
+                for (request, command, pages) in commands.drain(..) {
                     self.array.serve(request);
                     self.array.submit(now, command, pages);
                 }
             }
         }
+        self.stations.groups.spare.push(commands);
         self.array.serve(serving);
         match kind {
             Kind::Read(_) => {}
@@ -197,11 +222,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// Hands over the commands of a write cycle: the programs of its pages as soon as all of them can start.
-    fn start_cycle(&mut self, commands: Vec<Member>) {
+    fn start_cycle(&mut self, commands: &mut Vec<Member>) {
         let now = self.array.now_ns();
-        let mut held: Vec<Member> = Vec::new();
-        let mut free_ns = vec![now; self.core.geometry.total_dies() as usize];
-        for (request, command, pages) in commands {
+        let mut cycle = std::mem::take(&mut self.stations.groups.cycle);
+        cycle.begin(self.core.geometry.total_dies(), now);
+        let Starting { held, free_ns, arrival_ns } = &mut cycle;
+        for (request, command, pages) in commands.drain(..) {
             if (PAGE_TAG..STATION_TAG).contains(&command.tag) && command.purpose == Purpose::Host {
                 held.push((request, command, pages));
                 continue;
@@ -218,14 +244,19 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let before_ns = free_ns.iter().copied().max().unwrap_or(now);
         let together_ns =
             held.iter().map(|(_, command, _)| ready(command)).max().unwrap_or(now).max(before_ns);
-        let mut arrival_ns = vec![now; free_ns.len()];
-        for (request, command, pages) in held {
+        for (request, command, pages) in held.drain(..) {
             let arrived_ns = together_ns - before_program_ns(&command);
             // Commands of a die keep their order.
             let arrival_ns = &mut arrival_ns[command.die as usize];
             *arrival_ns = arrived_ns.max(*arrival_ns);
+            if *arrival_ns == now {
+                self.array.serve(request);
+                self.array.submit(now, command, pages);
+                continue;
+            }
             self.array.submit_at(*arrival_ns, Later::new(command, pages, request, arrived_ns));
         }
+        self.stations.groups.cycle = cycle;
     }
 
     /// A command of a request is done: that of a group, perhaps.

@@ -166,8 +166,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let own = |unit| self.stations.all[self.stations.station_of(unit) as usize].own;
         let under_way = |unit| own(unit).is_some_and(|own: Task| own.unit == unit && own.last != Step::Erase);
         view.must = must;
-        view.buffer_full = self.is_buffered && self.full_since_ns.is_some();
-        view.others_must = self.stations.mandatory > 0 || self.stations.together.is_some();
+        view.buffer_full = self.finds_buffer_full();
+        view.others_must = self.others_must();
         view.dirty_pages.clear();
         view.dirty_pages.extend(units().map(|unit| self.view(unit, false).dirty_pages));
         view.spare_blocks.clear();
@@ -181,13 +181,23 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             now_ns: self.array.now_ns(),
             idle_since_ns: None,
             dirty_pages: self.dirty_pages(unit),
-            buffer_full: self.is_buffered && self.full_since_ns.is_some(),
-            others_must: self.stations.mandatory > 0 || self.stations.together.is_some(),
+            buffer_full: self.finds_buffer_full(),
+            others_must: self.others_must(),
             spare_blocks: self.core.ftl.spare_blocks(unit),
             under_way,
             foldable: self.core.ftl.foldable(unit),
             written: self.core.written(unit),
         }
+    }
+
+    /// True if a request waits for room in the buffer.
+    pub(super) fn finds_buffer_full(&self) -> bool {
+        self.is_buffered && self.full_since_ns.is_some()
+    }
+
+    /// True if any unit is in mandatory collection.
+    pub(super) fn others_must(&self) -> bool {
+        self.stations.mandatory > 0 || self.stations.together.is_some()
     }
 
     /// True if a station is held by the collection that units make together.
@@ -231,7 +241,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// The first unit of an idle station that can't write its page without a collection.
     fn next_initiator(&mut self) -> Option<u32> {
-        if !self.has_to_write() {
+        if !self.has_to_write() || self.waiting_in_buffer() == 0 {
             return None;
         }
         let mut set = std::mem::take(&mut self.stations.set);

@@ -242,9 +242,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         if self.stations.planner.collects_ahead() {
             self.plan_ahead();
+            let begins = self.stations.planner.begins_ahead(self.finds_buffer_full(), self.others_must());
             // Units that have nothing to write decide when all mandatory collections of this instant have begun.
             for station in self.stations.numbers() {
-                if !self.stations.is_busy(station) {
+                if !self.stations.is_busy(station) && (begins || self.stations.of(station).own.is_some()) {
                     self.forward(station)?;
                 }
             }
@@ -276,7 +277,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if self.stations.of(station).own.is_some() && self.go_on(station)? {
             return Ok(());
         }
-        if !self.has_to_write() || self.takes_part(station) {
+        if !self.has_to_write() || self.waiting_in_buffer() == 0 || self.takes_part(station) {
             return Ok(());
         }
         let mut set = std::mem::take(&mut self.stations.set);
