@@ -4,6 +4,7 @@
 //! when pages enter and leave, and what a request waits for, is the run loop's.
 
 pub(crate) mod destage;
+mod mask;
 mod pages;
 mod replacement;
 mod waiting;
@@ -12,7 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use destage::DestageConfig;
-pub(crate) use pages::{Incoming, PageShape, SectorMask, WriteBuffer};
+pub(crate) use mask::SectorMask;
+pub(crate) use pages::{Incoming, PageShape, WriteBuffer};
 pub(crate) use replacement::Replacement;
 pub(crate) use waiting::Place;
 

@@ -10,48 +10,10 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::mask::SectorMask;
 use super::waiting::{Place, Waiter, Waiting};
 use super::{BufferConfig, Order};
-
-use crate::geometry::MAX_PAGE_SECTORS;
 use crate::op::PageSlice;
-
-const WORDS: usize = MAX_PAGE_SECTORS as usize / 64;
-
-/// Sectors of a page that are present.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SectorMask([u64; WORDS]);
-
-impl SectorMask {
-    /// Sectors `first` to `end`, `end` excluded.
-    pub(crate) fn range(first: u32, end: u32) -> Self {
-        let mut mask = Self::default();
-        mask.insert(first, end);
-        mask
-    }
-
-    /// Adds sectors.
-    pub(crate) fn insert(&mut self, first: u32, end: u32) {
-        for sector in first..end {
-            self.0[sector as usize / 64] |= 1 << (sector % 64);
-        }
-    }
-
-    /// Adds the sectors of another mask.
-    fn add(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word |= other);
-    }
-
-    /// True if any sector of the range is present.
-    fn touches(&self, first: u32, end: u32) -> bool {
-        (first..end).any(|sector| self.0[sector as usize / 64] >> (sector % 64) & 1 == 1)
-    }
-
-    /// True if all sectors of the range are present.
-    pub(crate) fn covers(&self, first: u32, end: u32) -> bool {
-        (first..end).all(|sector| self.0[sector as usize / 64] >> (sector % 64) & 1 == 1)
-    }
-}
 
 /// A page in the buffer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -95,14 +95,6 @@ fn a_flush_takes_a_page_of_every_unit_but_in_order_not_ahead_of_an_older_request
 }
 
 #[test]
-fn masks_cover_what_was_inserted() {
-    let mut mask = SectorMask::range(60, 70);
-    assert!(mask.covers(60, 70) && !mask.covers(59, 61));
-    mask.insert(0, 60);
-    assert!(mask.covers(0, 70));
-}
-
-#[test]
 fn a_page_of_flash_takes_units_of_one_queue_and_one_version_of_each() {
     let config = BufferConfig { coalesce: false, ..BufferConfig::default() };
     let mut buffer = WriteBuffer::new(&config, 9, PAGES, 2);
