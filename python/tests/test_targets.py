@@ -121,7 +121,7 @@ def test_an_object_is_a_target_and_keeps_its_state() -> None:
 def test_a_hundred_thousand_requests_a_second() -> None:
     drive = Vector()
     api.replay("random:span=1GiB,size=4KiB,count=500000", drive, timing="closed", depth=4)
-    # What costs time is the call of the target: there are few, of many requests each.
+    # Calls of the target cost the time: there are few, of many requests each.
     assert sum(drive.calls) == 500_000
     assert max(drive.calls) <= 65_536
     assert len(drive.calls) < 100
