@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from hypothesis import settings
 
@@ -38,12 +39,16 @@ class Run:
 
 
 def flashweir(*args: str, cwd: Path | None = None, code: int | None = 0, module: bool = False) -> Run:
-    """Runs the command; `code` is the exit code to insist on (None: any)."""
-    command = [sys.executable, "-m", "flashweir"] if module else [str(Path(sys.executable).with_name("flashweir"))]
-    nothing = subprocess.DEVNULL
-    done = subprocess.run(
-        [*command, *args], stdin=nothing, capture_output=True, text=True, cwd=cwd, timeout=300, check=False
-    )
+    """Runs the command; `code` is the exit code to insist on (None: any).
+
+    It is a process of its own (`forked`), with `module` one that Python starts.
+    """
+    if module:
+        command = [sys.executable, "-m", "flashweir", *args]
+        nothing = subprocess.DEVNULL
+        done = subprocess.run(command, stdin=nothing, capture_output=True, text=True, cwd=cwd, timeout=300, check=False)
+    else:
+        done = forked.run(args, cwd=cwd)
     run = Run(done.returncode, done.stdout, done.stderr)
     assert code is None or run.code == code, f"{args}: exit code {run.code}\n{run.err}"
     return run

@@ -11,11 +11,10 @@ In a page, fences are run from top to bottom in one folder, with `traces/` in it
 import os
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
+import forked
 import pytest
 from conftest import ROOT
 
@@ -33,29 +32,14 @@ def run_console(body: str, folder: Path) -> None:
         if not line.startswith("$ flashweir"):
             continue
         expected = lines[number + 1] if number + 1 < len(lines) and lines[number + 1].startswith("error:") else None
-        done = subprocess.run(
-            [sys.executable, "-m", *shlex.split(line.removeprefix("$ "))],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = forked.run(shlex.split(line.removeprefix("$ flashweir")), cwd=folder)
         assert (done.returncode == 0) == (expected is None), f"{line}\n{done.stderr}"
         assert expected is None or done.stderr == f"{expected}\n", line
 
 
 def run_python(body: str, folder: Path) -> None:
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", body],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = forked.run_script(body, cwd=folder, env=environment)
     assert done.returncode == 0, f"{body}\n{done.stderr}"
 
 

@@ -59,6 +59,8 @@ def test_folders_are_numbered_and_complete() -> None:
     assert sorted(set(folders) - set(ours)) == [ROOT / "experiments" / paper.folder.name for paper in PAPERS]
     # An experiment of no paper has its results beside it.
     assert all(folder.name[:2].isdecimal() and (folder / "README.md").exists() for folder in ours)
+    numbers = sorted(folder.name[:3] for folder in folders)
+    assert len(set(numbers)) == len(numbers), numbers
     for paper in PAPERS:
         assert paper.folder.name[:2].isdecimal()
         assert (paper.folder / "README.md").exists()

@@ -81,6 +81,29 @@ def test_a_command_declares_no_option_of_its_function_by_hand(name: str) -> None
     assert by_hand & function <= ARGUMENTS
 
 
+# Options of commands that mean something else than the option of the same name of another command.
+OTHER_MEANINGS = {
+    "--output": {"bench", "bundle", "collect", "train-allocator", "trace characterize"},  # a file of each one's kind
+    "--memory": {"import"},  # of an NVMeVirt, not of runs
+    "--model": {"import"},  # NVMeVirt's own, not one of channels
+    "--seed": {"train-allocator"},  # of a library that takes 31 bits
+}
+
+
+def test_an_option_of_several_commands_is_declared_once() -> None:
+    places: dict[str, dict[object, list[str]]] = {}
+    for command, function in COMMANDS.items():
+        for name, one, info, _ in SCRIPT.parameters(function):
+            if isinstance(info, SCRIPT.OptionInfo):
+                names, _ = SCRIPT.named(name, info, flag=SCRIPT.is_flag(one))
+                flag = next(each for each in names.split(", ") if each.startswith("--"))
+                declared = any(isinstance(part, option.Option) for part in one.annotation.__metadata__)
+                places.setdefault(flag, {}).setdefault("declared" if declared else id(info), []).append(command)
+    by_hand = {flag: {one for key, ones in each.items() if key != "declared" for one in ones}
+               for flag, each in places.items() if len(each) > 1}  # fmt: skip
+    assert by_hand == OTHER_MEANINGS
+
+
 @pytest.mark.parametrize(
     "arguments", [{"threads": 0}, {"batch": 0}, {"seed": -1}, {"resume": 1}, {"memory_bytes": "x"}]
 )

@@ -145,16 +145,22 @@ def test_an_installed_package_has_no_traces_beside_it(tmp_path: Path, monkeypatc
     assert all(reason.endswith("which do not ship: expected them in the folder of --traces") for reason in lacks), lacks
 
 
-def test_erases_depend_on_what_is_written_whoever_gets_which_channels() -> None:
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of ssdkeeper2024, which both tests of it continue: those of the first are part of the second's."""
+    return tmp_path_factory.mktemp("runs")
+
+
+def test_erases_depend_on_what_is_written_whoever_gets_which_channels(runs: Path) -> None:
     """Needs no recorded traces."""
-    (found,) = reproduce("ssdkeeper2024", figure="erases", quick=True)
+    (found,) = reproduce("ssdkeeper2024", figure="erases", quick=True, directory=runs)
     assert found.failed == []
     assert [one["claim"] for one in found.shapes if not one["ok"]] == []
 
 
 @pytest.mark.skipif(bool(NEEDED.lacks), reason=NEEDED.lacks or "traces")
-def test_what_came_out() -> None:
-    (found,) = reproduce("ssdkeeper2024", quick=True)
+def test_what_came_out(runs: Path) -> None:
+    (found,) = reproduce("ssdkeeper2024", quick=True, directory=runs)
     assert found.failed == []
     assert found.skipped == []
     rows = {row["name"]: row for row in found.rows}

@@ -1,11 +1,10 @@
 """`flashweir search`: specs, evaluation, the same bytes, resuming, outputs."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import forked
 import pytest
 
 import flashweir
@@ -13,6 +12,9 @@ from flashweir import ConfigError, FlashweirError
 from flashweir.searching import lives
 from flashweir.searching.outcome import Search
 from flashweir.searching.spec import load
+
+if TYPE_CHECKING:
+    import subprocess
 
 SPEC = """
 workloads = "zipf:span=24MiB,size=4KiB,count=1500,write=0.7"
@@ -223,9 +225,7 @@ def test_prices_are_needed_for_what_has_a_price(tmp_path: Path) -> None:
 
 
 def command(*arguments: object) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "flashweir", "search", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    return forked.run(["search", *map(str, arguments)])
 
 
 def test_the_command(tmp_path: Path) -> None:

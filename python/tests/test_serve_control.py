@@ -4,11 +4,11 @@ import json
 import random
 import socket
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from conftest import refused
 from nbd_client import FLUSH, LIMIT_S, READ, SMALL, WRITE, Client, ended, served
@@ -22,8 +22,7 @@ VIRTUAL = ("--clock", "virtual", "--control", "ctl", "--data", "none")
 
 def ctl(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """A run of `flashweir ctl`."""
-    command = [sys.executable, "-m", "flashweir", "ctl", "ctl", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    return forked.run(["ctl", "ctl", *words], cwd=folder, timeout_s=LIMIT_S)
 
 
 def lines(folder: Path, *sent: bytes) -> list[dict[str, Any]]:

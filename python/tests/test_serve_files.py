@@ -1,4 +1,4 @@
-"""File systems and databases on a live drive whose power is cut: the turns of experiments/10-live, a few of them."""
+"""File systems and databases on a live drive whose power is cut: the turns of experiments/13-live, a few of them."""
 
 import importlib
 import random
@@ -12,7 +12,7 @@ from conftest import ROOT
 
 @pytest.fixture
 def cuts(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "experiments" / "10-live"))
+    monkeypatch.syspath_prepend(str(ROOT / "experiments" / "13-live"))
     for name in ("disks", "cuts"):
         sys.modules.pop(name, None)
     lacks = importlib.import_module("disks").missing()

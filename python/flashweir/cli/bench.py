@@ -13,6 +13,9 @@ from flashweir.cli.derived import takes
 from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_figures, check_outputs
 from flashweir.notices import say
+from flashweir.options.many import Resume
+from flashweir.options.option import Row
+from flashweir.options.pages import FIGURES, Html
 from flashweir.progress import bar_on_terminal
 
 if TYPE_CHECKING:
@@ -47,13 +50,15 @@ def bench(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the result, after each workload.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the benchmark in -o FILE.")] = False,
+    resume: Annotated[
+        Resume, Row("go on in -o FILE with a benchmark that was stopped", help="Continue the benchmark in -o FILE.")
+    ] = False,
     compare: Annotated[bool, typer.Option("--compare", help="Compare results instead.")] = False,
     json_to: Json = None,
     force: Force = False,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")] = None,
+    html: Html = None,
     figures: Annotated[
-        Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a PNG file.")
+        Path | None, FIGURES, Row("writes each figure as a PNG file", help="Write each figure as a PNG file.")
     ] = None,
     health_before: HealthBefore = None,
     health_after: HealthAfter = None,

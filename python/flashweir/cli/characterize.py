@@ -12,14 +12,14 @@ from flashweir.character import characterize
 from flashweir.cli.common import Json, console, watched, write_json
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_figures, check_outputs
-from flashweir.options.option import options_of
+from flashweir.options.many import On, Resume, Threads
+from flashweir.options.option import Row, options_of
+from flashweir.options.pages import FIGURES, Html
 from flashweir.result import Section
 
 if TYPE_CHECKING:
-    from flashweir.character.kept import Row
+    from flashweir.character.kept import Row as Line
 
-Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a page with figures.")]
-Figures = Annotated[Path | None, typer.Option("--figures", metavar="DIR", help="Write each figure as a file.")]
 FigureFormat = Annotated[
     str | None, typer.Option("--figure-format", metavar="png|svg|pdf", help="Format of --figures; default png.")
 ]
@@ -27,15 +27,18 @@ Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="For a folder: file of JSON lines; default DIR.jsonl"),
 ]
-On = Annotated[
-    str, typer.Option("--on", metavar="WHERE", help="For a folder: local, or the address of a Dask scheduler.")
+OnPlace = Annotated[
+    On,
+    Row(
+        "for a folder: `local`, or the address of a Dask scheduler",
+        help="For a folder: local, or the address of a Dask scheduler.",
+    ),
 ]
 Match = Annotated[str, typer.Option("--match", metavar="PATTERN", help="For a folder: pattern of file names.")]
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", metavar="N", min=1, max=4096, help="For a folder: number of traces at a time."),
+TracesAtATime = Annotated[
+    Threads, Row("for a folder: how many traces at a time", help="For a folder: number of traces at a time.")
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="For a folder: continue the output.")]
+Continue = Annotated[Resume, Row("for a folder: goes on with its output", help="For a folder: continue the output.")]
 
 
 @takes(characterize)
@@ -44,14 +47,14 @@ def trace_characterize(
         str, typer.Argument(metavar="TRACE|DIR", help="A trace, generator, mix:FILE, fio:FILE, or folder.")
     ],
     html: Html = None,
-    figures: Figures = None,
+    figures: Annotated[Path | None, FIGURES] = None,
     figure_format: FigureFormat = None,
     json_to: Json = None,
     output: Output = None,
     match: Match = "*",
-    on: On = "local",
-    threads: Threads = None,
-    resume: Resume = False,
+    on: OnPlace = "local",
+    threads: TracesAtATime = None,
+    resume: Continue = False,
     force: Force = False,
     **settings: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
@@ -84,7 +87,7 @@ def trace_characterize(
 
 def _one(
     trace: str,
-    html: str | None,
+    html: Path | None,
     figures: Path | None,
     format: str,
     json_to: str | None,
@@ -106,7 +109,7 @@ def _one(
 
         charts = from_character.figures(found)
         if figures is not None:
-            write_figures(charts, figures, format, [Path(trace)], None if html is None else Path(html), force=force)
+            write_figures(charts, figures, format, [Path(trace)], html, force=force)
         if html is not None:
             _write_page(html, report.title_of(found), report.sections(found, charts))
     if json_to is not None:
@@ -122,11 +125,11 @@ def _reports(found: dict[str, Any]) -> "list[tuple[str, dict[str, Any] | None]]"
     return tenants or [(found["workload"], found.get("trace"))]
 
 
-def _folder(folder: str, output: Path, html: str | None, json_to: str | None, **options: Any) -> None:  # noqa: ANN401
+def _folder(folder: str, output: Path, html: Path | None, json_to: str | None, **options: Any) -> None:  # noqa: ANN401
     from flashweir.character.summary import print_table
     from flashweir.character.volumes import characterize_all, row_of
 
-    def run(progress: api.Progress | None) -> "list[Row]":
+    def run(progress: api.Progress | None) -> "list[Line]":
         return characterize_all(folder, output, progress=progress, **options)
 
     rows = watched(run)
@@ -144,7 +147,7 @@ def _folder(folder: str, output: Path, html: str | None, json_to: str | None, **
         raise TraceError(f"{output}: {len(failed)} of {len(rows)} traces can't be read, the first: {failed[0]}")
 
 
-def _write_page(path: str, title: str, sections: Any) -> None:  # noqa: ANN401 - a report's sections
+def _write_page(path: Path, title: str, sections: Any) -> None:  # noqa: ANN401 - a report's sections
     from flashweir.reports import page
 
     try:

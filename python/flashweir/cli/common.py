@@ -44,9 +44,11 @@ Json = Annotated[
 ]
 
 
+_QUIET = typer.Option("--quiet", "-q", help="Print no progress, warnings or summary: only outputs and errors.")
+
+
 def quietly(command: Callable[..., None]) -> Callable[..., None]:
     """A command with the option `--quiet`, which all of them have."""
-    option = typer.Option("--quiet", "-q", help="Print no progress, warnings or summary: only outputs and errors.")
 
     @functools.wraps(command)
     def run(*args: object, quiet: bool = False, **kwargs: object) -> None:
@@ -56,7 +58,7 @@ def quietly(command: Callable[..., None]) -> Callable[..., None]:
 
     signature = inspect.signature(command)
     kind = inspect.Parameter.KEYWORD_ONLY
-    added = inspect.Parameter("quiet", kind, default=False, annotation=Annotated[bool, option])
+    added = inspect.Parameter("quiet", kind, default=False, annotation=Annotated[bool, _QUIET])
     run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), added])  # type: ignore[attr-defined]
     run.__annotations__ = {**command.__annotations__, "quiet": added.annotation}
     return run

@@ -12,6 +12,7 @@ from flashweir.assumptions import of_sweep, print_of
 from flashweir.cli.common import (
     Device,
     Json,
+    Settings,
     console,
     pair,
     watched_sweep,
@@ -20,7 +21,9 @@ from flashweir.cli.common import (
 )
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
+from flashweir.options.many import Seeds
 from flashweir.options.option import Row, options_of
+from flashweir.options.pages import Html
 from flashweir.policies import compare as compared
 
 if TYPE_CHECKING:
@@ -55,20 +58,15 @@ def compare(
         Row("runs [a trial](#a-trial) instead"),
     ] = None,
     device: Device = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a key for all policies; may be repeated."),
-    ] = None,
+    settings: Annotated[Settings, Row("sets a key of the drive for all policies; may be repeated")] = None,
     seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", metavar="N", min=1, max=10_000, help="Seeds 1 to N; default 5."),
-        Row("seeds 1 to N, which replace those of the workload; 5 if not given"),
+        Seeds,
+        Row("seeds 1 to N, which replace those of the workload; 5 if not given", help="Seeds 1 to N; default 5."),
     ] = None,
     json_to: Json = None,
     force: Force = False,
     html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a report with figures."),
+        Html,
         Row("writes the [report](report.md) with all figures"),
     ] = None,
     markdown: Annotated[

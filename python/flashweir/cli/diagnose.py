@@ -15,6 +15,7 @@ from flashweir.cli.outputs import Force, check_outputs
 from flashweir.diagnosis import diagnose as diagnosed
 from flashweir.notices import say
 from flashweir.options.option import Row
+from flashweir.options.pages import Html
 from flashweir.result import Section
 from flashweir.whole import STANDARD
 
@@ -40,8 +41,7 @@ def diagnose(
         Row("the drive held nothing when the log began: needed to judge its mapping"),
     ] = False,
     html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="F.html", help="Write a report."),
+        Html,
         Row("writes a report with the picture in three dimensions, which can be turned round; it needs no network"),
     ] = None,
     png: Annotated[

@@ -12,6 +12,7 @@ from flashweir.cli.common import Json, Stopped, console, write_json
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.options.option import Row
+from flashweir.options.pages import Html
 from flashweir.progress import bar_on_terminal
 
 
@@ -23,8 +24,7 @@ def fit(
         Row("[measurements](../guide/fit.md#measurements), in one of two forms"),
     ],
     html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page with figures."),
+        Html,
         Row("a page with the measured and the predicted curve of each metric over load, every value, and the keys"),
     ] = None,
     json_to: Annotated[Json, Row("`format`, `drive`, `points`, `medians`, `keys`, `runs`, `seed`")] = None,

@@ -7,8 +7,10 @@ import typer
 
 from flashweir._native import ConfigError
 from flashweir.cli.common import Json, console, write_json, write_text
+from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.importing.model import shown
+from flashweir.options.target import DEVICE_FILE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from flashweir.importing.model import ImportedDrive
 
 
+@takes()
 def import_configuration(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="mqsim, ssdsim, nvmevirt or femu.")],
     file: Annotated[
@@ -28,9 +31,7 @@ def import_configuration(
     workload: Annotated[
         str | None, typer.Argument(metavar="WORKLOAD", help="For mqsim: a workload.xml, written as a mix to --mix.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="F.toml", help="The device file to write.")
-    ] = None,
+    output: Annotated[Path | None, DEVICE_FILE] = None,
     mix: Annotated[
         Path | None, typer.Option("--mix", metavar="F.toml", help="The mix to write, of a workload.xml.")
     ] = None,

@@ -1,6 +1,5 @@
 """`flashweir lifetime`: time and bytes until a drive is worn out."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +20,10 @@ from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.endurance.api import SEEDS
 from flashweir.endurance.api import lifetime as estimated
+from flashweir.options.many import Seeds
+from flashweir.options.option import Row
+from flashweir.options.pages import Html
+from flashweir.options.run import Seed
 from flashweir.result import Section
 from flashweir.tenants import file_of
 
@@ -35,13 +38,9 @@ def lifetime(
     ],
     device: Device = None,
     settings: Settings = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="One seed, instead of --seeds.")
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option("--seeds", metavar="N", min=1, max=10_000, help="Seeds 1 to N; default 3.")
-    ] = None,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with curves.")] = None,
+    seed: Annotated[Seed, Row("one seed, instead of `--seeds`", help="One seed, instead of --seeds.")] = None,
+    seeds: Annotated[Seeds, Row("seeds 1 to N; 3 if not given", help="Seeds 1 to N; default 3.")] = None,
+    html: Annotated[Html, Row("writes a report with curves", help="Write a report with curves.")] = None,
     json_to: Json = None,
     force: Force = False,
     **options: Any,  # noqa: ANN401 - of several kinds, each checked

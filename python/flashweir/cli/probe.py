@@ -11,6 +11,7 @@ from flashweir.cli.common import Json, console, watched, write_json, write_text
 from flashweir.cli.derived import takes
 from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_outputs
+from flashweir.options.target import DEVICE_FILE
 from flashweir.result import Section
 
 _SURE = 0.5
@@ -32,7 +33,7 @@ def probe(
             metavar="TARGET", help="A block device, a file, sim:PRESET[,KEY=VALUE...], or py:FILE.py:CLASS."
         ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="F.toml", help="The device file to write.")],
+    output: Annotated[Path, DEVICE_FILE],
     json_to: Json = None,
     force: Force = False,
     health_before: HealthBefore = None,

@@ -13,6 +13,7 @@ from flashweir.cli.common import Json, Stopped, console, write_json
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_existing, check_figures, check_outputs
 from flashweir.options.option import Row, options_of
+from flashweir.options.pages import Html
 from flashweir.reports.api import report as reported
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ def reproduce(
     json_to: Annotated[Json, Row("the rows as JSON instead of tables")] = None,
     force: Force = False,
     html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page with figures."),
+        Html,
         Row("a page with both tables, and the figures of each experiment"),
     ] = None,
     **options: Any,  # noqa: ANN401 - of several kinds, each checked

@@ -12,14 +12,14 @@ from flashweir.cli.common import Json, console, watched_sweep, write_json
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.options.option import Row
+from flashweir.options.pages import Html
 
 
 @takes(searching.search)
 def search(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="A sweep with goals, constraints and prices.")],
     html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page with figures."),
+        Html,
         Row("a page: front, trade-offs between goals, dominated hypervolume over designs, all designs"),
     ] = None,
     json_to: Json = None,

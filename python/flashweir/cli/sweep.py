@@ -14,6 +14,7 @@ from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_output
 from flashweir.options.many import memory_of
 from flashweir.options.option import Row
+from flashweir.options.target import DryRun
 from flashweir.whole import STANDARD
 
 
@@ -21,12 +22,12 @@ from flashweir.whole import STANDARD
 def sweep(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Workloads, a drive, axes and seeds.")],
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Count the runs, estimate time and memory, run none."),
+        DryRun,
         Row(
             "count the runs, and estimate time and memory: some runs of every workload are begun, for less than half a"
             " second each. Of more than 2,000 points so many are drawn at random. Runs that DIR has already count too;"
-            " those that `--reuse` finds are counted apart (`reused`) and left out of the time"
+            " those that `--reuse` finds are counted apart (`reused`) and left out of the time",
+            help="Count the runs, estimate time and memory, run none.",
         ),
     ] = False,
     json_to: Annotated[Json, Row("the rows (with `--dry-run`: the estimate) as JSON instead of the summary")] = None,

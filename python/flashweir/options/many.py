@@ -54,6 +54,11 @@ Reuse = Annotated[
         also=Sequence,
     ),
 ]
+# Of commands alone: in Python the seeds are a list.
+Seeds = Annotated[
+    int | None,
+    Option("whole", "Seeds 1 to N.", row="seeds 1 to N", metavar="N", low=1, high=10_000),
+]
 Threads = Annotated[
     int | None,
     Option(

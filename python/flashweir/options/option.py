@@ -87,9 +87,13 @@ class Option:
 
 @dataclass(frozen=True)
 class Row:
-    """The Markdown of an option that a command has by itself: the documents' row, where its help is too short."""
+    """The words of a command for an option: the Markdown of the documents' row, and its help.
+
+    `help` is that of the declaration if not given. Names, kind, limits and metavar are always those of the declaration.
+    """
 
     text: str
+    help: str = ""
 
 
 class Declared(NamedTuple):

@@ -1,6 +1,7 @@
 """Options of what presents results: report, bundle and reproduction."""
 
 import os
+from pathlib import Path
 from typing import Annotated, Literal
 
 from flashweir.options.option import Option
@@ -21,16 +22,19 @@ Page = Annotated[
         also=os.PathLike,
     ),
 ]
-Figures = Annotated[
-    AnyPath | None,
-    Option(
-        "path",
-        "Write each figure as a file of its own.",
-        doc="a folder for the figures, which is made if it is not there; `None` writes none.",
-        row="writes each figure as a file of its own, named for its contents, such as `latency-cdf-read.svg`; makes the"
-        " folder if there is none",
-        metavar="DIR",
-    ),
+FIGURES = Option(
+    "path",
+    "Write each figure as a file of its own.",
+    doc="a folder for the figures, which is made if it is not there; `None` writes none.",
+    row="writes each figure as a file of its own, named for its contents, such as `latency-cdf-read.svg`; makes the"
+    " folder if there is none",
+    metavar="DIR",
+)
+Figures = Annotated[AnyPath | None, FIGURES]
+# Of commands alone: in Python a result writes its page.
+Html = Annotated[
+    Path | None,
+    Option("path", "Write a page with figures.", row="writes a page with figures", metavar="FILE"),
 ]
 Format = Annotated[
     Literal["svg", "png", "pdf"],

@@ -158,6 +158,8 @@ Log = Annotated[
         flags=("--log", "-o"),
     ),
 ]
+# The output of what measures a drive, or reads the configuration of one.
+DEVICE_FILE = Option("path", "The device file to write.", metavar="F.toml", flags=("-o", "--output"))
 DryRun = Annotated[
     bool,
     Option(

@@ -8,6 +8,7 @@ kept beside, so that what is worked out of several curves is also known for each
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -52,6 +53,11 @@ class Curve:
         """Label within its family: `FAST, 8 channels`; empty if it is the only one."""
         return ", ".join(value if number_of(value) is None else f"{axis}={value}" for axis, value in self.of.items())
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Place of each name as it is written, the first one of a name that comes twice."""
+        return {name: place for place, name in reversed(list(enumerate(self.names)))}
+
     def cut(self, start: object = None, end: object = None, only: Sequence[str] = ()) -> "Curve":
         """The curve from one place of its axis to another, both included; of these only some, if they are named."""
         low = -math.inf if start is None else _number(start)
@@ -75,6 +81,9 @@ class Curve:
         """Where a place stands; of a curve without an axis its only one."""
         if self.names == ("",):
             return 0
+        exact = self._places.get(name) if isinstance(name, str) else None
+        if exact is not None:
+            return exact
         return next((place for place, own in enumerate(self.names) if same(own, name)), None)
 
 

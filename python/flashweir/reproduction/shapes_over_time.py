@@ -29,7 +29,9 @@ def peaks(curve: Curve, smooth: float = 0.0) -> list[tuple[float, float]]:
     padded = np.concatenate(([min(end, float(y.min()))], y, [float(y.min())]))
     found, _ = find_peaks(padded, prominence=_PROMINENT * max(float(y.max()) - end, 0.0) or None)
     places = [int(at) - 1 for at in found if 0 < at <= len(y)]
-    return [(curve.x[at], float(y[at])) for at in places]
+    # Reads the names of all points, so once for all peaks.
+    x = curve.x
+    return [(x[at], float(y[at])) for at in places]
 
 
 def peaks_that_flatten(curve: Curve, *, least: int = 3, smooth: float = 0.0, slack: float = 0.0) -> Finding:
