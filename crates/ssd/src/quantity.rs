@@ -1,10 +1,12 @@
 //! Quantities as configuration values: integers in the base unit or strings with a unit, written back with a unit.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use flashweir_trace::quantity::{format_bytes, format_nanos, parse_bytes, parse_nanos};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The nearest integer to a number that is not negative; beyond the range, its end.
 #[expect(clippy::cast_sign_loss, reason = "callers have checked that it is not negative; a cast saturates")]
@@ -50,12 +52,44 @@ impl Latency {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
 enum Raw {
     Number(i64),
     Fraction(f64),
     Text(String),
+}
+
+/// Takes a number or a text as it comes: trying one after the other would make a message for each that it is not, for every
+/// quantity of every drive of a sweep.
+struct RawVisitor;
+
+impl Visitor<'_> for RawVisitor {
+    type Value = Raw;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a number or a text")
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Raw, E> {
+        Ok(Raw::Number(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Raw, E> {
+        Ok(i64::try_from(number).map_or(Raw::Fraction(number as f64), Raw::Number))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Raw, E> {
+        Ok(Raw::Fraction(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
+        Ok(Raw::Text(text.into()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RawVisitor)
+    }
 }
 
 fn whole(raw: &Raw, parse: fn(&str) -> Option<u64>) -> Option<u64> {
