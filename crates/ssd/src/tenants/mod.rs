@@ -86,6 +86,7 @@ pub struct TenantsConfig {
     #[schemars(range(min = 1, max = 100_000_000))]
     pub window_requests: u32,
     /// Time from its first request after which a window ends, in an open loop.
+    #[schemars(range(min = 1))]
     pub window_time: Nanos,
     /// Requests of a level: a window of n requests has level n / `level_requests`, rounded up.
     #[schemars(range(min = 1))]
