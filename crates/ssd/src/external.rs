@@ -44,6 +44,8 @@ pub struct Files<'a> {
     pub destage: Option<&'a str>,
     /// Of `ftl.classifier=external`.
     pub classifier: Option<&'a str>,
+    /// Of `tenants.channels=external`.
+    pub channels: Option<&'a str>,
 }
 
 /// The view for `gc.victim`: one unit, with the full blocks that a collection may take. Arrays have one element a block.

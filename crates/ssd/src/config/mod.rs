@@ -285,6 +285,7 @@ impl Config {
             background: (background.kind == Kind::External).then_some(&background.file),
             destage: self.buffer.destage.file(),
             classifier: self.ftl.classifier_file(),
+            channels: self.tenants.channels.file(),
         }
     }
 

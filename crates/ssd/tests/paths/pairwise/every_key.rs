@@ -14,7 +14,7 @@ use super::workloads::Workload;
 use super::{compare, long};
 
 /// Keys that are not drawn, with the reason.
-const NOT_DRAWN: [(&str, &str); 7] = [
+const NOT_DRAWN: [(&str, &str); 8] = [
     ("engine", "each drive runs on every time path that is exact for it"),
     ("gc.victim_file", LEFT_OUT.1),
     ("gc.planner_file", LEFT_OUT.1),
@@ -22,6 +22,7 @@ const NOT_DRAWN: [(&str, &str); 7] = [
     ("background.file", LEFT_OUT.1),
     ("buffer.destage_file", LEFT_OUT.1),
     ("ftl.classifier_file", LEFT_OUT.1),
+    ("tenants.channels_file", LEFT_OUT.1),
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
