@@ -169,7 +169,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         view.buffer_full = self.is_buffered && self.full_since_ns.is_some();
         view.others_must = self.stations.mandatory > 0 || self.stations.together.is_some();
         view.dirty_pages.clear();
-        view.dirty_pages.extend(units().map(|unit| self.view(unit, false).dirty_pages));
+        view.dirty_pages.extend(units().map(|unit| self.dirty_pages(unit)));
         view.spare_blocks.clear();
         view.spare_blocks.extend(units().map(|unit| self.core.ftl.spare_blocks(unit)));
         view.under_way.clear();
