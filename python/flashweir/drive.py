@@ -278,7 +278,8 @@ class Drive:
 
         Args:
             path: the file.
-            allocator: for a drive with `tenants.channels=external`, which can't be saved with the drive.
+            allocator: for a drive with `tenants.channels=external` and no `tenants.channels_file`: a function can't be
+                saved with the drive.
             policies: the same for functions that were given for other keys: `{"gc.victim": pick}`.
 
         Raises:

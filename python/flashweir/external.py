@@ -1,6 +1,7 @@
-"""Policies in Python: functions for `gc.victim`, `gc.planner`, `ftl.classifier`, background and destage.
+"""Policies in Python: functions for `gc.victim`, `gc.planner`, `ftl.classifier`, background, destage and channels.
 
-Guide: docs/guide/python-policies.md.
+Guide: docs/guide/python-policies.md. An allocator of channels (`flashweir.allocators`) may keep a history; for all
+others:
 
 A function is pure: its answer depends only on its view. The engine asks again when its view has changed; a change of
 the time alone, or of how many pages of a unit wait as long as some do, is none. Arrays are read-only and belong to the
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.allocators import as_native
 from flashweir.functions import load_function
 
 if TYPE_CHECKING:
@@ -364,4 +366,5 @@ _SLOTS: dict[str, tuple[Callable[[Policy], Callable[..., object]], str]] = {
     "background.kind": (_background, "background.file"),
     "buffer.destage": (_destage, "buffer.destage_file"),
     "ftl.classifier": (_classifier, "ftl.classifier_file"),
+    "tenants.channels": (as_native, "tenants.channels_file"),
 }

@@ -174,8 +174,17 @@ def test_an_allocator_and_its_use_need_each_other() -> None:
     with pytest.raises(ConfigError) as caught:
         flashweir.simulate(TENANTS, set={**DRIVE, "tenants.channels": "external"})
     assert str(caught.value) == (
-        "tenants.channels=external: expected an allocator for it: "
-        "allocator FILE.py:FUNCTION, or simulate(allocator=...)"
+        "tenants.channels=external: expected a function: tenants.channels_file=FILE.py:FUNCTION, or "
+        "simulate(set={'tenants.channels': function})"
+    )
+    with pytest.raises(ConfigError) as caught:
+        flashweir.simulate(
+            TENANTS,
+            set={**DRIVE, "tenants.channels": "external", "tenants.channels_file": "own.py:f"},
+            allocator=halves,
+        )
+    assert str(caught.value) == (
+        "an allocator: tenants.channels_file=own.py:f names another one: leave one of them out"
     )
     with pytest.raises(ConfigError) as caught:
         flashweir.simulate(TENANTS, set={**DRIVE, "tenants.channels": "ssdkeeper"}, allocator=halves)

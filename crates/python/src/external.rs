@@ -1,6 +1,7 @@
 //! Policies in Python: the functions that `flashweir.external` loads, as the engine asks them. Arrays go over as bytes in little
 //! endian, which Python reads as arrays without a copy.
 
+use flashweir_run::Decide;
 use flashweir_run::external::{Loader, set_loader};
 use flashweir_ssd::Work;
 use flashweir_ssd::external::{Ask, Buffered, Destage, Idle, Steps, Units, Victims, Wished, Writes};
@@ -113,6 +114,14 @@ impl Loader for FromPython {
                 })
             })
             .map_err(|error: PyErr| one_line(&error))
+        }))
+    }
+
+    fn channels(&self, file: &str) -> Result<Decide, String> {
+        let ask = function("tenants.channels", file)?;
+        Ok(Box::new(move |features| {
+            Python::attach(|py| ask.call1(py, (features,))?.extract(py))
+                .map_err(|error: PyErr| one_line(&error))
         }))
     }
 

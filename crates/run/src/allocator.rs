@@ -10,10 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
-
-/// An allocator that is called once a window. It maps the features of the window, a JSON object, to an allocation, or
-/// to the reason that there is none. docs/reference/allocators.md has both forms.
-pub type Decide = Box<dyn FnMut(&str) -> Result<String, String> + Send>;
+use crate::external::{self, Decide};
 
 /// Wall-clock time that an allocator took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +42,8 @@ struct Apart {
     writes: Box<Share>,
 }
 
-/// Gives the simulation its allocator; refuses one without a use, and a use without one.
+/// Gives the simulation its allocator: `decide`, or the function that `tenants.channels_file` names. Refuses one without a use, two,
+/// and a use without one.
 pub(crate) fn attach(
     config: &Config,
     simulation: &mut Simulation,
@@ -64,25 +62,24 @@ pub(crate) fn attach(
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         simulation.set_model(Model::parse(&text).map_err(wrong)?);
     }
-    let wanted = matches!(config.tenants.channels, ChannelsConfig::External(_));
-    match (wanted, decide) {
-        (false, None) => Ok(None),
-        (true, Some(decide)) => {
-            let (allocator, taken) = adapt(decide, names.to_vec());
-            simulation.set_allocator(allocator);
-            Ok(Some(taken))
+    let decide = match (config.external().channels, decide) {
+        (None, None) => return Ok(None),
+        (Some(""), Some(decide)) => decide,
+        (Some(file), None) => external::channels(file)?,
+        (Some(file), Some(_)) => {
+            let expected = format!("tenants.channels_file={file} names another one: leave one of them out");
+            return Err(Error::setting("an allocator", &expected));
         }
-        (true, None) => Err(Error::Setting {
-            what: "tenants.channels=external".into(),
-            expected:
-                "expected an allocator for it: --allocator FILE.py:FUNCTION, or simulate(allocator=...)"
-                    .into(),
-        }),
-        (false, Some(_)) => Err(Error::Setting {
-            what: "an allocator".into(),
-            expected: "it is asked only with tenants.channels=external: set that".into(),
-        }),
-    }
+        (None, Some(_)) => {
+            return Err(Error::setting(
+                "an allocator",
+                "it is asked only with tenants.channels=external: set that",
+            ));
+        }
+    };
+    let (allocator, taken) = adapt(decide, names.to_vec());
+    simulation.set_allocator(allocator);
+    Ok(Some(taken))
 }
 
 /// The engine's form of an allocator for these tenants, and the record of the time that it takes.

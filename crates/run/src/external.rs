@@ -9,6 +9,10 @@ use flashweir_ssd::{Config, Options, Simulation};
 
 use crate::error::Error;
 
+/// An allocator that is called once a window. It maps the features of the window, a JSON object, to an allocation, or
+/// to the reason that there is none. docs/guide/allocators.md has both forms.
+pub type Decide = Box<dyn FnMut(&str) -> Result<String, String> + Send>;
+
 /// Makes functions of what a configuration names. `file` is `FILE.py:FUNCTION`, or empty: the function that the caller gave
 /// for this slot. An error says what was expected.
 pub trait Loader: Send + Sync {
@@ -22,6 +26,8 @@ pub trait Loader: Send + Sync {
     fn destage(&self, file: &str) -> Result<Ask<Buffered, Destage>, String>;
     /// For `ftl.classifier`.
     fn classifier(&self, file: &str) -> Result<Ask<Writes, Vec<u32>>, String>;
+    /// For `tenants.channels`: from the features of a window to an allocation, both as JSON.
+    fn channels(&self, file: &str) -> Result<Decide, String>;
 }
 
 static LOADER: OnceLock<Box<dyn Loader>> = OnceLock::new();
@@ -34,7 +40,8 @@ pub fn set_loader(loader: Box<dyn Loader>) {
 /// A new drive, with the functions that its configuration names.
 pub(crate) fn simulation(config: &Config, options: Options) -> Result<Simulation, Error> {
     let mut simulation = Simulation::new(config, options)?;
-    let Files { victim, planner, background, destage, classifier } = config.external();
+    // The allocator of channels is attached with the names of the tenants: `crate::allocator`.
+    let Files { victim, planner, background, destage, classifier, channels: _ } = config.external();
     simulation.set_policies(Policies {
         victim: victim.map(|file| load("gc.victim", |loader| loader.victim(file))).transpose()?,
         planner: planner.map(|file| load("gc.planner", |loader| loader.planner(file))).transpose()?,
@@ -47,6 +54,11 @@ pub(crate) fn simulation(config: &Config, options: Options) -> Result<Simulation
             .transpose()?,
     });
     Ok(simulation)
+}
+
+/// The allocator of channels that a configuration names.
+pub(crate) fn channels(file: &str) -> Result<Decide, Error> {
+    load("tenants.channels", |loader| loader.channels(file))
 }
 
 fn load<T>(slot: &str, load: impl FnOnce(&dyn Loader) -> Result<T, String>) -> Result<T, Error> {

@@ -34,11 +34,11 @@ mod warmup;
 mod watch;
 mod workload;
 
-pub use allocator::Decide;
 pub use characterize::{CharacterizeSpec, characterize};
 pub use diagnose::diagnose;
 pub use drive::{Columns, Completion, Drive, DriveOptions, DriveSpec, HostChanges, PowerCut};
 pub use error::{Error, ErrorKind};
+pub use external::Decide;
 pub use place::Place;
 pub use plan::plan;
 pub use power::{CutError, Cuts, Outcome, PowerCuts};

@@ -8,12 +8,12 @@ use flashweir_trace::format::Gauge;
 use serde_json::Value;
 
 use crate::activity::Window;
-use crate::allocator::{self, Decide};
+use crate::allocator;
 use crate::alone;
 use crate::drive::SaveState;
 use crate::error::Error;
 use crate::explain::{Explain, Percentile};
-use crate::external;
+use crate::external::{self, Decide};
 use crate::place::Place;
 use crate::power::{self, Power};
 use crate::precondition::precondition;

@@ -3,15 +3,19 @@
 //!
 //! The contract. A function is pure: its answer depends only on its view. It is asked again when that view has changed,
 //! or at the time for which it asked; a change of the time alone, or of how many pages of a unit wait as long as some do,
-//! is none. An answer that can't be carried out, or none at all, stops the run with [`RunError::Policy`]. Forks of a
-//! simulation ask the same functions.
+//! is none. Answers to views that came before are remembered. An answer that can't be carried out, or none at all, stops
+//! the run with [`RunError::Policy`]. Forks of a simulation ask the same functions.
 
-use std::collections::VecDeque;
+mod remembered;
+mod viewed;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::RunError;
 use crate::op::Work;
+use remembered::Remembered;
+use viewed::{Answer, Viewed};
 
 /// A function from a view to an answer, or to the reason why there is none.
 pub type Ask<V, A> = Box<dyn FnMut(&V) -> Result<A, String> + Send>;
@@ -44,6 +48,8 @@ pub struct Files<'a> {
     pub destage: Option<&'a str>,
     /// Of `ftl.classifier=external`.
     pub classifier: Option<&'a str>,
+    /// Of `tenants.channels=external`.
+    pub channels: Option<&'a str>,
 }
 
 /// The view for `gc.victim`: one unit, with the full blocks that a collection may take. Arrays have one element a block.
@@ -159,108 +165,12 @@ pub struct Writes {
     pub handles: Vec<u8>,
 }
 
-/// A view, and the changes of it that need a new answer.
-pub(crate) trait Viewed: Clone + Default {
-    /// Views of which the answer is remembered.
-    const REMEMBERED: usize = 1;
-    /// True if an answer to `before` also holds for this view.
-    fn is_as(&self, before: &Self) -> bool;
-    /// The present, ns, where a view has one.
-    fn now_ns(&self) -> u64 {
-        0
-    }
-}
-
-impl Viewed for Victims {
-    // After a collection no unit is as before.
-    const REMEMBERED: usize = 0;
-
-    fn is_as(&self, before: &Self) -> bool {
-        self == before
-    }
-}
-
-impl Viewed for Writes {
-    // Every question is of other writes.
-    const REMEMBERED: usize = 0;
-
-    fn is_as(&self, before: &Self) -> bool {
-        self == before
-    }
-}
-
-/// True if the same units have pages that wait.
-fn same_dirty(pages: &[u32], before: &[u32]) -> bool {
-    let is_dirty = |pages: &u32| *pages > 0;
-    pages.iter().map(is_dirty).eq(before.iter().map(is_dirty))
-}
-
-impl Viewed for Units {
-    // Flags come and go with every page that is written, spare blocks with a collection.
-    const REMEMBERED: usize = 64;
-
-    fn is_as(&self, before: &Self) -> bool {
-        let flags = |view: &Self| (view.must, view.buffer_full, view.others_must);
-        flags(self) == flags(before)
-            && self.spare_blocks == before.spare_blocks
-            && self.under_way == before.under_way
-            && same_dirty(&self.dirty_pages, &before.dirty_pages)
-    }
-}
-
-impl Viewed for Idle {
-    fn is_as(&self, before: &Self) -> bool {
-        self.idle_since_ns == before.idle_since_ns
-            && self.spare_blocks == before.spare_blocks
-            && self.under_way == before.under_way
-            && same_dirty(&self.dirty_pages, &before.dirty_pages)
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.now_ns
-    }
-}
-
-impl Viewed for Buffered {
-    fn is_as(&self, before: &Self) -> bool {
-        (self.idle_since_ns, self.dirty_pages) == (before.idle_since_ns, before.dirty_pages)
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.now_ns
-    }
-}
-
-/// An answer that may ask to be asked again.
-pub(crate) trait Answer: Clone {
-    /// When, ns.
-    fn again_ns(&self) -> Option<u64> {
-        None
-    }
-}
-
-impl Answer for Option<u32> {}
-impl Answer for Vec<u32> {}
-
-impl Answer for Steps {
-    fn again_ns(&self) -> Option<u64> {
-        self.ask_again_ns
-    }
-}
-
-impl Answer for Destage {
-    fn again_ns(&self) -> Option<u64> {
-        if let Destage::NotBefore(time_ns) = self { Some(*time_ns) } else { None }
-    }
-}
-
 /// The function of one slot, answers that it gave, and the reason why it can't be asked any more.
 struct Asked<V, A> {
     slot: &'static str,
     ask: Ask<V, A>,
     view: V,
-    /// Views and their answers, the one asked last at the end.
-    remembered: VecDeque<(V, A)>,
+    remembered: Remembered<V, A>,
     failure: Option<String>,
 }
 
@@ -287,7 +197,8 @@ impl<V, A> fmt::Debug for Outside<V, A> {
 
 impl<V: Viewed, A: Answer> Outside<V, A> {
     fn new(slot: &'static str, ask: Option<Ask<V, A>>) -> Self {
-        let asked = |ask| Asked { slot, ask, view: V::default(), remembered: VecDeque::new(), failure: None };
+        let asked =
+            |ask| Asked { slot, ask, view: V::default(), remembered: Remembered::default(), failure: None };
         Self(ask.map(|ask| Arc::new(Mutex::new(asked(ask)))))
     }
 
@@ -308,22 +219,13 @@ impl<V: Viewed, A: Answer> Outside<V, A> {
             return None;
         }
         fill(view);
-        let now_ns = view.now_ns();
-        let holds = |(before, answer): &(V, A)| {
-            view.is_as(before) && answer.again_ns().is_none_or(|again_ns| now_ns < again_ns)
-        };
-        if let Some((_, answer)) = remembered.iter().rev().find(|known| holds(known)) {
+        if let Some(answer) = remembered.find(view) {
             return Some(answer.clone());
         }
         let answer = ask(view).and_then(|answer| check(view, &answer).map(|()| answer));
         match answer {
             Ok(answer) => {
-                if V::REMEMBERED > 0 {
-                    if remembered.len() == V::REMEMBERED {
-                        remembered.pop_front();
-                    }
-                    remembered.push_back((view.clone(), answer.clone()));
-                }
+                remembered.keep(view, &answer);
                 Some(answer)
             }
             Err(detail) => {

@@ -8,6 +8,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// Longest time of a single operation, ns: one hour. Sums of a run then fit 64 bits.
+pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
+
 /// The nearest integer to a number that is not negative; beyond the range, its end.
 #[expect(clippy::cast_sign_loss, reason = "callers have checked that it is not negative; a cast saturates")]
 pub fn round_to_u64(number: f64) -> u64 {
@@ -247,12 +250,16 @@ impl<'de> Deserialize<'de> for Latency {
     }
 }
 
+/// Text forms of quantities, as patterns of the schema.
+const SIZE: &str = r"^\s*[0-9]+(\.[0-9]{1,18})?\s*([KMGTP]iB|[kMGT]?B)?\s*$";
+const TIME: &str = r"^\s*[0-9]+(\.[0-9]{1,18})?\s*([num]?s|min|h)?\s*$";
+
 impl JsonSchema for Bytes {
     fn schema_name() -> Cow<'static, str> {
         "Bytes".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": ["string", "integer"], "x-unit": "bytes",
+        json_schema!({"type": ["string", "integer"], "x-unit": "bytes", "pattern": SIZE,
             "description": "a size: bytes as an integer, or a string with B, KiB, MiB, GiB, TiB or PiB"})
     }
     fn inline_schema() -> bool {
@@ -265,7 +272,7 @@ impl JsonSchema for Nanos {
         "Nanos".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": ["string", "integer"], "x-unit": "ns",
+        json_schema!({"type": ["string", "integer"], "x-unit": "ns", "pattern": TIME,
             "description": "a time: nanoseconds as an integer, or a string with ns, us, ms or s"})
     }
     fn inline_schema() -> bool {
@@ -279,7 +286,7 @@ impl JsonSchema for Bound {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": ["string", "integer"], "x-unit": "ns",
-            "description": "a time, or \"none\""})
+            "pattern": format!("^none$|{TIME}"), "x-or": "none", "description": "a time, or \"none\""})
     }
     fn inline_schema() -> bool {
         true
@@ -291,7 +298,8 @@ impl JsonSchema for Limit {
         "Limit".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": ["string", "integer"], "description": "a whole number, or \"none\""})
+        json_schema!({"type": ["string", "integer"], "x-or": "none",
+            "description": "a whole number, or \"none\""})
     }
     fn inline_schema() -> bool {
         true
@@ -305,6 +313,7 @@ impl<T: JsonSchema> JsonSchema for Auto<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let number = T::json_schema(generator);
         json_schema!({"type": ["string", number.get("type").cloned().unwrap_or_default()],
+            "x-or": "auto",
             "description": "a number, or \"auto\""})
     }
     fn inline_schema() -> bool {
@@ -317,7 +326,8 @@ impl JsonSchema for Latency {
         "Latency".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": ["string", "integer", "array"], "x-unit": "ns",
+        json_schema!({"type": ["string", "integer", "array"], "x-unit": "ns", "maximum": LONGEST_NS,
+            "items": {"type": ["string", "integer"], "pattern": TIME, "maximum": LONGEST_NS}, "minItems": 1, "maxItems": 64,
             "description": "a time, or a list with one for each page type; page i of a block has type i mod types"})
     }
     fn inline_schema() -> bool {

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::{Bound, Nanos};
+use crate::quantity::{Bound, LONGEST_NS, Nanos};
 
 /// Blocks that are written in SLC mode, and when they are emptied. Off by default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,12 +20,15 @@ pub struct SlcConfig {
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub dynamic_share: f64,
     /// Array time of a page read in SLC mode.
+    #[schemars(range(max = LONGEST_NS))]
     pub read_time: Nanos,
     /// Array time of a page program in SLC mode.
+    #[schemars(range(max = LONGEST_NS))]
     pub program_time: Nanos,
     /// Place of a write when the cache is full.
     pub when_full: WhenFull,
     /// Time for which a unit's die is idle before it folds; none: never.
+    #[schemars(range(max = LONGEST_NS))]
     pub fold_after: Bound,
 }
 

@@ -16,7 +16,14 @@ from flashweir.tenants import FIO, MIX
 
 CODE = "runs Python code ({key}), and a bundle holds none: nobody should have to run code of others to check a result"
 # Keys of a drive that name a file with code, and those whose value `external` asks for code.
-_FILES = ("gc.victim_file", "gc.planner_file", "background.file", "buffer.destage_file", "ftl.classifier_file")
+_FILES = (
+    "gc.victim_file",
+    "gc.planner_file",
+    "background.file",
+    "buffer.destage_file",
+    "ftl.classifier_file",
+    "tenants.channels_file",
+)
 _CHOICES = ("gc.victim", "gc.planner", "background.kind", "buffer.destage", "ftl.classifier", "tenants.channels")
 
 

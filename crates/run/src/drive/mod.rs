@@ -29,9 +29,9 @@ use flashweir_trace::{Op, Request, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::allocator::{self, Decide, Taken};
+use crate::allocator::{self, Taken};
 use crate::error::Error;
-use crate::external;
+use crate::external::{self, Decide};
 use crate::place::Place;
 use crate::power::PowerCuts;
 use crate::precondition::precondition;

@@ -7,8 +7,8 @@ use flashweir_ssd::config::layers::to_value;
 
 use super::Drive;
 use super::file::{Header, Loading, Saving};
-use crate::allocator::Decide;
 use crate::error::Error;
+use crate::external::Decide;
 
 impl Drive {
     /// Writes the drive's complete state to a file, requests under way and completions that were not polled included. The file appears

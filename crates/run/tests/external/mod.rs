@@ -4,7 +4,7 @@
 use std::sync::Once;
 
 use flashweir_run::external::{Loader, set_loader};
-use flashweir_run::{RunSpec, WorkloadSpec, simulate};
+use flashweir_run::{Decide, RunSpec, WorkloadSpec, simulate};
 use flashweir_ssd::Work;
 use flashweir_ssd::external::{Ask, Buffered, Destage, Idle, Steps, Units, Victims, Wished, Writes};
 use serde_json::{Value, json};
@@ -33,6 +33,16 @@ fn emptiest_of_older_half(view: &Victims) -> Option<u32> {
 
 fn units(of: &Units, wanted: impl Fn(usize) -> bool) -> Vec<u32> {
     (0..of.spare_blocks.len()).filter(|unit| wanted(*unit)).map(|unit| unit as u32).collect()
+}
+
+/// An allocation of this share of the channels, from the first one on, to every tenant.
+fn same_for_all(features: &str, share: u64) -> String {
+    let features: Value = serde_json::from_str(features).expect("an object");
+    let channels = features["channels"].as_u64().expect("a number").div_ceil(share);
+    let own: Vec<u64> = (0..channels).collect();
+    let tenants = features["tenants"].as_object().expect("by name");
+    let shares: serde_json::Map<_, _> = tenants.keys().map(|name| (name.clone(), json!(own))).collect();
+    Value::from(shares).to_string()
 }
 
 impl Loader for Own {
@@ -114,6 +124,17 @@ impl Loader for Own {
             }
             "short" => Ok(Box::new(|_| Ok(vec![0]))),
             "wrong" => Ok(Box::new(|view| Ok(vec![view.groups; view.pages.len()]))),
+            _ => Err(format!("{file}: expected a function")),
+        }
+    }
+
+    fn channels(&self, file: &str) -> Result<Decide, String> {
+        match file {
+            // The first half of the channels for all tenants, or all of them.
+            "" => Ok(Box::new(|features| Ok(same_for_all(features, 2)))),
+            "everything" => Ok(Box::new(|features| Ok(same_for_all(features, 1)))),
+            "wrong" => Ok(Box::new(|_| Ok("{}".into()))),
+            "fails" => Ok(Box::new(|_| Err("no idea".into()))),
             _ => Err(format!("{file}: expected a function")),
         }
     }
@@ -224,4 +245,52 @@ fn wrong_answers_end_the_run_with_a_line() {
     let planner =
         error(&[("gc.planner", "external"), ("gc.planner_file", "wrong"), ("gc.planner_together", "true")]);
     assert_eq!(planner, "gc.planner: unit 99: expected units from 0 to 3");
+}
+
+/// Two tenants on a drive whose pages get a unit when they are written, with these settings.
+fn run_tenants(settings: &[(&str, &str)]) -> Result<Value, String> {
+    register();
+    let dynamic = [("alloc.kind", "dynamic"), ("host.mode", "open"), ("tenants.window_requests", "500")];
+    let own = settings.iter().any(|(key, _)| *key == "tenants.channels");
+    let base = DRIVE.into_iter().chain(dynamic.into_iter().take(if own { 3 } else { 2 }));
+    let overrides =
+        base.chain(settings.iter().copied()).map(|(key, value)| (key.to_owned(), json!(value))).collect();
+    let tenant = |name: &str, rest: &str| WorkloadSpec {
+        spec: format!("random:span=8MiB,size=4KiB,count=4000,{rest}"),
+        name: Some(name.into()),
+        ..WorkloadSpec::default()
+    };
+    let workloads = vec![tenant("web", "write=0.4,rate=3000"), tenant("backup", "write=1,rate=2000")];
+    let run = RunSpec { workloads, overrides, verify: true, ..RunSpec::default() };
+    simulate(&run, &mut |_| true).map_err(|error| error.to_string())
+}
+
+#[test]
+fn an_allocator_of_channels_is_a_function_of_a_file() {
+    let on = ("tenants.channels", "external");
+    let of = |settings: &[(&str, &str)]| run_tenants(settings).unwrap_or_else(|error| panic!("{error}"));
+    let dynamic = of(&[]);
+    let everything = of(&[on, ("tenants.channels_file", "everything")]);
+    // All channels for everybody is dynamic allocation.
+    assert_eq!(behaviour(&everything), behaviour(&dynamic));
+    assert!(everything["allocation"]["wall_s"].is_number(), "{everything}");
+    let half = of(&[on]);
+    assert_ne!(behaviour(&half), behaviour(&dynamic));
+    assert!(half["allocation"]["changes"].as_u64() >= Some(1), "{half}");
+}
+
+#[test]
+fn an_allocator_that_can_t_be_asked_ends_the_run_with_a_line() {
+    let error = |file| {
+        run_tenants(&[("tenants.channels", "external"), ("tenants.channels_file", file)]).expect_err("no run")
+    };
+    assert_eq!(error("nowhere"), "tenants.channels=external: nowhere: expected a function");
+    assert_eq!(error("fails"), "allocator, window 0: no idea");
+    assert!(
+        error("wrong").starts_with("allocator, window 0: no channels for tenant \"web\""),
+        "{}",
+        error("wrong")
+    );
+    let unused = run_tenants(&[("tenants.channels_file", "everything")]).expect_err("no effect");
+    assert!(unused.contains("it acts only with tenants.channels=external"), "{unused}");
 }

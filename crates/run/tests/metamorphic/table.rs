@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 132] = [
+const VALUES: [(&str, &[&str]); 133] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -133,6 +133,7 @@ const VALUES: [(&str, &[&str]); 132] = [
     ("background.write_back.after", &["0"]),
     ("precondition", &["empty", "steady", "on-read"]),
     ("engine", &["busy-until", "event"]),
+    ("tenants.channels_file", &["everything"]),
     ("tenants.window_requests", &["200"]),
     ("tenants.window_time", &["30ms"]),
     ("tenants.level_requests", &["25"]),

@@ -1,80 +1,13 @@
-//! Every check of geometry, timing and combinations has its message; values beyond all reason are errors or cheap.
+//! Every check of geometry and combinations has its message; values beyond all reason are errors or cheap.
 
 use flashweir_run::{RunSpec, plan};
-use flashweir_ssd::config::keys::keys;
 use flashweir_ssd::config::refusals;
 use flashweir_ssd::{Options, Simulation};
 
 use super::{Setting, spec};
 
-fn error(settings: &[Setting<'_>]) -> Option<String> {
+pub(super) fn error(settings: &[Setting<'_>]) -> Option<String> {
     spec(None, settings, "random").config().err().map(|error| error.to_string())
-}
-
-#[test]
-fn every_count_has_its_range() {
-    for (key, least, most) in [
-        ("channels", 1, 4096u64),
-        ("chips", 1, 1024),
-        ("dies", 1, 1024),
-        ("planes", 1, 64),
-        ("pages_per_block", 1, 1 << 20),
-        ("gc.free_blocks", 1, 1 << 20),
-    ] {
-        for value in [0, most + 1, u64::from(u32::MAX)] {
-            let text = value.to_string();
-            let expected = format!("--set: `{key}` = {value}: expected {least} to {most}");
-            assert_eq!(error(&[(key, &text)]), Some(expected));
-        }
-        let beyond = error(&[(key, "4294967296")]).expect("no 32 bits");
-        assert!(beyond.starts_with(&format!("--set: `{key}` = 4294967296: ")), "{beyond}");
-    }
-    for page in ["0", "511", "513", "262656", "1GiB"] {
-        let message = error(&[("page", page)]).expect("no page");
-        assert!(message.ends_with("expected a multiple of 512 bytes, at most 256KiB"), "{message}");
-    }
-    for capacity in ["0", "4095", "1025PiB", "2000000000000000000"] {
-        let message = error(&[("capacity", capacity)]).expect("no capacity");
-        assert!(message.contains("`capacity`"), "{message}");
-    }
-    for ratio in ["-0.1", "100.1", "1e300"] {
-        let message = error(&[("op_ratio", ratio)]).expect("no ratio");
-        assert!(message.ends_with(": expected 0 to 100"), "{message}");
-    }
-}
-
-#[test]
-fn a_number_out_of_the_range_of_its_key_is_refused() {
-    let mut checked = 0;
-    for key in keys().iter().filter(|key| key.range.is_some()) {
-        let range = key.range.expect("filtered");
-        let policy: Vec<_> =
-            key.acts_with.iter().map(|(of, choice)| (of.as_str(), choice.as_str())).collect();
-        let below = if range.excludes_min { range.min } else { range.min - 1.0 };
-        for number in [below, range.max * 2.0 + 1.0].into_iter().filter(|number| (0.0..1e18).contains(number))
-        {
-            let text = number.to_string();
-            let message = error(&[&policy[..], &[(&key.name, &text)]].concat()).expect("out of range");
-            assert_eq!(message, format!("--set: `{}` = {text}: {range}", key.name));
-            checked += 1;
-        }
-    }
-    assert!(checked > 40, "{checked}");
-}
-
-#[test]
-fn every_time_has_its_range() {
-    for key in ["timing.read", "timing.program", "timing.erase", "timing.command"] {
-        assert_eq!(error(&[(key, "3600s")]), None);
-        let message = error(&[(key, "3600000000001")]).expect("more than an hour");
-        assert_eq!(message, format!("device: `{key}` = 3600000000001 ns: expected at most one hour"));
-    }
-    let types = vec!["1us"; 65].join(",");
-    assert!(error(&[("timing.read", &types)]).expect("65 types").contains("1 to 64"));
-    for bus in ["-1", "1000001", "1e300"] {
-        let message = error(&[("timing.bus", bus)]).expect("no bus");
-        assert!(message.ends_with("expected 0 to 1000000 ns a byte"), "{message}");
-    }
 }
 
 const DIRECT: Setting<'static> = ("ftl.kind", "direct");
@@ -83,12 +16,11 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 37] = [
+const EXAMPLES: [&[Setting<'static>]; 28] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
     &[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")],
-    &[("sched.kind", "suspend"), ("sched.resume_time", "7200s")],
     &[DIRECT, ("alloc.kind", "dynamic")],
     &[DFTL, ("alloc.kind", "dynamic")],
     &[DIRECT, SUPERBLOCK],
@@ -100,13 +32,6 @@ const EXAMPLES: [&[Setting<'static>]; 37] = [
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
     &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
     &[("tenants.channels", "shared")],
-    &[("tenants.channels", "shared"), DYNAMIC, ("host.mode", "open"), ("tenants.window_time", "0")],
-    &[("host.mode", "open"), ("host.slots", "0")],
-    &[("host.max_transfer", "1000")],
-    &[("host.queues", "0"), ("host.arbitration", "round-robin")],
-    &[("host.queue_entries", "65537")],
-    &[("host.submit_time", "7200s")],
-    &[("firmware.hmb_bytes", "1KiB")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("host.arbitration", "fair"), ("host.queue_depth", "2")],
     &[
         ("tenants.channels", "look-ahead"),
@@ -131,7 +56,6 @@ const EXAMPLES: [&[Setting<'static>]; 37] = [
     &[("slc.kind", "dynamic"), ("nand.cell", "tlc"), ("alloc.kind", "superblock")],
     &[("slc.kind", "dynamic")],
     &[("slc.kind", "both"), ("nand.cell", "tlc"), ("pages_per_block", "2")],
-    &[("slc.kind", "static"), ("nand.cell", "tlc"), ("slc.read_time", "7200s")],
 ];
 
 #[test]
@@ -319,12 +243,11 @@ fn settings_of_schedulers_say_what_they_expect() {
         "sched.erase_resume_time",
         "sched.min_run",
     ];
-    let refused = format!("{}: expected at most one hour", times.join(", "));
     for key in times {
         assert_eq!(with("suspend", key, "3600s"), None);
         for value in ["3600000000001", "9223372036854775807"] {
             let message = with("suspend", key, value).expect("more than an hour");
-            assert_eq!(message, refused);
+            assert_eq!(message, format!("--set: `{key}` = {value}: expected at most 1h"));
         }
         assert!(with("suspend", key, "true").expect("no time").contains("expected a time such as"));
     }
@@ -351,10 +274,7 @@ fn settings_of_the_host_say_what_they_expect() {
     }
     for value in ["0", "1000001", "4294967295"] {
         let message = with("host.slots", value).expect("no number of slots");
-        assert_eq!(
-            message,
-            "host.slots: expected none, or 1 to 1000000 requests that the drive takes at once"
-        );
+        assert_eq!(message, format!("--set: `host.slots` = {value}: expected 1 to 1000000, or none"));
     }
     for value in ["-1", "4294967296", "1.5", "many", "", "true"] {
         let message = with("host.slots", value).expect("no number");

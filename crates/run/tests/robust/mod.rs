@@ -7,6 +7,7 @@ mod fill;
 mod inputs;
 mod messages;
 mod no_effect;
+mod ranges;
 mod same;
 mod shared;
 mod stuck;

@@ -1,10 +1,9 @@
-//! Counts of a drive, each within its range.
+//! Counts of a drive that have to fit each other.
 
 use flashweir_trace::SECTOR_BYTES;
 
-use super::Config;
+use super::{Config, bounds};
 use crate::error::ConfigError;
-use crate::ftl::classifier::MAX_GROUPS;
 use crate::geometry::MAX_PAGE_SECTORS;
 
 /// Most over-provisioning, as a share of logical, and of raw.
@@ -43,31 +42,15 @@ fn check_map_unit(config: &Config) -> Result<(), ConfigError> {
     })
 }
 
-/// Refuses counts out of range. Returns the sectors of a page.
+/// Refuses counts that are out of range, or do not fit each other. Returns the sectors of a page.
 pub(super) fn check_counts(config: &Config) -> Result<u32, ConfigError> {
+    bounds::check(config)?;
     let refuse = |key: &str, value: String, expected: String| {
         Err(ConfigError::Value { origin: "device".into(), key: key.into(), value, expected })
     };
-    let counts = [
-        ("channels", config.channels, 4096),
-        ("chips", config.chips, 1024),
-        ("dies", config.dies, 1024),
-        ("planes", config.planes, 64),
-        ("pages_per_block", config.pages_per_block, 1 << 20),
-        ("gc.free_blocks", config.gc.free_blocks, 1 << 20),
-    ];
-    for (key, value, most) in counts {
-        if !(1..=most).contains(&value) {
-            return refuse(key, value.to_string(), format!("expected 1 to {most}"));
-        }
-    }
     let page = config.page.0;
     let bound = u64::from(config.bound_pages());
     let most = u64::from(MAX_PAGE_SECTORS) * SECTOR_BYTES;
-    if page == 0 || !page.is_multiple_of(SECTOR_BYTES) || page > most {
-        let expected = format!("expected a multiple of 512 bytes, at most {}KiB", most >> 10);
-        return refuse("page", page.to_string(), expected);
-    }
     if page * bound > most {
         return Err(ConfigError::Refused {
             keys: format!("units, planes_bound: {bound} pages of {page} bytes bound"),
@@ -78,23 +61,9 @@ pub(super) fn check_counts(config: &Config) -> Result<u32, ConfigError> {
         });
     }
     check_map_unit(config)?;
-    if let Some(groups) = config.ftl.groups().filter(|groups| !(1..=MAX_GROUPS).contains(groups)) {
-        return refuse("ftl.groups", groups.to_string(), format!("expected 1 to {MAX_GROUPS}, or auto"));
-    }
-    if config.capacity.0 < page || config.capacity.0 > 1 << 60 {
-        let expected = "expected at least one page and at most 1024 PiB".into();
+    if config.capacity.0 < page {
+        let expected = format!("expected at least one page of {page} bytes");
         return refuse("capacity", config.capacity.0.to_string(), expected);
-    }
-    if !(0.0..=MAX_OP_RATIO).contains(&config.op_ratio) {
-        let expected = "expected spare / logical, 0 to 100 (0.10 is 10%)".into();
-        return refuse("op_ratio", format!("{:e}", config.op_ratio), expected);
-    }
-    if let Some(share) = config.op_raw.0.filter(|share| !(0.0..=MAX_OP_RAW).contains(share)) {
-        let expected = "expected spare / raw, 0 to 0.99 (0.07 is 7% of all blocks)".into();
-        return refuse("op_raw", format!("{share:e}"), expected);
-    }
-    if config.blocks_per_unit.0 == Some(0) {
-        return refuse("blocks_per_unit", "0".into(), "expected at least one block".into());
     }
     Ok((page / SECTOR_BYTES) as u32)
 }

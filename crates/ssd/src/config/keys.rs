@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Config;
+use super::ranges::Range;
 
 /// Keys that may change while the drive runs; one that ends in a dot stands for all that begin so.
 pub const LIVE: [&str; 13] = [
@@ -52,53 +53,11 @@ pub struct Key {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acts_with: Option<(String, String)>,
     /// Valid numbers; none if every value of the type is valid.
-    #[serde(skip)]
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
     /// True if other keys exist only with some of its choices.
     #[serde(skip)]
     pub is_policy: bool,
-}
-
-/// Range of the valid numbers of a key.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
-    /// Lower bound.
-    pub min: f64,
-    /// True if `min` itself is out of the range.
-    pub excludes_min: bool,
-    /// Upper bound, included; infinite if there is none.
-    pub max: f64,
-}
-
-impl Range {
-    /// Reads the bounds from a node of the schema; none if they are those of the type.
-    fn of(node: &Value) -> Option<Self> {
-        let above = node["exclusiveMinimum"].as_f64();
-        let min = above.or_else(|| node["minimum"].as_f64())?;
-        let max = node["maximum"].as_f64();
-        // Those of a narrow type are checked when it is read.
-        let is_type = node["minimum"] == 0 && (node["maximum"] == 255 || node["maximum"] == 65_535);
-        let says_more = min > 0.0 || above.is_some() || max.is_some();
-        let max = max.unwrap_or(f64::INFINITY);
-        (says_more && !is_type).then_some(Self { min, excludes_min: above.is_some(), max })
-    }
-
-    /// True if the number is in the range.
-    pub fn holds(&self, number: f64) -> bool {
-        number <= self.max && (number > self.min || number >= self.min && !self.excludes_min)
-    }
-}
-
-impl std::fmt::Display for Range {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { min, excludes_min, max } = self;
-        match (excludes_min, max.is_finite()) {
-            (false, true) => write!(f, "expected {min} to {max}"),
-            (false, false) => write!(f, "expected at least {min}"),
-            (true, true) => write!(f, "expected more than {min}, at most {max}"),
-            (true, false) => write!(f, "expected more than {min}"),
-        }
-    }
 }
 
 /// All settings, in the order of the schema.

@@ -10,7 +10,9 @@ use serde_json::{Map, Value};
 
 use super::renamed::{self, Kind};
 use super::size::Given;
-use super::{Config, Precondition, keys, no_effect};
+pub use super::table::to_value;
+use super::table::{locate, shown};
+use super::{Config, Precondition, bounds, keys, no_effect};
 use crate::error::ConfigError;
 
 /// One layer: dotted keys and their values, and where they come from (for messages).
@@ -115,6 +117,7 @@ pub fn resolve_noting(layers: &[Layer]) -> Result<(Config, Vec<Ineffective>), Co
 
 /// A configuration of any origin as [`resolve_noting`] leaves it: without what has no effect, and checked.
 pub fn settle(mut config: Config) -> Result<(Config, Vec<Ineffective>), ConfigError> {
+    bounds::check(&config)?;
     let cleared = no_effect::clear(&mut config);
     let own =
         |entry: &no_effect::NoEffect| Ineffective { keys: entry.keys.into(), reason: entry.reason.into() };
@@ -159,40 +162,8 @@ fn set(config: &Config, origin: &str, key: &str, value: &Value) -> Result<Config
         value: shown(value),
         expected: expectation(key, value, &error.to_string()),
     })?;
-    check_range(&changed, origin, key, value)?;
+    bounds::check_key(&mut to_value(&changed), origin, key, value)?;
     Ok(changed)
-}
-
-/// Refuses a number that the key can't be.
-fn check_range(changed: &Config, origin: &str, key: &str, value: &Value) -> Result<(), ConfigError> {
-    let Some(range) = keys::find(key).and_then(|key| key.range) else { return Ok(()) };
-    let number = locate(&mut to_value(changed), key).and_then(|place| place.as_f64());
-    if number.is_none_or(|number| range.holds(number)) {
-        return Ok(());
-    }
-    let (origin, key, expected) = (origin.into(), key.into(), range.to_string());
-    Err(ConfigError::Value { origin, key, value: shown(value), expected })
-}
-
-/// The place of a dotted key in a complete configuration.
-fn locate<'a>(table: &'a mut Value, key: &str) -> Option<&'a mut Value> {
-    let mut place = table;
-    for part in key.split('.') {
-        place = place.as_object_mut()?.get_mut(part)?;
-    }
-    (!place.is_object()).then_some(place)
-}
-
-/// A complete configuration as nested tables.
-pub fn to_value(config: &Config) -> Value {
-    serde_json::to_value(config)
-        .unwrap_or_else(|error| unreachable!("a configuration is plain data: {error}"))
-}
-
-/// A value for a message: numbers of hundreds of digits are cut.
-fn shown(value: &Value) -> String {
-    let text = value.to_string();
-    if text.len() <= 60 { text } else { format!("{}...", text.chars().take(60).collect::<String>()) }
 }
 
 /// Expected value: by the key's type, or in serde's words without the position, which means nothing here.

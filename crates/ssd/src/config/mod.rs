@@ -4,15 +4,18 @@
 //! sense are refused by [`refusals`] before a run.
 
 mod bad_blocks;
+mod bounds;
 mod counts;
 pub mod keys;
 pub mod layers;
 pub mod no_effect;
 pub mod presets;
+pub mod ranges;
 pub mod refusals;
 pub mod renamed;
 mod shape;
 mod size;
+mod table;
 
 pub use size::Share;
 
@@ -108,19 +111,23 @@ pub struct Config {
     pub planes_bound: bool,
     /// Clock of the channels.
     pub clock: Clock,
-    /// Page size, a multiple of 512 bytes up to 256 KiB.
+    /// Page size.
+    #[schemars(range(min = 512, max = 262_144), extend("multipleOf" = 512))]
     pub page: Bytes,
     /// Pages in each block.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub pages_per_block: u32,
     /// Logical capacity; rounded up to whole pages in each unit. Where blocks_per_unit and over-provisioning are given it follows.
+    #[schemars(range(max = 1_152_921_504_606_846_976_u64))]
     pub capacity: Bytes,
     /// Over-provisioning: spare / logical. The block that each unit keeps erased does not count.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub op_ratio: f64,
     /// Over-provisioning as a share of raw: spare / all blocks, those kept erased included. Instead of op_ratio, which then follows.
+    #[schemars(range(min = 0.0, max = 0.99))]
     pub op_raw: Auto<f64>,
     /// Blocks of each unit, those kept erased included: capacity follows, or over-provisioning if a capacity is given.
+    #[schemars(range(min = 1))]
     pub blocks_per_unit: Auto<u32>,
     /// State of the drive when the run starts.
     pub precondition: Precondition,
@@ -278,6 +285,7 @@ impl Config {
             background: (background.kind == Kind::External).then_some(&background.file),
             destage: self.buffer.destage.file(),
             classifier: self.ftl.classifier_file(),
+            channels: self.tenants.channels.file(),
         }
     }
 

@@ -7,16 +7,12 @@ mod slc;
 mod superblocks;
 mod tenants;
 
-use flashweir_trace::SECTOR_BYTES;
-
-use super::{Config, Engine, Precondition};
+use super::{Config, Engine, Precondition, bounds};
 use crate::error::ConfigError;
 use crate::ftl::FtlConfig;
 use crate::ftl::dftl::CACHED_ENTRY_BYTES;
 use crate::geometry::Geometry;
 use crate::nand::Transfer;
-use crate::nand::timing::{self, LONGEST_NS};
-use crate::sched::SchedPolicy;
 
 /// A combination that is refused.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     all.chain(&tenants::TENANTS).chain(&host::HOST).chain(&flash::FLASH).chain(&slc::SLC)
 }
 
-const REFUSALS: [Refusal; 7] = [
+const REFUSALS: [Refusal; 6] = [
     Refusal {
         keys: "fill, precondition=empty or on-read",
         reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
@@ -54,19 +50,13 @@ const REFUSALS: [Refusal; 7] = [
     },
     Refusal {
         keys: "nand.codeword",
-        reason: "expected a multiple of 512 bytes that divides `page`, and `ftl.map_unit` if that is smaller",
+        reason: "expected a size that divides `page`, and `ftl.map_unit` if that is smaller",
         applies: |config| {
             let codeword = config.nand.codeword.0;
             let unit = config.ftl.map_unit().unwrap_or(config.page.0);
-            let divides =
-                codeword > 0 && [config.page.0, unit].iter().all(|size| size.is_multiple_of(codeword));
-            config.nand.transfer == Transfer::Codeword && !(divides && codeword.is_multiple_of(SECTOR_BYTES))
+            let divides = [config.page.0, unit].iter().all(|size| size.is_multiple_of(codeword));
+            config.nand.transfer == Transfer::Codeword && !divides
         },
-    },
-    Refusal {
-        keys: "sched.suspend_time, sched.resume_time, sched.erase_suspend_time, sched.erase_resume_time, sched.min_run",
-        reason: "expected at most one hour",
-        applies: |config| matches!(&config.sched.policy, SchedPolicy::Suspend(own) if own.longest().0 > LONGEST_NS),
     },
     Refusal {
         keys: "ftl.kind=direct, alloc.kind=dynamic or hybrid",
@@ -82,13 +72,13 @@ const REFUSALS: [Refusal; 7] = [
 
 /// Says why a configuration can't be simulated, if it can't.
 pub fn check(config: &Config) -> Result<(), ConfigError> {
+    bounds::check(config)?;
     for refusal in all() {
         if (refusal.applies)(config) {
             return Err(ConfigError::Refused { keys: refusal.keys.into(), reason: refusal.reason.into() });
         }
     }
     let geometry = Geometry::new(config)?;
-    timing::check(&config.timing)?;
     if let FtlConfig::Dftl(dftl) = &config.ftl
         && dftl.unit_entries(&geometry) == 0
     {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use flashweir_trace::{Op, SECTOR_BYTES};
 
 use super::hmb;
-use crate::quantity::{Bound, Bytes, Nanos};
+use crate::quantity::{Bound, Bytes, LONGEST_NS, Nanos};
 
 /// Bytes of a read up to which it is short.
 const SHORT_BYTES: u64 = 4096;
@@ -23,23 +23,32 @@ pub struct FirmwareConfig {
     #[schemars(range(min = 1, max = 1024))]
     pub cores: u32,
     /// Time that a read command takes a core.
+    #[schemars(range(max = LONGEST_NS))]
     pub read_time: Nanos,
     /// Time that a read command of more than 4 KiB takes a core; none: as any other.
+    #[schemars(range(max = LONGEST_NS))]
     pub long_read_time: Bound,
     /// Time that a write command takes a core.
+    #[schemars(range(max = LONGEST_NS))]
     pub write_time: Nanos,
     /// Time that a TRIM command takes a core.
+    #[schemars(range(max = LONGEST_NS))]
     pub trim_time: Nanos,
     /// Time that a flush takes a core.
+    #[schemars(range(max = LONGEST_NS))]
     pub flush_time: Nanos,
     /// Time that a command takes a core once more when it is done.
+    #[schemars(range(max = LONGEST_NS))]
     pub complete_time: Nanos,
     /// Time that a core takes to look a page up in the map, for each page of a command.
+    #[schemars(range(max = LONGEST_NS))]
     pub lookup_time: Nanos,
     /// Memory of the drive for entries of a map that lies in the host's memory (HMB), 4 bytes a page, in segments of 4 KiB; 0: the
     /// drive has memory for the whole map.
+    #[schemars(extend("anyOf" = [{"const": 0}, {"minimum": hmb::SEGMENT_BYTES}]))]
     pub hmb_bytes: Bytes,
     /// Round trip to the host's memory for entries that the drive does not have, without their transfer.
+    #[schemars(range(max = LONGEST_NS))]
     pub hmb_miss_time: Nanos,
 }
 
@@ -72,14 +81,6 @@ impl FirmwareConfig {
     /// True if the map lies in the host's memory.
     pub(crate) fn has_hmb(&self) -> bool {
         self.hmb_bytes.0 >= hmb::SEGMENT_BYTES
-    }
-
-    /// The longest of its times, ns.
-    pub(crate) fn longest_ns(&self) -> u64 {
-        let Self { read_time, write_time, trim_time, flush_time, complete_time, lookup_time, .. } = self;
-        let all =
-            [read_time, write_time, trim_time, flush_time, complete_time, lookup_time, &self.hmb_miss_time];
-        all.into_iter().chain(&self.long_read_time.0).map(|time| time.0).max().unwrap_or(0)
     }
 }
 

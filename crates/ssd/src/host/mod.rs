@@ -32,7 +32,7 @@ mod weights;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::{Bytes, Limit, Nanos};
+use crate::quantity::{Bytes, LONGEST_NS, Limit, Nanos};
 
 pub(crate) use arbiter::Arbiter;
 pub use arbiter::Arbitration;
@@ -81,20 +81,26 @@ pub struct HostConfig {
     pub bytes_burst: PerTenant<Size>,
     /// The link that data cross: none, pcie3x4 and the like, sata3, or bytes a second each way.
     pub link: Link,
-    /// Most data of a command, a multiple of 512 bytes; longer reads and writes are several commands. 0: no limit.
+    /// Most data of a command; longer reads and writes are several commands. 0: no limit.
+    #[schemars(extend("multipleOf" = 512))]
     pub max_transfer: Bytes,
     /// Time from the host's doorbell until the drive has the command.
+    #[schemars(range(max = LONGEST_NS))]
     pub submit_time: Nanos,
     /// Time from the end of a command until the host knows of it.
+    #[schemars(range(max = LONGEST_NS))]
     pub complete_time: Nanos,
-    /// Submission queues (up to 65535): a tenant uses the one of its number modulo this. "none": each tenant has its own.
+    /// Submission queues: a tenant uses the one of its number modulo this. "none": each tenant has its own.
+    #[schemars(range(min = 1, max = 65_535))]
     pub queues: Limit,
-    /// Entries of a submission queue (1 to 65536): most commands of it that are not complete; others wait at the host. Or "none".
+    /// Entries of a submission queue: most commands of it that are not complete; others wait at the host. Or "none".
+    #[schemars(range(min = 1, max = 65_536))]
     pub queue_entries: Limit,
     /// Commands of a queue that the host tells the drive of together.
     #[schemars(range(min = 1, max = 65_536))]
     pub doorbell: u32,
     /// Longest time that a command waits for others to share its doorbell.
+    #[schemars(range(max = LONGEST_NS))]
     pub doorbell_wait: Nanos,
 }
 

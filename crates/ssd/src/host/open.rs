@@ -12,7 +12,8 @@ pub struct Config {
     /// Factor on the times of the workload: 0.5 makes it arrive twice as fast.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
     pub time_scale: f64,
-    /// Most requests that the drive takes at once (up to 1000000), or "none"; others wait at the host, in the queue of their tenant.
+    /// Most requests that the drive takes at once, or "none"; others wait at the host, in the queue of their tenant.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub slots: Limit,
 }
 

@@ -13,8 +13,9 @@ use crate::quantity::Bytes;
 pub struct NandConfig {
     /// Part of a page that a read of the host, or of a read-modify-write, brings over the bus.
     pub transfer: Transfer,
-    /// Data of one codeword of the error-correcting code, a multiple of 512 bytes that divides `page`. It is decoded, and
+    /// Data of one codeword of the error-correcting code, which divides `page`. It is decoded, and
     /// so transferred, as a whole.
+    #[schemars(range(min = 512), extend("multipleOf" = 512))]
     pub codeword: Bytes,
     /// Bits of a cell: the pages of a word line, and so the page types.
     pub cell: Cell,

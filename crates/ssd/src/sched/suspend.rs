@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Passing, Queued, Running, SchedConfig};
-use crate::quantity::{Bound, Nanos, round_to_u64};
+use crate::quantity::{Bound, LONGEST_NS, Nanos, round_to_u64};
 
 /// Operations of the array that may be suspended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,16 +38,21 @@ pub enum Suspends {
 #[serde(default)]
 pub struct Config {
     /// Time from the decision to suspend a command to the die being free.
+    #[schemars(range(max = LONGEST_NS))]
     pub suspend_time: Nanos,
     /// Time that a suspended command takes more each time that it goes on.
+    #[schemars(range(max = LONGEST_NS))]
     pub resume_time: Nanos,
     /// The same as `suspend_time` for erases; "none": `suspend_time` is for them, too.
+    #[schemars(range(max = LONGEST_NS))]
     pub erase_suspend_time: Bound,
     /// The same as `resume_time` for erases; "none": `resume_time` is for them, too.
+    #[schemars(range(max = LONGEST_NS))]
     pub erase_resume_time: Bound,
     /// Operations of the array that may be suspended.
     pub suspends: Suspends,
     /// Array time that an operation runs between two suspensions of it, the resuming not included: its floor of progress.
+    #[schemars(range(max = LONGEST_NS))]
     pub min_run: Nanos,
     /// Share of an operation's array time, from its start, in which it can't be suspended.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -80,16 +85,6 @@ impl Default for Config {
             max_suspensions: 10,
             bus_reads_first: true,
         }
-    }
-}
-
-impl Config {
-    /// The longest of its times.
-    pub(crate) fn longest(&self) -> Nanos {
-        let of_erases =
-            [self.erase_suspend_time, self.erase_resume_time].map(|time| time.0.unwrap_or(Nanos(0)));
-        let [suspend, resume] = of_erases;
-        self.suspend_time.max(self.resume_time).max(self.min_run).max(suspend).max(resume)
     }
 }
 

@@ -1,8 +1,12 @@
-//! An allocator that the run was given: a Python function, or whatever the caller of the engine has.
+//! An allocator outside the engine: a function of a file, or whatever the caller of the engine has.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// No settings of its own.
+/// Where the allocator is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Config {}
+#[serde(default)]
+pub struct Config {
+    /// The function, as `FILE.py:FUNCTION` (docs/guide/allocators.md). Empty: given to `simulate`, or by `--allocator`.
+    pub channels_file: String,
+}

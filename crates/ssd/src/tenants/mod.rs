@@ -51,7 +51,7 @@ pub enum ChannelsConfig {
     LookAhead(look_ahead::Config),
     /// Best of these candidates as a model predicts it; the model learned from the results of `look-ahead`.
     Learned(learned::Config),
-    /// Allocation by an external allocator that the run was given.
+    /// Allocation by a function outside the engine.
     External(external::Config),
 }
 
@@ -86,6 +86,7 @@ pub struct TenantsConfig {
     #[schemars(range(min = 1, max = 100_000_000))]
     pub window_requests: u32,
     /// Time from its first request after which a window ends, in an open loop.
+    #[schemars(range(min = 1))]
     pub window_time: Nanos,
     /// Requests of a level: a window of n requests has level n / `level_requests`, rounded up.
     #[schemars(range(min = 1))]
@@ -116,6 +117,13 @@ impl Default for TenantsConfig {
             turns: Turns::default(),
             max_late_share: 0.05,
         }
+    }
+}
+
+impl ChannelsConfig {
+    /// The file and function of an allocator outside the engine, which may be empty; none with others.
+    pub(crate) fn file(&self) -> Option<&str> {
+        if let Self::External(own) = self { Some(&own.channels_file) } else { None }
     }
 }
 

@@ -236,14 +236,14 @@ fn what_can_be_no_link_is_refused() {
         (("host.link", "pcie3x3"), "1, 2, 4, 8 or 16 lanes"),
         (("host.link", "0"), "bytes a second"),
         (("host.link", "fast"), "bytes a second"),
-        (("host.max_transfer", "100"), "a multiple of 512 bytes"),
-        (("host.queues", "0"), "1 to 65535"),
+        (("host.max_transfer", "100"), "expected a multiple of 512B"),
+        (("host.queues", "0"), "expected 1 to 65535, or none"),
         (("host.queue_entries", "0"), "1 to 65536"),
         (("host.doorbell", "0"), "expected 1 to 65536"),
         (("host.weights", "urgent,0"), "from 1 to 1000 or urgent"),
         (("firmware.cores", "0"), "expected 1 to 1024"),
-        (("firmware.hmb_bytes", "4095"), "at least one segment of 4KiB"),
-        (("firmware.read_time", "2h"), "at most one hour"),
+        (("firmware.hmb_bytes", "4095"), "expected 0, or at least 4KiB"),
+        (("firmware.read_time", "2h"), "expected at most 1h"),
     ] {
         let refused = resolve(&[Layer::from_assignments("test", [setting])])
             .and_then(|config| Simulation::new(&config, Options::default()).map(drop));

@@ -3,9 +3,8 @@
 use super::Refusal;
 use crate::config::Config;
 use crate::ftl::FtlConfig;
-use crate::nand::timing::LONGEST_NS;
 
-pub(super) const SLC: [Refusal; 5] = [
+pub(super) const SLC: [Refusal; 4] = [
     Refusal {
         keys: "slc.kind, ftl.kind",
         reason: "blocks in SLC mode have fewer pages, and a data block, a log or a map on flash has a place for each of them: use \
@@ -27,15 +26,6 @@ pub(super) const SLC: [Refusal; 5] = [
         keys: "slc.kind, pages_per_block, nand.cell, ftl.map_unit",
         reason: "a block in SLC mode would hold no whole page or mapping unit: use larger blocks",
         applies: |config| config.slc.is_on() && pages_in_slc_mode(config) == 0,
-    },
-    Refusal {
-        keys: "slc.read_time, slc.program_time, slc.fold_after",
-        reason: "expected at most one hour",
-        applies: |config| {
-            let own = &config.slc;
-            let after_ns = own.fold_after.0.map_or(0, |after| after.0);
-            [own.read_time.0, own.program_time.0, after_ns].iter().any(|ns| *ns > LONGEST_NS)
-        },
     },
 ];
 

@@ -5,18 +5,11 @@ use crate::config::Config;
 use crate::error::ConfigError;
 use crate::geometry::Geometry;
 
-pub(super) const TENANTS: [Refusal; 2] = [
-    Refusal {
-        keys: "tenants.channels, alloc.kind=striped or superblock",
-        reason: "the address says which dies a page goes to: use alloc.kind=dynamic or hybrid",
-        applies: |config| config.tenants.are_on() && !config.alloc.binds_late(),
-    },
-    Refusal {
-        keys: "tenants.window_time",
-        reason: "expected at least 1ns",
-        applies: |config| config.tenants.window_time.0 == 0,
-    },
-];
+pub(super) const TENANTS: [Refusal; 1] = [Refusal {
+    keys: "tenants.channels, alloc.kind=striped or superblock",
+    reason: "the address says which dies a page goes to: use alloc.kind=dynamic or hybrid",
+    applies: |config| config.tenants.are_on() && !config.alloc.binds_late(),
+}];
 
 /// Checks that depend on the geometry or on the choice of windows.
 pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {

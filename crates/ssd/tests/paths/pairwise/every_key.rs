@@ -14,7 +14,7 @@ use super::workloads::Workload;
 use super::{compare, long};
 
 /// Keys that are not drawn, with the reason.
-const NOT_DRAWN: [(&str, &str); 7] = [
+const NOT_DRAWN: [(&str, &str); 8] = [
     ("engine", "each drive runs on every time path that is exact for it"),
     ("gc.victim_file", LEFT_OUT.1),
     ("gc.planner_file", LEFT_OUT.1),
@@ -22,10 +22,11 @@ const NOT_DRAWN: [(&str, &str); 7] = [
     ("background.file", LEFT_OUT.1),
     ("buffer.destage_file", LEFT_OUT.1),
     ("ftl.classifier_file", LEFT_OUT.1),
+    ("tenants.channels_file", LEFT_OUT.1),
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 54] = [
+const VALUES: [(&str, &[&str]); 55] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -39,6 +40,7 @@ const VALUES: [(&str, &[&str]); 54] = [
     ("timing.read", &["20us", "10us,13us,31us", "1ns"]),
     ("timing.program", &["200us", "100us,300us", "1ns"]),
     ("timing.bus", &["0", "0.3", "25"]),
+    ("nand.codeword", &["512", "1KiB", "2KiB"]),
     ("nand.spread", &["0", "0.05", "0.3"]),
     ("buffer.high_mark", &["0.5", "0.7", "1"]),
     ("buffer.low_mark", &["0", "0.3", "0.6"]),
@@ -101,8 +103,10 @@ fn value(key: &Key, draw: &mut Draw) -> String {
         (_, Some("ns")) => one_of(&TIMES),
         (_, Some("bytes")) => one_of(&["0", "2KiB", "5KiB", "8KiB"]),
         ("integer", _) => {
-            let (min, max) =
-                key.range.map_or((0, u64::MAX), |range| (round_to_u64(range.min), round_to_u64(range.max)));
+            let (min, max) = key
+                .range
+                .as_ref()
+                .map_or((0, u64::MAX), |range| (round_to_u64(range.min), round_to_u64(range.max)));
             // Both ends of a range, where they are not too far apart, and small numbers.
             (min + draw.below((max - min).saturating_add(1).min(8))).to_string()
         }

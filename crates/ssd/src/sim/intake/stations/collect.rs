@@ -169,7 +169,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         view.buffer_full = self.finds_buffer_full();
         view.others_must = self.others_must();
         view.dirty_pages.clear();
-        view.dirty_pages.extend(units().map(|unit| self.view(unit, false).dirty_pages));
+        view.dirty_pages.extend(units().map(|unit| self.dirty_pages(unit)));
         view.spare_blocks.clear();
         view.spare_blocks.extend(units().map(|unit| self.core.ftl.spare_blocks(unit)));
         view.under_way.clear();

@@ -240,7 +240,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.work(station)?;
             }
         }
-        if self.stations.planner.collects_ahead() {
+        // A station that is busy makes no use of the planner's answer.
+        let mut numbers = self.stations.numbers();
+        if self.stations.planner.collects_ahead() && numbers.any(|number| !self.stations.is_busy(number)) {
             self.plan_ahead();
             let begins = self.stations.planner.begins_ahead(self.finds_buffer_full(), self.others_must());
             // Units that have nothing to write decide when all mandatory collections of this instant have begun.

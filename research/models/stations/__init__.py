@@ -1,0 +1,1 @@
+"""Managed channels whose dies share buses, request by request (README.md)."""
