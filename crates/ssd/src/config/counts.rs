@@ -44,7 +44,16 @@ fn check_map_unit(config: &Config) -> Result<(), ConfigError> {
 
 /// Refuses counts that are out of range, or do not fit each other. Returns the sectors of a page.
 pub(super) fn check_counts(config: &Config) -> Result<u32, ConfigError> {
-    bounds::check(config)?;
+    bounds::check_counts(&[
+        ("channels", config.channels.into()),
+        ("chips", config.chips.into()),
+        ("dies", config.dies.into()),
+        ("planes", config.planes.into()),
+        ("page", config.page.0),
+        ("pages_per_block", config.pages_per_block.into()),
+        ("capacity", config.capacity.0),
+        ("gc.free_blocks", config.gc.free_blocks.into()),
+    ])?;
     let refuse = |key: &str, value: String, expected: String| {
         Err(ConfigError::Value { origin: "device".into(), key: key.into(), value, expected })
     };

@@ -117,7 +117,6 @@ pub fn resolve_noting(layers: &[Layer]) -> Result<(Config, Vec<Ineffective>), Co
 
 /// A configuration of any origin as [`resolve_noting`] leaves it: without what has no effect, and checked.
 pub fn settle(mut config: Config) -> Result<(Config, Vec<Ineffective>), ConfigError> {
-    bounds::check(&config)?;
     let cleared = no_effect::clear(&mut config);
     let own =
         |entry: &no_effect::NoEffect| Ineffective { keys: entry.keys.into(), reason: entry.reason.into() };
@@ -134,10 +133,36 @@ fn apply(config: Config, layer: &Layer) -> Result<Config, ConfigError> {
     let is_policy = |key: &str| keys::find(key).is_some_and(|key| key.is_policy);
     let (choices, others): (Vec<_>, Vec<_>) = layer.settings.iter().partition(|(key, _)| is_policy(key));
     let mut config = config;
-    for (key, value) in choices.into_iter().chain(others) {
+    for (key, value) in choices {
+        config = set(&config, &layer.origin, key, value)?;
+    }
+    if let Some(changed) = set_all(&config, &others) {
+        return Ok(changed);
+    }
+    for (key, value) in others {
         config = set(&config, &layer.origin, key, value)?;
     }
     Ok(config)
+}
+
+/// The configuration with all of these keys changed at once, or `None` if something is wrong with one of them, which [`set`] says.
+/// A key at a time costs as much as a small run.
+fn set_all(config: &Config, settings: &[(&String, &Value)]) -> Option<Config> {
+    if settings.is_empty() {
+        return Some(config.clone());
+    }
+    let mut table = to_value(config);
+    for (key, value) in settings {
+        let is_name = keys::find(key).is_some_and(|key| !key.choices.is_empty());
+        if is_name && !value.is_string() {
+            return None;
+        }
+        *locate(&mut table, key)? = (*value).clone();
+    }
+    let changed: Config = serde_json::from_value(table).ok()?;
+    let mut table = to_value(&changed);
+    let in_range = |(key, value): &(&String, &Value)| bounds::check_key(&mut table, "", key, value).is_ok();
+    settings.iter().all(in_range).then_some(changed)
 }
 
 /// The configuration with one key changed. The key must be one of the resulting configuration.
