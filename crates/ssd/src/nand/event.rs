@@ -46,13 +46,6 @@ struct Bus {
     announced: bool,
 }
 
-impl Bus {
-    /// True if nothing is on it.
-    fn is_free(&self, now_ns: u64) -> bool {
-        self.user.is_none() && self.free_ns <= now_ns
-    }
-}
-
 /// Executor on events. The caller steps it and reads `completed`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that a drive has or not")]
@@ -113,7 +106,7 @@ impl<P: Probe> Events<P> {
                 && !cache.read
                 && !scheduler.pauses()
                 && (bus_is_free || geometry.dies_per_channel() == 1),
-            works_ahead: !cache.program && !scheduler.pauses(),
+            works_ahead: false,
             pauses: scheduler.pauses(),
             batches: true,
             scheduler,
@@ -139,6 +132,13 @@ impl<P: Probe> Events<P> {
     /// From now on, a die that was idle before starts a command as it arrives, whatever else does at that instant.
     pub(crate) fn dispatch_at_once(&mut self) {
         self.batches = false;
+    }
+
+    /// From now on, a transfer to a die is no event, unless another command waits for the bus: the end of its program is set with
+    /// it, before others that may end at the same instant. Only where nobody chooses by the order in which ends of one instant come:
+    /// commands keep their order, and pages have their unit before it is idle.
+    pub(crate) fn work_ahead(&mut self) {
+        self.works_ahead = !self.cache.program && !self.scheduler.reorders() && !self.scheduler.pauses();
     }
 
     /// From now on, no read gets in between so many copies of a collection.

@@ -13,8 +13,7 @@ impl<P: Probe> Events<P> {
         let channel = self.usage.channel_of(number);
         let bus = &mut self.buses[channel as usize];
         if bus.user.is_none() && bus.waiting.is_empty() {
-            let all_known = !self.scheduler.bus_prefers_reads();
-            if bus.free_ns < now_ns || bus.free_ns == now_ns && all_known {
+            if bus.free_ns <= now_ns {
                 return self.transfer(channel, number);
             }
             bus.announced = true;

@@ -130,7 +130,7 @@ impl<P: Probe> Events<P> {
             }
             Some(_) => return,
         };
-        let bus_is_free = self.buses[self.usage.channel_of(number) as usize].is_free(self.now_ns);
+        let bus_is_free = self.buses[self.usage.channel_of(number) as usize].user.is_none();
         let place = self.scheduler.pick(&die.queue, bus_is_free);
         let Some(next) = die.queue.get(place) else { return };
         let waits = die.queue.holds_back(next);
