@@ -58,6 +58,10 @@ pub(crate) fn simulation(config: &Config, options: Options) -> Result<Simulation
 
 /// The allocator of channels that a configuration names.
 pub(crate) fn channels(file: &str) -> Result<Decide, Error> {
+    if file.is_empty() && LOADER.get().is_none() {
+        let expected = "expected an allocator: name one in tenants.channels_file, or give one with the drive";
+        return Err(Error::setting("tenants.channels=external", expected));
+    }
     load("tenants.channels", |loader| loader.channels(file))
 }
 

@@ -232,7 +232,7 @@ fn what_disagrees_is_refused_in_one_line() {
     );
     assert!(shares.ends_with("give one of the two"), "{shares}");
     let message = refusal(&[&[("op_raw", "1")]]);
-    assert!(message.contains("`op_raw` = 1e0: expected spare / raw, 0 to 0.99"), "{message}");
+    assert!(message.contains("`op_raw` = 1: expected 0 to 0.99, or auto"), "{message}");
     let message = refusal(&[&[("blocks_per_unit", "many")]]);
     assert!(message.ends_with("expected a whole number of at most 32 bits, or \"auto\""), "{message}");
     let message = refusal(&[&[("op_raw", "much")]]);
