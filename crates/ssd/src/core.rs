@@ -101,7 +101,7 @@ impl<C: Content> Core<C> {
         let alloc = Alloc::new(&config.alloc, tenants, shape);
         let ftl = Ftl::new(&config.ftl, &config.upkeep(), shape, alloc.shares_map(), seed);
         let timing =
-            Timing::new(&config.timing, &config.nand, &geometry, config.page.0, config.bound_planes())?
+            Timing::new(&config.timing, &config.nand, &geometry, config.page.0, config.bound_planes())
                 .of_codewords(&config.timing, config.codeword_bytes())
                 .with_slc(&config.slc);
         let copybacks = Copybacks::new(config.gc.copyback, &geometry);

@@ -82,7 +82,7 @@ impl Range {
 
     /// As [`Range::holds`], of a whole number of up to 64 bits, which may lie between two of `f64`.
     pub(super) fn holds_whole(&self, number: u64) -> bool {
-        let next_to = |bound: f64| bound.fract() == 0.0 && bound >= 0.0 && bound < 1.8e19;
+        let next_to = |bound: f64| bound.fract() == 0.0 && (0.0..1.8e19).contains(&bound);
         let above_min = if next_to(self.min) {
             number > round_to_u64(self.min) || number == round_to_u64(self.min) && !self.excludes_min
         } else {

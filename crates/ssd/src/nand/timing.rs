@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::NandConfig;
 use super::cells::{Cell, PageOrder, Programs, WordLines};
 use super::spread::Spread;
-use crate::error::ConfigError;
 use crate::geometry::Geometry;
 use crate::op::Crossing;
 use crate::quantity::{LONGEST_NS, Latency, Nanos, round_to_u64};
@@ -124,7 +123,7 @@ impl Timing {
         geometry: &Geometry,
         page_bytes: u64,
         bound_planes: u32,
-    ) -> Result<Self, ConfigError> {
+    ) -> Self {
         // Rounded once, in picoseconds a byte, so that the product is exact.
         let picos_per_byte = round_to_u64(timing.bus * 1000.0);
         // Bound planes share a bus, bound channels have one each.
@@ -136,7 +135,7 @@ impl Timing {
         let lines = WordLines::new(nand.programs, nand.page_order, types, pages_per_block);
         let spread = Spread::new(nand, geometry);
         let one_type = timing.read.0.len() == 1 && timing.program.0.len() == 1;
-        Ok(Self {
+        Self {
             transfer_ns: transfer_ns * u64::from(mapped_pages),
             command_ns: timing.command.0,
             codeword_ps: picos_per_byte * nand.codeword.0,
@@ -150,7 +149,7 @@ impl Timing {
             lines,
             spread,
             slc: [0; 2],
-        })
+        }
     }
 
     /// Time of a transfer of part of a page, ns.
