@@ -256,7 +256,7 @@ fn run_tenants(settings: &[(&str, &str)]) -> Result<Value, String> {
     let overrides =
         base.chain(settings.iter().copied()).map(|(key, value)| (key.to_owned(), json!(value))).collect();
     let tenant = |name: &str, rest: &str| WorkloadSpec {
-        spec: format!("random:span=8MiB,size=4KiB,count=4000,{rest}"),
+        spec: format!("random:span=8MiB,size=4KiB,count=4000,{rest}").into(),
         name: Some(name.into()),
         ..WorkloadSpec::default()
     };
