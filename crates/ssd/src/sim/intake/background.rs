@@ -269,6 +269,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
+    /// Commands of the background that the dies of a station were handed are nobody else's.
+    pub(super) fn own_station(&mut self, station: u32) {
+        let dies: Vec<u32> = self.stations.dies_of(station).collect();
+        self.own_commands(dies);
+    }
+
     /// The background is to be asked, though nothing has happened.
     #[cold]
     pub(super) fn ask_again(&mut self) -> Result<(), RunError> {

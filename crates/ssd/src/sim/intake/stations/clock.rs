@@ -15,7 +15,7 @@ use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::event::Later;
 use crate::nand::{Executor, TimePath};
-use crate::op::{Command, CommandKind, NOBODY, PageSlice, Purpose};
+use crate::op::{Command, CommandKind, NOBODY, PageSlice, Purpose, Role};
 use crate::sched::Pages;
 use crate::sim::intake::{Found, Intake};
 use crate::stats::Parts;
@@ -202,12 +202,16 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let mut held: Vec<Member> = Vec::new();
         let mut free_ns = vec![now; self.core.geometry.total_dies() as usize];
         for (request, command, pages) in commands {
-            if (PAGE_TAG..STATION_TAG).contains(&command.tag) && command.purpose == Purpose::Host {
+            // Parity goes with the pages that it completes; nobody waits for it.
+            let is_parity = command.kind == CommandKind::Program && command.tag == NOBODY;
+            let is_page = (PAGE_TAG..STATION_TAG).contains(&command.tag) || is_parity;
+            if is_page && command.purpose == Purpose::Host {
                 held.push((request, command, pages));
                 continue;
             }
-            // A die runs its commands in the order in which they are made.
-            let before = held.extract_if(.., |(_, held, _)| held.die == command.die);
+            // A die runs its commands in the order in which they are made; so do the dies of a superblock that is collected.
+            let of_all = command.link.get().is_some_and(|(_, role)| role != Role::Write);
+            let before = held.extract_if(.., |(_, held, _)| of_all || held.die == command.die);
             for (request, command, pages) in before.chain([(request, command, pages)]) {
                 free_ns[command.die as usize] += command.total_ns();
                 self.array.serve(request);
