@@ -3,7 +3,9 @@
 use flashweir_ssd::CommandKind::{Copies, Erase, Program, Read};
 use flashweir_trace::Op;
 
-use super::rig::{ERASE, Outcome, PROGRAM, READ, Setting, TRANSFER, pages, read, run, run_both, write};
+use super::rig::{
+    ERASE, Outcome, PROGRAM, READ, Setting, TRANSFER, pages, read, run, run_both, sectors, write,
+};
 
 /// Four channels with a die each, pages of 4 KiB, blocks of 4: superblocks of 16 pages.
 const FOUR: [Setting; 3] = [("channels", "4"), ("capacity", "512KiB"), ("alloc.kind", "superblock")];
@@ -309,4 +311,17 @@ fn in_order_no_page_of_a_superblock_is_on_flash_before_an_older_request() {
         let completions = run(&settings, &requests).completions();
         assert!(completions.is_sorted(), "{more:?}");
     }
+}
+
+#[test]
+fn pages_of_a_cycle_are_programmed_together_though_old_versions_are_read_for_some() {
+    let base = [STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")];
+    let settings = with(&[&base[..], &[("precondition", "full"), ("op_ratio", "0.6")]].concat());
+    // Half of page 0, pages 1 and 2, half of page 3, after one page: what page 3 keeps is on the die that programs page 2.
+    let at = 10_000_000;
+    let outcome = run(&settings, &[write(0, 9), sectors(at, Op::Write, 4, 24)]);
+    let later = |kind| outcome.commands.iter().filter(move |command| command.0 == kind && command.3 >= at);
+    assert_eq!(later(Read).count(), 2);
+    let begins: Vec<u64> = later(Program).map(|command| command.3).collect();
+    assert_eq!(begins, [at + READ + TRANSFER; 4]);
 }

@@ -336,7 +336,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             while urgency == Urgency::Should && self.goes_on(unit) && self.make_step(unit, work, urgency)? {}
             self.core.counters.merges.early += self.core.counters.merges.full - merges;
             for die in dies.iter().copied() {
-                self.array.fence(die..die + 1, TASK_TAG + die);
+                self.array.fence(std::iter::once(die), TASK_TAG + die);
                 self.background.dies[die as usize].is_stepping = true;
             }
             self.own_commands(dies.iter().copied());

@@ -200,6 +200,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn start_cycle(&mut self, commands: Vec<Member>) {
         let now = self.array.now_ns();
         let mut held: Vec<Member> = Vec::new();
+        let has_sets = self.core.superblocks.is_some();
         let mut free_ns = vec![now; self.core.geometry.total_dies() as usize];
         for (request, command, pages) in commands {
             // Parity goes with the pages that it completes; nobody waits for it.
@@ -209,9 +210,11 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 held.push((request, command, pages));
                 continue;
             }
-            // A die runs its commands in the order in which they are made; so do the dies of a superblock that is collected.
+            // A die runs its commands in the order in which they are made; so do the dies of a superblock that is collected. No page
+            // of a superblock's cycle is the old version of another one, so old versions are read before all of them.
             let of_all = command.link.get().is_some_and(|(_, role)| role != Role::Write);
-            let before = held.extract_if(.., |(_, held, _)| of_all || held.die == command.die);
+            let is_old = has_sets && command.kind == CommandKind::Read && command.purpose == Purpose::Host;
+            let before = held.extract_if(.., |(_, held, _)| !is_old && (of_all || held.die == command.die));
             for (request, command, pages) in before.chain([(request, command, pages)]) {
                 free_ns[command.die as usize] += command.total_ns();
                 self.array.serve(request);
