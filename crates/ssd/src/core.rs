@@ -38,7 +38,7 @@ use erased::Erased;
 use gather::Share;
 use issue::Made;
 use pending::Pending;
-pub(crate) use superblocks::Crew;
+pub(crate) use superblocks::{Crew, Taken};
 use untimed::Trimmed;
 
 /// Requests that are looked up together.
@@ -184,6 +184,31 @@ impl<C: Content> Core<C> {
         Ok(step)
     }
 
+    /// As [`Core::step`], of a set of dies with up to a page for each of its planes: `is_ahead`, only as long as that needs no block
+    /// that a collection keeps for itself.
+    pub(crate) fn step_of_planes(
+        &mut self,
+        now_ns: u64,
+        unit: u32,
+        (work, is_ahead): (Work, bool),
+        executor: &mut impl Executor,
+    ) -> Result<Option<Step>, RunError> {
+        let step = self.ftl.step(unit, work, &mut self.ops)?;
+        if step == Some(Step::Copy) && work != Work::WriteBack {
+            for _ in 1..self.pages_of_step() {
+                let has_room = !is_ahead || self.ftl.can_step_ahead(unit);
+                if !has_room
+                    || !self.ftl.moves_next(unit)
+                    || self.ftl.step(unit, work, &mut self.ops)?.is_none()
+                {
+                    break;
+                }
+            }
+        }
+        self.issue(now_ns, Made { step: true, ..Made::default() }, executor);
+        Ok(step)
+    }
+
     /// Does what a follower does while another unit makes the step (see [`Ftl::follow_copy`]). Returns whether it did anything.
     pub(crate) fn follow(
         &mut self,
@@ -192,10 +217,18 @@ impl<C: Content> Core<C> {
         action: Action,
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
+        let most = self.pages_of_step();
         let (ftl, ops) = (&mut self.ftl, &mut self.ops);
         let acted = match action {
             Action::Idle => false,
-            Action::Copy => ftl.follow_copy(unit, ops)?,
+            Action::Copy => {
+                let acted = ftl.follow_copy(unit, ops)?;
+                let mut more = acted;
+                for _ in 1..most {
+                    more = more && ftl.follow_copy(unit, ops)?;
+                }
+                acted
+            }
             Action::Merge { block } => ftl.merge(unit, block, ops)?,
             Action::Move => ftl.follow_move(unit, ops)?,
             Action::Erase => ftl.follow_erase(unit, ops)?,

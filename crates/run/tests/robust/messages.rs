@@ -16,7 +16,7 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 28] = [
+const EXAMPLES: [&[Setting<'static>]; 27] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
@@ -24,7 +24,6 @@ const EXAMPLES: [&[Setting<'static>]; 28] = [
     &[DIRECT, ("alloc.kind", "dynamic")],
     &[DFTL, ("alloc.kind", "dynamic")],
     &[DIRECT, SUPERBLOCK],
-    &[SUPERBLOCK, STEP],
     &[("gc.planner", "cycle-stealing")],
     &[STEP, ("gc.planner", "super-data-block")],
     &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.throttle", "2")],

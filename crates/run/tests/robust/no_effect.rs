@@ -14,7 +14,7 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 70] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 71] = [
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
@@ -31,6 +31,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 70] = [
     &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
     &[("ftl.kind", "bast"), ("gc.throttle", "4")],
     &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
+    &[STEP, ("gc.planner", "cycle-stealing"), ("alloc.kind", "superblock")],
     &[AHEAD],
     &[("gc.spare_blocks", "7")],
     &[("tenants.channels", "shared"), DYNAMIC, ("channels", "1"), ("dies", "2")],

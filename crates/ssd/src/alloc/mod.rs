@@ -87,6 +87,11 @@ impl AllocConfig {
         matches!(self, AllocConfig::Superblock(_))
     }
 
+    /// True if one superblock spans all of so many dies.
+    pub(crate) fn is_one_set_of(&self, dies: u32) -> bool {
+        matches!(self, AllocConfig::Superblock(own) if own.superblock_dies.0.is_none_or(|of_set| of_set == dies))
+    }
+
     /// True if pages are bound to a unit when they are dispatched.
     pub fn binds_late(&self) -> bool {
         matches!(self, AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_))

@@ -141,6 +141,11 @@ impl Superblocks {
         self.units_of(set).iter().map(|unit| geometry.unit_blocks(*unit)).min().unwrap_or(0)
     }
 
+    /// Units of each set.
+    pub(crate) fn members(&self) -> u32 {
+        self.members
+    }
+
     /// Units of a set, in the order in which pages go to them.
     #[inline]
     pub(crate) fn units_of(&self, set: u32) -> &[u32] {

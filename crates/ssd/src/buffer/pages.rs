@@ -168,6 +168,11 @@ impl WriteBuffer {
         self.entries[slot as usize].stream
     }
 
+    /// The stream handle of a page.
+    pub(crate) fn handle(&self, slot: u32) -> u8 {
+        self.entries[slot as usize].handle
+    }
+
     /// The youngest entry of a page.
     pub(crate) fn find(&self, lpn: u64) -> Option<(u32, &Entry)> {
         self.by_lpn.get(&lpn).map(|slot| (*slot, &self.entries[*slot as usize]))

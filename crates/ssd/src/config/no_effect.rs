@@ -70,7 +70,7 @@ fn writes_one_by_one(config: &Config) -> bool {
     config.buffer.ack == Ack::Flash && config.is_one_at_a_time() && !is_cut
 }
 
-const TABLE: [NoEffect; 20] = [
+const TABLE: [NoEffect; 21] = [
     NoEffect {
         keys: "buffer.*, buffer.bytes=0",
         reason: "there is no buffer",
@@ -150,6 +150,16 @@ const TABLE: [NoEffect; 20] = [
         applies: |config| {
             let one = config.units == Units::Synchronized && config.channels > 1;
             one && config.gc.planner != PlannerConfig::default()
+        },
+        clear: |config| config.gc.planner = PlannerConfig::default(),
+    },
+    NoEffect {
+        keys: "gc.planner, alloc.kind=superblock, alloc.superblock_dies",
+        reason: "superblocks over all dies make one unit of the drive, so there is no other one to plan for",
+        applies: |config| {
+            let channels = config.channels / config.bound_channels();
+            let dies = channels.saturating_mul(config.chips).saturating_mul(config.dies);
+            config.alloc.is_one_set_of(dies) && config.gc.planner != PlannerConfig::default()
         },
         clear: |config| config.gc.planner = PlannerConfig::default(),
     },

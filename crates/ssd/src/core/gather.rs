@@ -6,7 +6,7 @@ use super::superblocks::{command_of, op_of};
 use crate::alloc::Superblocks;
 use crate::content::Content;
 use crate::nand::Executor;
-use crate::op::{Command, CommandKind, Effect, FlashOp, Link, PageAt, Purpose, Role};
+use crate::op::{Command, CommandKind, Effect, FlashOp, Link, Ops, PageAt, Purpose, Role};
 use crate::sched::Pages;
 
 /// Work of a unit in one operation of its set.
@@ -26,19 +26,25 @@ pub(super) struct Share {
 }
 
 impl<C: Content> Core<C> {
-    /// Moves pages of a superblock: a command a unit that reads, then one that programs.
+    /// Moves pages of superblocks of a set, those of one or several operations: a command a unit that reads, then one that
+    /// programs.
     pub(super) fn gather(
         &mut self,
         now_ns: u64,
         superblocks: &Superblocks,
-        op: &FlashOp,
-        moves: &[(u32, u32)],
+        (moving, ops): (&[FlashOp], &Ops),
         executor: &mut impl Executor,
     ) {
+        let Some(op) = moving.first() else { return };
         let mut shares = std::mem::take(&mut self.shares);
         shares.clear();
         shares.resize(superblocks.units_of(op.unit).len(), Share::default());
-        self.divide(superblocks, op, moves, C::ON || executor.wants_pages(), &mut shares);
+        for op in moving {
+            if let Effect::Moved(range) = &op.effect {
+                let follows = C::ON || executor.wants_pages();
+                self.divide(superblocks, op, ops.moves(range), follows, &mut shares);
+            }
+        }
         let mapped_pages = u64::from(self.geometry.mapped_pages);
         let bus_ns = self.timing.transfer_ns;
         for (share, unit) in shares.iter().zip(superblocks.units_of(op.unit)) {

@@ -22,6 +22,14 @@ use crate::sched::Pages;
 /// planes, or the dies of a superblock.
 pub(crate) type Crew = (Vec<u32>, Range<u32>);
 
+/// Pages of flash that one cycle programs on sets of dies: at most one a unit, parity included.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// Set and page of the set, of those with data.
+    pages: Vec<(u32, u32)>,
+    units: Vec<u32>,
+}
+
 impl<C: Content> Core<C> {
     /// Unit and physical page of a page of the translation layer.
     #[inline]
@@ -73,6 +81,43 @@ impl<C: Content> Core<C> {
         let home = self.alloc.locate(part.lpn)?;
         let ppn = self.ftl.next_page(home, part.handle)?;
         Some(superblocks.at(home.unit, ppn).0 / self.planes)
+    }
+
+    /// Pages that one step of a collection moves at most: one a unit of a set of dies.
+    pub(crate) fn pages_of_step(&self) -> u32 {
+        self.superblocks.as_ref().map_or(1, |superblocks| superblocks.members())
+    }
+
+    /// True if the next write of a page may go with those of a cycle: into a page of flash that the cycle has begun, or into one of
+    /// a unit that has none in it yet, without a collection before it.
+    pub(crate) fn goes_with(&self, taken: &Taken, lpn: u64, handle: u8) -> bool {
+        let Some(home) = self.alloc.locate(lpn) else { return false };
+        let page = self.ftl.frontier_page(home, handle).map(|ppn| ppn / self.geometry.units_per_page);
+        if page.is_some_and(|page| taken.pages.contains(&(home.unit, page))) {
+            return true;
+        }
+        // A superblock that is opened begins with its first page.
+        let free = |unit: &u32| !taken.units.contains(unit);
+        !self.ftl.must_collect(home) && self.programmed_with(home.unit, page.unwrap_or(0)).iter().all(free)
+    }
+
+    /// A page was written in a cycle.
+    pub(crate) fn note_taken(&self, taken: &mut Taken, lpn: u64) {
+        let home = self.alloc.locate(lpn);
+        let Some((home, ppn)) = home.and_then(|home| Some((home, self.ftl.lookup(home)?))) else { return };
+        let page = (home.unit, ppn / self.geometry.units_per_page);
+        if !taken.pages.contains(&page) {
+            taken.pages.push(page);
+            taken.units.extend(self.programmed_with(page.0, page.1));
+        }
+    }
+
+    /// Units that are programmed with a page of flash of a set: its own, and that of the parity that it completes.
+    fn programmed_with(&self, set: u32, page: u32) -> Vec<u32> {
+        let Some(superblocks) = &self.superblocks else { return Vec::new() };
+        let (own, parity) =
+            (superblocks.flash_page(set, page.into()), superblocks.parity_after(set, page.into()));
+        [Some(own), parity].into_iter().flatten().map(|(unit, _)| unit).collect()
     }
 
     /// The page of flash with this number is programmed as it is. Returns the mapping units that are padded.
@@ -141,12 +186,14 @@ impl<C: Content> Core<C> {
         let Some(mut superblocks) = self.superblocks.take() else { return };
         let mut ops = std::mem::take(&mut self.ops);
         ops.take_opened();
-        for op in ops.list() {
+        let mut left = ops.list();
+        while let Some(op) = left.first() {
+            let together = if made.step { moved_together(left) } else { 1 };
             match &op.effect {
                 Effect::Laid { ppn, map } => self.lay_in_set(&superblocks, op.unit, *ppn, *map),
-                Effect::Moved(range) => {
+                Effect::Moved(_) => {
                     self.flush_set(now_ns, &superblocks, op.unit, executor);
-                    self.gather(now_ns, &superblocks, op, ops.moves(range), executor);
+                    self.gather(now_ns, &superblocks, (&left[..together], &ops), executor);
                 }
                 Effect::Erased { block } => {
                     self.flush_set(now_ns, &superblocks, op.unit, executor);
@@ -159,6 +206,7 @@ impl<C: Content> Core<C> {
                     superblocks = again;
                 }
             }
+            left = &left[together..];
         }
         self.count_tally(&ops.tally, made.step);
         ops.clear();
@@ -255,6 +303,12 @@ impl<C: Content> Core<C> {
         }
         self.flush_set(now_ns, superblocks, set, executor);
     }
+}
+
+/// Operations from the first on that move pages of one set, at least one: one step reads all of these pages, then programs them.
+fn moved_together(ops: &[FlashOp]) -> usize {
+    let is_of_first = |op: &&FlashOp| matches!(op.effect, Effect::Moved(_)) && op.unit == ops[0].unit;
+    ops.iter().take_while(is_of_first).count().max(1)
 }
 
 pub(super) fn op_of(unit: u32, pages: u32, kind: CommandKind, purpose: Purpose, effect: Effect) -> FlashOp {

@@ -69,6 +69,20 @@ impl Ftl {
         }
     }
 
+    /// As [`Ftl::next_page`], of a map on flash as well.
+    pub(crate) fn frontier_page(&self, home: Home, handle: u8) -> Option<u32> {
+        if let Ftl::Dftl(dftl) = self { dftl.next_page(home, handle) } else { self.next_page(home, handle) }
+    }
+
+    /// True if the next step of a unit's collection moves a page, or updates the map for one that was moved.
+    pub(crate) fn moves_next(&self, unit: u32) -> bool {
+        match self {
+            Ftl::Page(page) => page.moves_next(unit),
+            Ftl::Dftl(dftl) => dftl.moves_next(unit),
+            Ftl::Log(_) | Ftl::Direct => false,
+        }
+    }
+
     /// True if there are groups of open blocks.
     pub(crate) fn has_groups(&self) -> bool {
         matches!(self, Ftl::Page(page) if page.groups.is_some())

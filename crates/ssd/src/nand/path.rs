@@ -39,11 +39,11 @@ pub(crate) trait TimePath: Executor {
     /// True if some die neither runs a command nor has one waiting.
     fn has_idle_die(&self) -> bool;
     /// Hands `tag` out by [`TimePath::take_done`] once all commands are done that `dies` have now.
-    fn fence(&mut self, dies: std::ops::Range<u32>, tag: u32);
+    fn fence(&mut self, dies: impl Iterator<Item = u32>, tag: u32);
     /// Commands that a die was handed so far, where fences are used.
     fn handed(&self, die: u32) -> u64;
     /// True if dies have commands that are not done.
-    fn is_busy(&self, dies: std::ops::Range<u32>) -> bool;
+    fn is_busy(&self, dies: impl Iterator<Item = u32>) -> bool;
     /// Hands a command to its die at `time_ns`.
     fn submit_at(&mut self, time_ns: u64, later: Later);
     /// Hands `tag` out by [`TimePath::take_done`] at `time_ns`.

@@ -6,7 +6,6 @@ mod links;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -300,7 +299,7 @@ impl<P: Probe> TimePath for Timeline<P> {
         (0..self.dies.len() as u32).any(|die| self.die_is_idle(die, self.now_ns))
     }
 
-    fn fence(&mut self, dies: Range<u32>, tag: u32) {
+    fn fence(&mut self, dies: impl Iterator<Item = u32>, tag: u32) {
         let free_ns = dies.map(|die| self.dies[die as usize].array_ns).max().unwrap_or(0);
         self.ended.push(Reverse((free_ns.max(self.now_ns), tag, Parts::default())));
     }
@@ -309,7 +308,7 @@ impl<P: Probe> TimePath for Timeline<P> {
         0
     }
 
-    fn is_busy(&self, mut dies: Range<u32>) -> bool {
+    fn is_busy(&self, mut dies: impl Iterator<Item = u32>) -> bool {
         dies.any(|die| !self.die_is_idle(die, self.now_ns))
     }
 

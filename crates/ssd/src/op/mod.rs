@@ -275,6 +275,13 @@ impl Ops {
         self.opened += 1;
     }
 
+    /// No page of this list is written to the blocks that were taken since the last operation: that one counts them.
+    pub(crate) fn opened_before(&mut self) {
+        if let Some(op) = self.list.last_mut() {
+            op.opens += std::mem::take(&mut self.opened);
+        }
+    }
+
     /// The `pages` pages moved since the last call go as one operation.
     pub(crate) fn copies(&mut self, unit: u32, pages: u32) {
         if pages == 0 {

@@ -3,7 +3,9 @@
 use flashweir_ssd::CommandKind::{Copies, Erase, Program, Read};
 use flashweir_trace::Op;
 
-use super::rig::{ERASE, Outcome, PROGRAM, READ, Setting, TRANSFER, pages, read, run, run_both, write};
+use super::rig::{
+    ERASE, Outcome, PROGRAM, READ, Setting, TRANSFER, pages, read, run, run_both, sectors, write,
+};
 
 /// Four channels with a die each, pages of 4 KiB, blocks of 4: superblocks of 16 pages.
 const FOUR: [Setting; 3] = [("channels", "4"), ("capacity", "512KiB"), ("alloc.kind", "superblock")];
@@ -179,4 +181,147 @@ fn a_set_short_of_superblocks_collects_between_the_commands_of_others() {
         let outcome = run(&with(&[&full[..], more].concat()), &requests);
         assert!(outcome.counters.gc.erases > 0, "{more:?}");
     }
+}
+
+/// Overwrites of a full drive that begin to collect, in a closed loop.
+fn managed(more: &[Setting], count: u64) -> Outcome {
+    let base = [
+        ("precondition", "full"),
+        ("op_ratio", "0.6"),
+        ("host.mode", "closed"),
+        ("host.queue_depth", "8"),
+        ("buffer.bytes", "64KiB"),
+    ];
+    let requests: Vec<_> = (0..count)
+        .map(|number| if number % 9 == 8 { read(0, number * 13 % 128) } else { write(0, number * 29 % 128) })
+        .collect();
+    // `run` verifies every read, and that each request completes.
+    run(&with(&[&base[..], more].concat()), &requests)
+}
+
+const STEP: Setting = ("clock", "lock-step");
+const TWO_SETS: Setting = ("alloc.superblock_dies", "2");
+
+#[test]
+fn a_cycle_writes_a_page_to_each_plane_of_an_open_superblock() {
+    let planes = [("planes", "2"), ("timing.multi_plane", "true"), ("capacity", "1MiB")];
+    for more in [&[STEP][..], &[("gc.planner", "cycle-filling"), TWO_SETS]] {
+        // Six pages: to all dies, then to two of them; of sets of two dies three each.
+        let outcome = run(&with(more), &[pages(0, Op::Write, 0, 6)]);
+        assert_eq!(outcome.latencies(), [2 * (TRANSFER + PROGRAM)], "{more:?}");
+        let first: Vec<u32> =
+            outcome.commands.iter().filter(|command| command.3 == 0).map(|command| command.1).collect();
+        assert_eq!(first, [0, 1, 2, 3], "{more:?}");
+        // With two planes a cycle has room for all: its planes are programmed as one command.
+        let both = run(&with(&[more, &planes].concat()), &[pages(0, Op::Write, 0, 8)]);
+        assert_eq!(both.latencies(), [2 * TRANSFER + PROGRAM], "{more:?}");
+    }
+    // The page of parity is one of its cycle: a plane that has it takes no page of data in that cycle.
+    let parity = run(&with(&[STEP, ("alloc.parity", "3")]), &[pages(0, Op::Write, 0, 6)]);
+    assert_eq!(parity.latencies(), [2 * (TRANSFER + PROGRAM)]);
+    assert_eq!(parity.commands.iter().filter(|command| command.3 == 0).count(), 4);
+    assert_eq!(parity.counters.parity_programs, 2);
+}
+
+#[test]
+fn a_step_moves_a_page_for_each_plane_of_a_superblock() {
+    let outcome = managed(&[STEP], 200);
+    let copies: Vec<_> = outcome.commands.iter().filter(|command| command.0 == Copies).collect();
+    // Reads of one step begin together, when all before them is done; there are as many as dies, at most.
+    let mut begins: Vec<u64> = copies.iter().map(|command| command.3).collect();
+    begins.dedup();
+    let together = |at: u64| copies.iter().filter(|command| command.3 == at).count();
+    assert!(outcome.counters.collections > 3);
+    assert!(begins.iter().any(|at| together(*at) > 1) && begins.iter().all(|at| together(*at) <= 4));
+    let erases: Vec<_> = outcome.commands.iter().filter(|command| command.0 == Erase).collect();
+    assert!(erases.chunks(4).all(|erases| erases.iter().all(|erase| erase.3 == erases[0].3)));
+}
+
+#[test]
+fn a_planner_has_sets_of_dies_as_units() {
+    let collected = |more: &[Setting]| {
+        let outcome = managed(&[&[TWO_SETS][..], more].concat(), 400);
+        // Dies with a copy or an erase while one of the other set has one.
+        let of_set = |set: u32| {
+            let works = outcome.commands.iter().filter(move |command| matches!(command.0, Copies | Erase));
+            works
+                .filter(move |command| command.1 / 2 == set)
+                .map(|command| (command.3, command.4))
+                .collect::<Vec<_>>()
+        };
+        let (first, second) = (of_set(0), of_set(1));
+        let together =
+            |(start, end): &(u64, u64)| second.iter().any(|other| other.0 < *end && *start < other.1);
+        assert!(!first.is_empty() && !second.is_empty(), "{more:?}");
+        (first.iter().filter(|work| together(work)).count() * 100 / first.len(), outcome)
+    };
+    let spare = ("gc.spare_blocks", "1000");
+    let (alone, none) = collected(&[STEP]);
+    assert_eq!(alone, 0, "with a common clock the other set idles");
+    let (stolen, stealing) = collected(&[STEP, ("gc.planner", "cycle-stealing")]);
+    assert!(stolen > 30, "{stolen}");
+    assert!(stealing.completions().last() < none.completions().last());
+    assert_eq!(collected(&[STEP, ("gc.planner", "cycle-filling"), spare]).1, stealing);
+    assert_eq!(collected(&[STEP, ("gc.planner", "selective-filling"), spare]).1, stealing);
+    let (filled, _) = collected(&[("gc.planner", "cycle-filling"), spare]);
+    assert!(filled > 30, "{filled}");
+    let (ahead, _) = collected(&[("gc.planner", "forwarding"), spare]);
+    assert!(ahead > 0);
+}
+
+#[test]
+fn managed_superblocks_go_with_everything() {
+    for planner in [
+        &[STEP][..],
+        &[STEP, ("gc.planner", "cycle-stealing")],
+        &[("gc.planner", "cycle-filling")],
+        &[("gc.planner", "forwarding")],
+    ] {
+        for more in [
+            &[][..],
+            &[("alloc.parity", "1"), ("op_ratio", "1")],
+            &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "256"), ("op_ratio", "3")],
+            &[("ftl.map_unit", "1KiB"), ("op_ratio", "1.5")],
+            &[("ftl.classifier", "generations"), ("op_ratio", "2")],
+            &[("gc.frontiers", "2"), ("wear.static_gap", "2"), ("op_ratio", "1")],
+            &[("dies", "2"), ("capacity", "1MiB"), ("sched.kind", "suspend")],
+            &[("planes", "2"), ("timing.multi_plane", "true"), ("capacity", "1MiB")],
+            &[("background.collect.after", "20us"), ("background.collect.should_below", "3")],
+            &[("buffer.coalesce", "false"), ("buffer.replacement", "lru"), ("buffer.ack", "buffer")],
+        ] {
+            let outcome = managed(&[&[TWO_SETS][..], planner, more].concat(), 400);
+            assert!(outcome.counters.gc.erases > 0, "{planner:?}, {more:?}");
+        }
+    }
+}
+
+#[test]
+fn in_order_no_page_of_a_superblock_is_on_flash_before_an_older_request() {
+    for more in [
+        &[][..],
+        &[TWO_SETS],
+        &[("alloc.parity", "1"), ("op_ratio", "1")],
+        &[("alloc.parity", "3"), ("op_ratio", "1")],
+    ] {
+        let base = [STEP, ("buffer.order", "in-order"), ("buffer.bytes", "24KiB"), ("buffer.ack", "flash")];
+        let requests: Vec<_> = (0..200)
+            .map(|number| pages(number * 1_000, Op::Write, number * 29 % 126, 1 + number as u32 % 3))
+            .collect();
+        let settings = with(&[&base[..], &[("precondition", "full"), ("op_ratio", "0.6")], more].concat());
+        let completions = run(&settings, &requests).completions();
+        assert!(completions.is_sorted(), "{more:?}");
+    }
+}
+
+#[test]
+fn pages_of_a_cycle_are_programmed_together_though_old_versions_are_read_for_some() {
+    let base = [STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")];
+    let settings = with(&[&base[..], &[("precondition", "full"), ("op_ratio", "0.6")]].concat());
+    // Half of page 0, pages 1 and 2, half of page 3, after one page: what page 3 keeps is on the die that programs page 2.
+    let at = 10_000_000;
+    let outcome = run(&settings, &[write(0, 9), sectors(at, Op::Write, 4, 24)]);
+    let later = |kind| outcome.commands.iter().filter(move |command| command.0 == kind && command.3 >= at);
+    assert_eq!(later(Read).count(), 2);
+    let begins: Vec<u64> = later(Program).map(|command| command.3).collect();
+    assert_eq!(begins, [at + READ + TRANSFER; 4]);
 }

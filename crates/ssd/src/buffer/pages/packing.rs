@@ -19,15 +19,27 @@ impl WriteBuffer {
         ready
     }
 
-    /// The mapping unit of a queue that goes into the same page of flash as `first` and others that have just started. In order,
-    /// it is of the same request; and two versions of a unit never go into one page.
-    pub(crate) fn next_in_page(&self, queue: u32, first: u32) -> Option<u32> {
+    /// The entry of a queue that leaves next, unless an older version of its page has just started.
+    pub(crate) fn next_apart(&self, queue: u32) -> Option<u32> {
         let slot = self.next(queue)?;
-        let entry = &self.entries[slot as usize];
         let starts = |(older, sequence): (u32, u64)| {
             self.live.get(&sequence) == Some(&older) && self.entries[older as usize].in_flight
         };
-        let has_turn = !self.in_order || entry.request == self.entries[first as usize].request;
-        (has_turn && !entry.older.is_some_and(starts)).then_some(slot)
+        (!self.entries[slot as usize].older.is_some_and(starts)).then_some(slot)
+    }
+
+    /// Queues and slots of the entries that wait, oldest first.
+    pub(crate) fn by_age(&self) -> Vec<(u32, u32)> {
+        let entries = self.live.values().map(|slot| (&self.entries[*slot as usize], *slot));
+        let waiting = entries.filter(|(entry, _)| !entry.in_flight && !entry.is_out);
+        waiting.map(|(entry, slot)| (entry.queue, slot)).collect()
+    }
+
+    /// The mapping unit of a queue that goes into the same page of flash as `first` and others that have just started. In order,
+    /// it is of the same request; and two versions of a unit never go into one page.
+    pub(crate) fn next_in_page(&self, queue: u32, first: u32) -> Option<u32> {
+        let slot = self.next_apart(queue)?;
+        let request = self.entries[slot as usize].request;
+        (!self.in_order || request == self.entries[first as usize].request).then_some(slot)
     }
 }

@@ -15,6 +15,7 @@
 
 use super::victim::Next;
 use super::{Dftl, Frontier, MapWork, RunError};
+use crate::alloc::Home;
 use crate::op::{Ops, Step, Work};
 
 impl Dftl {
@@ -41,6 +42,21 @@ impl Dftl {
     /// True if a collection was begun and not ended, or has left updates.
     pub(in crate::ftl) fn is_collecting(&self, unit: u32) -> bool {
         self.page.is_collecting(unit) || !self.units[unit as usize].pending.is_empty()
+    }
+
+    /// The page that the next write of a page of the host takes, if no collection comes before it.
+    pub(in crate::ftl) fn next_page(&self, home: Home, handle: u8) -> Option<u32> {
+        self.page.next_page(home, handle)
+    }
+
+    /// True if the next step of a collection moves a page, or updates a translation page for those that were moved.
+    pub(in crate::ftl) fn moves_next(&self, unit: u32) -> bool {
+        let steps = &self.page.units[unit as usize].steps;
+        if steps.victim.is_some() {
+            return steps.emptied.is_empty();
+        }
+        let state = &self.units[unit as usize];
+        steps.emptied.len() == 1 && state.pending.iter().any(|page| state.is_pending[*page as usize])
     }
 
     /// Blocks that the unit may still open for the host.

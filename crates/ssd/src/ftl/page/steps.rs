@@ -174,6 +174,12 @@ impl PageFtl {
         steps.victim.is_some() || !steps.emptied.is_empty()
     }
 
+    /// True if the next step of a collection moves a page.
+    pub(in crate::ftl) fn moves_next(&self, unit: u32) -> bool {
+        let steps = &self.units[unit as usize].steps;
+        steps.victim.is_some() && steps.emptied.is_empty()
+    }
+
     /// The first valid page of the victim. A victim that has none waits to be erased from now on.
     pub(in crate::ftl) fn page_to_move(&mut self, unit: u32) -> Option<u32> {
         let words = self.rules.words_per_block;

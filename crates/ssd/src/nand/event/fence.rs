@@ -1,7 +1,5 @@
 //! Fences: a tag that is handed out when dies have done all that they have at this moment; and commands that come later.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 
 use super::{Chain, Events, Other, Probe, guard};
@@ -107,9 +105,10 @@ impl<P: Probe> Events<P> {
     }
 
     /// Hands `tag` out once all commands are done that the dies have now.
-    pub(super) fn put_fence(&mut self, dies: Range<u32>, tag: u32) {
+    pub(super) fn put_fence(&mut self, dies: impl Iterator<Item = u32>, tag: u32) {
         let mut busy = 0;
-        for counts in &mut self.fences.dies[dies.start as usize..dies.end as usize] {
+        for die in dies {
+            let counts = &mut self.fences.dies[die as usize];
             if counts.done < counts.submitted {
                 let left = counts.submitted - counts.done;
                 counts.fences.push(Fence { last: counts.submitted, left, tag });
@@ -131,10 +130,11 @@ impl<P: Probe> Events<P> {
     }
 
     /// True if dies have commands that are not done.
-    pub(super) fn have_commands(&self, dies: Range<u32>) -> bool {
-        self.fences.dies[dies.start as usize..dies.end as usize]
-            .iter()
-            .any(|counts| counts.done < counts.submitted)
+    pub(super) fn have_commands(&self, mut dies: impl Iterator<Item = u32>) -> bool {
+        dies.any(|die| {
+            let counts = &self.fences.dies[die as usize];
+            counts.done < counts.submitted
+        })
     }
 
     /// A command reaches its die in `delay_ns`.

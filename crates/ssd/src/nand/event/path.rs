@@ -1,7 +1,5 @@
 //! Events as a time path.
 
-use std::ops::Range;
-
 use super::{Events, Executor, Later, Other, Probe, TimePath, Usage};
 use crate::stats::{Parts, SchedCounts, Times};
 
@@ -87,7 +85,7 @@ impl<P: Probe> TimePath for Events<P> {
         (0..self.dies.len() as u32).any(|die| self.die_is_idle(die, self.now_ns))
     }
 
-    fn fence(&mut self, dies: Range<u32>, tag: u32) {
+    fn fence(&mut self, dies: impl Iterator<Item = u32>, tag: u32) {
         self.put_fence(dies, tag);
     }
 
@@ -95,7 +93,7 @@ impl<P: Probe> TimePath for Events<P> {
         self.fences.handed(die)
     }
 
-    fn is_busy(&self, dies: Range<u32>) -> bool {
+    fn is_busy(&self, dies: impl Iterator<Item = u32>) -> bool {
         self.have_commands(dies)
     }
 

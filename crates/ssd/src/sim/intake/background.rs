@@ -269,6 +269,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
+    /// Commands of the background that the dies of a station were handed are nobody else's.
+    pub(super) fn own_station(&mut self, station: u32) {
+        let dies: Vec<u32> = self.stations.dies_of(station).collect();
+        self.own_commands(dies);
+    }
+
     /// The background is to be asked, though nothing has happened.
     #[cold]
     pub(super) fn ask_again(&mut self) -> Result<(), RunError> {
@@ -330,7 +336,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             while urgency == Urgency::Should && self.goes_on(unit) && self.make_step(unit, work, urgency)? {}
             self.core.counters.merges.early += self.core.counters.merges.full - merges;
             for die in dies.iter().copied() {
-                self.array.fence(die..die + 1, TASK_TAG + die);
+                self.array.fence(std::iter::once(die), TASK_TAG + die);
                 self.background.dies[die as usize].is_stepping = true;
             }
             self.own_commands(dies.iter().copied());

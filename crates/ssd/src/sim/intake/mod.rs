@@ -93,7 +93,7 @@ pub(super) struct Intake<A, C> {
 impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn new(config: &Config, core: Core<C>, array: A) -> Self {
         let geometry = &core.geometry;
-        let stations = Stations::new(config, geometry);
+        let stations = Stations::new(config, &core);
         let pages = config.buffer_pages();
         let is_buffered = pages > 0;
         let queues = core.alloc.queues(geometry);

@@ -53,11 +53,14 @@ fn of_blocks(ftl: &str, victim: &str, free_blocks: u32, frontiers: u32, gap: u32
 /// Chips of a channel and dies of a chip.
 const DIES: [(u32, u32); 5] = [(1, 1), (1, 1), (2, 1), (1, 2), (2, 2)];
 
+/// Superblocks over all dies, over those of as many as there are channels, or with parity.
+const SUPERBLOCKS: [&str; 3] = ["superblock", "sets", "parity"];
+
 /// Translation layers, that with most of its own twice.
 const FTLS: [&str; 7] = ["page", "page", "log-block", "fast", "bast", "kast", "dftl"];
 
 /// Ways to say which unit a page goes to; of those by windows of requests the channels change during the run.
-const ALLOCATIONS: [&[(&str, &str)]; 7] = [
+const ALLOCATIONS: [&[(&str, &str)]; 10] = [
     &[],
     &[],
     &[("alloc.kind", "dynamic")],
@@ -70,7 +73,22 @@ const ALLOCATIONS: [&[(&str, &str)]; 7] = [
         ("tenants.channels", "isolated"),
         ("tenants.window_requests", "9"),
     ],
+    &[("alloc.kind", "superblock")],
+    &[("alloc.kind", "sets")],
+    &[("alloc.kind", "parity")],
 ];
+
+/// Settings of an allocation that goes with the translation layer, else of none.
+fn of_alloc(alloc: &[(&'static str, &str)], ftl: &str, channels: u32, dies: u32) -> Vec<Setting> {
+    let superblocks = alloc.iter().find(|(_, kind)| SUPERBLOCKS.contains(kind));
+    match superblocks {
+        Some((_, kind)) if channels * dies > 1 && matches!(ftl, "page" | "dftl") => {
+            super::of_alloc(kind, channels, dies)
+        }
+        None if ftl == "page" => alloc.iter().map(|(key, value)| (*key, (*value).to_owned())).collect(),
+        _ => Vec::new(),
+    }
+}
 
 /// Settings of channels, chips, dies and planes, and of their times.
 fn of_dies(shape: (u32, u32, u32, u32), bus_is_free: bool, cache: bool, typed: bool) -> Vec<Setting> {
@@ -159,16 +177,16 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             settings.extend(super::of_transfers(codeword, sectors, copybacks));
             settings.extend(of_gc(ftl, planner, spare_blocks, throttle));
             settings.extend(of_blocks(ftl, victim, free_blocks, frontiers, gap));
-            if ftl == "page" {
-                settings.extend(alloc.iter().map(|(key, value)| (*key, (*value).to_owned())));
-            }
+            settings.extend(of_alloc(alloc, ftl, channels, chips * dies));
             if buffer_pages > 0 {
                 let in_order = lock_step && in_order && !typed && slc.is_empty() && (planes == 1 || bound);
                 settings.extend(of_buffer(ack, in_order, coalesce, replacement));
             }
             settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
             settings.extend(of_host(open, slots, depth));
-            of_cells(&mut settings, slc, (pages_per_block, 1), ftl);
+            let superblocks =
+                settings.iter().any(|(key, value)| *key == "alloc.kind" && value == "superblock");
+            of_cells(&mut settings, if superblocks { &[] } else { slc }, (pages_per_block, 1), ftl);
             settings
         })
 }

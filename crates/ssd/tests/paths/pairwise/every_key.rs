@@ -182,3 +182,24 @@ fn drives_with_all_keys_at_random_do_what_they_should() {
     println!("{cases} drives, {both} of them on both time paths; never other than their default: {never:?}");
     assert!(cases < 5000 || never.is_empty(), "keys that no drive has: {never:?}");
 }
+
+/// The block that is folded is collected for the room that folding it needs: the block opened for its pages is counted.
+#[test]
+fn a_fold_whose_block_is_collected_counts_the_block_it_opened() {
+    let settings = [
+        ("alloc.kind", "dynamic"),
+        ("capacity", "128KiB"),
+        ("chips", "2"),
+        ("fill", "0.9"),
+        ("gc.frontiers", "2"),
+        ("op_ratio", "2.5"),
+        ("page", "2KiB"),
+        ("pages_per_block", "4"),
+        ("slc.fold_after", "700ns"),
+        ("slc.kind", "dynamic"),
+        ("timing.program", "100us,300us"),
+    ];
+    let settings = settings.map(|(key, value)| (key, value.to_owned()));
+    let config = super::config(&settings, "auto").expect("a legal drive");
+    compare(&settings, &Workload::ALL[0].requests(&config, 40, 30));
+}

@@ -24,7 +24,7 @@ pub(super) const BASE: [(&str, &str); 7] = [
 ];
 
 /// Keys that are no policy, with a value beside the default: policies of the schema need them to have an effect.
-const NEEDED: [(&str, &str); 31] = [
+const NEEDED: [(&str, &str); 32] = [
     ("chips", "2"),
     ("planes", "2"),
     ("dies", "2"),
@@ -34,6 +34,7 @@ const NEEDED: [(&str, &str); 31] = [
     ("ftl.cache_bytes", "256"),
     ("ftl.map_unit", "512"),
     ("alloc.mode", "1"),
+    ("alloc.superblock_dies", "1"),
     ("gc.throttle", "2"),
     ("gc.spare_blocks", "2"),
     ("gc.frontiers", "2"),

@@ -15,7 +15,7 @@ use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::event::Later;
 use crate::nand::{Executor, TimePath};
-use crate::op::{Command, CommandKind, NOBODY, PageSlice, Purpose};
+use crate::op::{Command, CommandKind, NOBODY, PageSlice, Purpose, Role};
 use crate::sched::Pages;
 use crate::sim::intake::{Found, Intake};
 use crate::stats::Parts;
@@ -224,16 +224,23 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Hands over the commands of a write cycle: the programs of its pages as soon as all of them can start.
     fn start_cycle(&mut self, commands: &mut Vec<Member>) {
         let now = self.array.now_ns();
+        let has_sets = self.core.superblocks.is_some();
         let mut cycle = std::mem::take(&mut self.stations.groups.cycle);
         cycle.begin(self.core.geometry.total_dies(), now);
         let Starting { held, free_ns, arrival_ns } = &mut cycle;
         for (request, command, pages) in commands.drain(..) {
-            if (PAGE_TAG..STATION_TAG).contains(&command.tag) && command.purpose == Purpose::Host {
+            // Parity goes with the pages that it completes; nobody waits for it.
+            let is_parity = command.kind == CommandKind::Program && command.tag == NOBODY;
+            let is_page = (PAGE_TAG..STATION_TAG).contains(&command.tag) || is_parity;
+            if is_page && command.purpose == Purpose::Host {
                 held.push((request, command, pages));
                 continue;
             }
-            // A die runs its commands in the order in which they are made.
-            let before = held.extract_if(.., |(_, held, _)| held.die == command.die);
+            // A die runs its commands in the order in which they are made; so do the dies of a superblock that is collected. No page
+            // of a superblock's cycle is the old version of another one, so old versions are read before all of them.
+            let of_all = command.link.get().is_some_and(|(_, role)| role != Role::Write);
+            let is_old = has_sets && command.kind == CommandKind::Read && command.purpose == Purpose::Host;
+            let before = held.extract_if(.., |(_, held, _)| !is_old && (of_all || held.die == command.die));
             for (request, command, pages) in before.chain([(request, command, pages)]) {
                 free_ns[command.die as usize] += command.total_ns();
                 self.array.serve(request);

@@ -72,8 +72,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if self.takes_part(station) {
             return Ok(());
         }
-        let dies = self.stations.dies_of(station);
-        let idle_since_ns = self.idle_since_ns(dies.clone());
+        let idle_since_ns = self.idle_since_ns(self.stations.dies_of(station));
         for unit in self.stations.units_of(station) {
             let can_step = self.core.ftl.can_step_ahead(unit);
             if !can_step && self.core.ftl.foldable(unit) == 0 {
@@ -86,7 +85,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                     && self.own_step(station, Task::new(unit, work, urgency))?
                 {
                     self.pay(unit, urgency, spent);
-                    self.own_commands(dies);
+                    self.own_station(station);
                     return Ok(());
                 }
             }
@@ -105,7 +104,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn own_step(&mut self, station: u32, mut own: Task) -> Result<bool, RunError> {
         self.charge(own.unit);
         let early_before = self.core.counters.merges.full;
-        let Some(step) = self.step_of(own.unit, own.work)? else {
+        let Some(step) = self.step_of(own.unit, own.work, own.urgency)? else {
             if own.urgency == Urgency::Must {
                 return Err(self.core.ftl.stuck(own.unit));
             }
@@ -151,7 +150,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// True for each unit that takes part in the collection of an initiator.
     fn joined(&self, initiator: u32) -> Vec<bool> {
-        let units = 0..self.core.geometry.units();
+        let units = 0..self.core.mapped_units();
         let Some(function) = self.stations.planner.function() else {
             let joins = |unit| unit != initiator && self.stations.planner.joins(&self.view(unit, false));
             return units.map(joins).collect();
@@ -162,7 +161,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// The view of a planner outside the engine.
     fn fill(&self, view: &mut Units, must: Option<u32>) {
-        let units = || 0..self.core.geometry.units();
+        let units = || 0..self.core.mapped_units();
         let own = |unit| self.stations.all[self.stations.station_of(unit) as usize].own;
         let under_way = |unit| own(unit).is_some_and(|own: Task| own.unit == unit && own.last != Step::Erase);
         view.must = must;
@@ -263,7 +262,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let Some(mut together) = self.stations.together.take() else { return Ok(()) };
         let initiator = together.task.unit;
         self.charge(initiator);
-        let Some(step) = self.step_of(initiator, Work::Collect)? else {
+        let Some(step) = self.step_of(initiator, Work::Collect, Urgency::Must)? else {
             return Err(self.core.ftl.stuck(initiator));
         };
         let action = self.stations.planner.follow(step);
@@ -326,12 +325,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// Makes the next step of some work of a unit, as part of a group where the clock is common.
-    fn step_of(&mut self, unit: u32, work: Work) -> Result<Option<Step>, RunError> {
-        let now = self.array.now_ns();
+    fn step_of(&mut self, unit: u32, work: Work, urgency: Urgency) -> Result<Option<Step>, RunError> {
+        let (now, how) = (self.array.now_ns(), (work, urgency < Urgency::Must));
         if self.stations.has_clock() {
             let mut group = self.stations.groups.fill(&self.array);
-            return self.core.step(now, unit, work, &mut group);
+            return self.core.step_of_planes(now, unit, how, &mut group);
         }
-        self.core.step(now, unit, work, &mut self.array)
+        self.core.step_of_planes(now, unit, how, &mut self.array)
     }
 }

@@ -4,7 +4,9 @@
 //! the allocation policy keeps its turns. A unit that must collect before it can take a page begins as soon as one waits
 //! that may go to it; meanwhile the pages go to other stations. A planner sees as a unit's pages all that may go to it.
 
-use super::{Kind, PAGE_TAG};
+use std::ops::Range;
+
+use super::{Kind, PAGE_TAG, Stations};
 use crate::alloc::Home;
 use crate::buffer::WriteBuffer;
 use crate::content::Content;
@@ -13,6 +15,13 @@ use crate::nand::{Executor, Probe, TimePath};
 use crate::op::Stage;
 use crate::sim::intake::Intake;
 use crate::stats::Cause;
+
+impl Stations {
+    /// Dies of a station, where they are not those of one set of superblocks.
+    pub(super) fn own_dies(&self, station: u32) -> Range<u32> {
+        station * self.dies_per_station..(station + 1) * self.dies_per_station
+    }
+}
 
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// True if pages get their unit when they are written.
@@ -101,7 +110,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn write_next(&mut self, station: u32, fills: bool) -> Result<bool, RunError> {
         let (now, tag) = (self.array.now_ns(), PAGE_TAG + station);
         let page_sectors = self.core.page_sectors.get() as u32;
-        let dies = self.stations.dies_of(station);
+        let dies = self.stations.own_dies(station);
         let mut from = 0;
         while let Some((queue, slot)) = self.oldest_head(from) {
             from = self.buffer.as_ref().map_or(0, |buffer| buffer.sequence(slot)) + 1;

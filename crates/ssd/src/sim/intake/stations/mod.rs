@@ -1,9 +1,9 @@
 //! Managed channels: a planner says which units collect when, a common clock which stations go on together.
 //!
 //! Glossary. *Station*: the units that start and end together: with a common clock all of them, otherwise those of one
-//! die. *Cycle*: one flush of the buffer to a station, at most a page a unit. *Mandatory* collection: a page can't be
-//! written before it. *Initiator*: the unit whose mandatory collection others take part in, one at a time. *Forward*
-//! collection: one that nobody has to make yet.
+//! die, or the set of dies of a superblock, which is one unit here. *Cycle*: one flush of the buffer to a station, at most a
+//! page a plane. *Mandatory* collection: a page can't be written before it. *Initiator*: the unit whose mandatory collection
+//! others take part in, one at a time. *Forward* collection: one that nobody has to make yet.
 //!
 //! A station that is not busy is idle, and decided about as soon as anything changes. It is busy until all commands are
 //! done that its dies have when it begins something, so a read gets in between two steps of a collection. With a common
@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 use super::Intake;
 use crate::config::{Clock, Config};
 use crate::content::Content;
+use crate::core::Core;
 use crate::error::RunError;
 use crate::external::External;
 use crate::gc::planner::{Action, Planner};
-use crate::geometry::Geometry;
 use crate::nand::TimePath;
 use crate::op::Stage;
 use crate::stats::{Cause, LockStepTimes};
@@ -137,6 +137,8 @@ pub(super) struct Stations {
     all: Vec<Station>,
     units_per_station: u32,
     dies_per_station: u32,
+    /// Dies of each station, where they are those of superblocks.
+    sets: Vec<Vec<u32>>,
     planner: Planner,
     lock_step: Option<LockStepTimes>,
     /// Groups of commands, where a clock is common.
@@ -158,16 +160,24 @@ pub(super) struct Stations {
 }
 
 impl Stations {
-    pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
+    pub(super) fn new<C: Content>(config: &Config, core: &Core<C>) -> Self {
         let lock_step = config.clock == Clock::LockStep;
-        let units = geometry.units();
-        let units_per_station = if lock_step { units } else { geometry.planes };
+        let (units, dies) = (core.mapped_units(), core.geometry.total_dies());
+        let is_set = core.superblocks.is_some();
+        let (units_per_station, dies_per_station) = match (lock_step, is_set) {
+            (true, _) => (units, dies),
+            (false, true) => (1, 0),
+            (false, false) => (core.geometry.planes, 1),
+        };
         let count = if config.is_managed() { units / units_per_station } else { 0 };
+        let with_sets = count > 0 && is_set && !lock_step;
+        let sets = if with_sets { core.crews().map(|(dies, _)| dies).collect() } else { Vec::new() };
         let planner = Planner::new(&config.gc);
         Self {
             all: vec![Station::default(); count as usize],
             units_per_station,
-            dies_per_station: units_per_station / geometry.planes,
+            dies_per_station,
+            sets,
             aligned: lock_step || planner.is_aligned(),
             planner,
             lock_step: lock_step.then(LockStepTimes::default),
@@ -208,8 +218,9 @@ impl Stations {
         station * self.units_per_station..(station + 1) * self.units_per_station
     }
 
-    pub(super) fn dies_of(&self, station: u32) -> Range<u32> {
-        station * self.dies_per_station..(station + 1) * self.dies_per_station
+    pub(super) fn dies_of(&self, station: u32) -> impl Iterator<Item = u32> + '_ {
+        let set = self.sets.get(station as usize).into_iter().flatten().copied();
+        self.own_dies(station).chain(set)
     }
 
     pub(super) fn station_of(&self, unit: u32) -> u32 {
@@ -262,7 +273,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         for station in self.stations.numbers() {
             if self.background.destages() && !self.stations.is_busy(station) {
                 self.work(station)?;
-                self.own_commands(self.stations.dies_of(station));
+                self.own_station(station);
             }
         }
         self.background.end_of_destage();
