@@ -82,6 +82,8 @@ pub(crate) struct Core<C> {
     on_read: bool,
     /// True if there is an SLC cache.
     has_slc: bool,
+    /// Blocks opened for pages that were there before the run, which no command has taken.
+    opened_for_old: u8,
     /// Pages that were not there, whatever is read.
     trimmed: Trimmed,
 }
@@ -129,6 +131,7 @@ impl<C: Content> Core<C> {
             trimmed: Trimmed::new(geometry.logical_pages),
             on_read: config.precondition == Precondition::OnRead,
             has_slc: config.slc.is_on(),
+            opened_for_old: 0,
             pending: Pending::new(config.timing.multi_plane && geometry.planes > 1, geometry.units_per_page),
             filling: None,
             open_untimed: false,

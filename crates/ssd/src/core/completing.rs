@@ -10,7 +10,7 @@ use crate::sched::Pages;
 
 impl<C: Content> Core<C> {
     /// The version of a page that is to be read before the page gets a unit. `None` if there is none, or if the page can only go
-    /// to the die of that version: there both are one command.
+    /// to the die of that version: there both are one command, unless the version has to be looked up first.
     pub(crate) fn reads_first(&self, part: &PageSlice) -> Option<PageAt> {
         if !self.alloc.shares_map() {
             return None;
@@ -19,7 +19,8 @@ impl<C: Content> Core<C> {
         let ppn = self.ftl.lookup(home)?;
         let has_room = |unit: u32| unit == home.unit || self.ftl.has_room(unit);
         let only = self.alloc.only_die(part.stream, part.lpn, &self.geometry, has_room);
-        (only != Some(home.unit / self.planes)).then_some((home.unit, ppn))
+        let apart = self.looks_up_first() || only != Some(home.unit / self.planes);
+        apart.then_some((home.unit, ppn))
     }
 
     /// True if a unit can take a page now that has a version at `old`.

@@ -95,7 +95,8 @@ impl<C: Content> Core<C> {
         executor.submit(now_ns, Command { effect, ..command }, pages);
     }
 
-    /// The block that an operation erases, or in which it replaces a page of another unit; where that may be on another die.
+    /// The block that an operation erases, or in which it replaces a page of another unit or locates pages that were moved; where
+    /// that may be on another die.
     #[inline]
     pub(super) fn guarded(&self, op: &FlashOp) -> Option<BlockAt> {
         if !self.alloc.shares_map() {
@@ -105,6 +106,7 @@ impl<C: Content> Core<C> {
             Effect::Programmed { stale: Some((unit, ppn)), .. } if unit != op.unit => {
                 Some((unit, ppn / self.pages_per_block))
             }
+            Effect::MapProgrammed { clears, .. } => clears,
             Effect::Erased { block } => Some((op.unit, block)),
             _ => None,
         }

@@ -56,6 +56,43 @@ impl<C: Content> Core<C> {
         Ok(translation)
     }
 
+    /// True if pages are looked up before they are read ([`Core::look_up`]): an entry may be on another die than its page.
+    #[inline]
+    pub(crate) fn looks_up_first(&self) -> bool {
+        self.ftl.has_map_on_flash() && self.alloc.shares_map()
+    }
+
+    /// Looks a page up in a map on flash that units share, before it is read or completed; with `keep` its next write does not do
+    /// so again. `tag` waits for its translation page. Returns whether that is read.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn look_up(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        part: PageSlice,
+        keep: bool,
+        executor: &mut impl Executor,
+    ) -> Result<bool, RunError> {
+        self.pending.flash_time.serve(part.stream);
+        let mut home = self.alloc.locate(part.lpn);
+        if self.on_read && home.is_none_or(|home| self.ftl.lookup(home).is_none()) {
+            let opens;
+            (home, opens) = self.lay(now_ns, part.lpn, home, executor)?;
+            self.opened_for_old += opens;
+        }
+        let home = home.unwrap_or_else(|| self.entry_of(part.lpn));
+        if keep {
+            self.ftl.keep_looked_up(home);
+        }
+        Ok(self.translate(now_ns, tag, Some(home), executor)?.is_some())
+    }
+
+    /// Where the entry is, in a map that units share, of a page that never had a unit.
+    fn entry_of(&self, lpn: u64) -> Home {
+        Home { unit: 0, key: lpn as u32 }
+    }
+
     /// Reads a page from flash, if it is there. `staged` lies over it (for the checks). Returns whether flash is read.
     #[inline]
     pub(crate) fn read(
@@ -72,8 +109,14 @@ impl<C: Content> Core<C> {
         if self.on_read && home.is_none_or(|home| self.ftl.lookup(home).is_none()) {
             (home, opens) = self.lay(now_ns, part.lpn, home, executor)?;
         }
-        let map =
-            if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
+        let map = if !self.ftl.has_map_on_flash() {
+            None
+        } else if self.alloc.shares_map() {
+            opens += std::mem::take(&mut self.opened_for_old);
+            None
+        } else {
+            self.translate(now_ns, tag, home, executor)?
+        };
         let place = home.and_then(|home| Some(self.at(home.unit, self.ftl.lookup(home)?)));
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {
@@ -297,7 +340,9 @@ impl<C: Content> Core<C> {
         if self.on_read {
             self.forget_old(part.lpn);
         }
-        if let Some(home) = self.alloc.locate(part.lpn) {
+        let home = self.alloc.locate(part.lpn);
+        let home = home.or_else(|| self.looks_up_first().then(|| self.entry_of(part.lpn)));
+        if let Some(home) = home {
             let in_slc =
                 self.has_slc && self.ftl.lookup(home).is_some_and(|ppn| self.ftl.is_slc(home.unit, ppn));
             self.counters.slc.trimmed += u64::from(in_slc);

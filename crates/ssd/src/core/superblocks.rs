@@ -172,9 +172,9 @@ impl<C: Content> Core<C> {
                 let (unit, ppn) = self.at(op.unit, ppn);
                 (unit, Effect::MapRead { ppn, work }, None)
             }
-            Effect::MapProgrammed { page, ppn, work } => {
+            Effect::MapProgrammed { page, ppn, work, clears } => {
                 let (unit, at) = self.at(op.unit, ppn);
-                (unit, Effect::MapProgrammed { page, ppn: at, work }, Some(ppn))
+                (unit, Effect::MapProgrammed { page, ppn: at, work, clears }, Some(ppn))
             }
             _ => return,
         };

@@ -88,12 +88,14 @@ pub(crate) enum Effect {
     },
     /// Translation page `page` of the unit is at `ppn`; the version before it is stale.
     MapProgrammed {
-        /// Its number within the unit.
+        /// Its number within the map: that of the unit, or of the drive.
         page: u32,
         /// The physical page.
         ppn: u32,
         /// Its reason.
         work: MapWork,
+        /// The victim of another unit whose pages it locates: erased after this.
+        clears: Option<BlockAt>,
     },
     /// Pages of the host have moved to this unit, some from other ones, and pages of parity were programmed, in this order: where
     /// each comes from, and the physical page. Empty if pages are not followed.
@@ -337,10 +339,16 @@ impl Ops {
         self.push(unit, 1, CommandKind::Read, Purpose::Mapping, 0, Effect::MapRead { ppn, work });
     }
 
-    /// Translation page `page` of the unit is programmed.
-    pub(crate) fn program_map(&mut self, unit: u32, page: u32, ppn: u32, work: MapWork) {
+    /// Translation page `page`, which belongs to the unit, is programmed; before block `clears` of another unit is erased.
+    pub(crate) fn program_map(
+        &mut self,
+        unit: u32,
+        (page, ppn): (u32, u32),
+        work: MapWork,
+        clears: Option<BlockAt>,
+    ) {
         let opens = self.take_opened();
-        let effect = Effect::MapProgrammed { page, ppn, work };
+        let effect = Effect::MapProgrammed { page, ppn, work, clears };
         self.push(unit, 1, CommandKind::Program, Purpose::Mapping, opens, effect);
     }
 

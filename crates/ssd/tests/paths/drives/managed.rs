@@ -159,7 +159,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             settings.extend(super::of_transfers(codeword, sectors, copybacks));
             settings.extend(of_gc(ftl, planner, spare_blocks, throttle));
             settings.extend(of_blocks(ftl, victim, free_blocks, frontiers, gap));
-            if ftl == "page" {
+            if matches!(ftl, "page" | "dftl") {
                 settings.extend(alloc.iter().map(|(key, value)| (*key, (*value).to_owned())));
             }
             if buffer_pages > 0 {
