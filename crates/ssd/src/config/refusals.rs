@@ -104,9 +104,8 @@ fn check_maps(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
     {
         let least = CACHED_ENTRY_BYTES * u64::from(caches);
         let who = if is_shared { "the drive".into() } else { format!("each of the {caches} units") };
-        let reason = format!(
-            "{who} caches entries of {CACHED_ENTRY_BYTES} bytes, at least one: use at least {least}"
-        );
+        let reason =
+            format!("{who} caches entries of {CACHED_ENTRY_BYTES} bytes, at least one: use at least {least}");
         return Err(ConfigError::Refused {
             keys: format!("ftl.cache_bytes = {}", dftl.cache_bytes.0),
             reason,

@@ -308,8 +308,12 @@ fn what_a_shared_map_writes_does_not_change_what_becomes_of_data() {
     // One request at a time, in units that have more room than they fill: pages go to the units in turn, whatever else is done.
     let requests: Vec<_> = (0..900u64).map(|number| write(number * 20_000_000, number * 37 % 64)).collect();
     let outcome = |own: &[Setting]| {
-        let settings: Vec<_> =
-            [("precondition", "full"), ("op_ratio", "40")].iter().chain(&SHARED).chain(own).copied().collect();
+        let settings: Vec<_> = [("precondition", "full"), ("op_ratio", "40")]
+            .iter()
+            .chain(&SHARED)
+            .chain(own)
+            .copied()
+            .collect();
         run(&settings, &requests).counters
     };
     let page = outcome(&[]);
@@ -327,7 +331,8 @@ fn what_a_shared_map_writes_does_not_change_what_becomes_of_data() {
 #[test]
 fn a_drive_of_one_unit_that_allocates_dynamically_is_the_striped_one() {
     let one = [("ftl.kind", "dftl"), ("ftl.cache_bytes", "64B"), ("op_ratio", "1"), ("precondition", "full")];
-    let outcome = |alloc| run(&one.into_iter().chain([("alloc.kind", alloc)]).collect::<Vec<_>>(), &mixed(64));
+    let outcome =
+        |alloc| run(&one.into_iter().chain([("alloc.kind", alloc)]).collect::<Vec<_>>(), &mixed(64));
     let dynamic = outcome("dynamic");
     assert!(dynamic.counters.map.updates > 50);
     assert!(dynamic == outcome("striped"));

@@ -62,8 +62,7 @@ impl Dftl {
         loop {
             let left = self.rules.pages_per_block - self.units[unit as usize].frontier.next;
             let victim = self.map_victim(unit);
-            let promised =
-                victim.map_or(0, |block| self.page.units[unit as usize].blocks.valid(block));
+            let promised = victim.map_or(0, |block| self.page.units[unit as usize].blocks.valid(block));
             if left > promised {
                 return Ok(());
             }
@@ -107,7 +106,9 @@ impl Dftl {
     /// Erases a block of translation pages that has nothing left, if there is one: it waits for no update.
     fn erase_map_block(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         let emptied = &self.page.units[unit as usize].steps.emptied;
-        let Some(at) = emptied.iter().position(|block| self.holds_map(unit, *block)) else { return Ok(false) };
+        let Some(at) = emptied.iter().position(|block| self.holds_map(unit, *block)) else {
+            return Ok(false);
+        };
         let emptied = &mut self.page.units[unit as usize].steps.emptied;
         if let Some(block) = emptied.remove(at) {
             emptied.push_front(block);

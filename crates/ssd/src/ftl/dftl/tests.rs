@@ -2,6 +2,7 @@
 //! were programmed and erased, and what the newest version of each translation page says.
 
 mod array;
+mod frontiers;
 
 use std::collections::BTreeMap;
 
@@ -65,9 +66,8 @@ impl Bench {
         }
         self.turn += 1 + lpn % 2;
         let mut units = (0..self.units).map(|unit| (unit + self.turn) % self.units);
-        let takes = |unit: &u32| {
-            self.ftl.has_room(*unit) || self.mapped.get(&lpn).is_some_and(|at| at.0 == *unit)
-        };
+        let takes =
+            |unit: &u32| self.ftl.has_room(*unit) || self.mapped.get(&lpn).is_some_and(|at| at.0 == *unit);
         Home { unit: units.find(takes).expect("some unit has room"), ..home }
     }
 
@@ -108,10 +108,7 @@ impl Bench {
         assert_eq!(u64::from(loaded.is_some()), loads);
         assert!(!was_cached || loads == 0);
         if self.ftl.lookup(home).is_some() {
-            assert!(
-                self.ftl.map(home.unit).cache.has(home.key),
-                "what is mapped can be looked up"
-            );
+            assert!(self.ftl.map(home.unit).cache.has(home.key), "what is mapped can be looked up");
         }
         self.note();
     }
@@ -259,8 +256,10 @@ fn configs() -> impl Strategy<Value = DeviceConfig> {
         let (pages_per_block, pages, channels, tight, percent) = shape;
         let ((free_blocks, frontiers, (dynamic, gap)), cached, (batch, shared)) = rest;
         let shared = shared && channels > 1;
-        let held_back =
-            u64::from(free_blocks + frontiers) + 1 + u64::from(shared) + (pages.div_ceil(128)).div_ceil(pages_per_block);
+        let held_back = u64::from(free_blocks + frontiers)
+            + 1
+            + u64::from(shared)
+            + (pages.div_ceil(128)).div_ceil(pages_per_block);
         let percent = if tight == 0 { 0 } else { percent };
         let spare = (held_back * pages_per_block + 1 + pages * percent / 100) as f64 / pages as f64;
         let settings = [
@@ -365,63 +364,4 @@ proptest! {
             bench.check();
         }
     }
-}
-
-/// A drive of one unit that is full, its pages written once in order, and how many of its blocks hold data.
-fn full(settings: &[(&str, &str)]) -> Bench {
-    let base = [
-        ("channels", "1"),
-        ("page", "512"),
-        ("pages_per_block", "4"),
-        ("capacity", "16KiB"),
-        ("op_ratio", "1"),
-        ("ftl.kind", "dftl"),
-        ("ftl.cache_bytes", "8"),
-    ];
-    let layers = [&base, settings].map(|part| Layer::from_assignments("test", part.to_vec()));
-    let mut bench = Bench::new(&resolve(&layers).expect("legal"));
-    for lpn in 0..32 {
-        bench.write(lpn);
-    }
-    bench
-}
-
-#[test]
-fn cold_data_moves_and_its_translation_page_is_written_once() {
-    let mut bench = full(&[("wear.static_gap", "2")]);
-    assert_eq!(bench.step(0, Work::Level), None, "no block was erased yet");
-    while bench.ftl.page.units[0].blocks.most_erases() < 2 {
-        bench.write(31);
-    }
-    let programs = bench.array.programs[MapWork::Update as usize];
-    let steps: Vec<_> = (0..6).map_while(|_| bench.step(0, Work::Level)).collect();
-    // Four pages, of which no entry is cached; they share a translation page.
-    let copy = Step::Copy;
-    assert_eq!(steps, [copy, copy, copy, copy, copy, Step::Erase]);
-    assert_eq!(bench.array.programs[MapWork::Update as usize] - programs, 1);
-    bench.check();
-    assert_eq!(bench.ftl.page.units[0].blocks.erases(0), 1, "the least worn block was erased");
-    assert_eq!(bench.step(0, Work::Level), None, "once for each page of the host");
-    bench.write(31);
-    assert!(bench.step(0, Work::Level).is_some());
-}
-
-#[test]
-fn three_frontiers_keep_pages_of_the_host_collected_ones_and_translation_pages_apart() {
-    let mut bench = full(&[("gc.frontiers", "2"), ("op_ratio", "0.625")]);
-    let mut collected = 0;
-    for number in 0..400 {
-        let lpn = (number * number * 5 + number * 3) % 32;
-        let moved = bench.array.moved;
-        bench.write(lpn);
-        bench.check();
-        collected += bench.array.moved - moved;
-        let (data, state) = (&bench.ftl.page.units[0], &bench.ftl.units[0]);
-        let open = [data.host, data.collected, state.frontier];
-        let blocks: Vec<_> =
-            open.iter().filter(|frontier| frontier.next < 4).map(|frontier| frontier.block).collect();
-        assert!(blocks.iter().enumerate().all(|(at, block)| !blocks[..at].contains(block)));
-        assert_eq!(bench.mapped[&lpn].1 / 4, data.host.block, "what the host writes goes to its own block");
-    }
-    assert!(collected > 50, "{collected}");
 }
