@@ -283,7 +283,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return Ok(false);
         }
         // A command that nobody waits for may have been the last one of its die.
-        self.resume |= self.background.is_on();
+        self.resume |= self.background.is_on() || self.core.looks_up_first();
         if self.resume || self.array.has_done() || self.stations.waits_for_clock() {
             self.take_up()?;
         }
