@@ -136,6 +136,12 @@ impl Geometry {
         self.unit_translation_pages().div_ceil(u64::from(self.pages_per_block)) + 1
     }
 
+    /// Erased blocks that a unit holds back for its map on flash: one to collect translation pages with; where units share a map,
+    /// one more for those that collections of other units write to it.
+    pub(crate) fn blocks_held_back_for_map(&self, shared_map: bool) -> u64 {
+        1 + u64::from(shared_map && self.units() > 1)
+    }
+
     /// Parallel units.
     pub fn units(&self) -> u32 {
         self.total_dies() * self.planes

@@ -35,6 +35,7 @@ fn a_loaded_drive_goes_on_as_the_saved_one() {
         &[("host.iops_limit", "900"), ("host.bytes_limit", "9MiB"), ("host.bytes_burst", "64KiB")],
         &[("firmware.read_time", "30us"), ("firmware.hmb_bytes", "4KiB"), ("firmware.hmb_miss_time", "9us")],
         &[("ftl.kind", "dftl"), ("op_ratio", "0.6"), ("ftl.cache_bytes", "256")],
+        &[("ftl.kind", "dftl"), ("op_ratio", "0.9"), ("ftl.cache_bytes", "256"), ("alloc.kind", "dynamic")],
         &[("ftl.kind", "fast"), ("buffer.bytes", "16KiB")],
         &[("ftl.kind", "kast"), ("engine", "event")],
         &[("ftl.kind", "bast")],

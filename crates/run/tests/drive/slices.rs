@@ -20,7 +20,7 @@ const DIMENSIONS: [Choices<'_>; 11] = [
         &[("channels", "2"), ("dies", "2"), ("planes", "2")],
         &[("channels", "2"), ("planes", "2"), ("timing.bus", "0")],
     ],
-    &[&[], &[("ftl.kind", "fast")], &[("ftl.kind", "bast")], &[("ftl.kind", "dftl"), ("op_ratio", "0.6")]],
+    &[&[], &[("ftl.kind", "fast")], &[("ftl.kind", "bast")], &[("ftl.kind", "dftl"), ("op_ratio", "0.9")]],
     &[&[], &[("alloc.kind", "dynamic")], &[("alloc.order", "cdpw")], &[("alloc.kind", "superblock")]],
     &[
         &[],

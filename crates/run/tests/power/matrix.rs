@@ -11,7 +11,7 @@ use flashweir_trace::{Op, Request};
 use super::drives::config;
 
 /// FTLs, with settings of their own.
-const FTLS: [(&str, &[(&str, &str)]); 21] = [
+const FTLS: [(&str, &[(&str, &str)]); 22] = [
     ("page", &[]),
     ("page", &[("ftl.map_unit", "512")]),
     ("page", &[("page", "2KiB"), ("ftl.map_unit", "512"), ("gc.frontiers", "2"), ("op_ratio", "1")]),
@@ -54,6 +54,7 @@ const FTLS: [(&str, &[(&str, &str)]); 21] = [
     ("dftl", &[]),
     ("dftl", &[("ftl.cache_bytes", "512")]),
     ("dftl", &[("ftl.cache_bytes", "512"), ("gc.frontiers", "2"), ("wear.static_gap", "2")]),
+    ("dftl", &[("ftl.cache_bytes", "128"), ("alloc.kind", "dynamic"), ("op_ratio", "2")]),
 ];
 const PLANNERS: [&str; 5] = ["none", "super-data-block", "cycle-stealing", "forwarding", "cycle-filling"];
 /// Schedulers, and what such a drive has besides.

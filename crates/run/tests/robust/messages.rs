@@ -11,18 +11,16 @@ pub(super) fn error(settings: &[Setting<'_>]) -> Option<String> {
 }
 
 const DIRECT: Setting<'static> = ("ftl.kind", "direct");
-const DFTL: Setting<'static> = ("ftl.kind", "dftl");
 const STEP: Setting<'static> = ("clock", "lock-step");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 27] = [
+const EXAMPLES: [&[Setting<'static>]; 26] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
     &[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")],
     &[DIRECT, ("alloc.kind", "dynamic")],
-    &[DFTL, ("alloc.kind", "dynamic")],
     &[DIRECT, SUPERBLOCK],
     &[("gc.planner", "cycle-stealing")],
     &[STEP, ("gc.planner", "super-data-block")],
@@ -124,6 +122,11 @@ fn refusals_that_need_the_shape_say_it() {
     assert_eq!(
         message,
         "ftl.cache_bytes = 63: each of the 8 units caches entries of 8 bytes, at least one: use at least 64"
+    );
+    let message = error(&[("ftl.kind", "dftl"), ("alloc.kind", "dynamic"), ("ftl.cache_bytes", "7")]);
+    assert_eq!(
+        message.expect("no entry for the drive"),
+        "ftl.cache_bytes = 7: the drive caches entries of 8 bytes, at least one: use at least 8"
     );
     let small = [("ftl.kind", "dftl"), ("capacity", "64MiB")];
     let message = error(&small).expect("18 blocks to spare are too few");

@@ -30,7 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     all.chain(&tenants::TENANTS).chain(&host::HOST).chain(&flash::FLASH).chain(&slc::SLC)
 }
 
-const REFUSALS: [Refusal; 6] = [
+const REFUSALS: [Refusal; 5] = [
     Refusal {
         keys: "fill, precondition=empty or on-read",
         reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
@@ -63,11 +63,6 @@ const REFUSALS: [Refusal; 6] = [
         reason: "a physical address names its unit, so there is nothing to allocate",
         applies: |config| matches!(config.ftl, FtlConfig::Direct(_)) && config.alloc.binds_late(),
     },
-    Refusal {
-        keys: "ftl.kind=dftl, alloc.kind=dynamic or hybrid",
-        reason: "dynamic allocation has one map for all units, and each unit keeps its own on its flash: use alloc.kind=striped",
-        applies: |config| config.ftl.has_map_on_flash() && config.alloc.binds_late(),
-    },
 ];
 
 /// Says why a configuration can't be simulated, if it can't.
@@ -79,30 +74,42 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
         }
     }
     let geometry = Geometry::new(config)?;
-    if let FtlConfig::Dftl(dftl) = &config.ftl
-        && dftl.unit_entries(&geometry) == 0
-    {
-        let least = CACHED_ENTRY_BYTES * u64::from(geometry.units());
-        let reason = format!(
-            "each of the {} units caches entries of {CACHED_ENTRY_BYTES} bytes, at least one: use at least {least}",
-            geometry.units()
-        );
-        return Err(ConfigError::Refused {
-            keys: format!("ftl.cache_bytes = {}", dftl.cache_bytes.0),
-            reason,
-        });
-    }
-    if config.alloc.binds_late() && geometry.logical_pages >= u64::from(u32::MAX) {
-        let reason =
-            format!("one map serves all units and holds 2^32 - 2 pages, not {}", geometry.logical_pages);
-        return Err(ConfigError::Refused { keys: "alloc.kind=dynamic or hybrid, capacity".into(), reason });
-    }
+    check_maps(config, &geometry)?;
     tenants::check(config, &geometry)?;
     if config.engine == Engine::BusyUntil
         && let Some(reason) = config.needs_events()
     {
         let reason = format!("{reason}: use engine=auto or engine=event");
         return Err(ConfigError::Refused { keys: "engine=busy-until".into(), reason });
+    }
+    Ok(())
+}
+
+/// A cache of the map holds an entry, and a map of all units has room for all pages.
+fn check_maps(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
+    let is_shared = config.alloc.binds_late();
+    let caches = if is_shared { 1 } else { geometry.units() };
+    if let FtlConfig::Dftl(dftl) = &config.ftl
+        && dftl.entries(caches) == 0
+    {
+        let least = CACHED_ENTRY_BYTES * u64::from(caches);
+        let who = if is_shared { "the drive".into() } else { format!("each of the {caches} units") };
+        let reason =
+            format!("{who} caches entries of {CACHED_ENTRY_BYTES} bytes, at least one: use at least {least}");
+        return Err(ConfigError::Refused {
+            keys: format!("ftl.cache_bytes = {}", dftl.cache_bytes.0),
+            reason,
+        });
+    }
+    let of_map = if config.ftl.has_map_on_flash() {
+        geometry.logical_pages.div_ceil(geometry.entries_per_translation_page())
+    } else {
+        0
+    };
+    let pages = geometry.logical_pages + of_map;
+    if is_shared && pages >= u64::from(u32::MAX) {
+        let reason = format!("one map serves all units and holds 2^32 - 2 pages, not {pages}");
+        return Err(ConfigError::Refused { keys: "alloc.kind=dynamic or hybrid, capacity".into(), reason });
     }
     Ok(())
 }

@@ -193,7 +193,11 @@ impl Geometry {
             None => u64::from(config.upkeep().frontiers.saturating_sub(1)),
         };
         // A map on flash has a frontier of its own.
-        let for_map = if config.ftl.has_map_on_flash() { 1 + self.unit_translation_blocks() } else { 0 };
+        let for_map = if config.ftl.has_map_on_flash() {
+            self.blocks_held_back_for_map(config.alloc.binds_late()) + self.unit_translation_blocks()
+        } else {
+            0
+        };
         let in_slc = u64::from(config.slc.kept_blocks());
         let beside = u64::from(self.unit_reserved_blocks) + frontiers + for_map + in_slc;
         let (key, of_map) = if for_map > 0 {

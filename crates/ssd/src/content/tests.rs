@@ -55,7 +55,7 @@ fn read_map(versions: &mut Versions, ppn: u32) {
 }
 
 fn program_map(versions: &mut Versions, ppn: u32) {
-    let effect = Effect::MapProgrammed { page: 0, ppn, work: MapWork::WriteBack };
+    let effect = Effect::MapProgrammed { page: 0, ppn, work: MapWork::WriteBack, clears: None };
     done(versions, CommandKind::Program, effect, &[]);
 }
 

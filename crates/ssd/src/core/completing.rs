@@ -10,7 +10,7 @@ use crate::sched::Pages;
 
 impl<C: Content> Core<C> {
     /// The version of a page that is to be read before the page gets a unit. `None` if there is none, or if the page can only go
-    /// to the die of that version: there both are one command.
+    /// to the die of that version: there both are one command, unless the version has to be looked up first.
     pub(crate) fn reads_first(&self, part: &PageSlice) -> Option<PageAt> {
         if !self.alloc.shares_map() {
             return None;
@@ -19,7 +19,8 @@ impl<C: Content> Core<C> {
         let ppn = self.ftl.lookup(home)?;
         let has_room = |unit: u32| unit == home.unit || self.ftl.has_room(unit);
         let only = self.alloc.only_die(part.stream, part.lpn, &self.geometry, has_room);
-        (only != Some(home.unit / self.planes)).then_some((home.unit, ppn))
+        let apart = self.looks_up_first() || only != Some(home.unit / self.planes);
+        apart.then_some((home.unit, ppn))
     }
 
     /// True if a unit can take a page now that has a version at `old`.
@@ -47,7 +48,7 @@ impl<C: Content> Core<C> {
         // It may be on its way to flash.
         self.flush(now_ns, executor);
         let effect = Effect::Read { ppn: old.1, map: None };
-        let op = FlashOp { crossing, ..host_op(old.0, CommandKind::Read, 0, effect) };
+        let op = FlashOp { crossing, ..host_op(old.0, CommandKind::Read, self.ops.take_owed(old.0), effect) };
         let command = Command { tag, awaited: true, ..self.command_of(&op, &[], 1, None) };
         let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
         let effect = self.content.apply(&op, &[]);

@@ -35,6 +35,7 @@ impl<C: Content> Core<C> {
     #[inline(never)]
     fn issue_all(&mut self, now_ns: u64, made: Made, executor: &mut impl Executor) {
         let mut ops = std::mem::take(&mut self.ops);
+        ops.settle_opened();
         for op in ops.list() {
             if let Effect::Laid { ppn, .. } = op.effect {
                 if let Some(copybacks) = &mut self.copybacks {
@@ -95,7 +96,8 @@ impl<C: Content> Core<C> {
         executor.submit(now_ns, Command { effect, ..command }, pages);
     }
 
-    /// The block that an operation erases, or in which it replaces a page of another unit; where that may be on another die.
+    /// The block that an operation erases, or in which it replaces a page of another unit or locates pages that were moved; where
+    /// that may be on another die.
     #[inline]
     pub(super) fn guarded(&self, op: &FlashOp) -> Option<BlockAt> {
         if !self.alloc.shares_map() {
@@ -105,6 +107,7 @@ impl<C: Content> Core<C> {
             Effect::Programmed { stale: Some((unit, ppn)), .. } if unit != op.unit => {
                 Some((unit, ppn / self.pages_per_block))
             }
+            Effect::MapProgrammed { clears, .. } => clears,
             Effect::Erased { block } => Some((op.unit, block)),
             _ => None,
         }

@@ -56,6 +56,41 @@ impl<C: Content> Core<C> {
         Ok(translation)
     }
 
+    /// True if pages are looked up before they are read ([`Core::look_up`]): an entry may be on another die than its page.
+    #[inline]
+    pub(crate) fn looks_up_first(&self) -> bool {
+        self.ftl.has_map_on_flash() && self.alloc.shares_map()
+    }
+
+    /// Looks a page up in a map on flash that units share, before it is read or completed; with `keep` its next write does not do
+    /// so again. `tag` waits for its translation page. Returns whether that is read.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn look_up(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        part: PageSlice,
+        keep: bool,
+        executor: &mut impl Executor,
+    ) -> Result<bool, RunError> {
+        self.pending.flash_time.serve(part.stream);
+        let mut home = self.alloc.locate(part.lpn);
+        if self.on_read && home.is_none_or(|home| self.ftl.lookup(home).is_none()) {
+            (home, _) = self.lay(now_ns, part.lpn, home, executor)?;
+        }
+        let home = home.unwrap_or_else(|| self.entry_of(part.lpn));
+        if keep {
+            self.ftl.keep_looked_up(home);
+        }
+        Ok(self.translate(now_ns, tag, Some(home), executor)?.is_some())
+    }
+
+    /// Where the entry is, in a map that units share, of a page that never had a unit.
+    fn entry_of(&self, lpn: u64) -> Home {
+        Home { unit: 0, key: lpn as u32 }
+    }
+
     /// Reads a page from flash, if it is there. `staged` lies over it (for the checks). Returns whether flash is read.
     #[inline]
     pub(crate) fn read(
@@ -72,14 +107,20 @@ impl<C: Content> Core<C> {
         if self.on_read && home.is_none_or(|home| self.ftl.lookup(home).is_none()) {
             (home, opens) = self.lay(now_ns, part.lpn, home, executor)?;
         }
-        let map =
-            if self.ftl.has_map_on_flash() { self.translate(now_ns, tag, home, executor)? } else { None };
+        let map = if !self.ftl.has_map_on_flash() {
+            None
+        } else if self.alloc.shares_map() {
+            None
+        } else {
+            self.translate(now_ns, tag, home, executor)?
+        };
         let place = home.and_then(|home| Some(self.at(home.unit, self.ftl.lookup(home)?)));
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {
             self.counters.unmapped_page_reads += 1;
             return Ok(false);
         };
+        opens += self.ops.take_owed(unit);
         let crossing = self.codewords.holding(part.first, part.end);
         let effect = Effect::Read { ppn, map };
         let op = FlashOp { crossing, ..host_op(unit, CommandKind::Read, opens, effect) };
@@ -152,10 +193,10 @@ impl<C: Content> Core<C> {
             }
         }
         let written = self.ftl.write(home, before, part.handle, &mut self.ops)?;
-        let opens = self.ops.take_opened();
+        let opens = self.ops.take_opened(home.unit);
         self.issue(now_ns, Made { page: true, ..Made::default() }, executor);
         let (unit, ppn) = self.at(home.unit, written.ppn);
-        let opens = if self.superblocks.is_some() { self.open(unit, ppn) } else { opens };
+        let mut opens = if self.superblocks.is_some() { self.open(unit, ppn) } else { opens };
         self.count_program(unit, ppn);
         if let Some(copybacks) = &mut self.copybacks {
             copybacks.programmed(unit, ppn);
@@ -166,6 +207,7 @@ impl<C: Content> Core<C> {
         let replaced = written.old.map(|(unit, ppn)| self.at(unit, ppn));
         let effect = Effect::Programmed { ppn, stale: replaced, stage };
         let (Some(old), Some(crossing)) = (replaced, left) else {
+            opens += self.ops.take_owed(unit);
             self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Program, opens, effect), executor);
             self.end_stripe(now_ns, home, written.ppn, executor);
             return Ok(true);
@@ -173,12 +215,16 @@ impl<C: Content> Core<C> {
         let reads = u64::from(!self.is_read_already(unit, ppn, old)) * self.pages_read(crossing);
         self.counters.host.reads += reads;
         self.counters.rewrite_reads += reads;
+        let opens_of_read = if old.0 == unit { 0 } else { self.ops.take_owed(old.0) };
+        opens += self.ops.take_owed(unit);
         if old.0 / self.planes == unit / self.planes {
+            opens += opens_of_read;
             let op = FlashOp { crossing, ..host_op(unit, CommandKind::Rewrite, opens, effect) };
             self.issue_host(now_ns, tag, &op, executor);
         } else {
             let effect_of_read = Effect::Read { ppn: old.1, map: None };
-            let read = FlashOp { crossing, ..host_op(old.0, CommandKind::Read, 0, effect_of_read) };
+            let read =
+                FlashOp { crossing, ..host_op(old.0, CommandKind::Read, opens_of_read, effect_of_read) };
             let program = host_op(unit, CommandKind::Program, opens, effect);
             self.issue_chain(now_ns, tag, &read, &program, executor);
             if self.geometry.units_per_page > 1 {
@@ -297,7 +343,9 @@ impl<C: Content> Core<C> {
         if self.on_read {
             self.forget_old(part.lpn);
         }
-        if let Some(home) = self.alloc.locate(part.lpn) {
+        let home = self.alloc.locate(part.lpn);
+        let home = home.or_else(|| self.looks_up_first().then(|| self.entry_of(part.lpn)));
+        if let Some(home) = home {
             let in_slc =
                 self.has_slc && self.ftl.lookup(home).is_some_and(|ppn| self.ftl.is_slc(home.unit, ppn));
             self.counters.slc.trimmed += u64::from(in_slc);

@@ -185,7 +185,6 @@ impl<C: Content> Core<C> {
     pub(super) fn issue_sets(&mut self, now_ns: u64, made: Made, executor: &mut impl Executor) {
         let Some(mut superblocks) = self.superblocks.take() else { return };
         let mut ops = std::mem::take(&mut self.ops);
-        ops.take_opened();
         let mut left = ops.list();
         while let Some(op) = left.first() {
             let together = if made.step { moved_together(left) } else { 1 };
@@ -220,9 +219,9 @@ impl<C: Content> Core<C> {
                 let (unit, ppn) = self.at(op.unit, ppn);
                 (unit, Effect::MapRead { ppn, work }, None)
             }
-            Effect::MapProgrammed { page, ppn, work } => {
+            Effect::MapProgrammed { page, ppn, work, clears } => {
                 let (unit, at) = self.at(op.unit, ppn);
-                (unit, Effect::MapProgrammed { page, ppn: at, work }, Some(ppn))
+                (unit, Effect::MapProgrammed { page, ppn: at, work, clears }, Some(ppn))
             }
             _ => return,
         };

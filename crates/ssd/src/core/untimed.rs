@@ -73,7 +73,8 @@ impl<C: Content> Core<C> {
         let home = self.alloc.lay(lpn, |unit| ftl.has_room(unit));
         let home = home.ok_or(RunError::NoRoom { waiting: 1 })?;
         self.ftl.lay(home, &mut self.ops)?;
-        let opens = self.ops.take_opened();
+        // Of a map that units share, reads of data and of the map come after this one, and count them.
+        let opens = if self.looks_up_first() { 0 } else { self.ops.take_opened(home.unit) };
         self.issue(now_ns, Made::default(), executor);
         let laid = self.superblocks.as_ref().and_then(|own| Some(own.at(home.unit, self.ftl.lookup(home)?)));
         let opens = laid.map_or(opens, |(unit, ppn)| self.open(unit, ppn));

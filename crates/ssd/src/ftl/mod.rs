@@ -144,7 +144,7 @@ impl Ftl {
             FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
                 Ftl::Log(Box::new(LogFtl::new(config, upkeep, geometry)))
             }
-            FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(upkeep, own, geometry, seed))),
+            FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(upkeep, own, geometry, shared_map, seed))),
         }
     }
 
@@ -177,6 +177,13 @@ impl Ftl {
         match self {
             Ftl::Dftl(dftl) => dftl.translate(home, ops),
             Ftl::Page(_) | Ftl::Log(_) | Ftl::Direct => Ok(None),
+        }
+    }
+
+    /// A page that [`Ftl::translate`] has looked up will be written: its write does not do so again.
+    pub(crate) fn keep_looked_up(&mut self, home: Home) {
+        if let Ftl::Dftl(dftl) = self {
+            dftl.keep_looked_up(home);
         }
     }
 

@@ -140,7 +140,7 @@ impl PageFtl {
         Self::with_more_keys(upkeep, geometry, shared_map, 0, seed)
     }
 
-    /// One whose units have `more` keys behind those of their logical pages.
+    /// One whose maps have `more` keys behind those of logical pages.
     pub(super) fn with_more_keys(
         upkeep: &Upkeep<'_>,
         geometry: &Geometry,
@@ -179,7 +179,7 @@ impl PageFtl {
             })
             .collect();
         let (maps, map_pages) = if shared_map {
-            (1, geometry.logical_pages)
+            (1, geometry.logical_pages + more)
         } else {
             (geometry.units(), geometry.unit_logical_pages + more)
         };

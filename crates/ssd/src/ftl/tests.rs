@@ -64,7 +64,7 @@ impl Drive {
                 Effect::MapRead { ppn, work } => {
                     (MapRead { ppn: *ppn, work: *work }, 1, (CommandKind::Read, Purpose::Mapping))
                 }
-                Effect::MapProgrammed { page, ppn, work } => (
+                Effect::MapProgrammed { page, ppn, work, .. } => (
                     MapProgrammed { opens: op.opens, page: *page, ppn: *ppn, work: *work },
                     1,
                     (CommandKind::Program, Purpose::Mapping),

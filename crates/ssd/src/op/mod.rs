@@ -7,6 +7,7 @@
 
 mod command;
 mod entry;
+mod opened;
 mod packed;
 mod slice;
 mod tally;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use command::{Command, Link, NO_EFFECT, NOBODY, Role};
 pub use command::{CommandKind, Purpose};
 pub use entry::{Change, HostEntry, Image, PageEntry, TrimEntry};
+use opened::Opened;
 use packed::Packed;
 pub(crate) use slice::{Crossing, PageSlice};
 pub(crate) use tally::Tally;
@@ -88,12 +90,14 @@ pub(crate) enum Effect {
     },
     /// Translation page `page` of the unit is at `ppn`; the version before it is stale.
     MapProgrammed {
-        /// Its number within the unit.
+        /// Its number within the map: that of the unit, or of the drive.
         page: u32,
         /// The physical page.
         ppn: u32,
         /// Its reason.
         work: MapWork,
+        /// The victim of another unit whose pages it locates: erased after this.
+        clears: Option<BlockAt>,
     },
     /// Pages of the host have moved to this unit, some from other ones, and pages of parity were programmed, in this order: where
     /// each comes from, and the physical page. Empty if pages are not followed.
@@ -193,7 +197,9 @@ pub(crate) struct Ops {
     /// Beginning of the moves that no operation has taken.
     taken: usize,
     /// Blocks opened that no operation has taken.
-    opened: u8,
+    opened: Opened,
+    /// Those opened for pages from before the run, which take no time: the next operation of the unit counts them.
+    owed: Opened,
     /// Mapping units in a page of flash; 0 or 1: pages are moved one by one.
     per_page: u32,
     /// Pages of flash read and programmed by the moves since the last operation.
@@ -217,7 +223,8 @@ impl Ops {
     pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.moves.clear();
-        (self.taken, self.opened, self.changed) = (0, 0, false);
+        self.opened.clear();
+        (self.taken, self.changed) = (0, false);
         self.packed = Packed::default();
         self.tally.clear();
     }
@@ -246,12 +253,6 @@ impl Ops {
         self.follows
     }
 
-    /// Blocks opened that the operation made next is the first to write to.
-    #[inline]
-    pub(crate) fn take_opened(&mut self) -> u8 {
-        std::mem::take(&mut self.opened)
-    }
-
     /// True if pages that move are listed one by one, or counted by pages of flash: otherwise their number is enough.
     #[inline]
     pub(crate) fn needs_moves(&self) -> bool {
@@ -269,19 +270,6 @@ impl Ops {
         }
     }
 
-    /// An erased block is taken: the pages moved next, or else the page written, are the first in it.
-    #[inline]
-    pub(crate) fn opened(&mut self) {
-        self.opened += 1;
-    }
-
-    /// No page of this list is written to the blocks that were taken since the last operation: that one counts them.
-    pub(crate) fn opened_before(&mut self) {
-        if let Some(op) = self.list.last_mut() {
-            op.opens += std::mem::take(&mut self.opened);
-        }
-    }
-
     /// The `pages` pages moved since the last call go as one operation.
     pub(crate) fn copies(&mut self, unit: u32, pages: u32) {
         if pages == 0 {
@@ -290,7 +278,7 @@ impl Ops {
         self.tally.folded += u64::from(pages) * u64::from(self.slc);
         let moves = self.taken..self.moves.len();
         self.taken = self.moves.len();
-        let opens = self.take_opened();
+        let opens = self.take_opened(unit);
         let (mut reads, mut programs) = (pages, pages);
         if self.per_page > 1 {
             let packed = std::mem::take(&mut self.packed);
@@ -341,13 +329,20 @@ impl Ops {
 
     /// A translation page is read.
     pub(crate) fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
-        self.push(unit, 1, CommandKind::Read, Purpose::Mapping, 0, Effect::MapRead { ppn, work });
+        let opens = self.take_owed(unit);
+        self.push(unit, 1, CommandKind::Read, Purpose::Mapping, opens, Effect::MapRead { ppn, work });
     }
 
-    /// Translation page `page` of the unit is programmed.
-    pub(crate) fn program_map(&mut self, unit: u32, page: u32, ppn: u32, work: MapWork) {
-        let opens = self.take_opened();
-        let effect = Effect::MapProgrammed { page, ppn, work };
+    /// Translation page `page`, which belongs to the unit, is programmed; before block `clears` of another unit is erased.
+    pub(crate) fn program_map(
+        &mut self,
+        unit: u32,
+        (page, ppn): (u32, u32),
+        work: MapWork,
+        clears: Option<BlockAt>,
+    ) {
+        let opens = self.take_opened(unit);
+        let effect = Effect::MapProgrammed { page, ppn, work, clears };
         self.push(unit, 1, CommandKind::Program, Purpose::Mapping, opens, effect);
     }
 

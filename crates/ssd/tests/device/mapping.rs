@@ -235,3 +235,110 @@ fn what_two_planes_need_of_their_maps_goes_as_one_and_does_not_part_their_pages(
     // Look-ups, changed entries that make room, and the pages.
     assert_eq!(commands, [(Read, 2), (Read, 2), (Program, 2), (Program, 2)]);
 }
+
+/// One entry is cached, of a drive of two channels that share a map: its only translation page is on die 0, page 9 on die 1.
+const SHARED: [Setting; 2] = [("channels", "2"), ("alloc.kind", "dynamic")];
+
+#[test]
+fn a_read_of_a_shared_map_waits_for_its_entry_on_another_die() {
+    let settings: Vec<_> = MAP.into_iter().chain(SHARED).collect();
+    let outcome = run(&settings, &[read(0, 9), read(FETCH / 2, 11)]);
+    let expected = [
+        (Read, 0, 1, 0, FETCH),
+        // The entry that made room has changed.
+        (Read, 0, 1, FETCH, 2 * FETCH),
+        // Its page is read when it is known where it is; until then its die is free.
+        (Read, 1, 1, FETCH, 2 * FETCH),
+        (Program, 0, 1, 2 * FETCH, 2 * FETCH + WRITE),
+        (Read, 0, 1, 2 * FETCH + WRITE, 3 * FETCH + WRITE),
+        (Read, 1, 1, 3 * FETCH + WRITE, 4 * FETCH + WRITE),
+    ];
+    assert_eq!(outcome.commands, expected);
+    assert_eq!(outcome.completions(), [2 * FETCH, 4 * FETCH + WRITE]);
+    assert_eq!((outcome.counters.map.lookups, outcome.counters.map.loads), (2, 2));
+}
+
+#[test]
+fn a_page_written_in_part_is_looked_up_then_read_then_gets_a_unit() {
+    let settings: Vec<_> = MAP.into_iter().chain(SHARED).collect();
+    let outcome = run(&settings, &[sectors(0, Op::Write, 9 * 8 + 2, 3), write(1, 20)]);
+    let expected = [
+        (Read, 0, 1, 0, FETCH),
+        // A whole page waits for no entry.
+        (Program, 1, 1, 1, 1 + WRITE),
+        (Read, 0, 1, FETCH, 2 * FETCH),
+        (Program, 0, 1, 2 * FETCH, 2 * FETCH + WRITE),
+    ];
+    assert_eq!(outcome.commands[..4], expected);
+    // Each page is looked up once.
+    assert_eq!(outcome.counters.map.lookups, 2);
+    let read_old = outcome.commands.iter().find(|command| command.0 == Read && command.1 == 1);
+    assert_eq!(read_old.map(|command| command.3), Some(1 + WRITE), "behind the page written there");
+}
+
+#[test]
+fn with_all_of_a_shared_map_in_ram_it_is_page_mapping_with_fewer_blocks() {
+    // Of each unit: two blocks for a translation page, one to collect those with, and one for what others write.
+    for victim in ["greedy", "fifo", "random", "d-choices", "cost-benefit"] {
+        for (held_back, gap) in [("1", "0"), ("2", "0"), ("1", "3")] {
+            let common = [("precondition", "full"), ("gc.victim", victim), ("wear.static_gap", gap)];
+            let outcome = |own: &[Setting]| {
+                let settings = common.iter().chain(&SHARED).chain(own).copied();
+                run(&settings.collect::<Vec<_>>(), &mixed(64))
+            };
+            let mut cached = outcome(&[
+                ("ftl.kind", "dftl"),
+                ("ftl.cache_bytes", "512B"),
+                ("op_ratio", "0.75"),
+                ("gc.free_blocks", held_back),
+            ]);
+            assert_eq!(cached.counters.map.hits, cached.counters.map.lookups);
+            assert_eq!(cached.counters.mapping.reads + cached.counters.mapping.programs, 0);
+            cached.counters.map = MapCounts::default();
+            // Wear levelling takes turns with the erased blocks: as many of them then.
+            let page = if gap == "0" {
+                outcome(&[("op_ratio", "0.25"), ("gc.free_blocks", held_back)])
+            } else {
+                outcome(&[("op_ratio", "0.75"), ("gc.free_blocks", "5")])
+            };
+            assert!(page.counters.collections > 50);
+            assert!(cached == page, "{victim}, {held_back} held back, a gap of {gap}");
+        }
+    }
+}
+
+#[test]
+fn what_a_shared_map_writes_does_not_change_what_becomes_of_data() {
+    // One request at a time, in units that have more room than they fill: pages go to the units in turn, whatever else is done.
+    let requests: Vec<_> = (0..900u64).map(|number| write(number * 20_000_000, number * 37 % 64)).collect();
+    let outcome = |own: &[Setting]| {
+        let settings: Vec<_> = [("precondition", "full"), ("op_ratio", "40")]
+            .iter()
+            .chain(&SHARED)
+            .chain(own)
+            .copied()
+            .collect();
+        run(&settings, &requests).counters
+    };
+    let page = outcome(&[]);
+    for cache in ["8B", "64B", "512B"] {
+        let cached = outcome(&[("ftl.kind", "dftl"), ("ftl.cache_bytes", cache)]);
+        assert_eq!((cached.host.programs, cached.host.reads), (page.host.programs, page.host.reads));
+        let written = cached.map.write_backs + cached.map.updates;
+        assert_eq!(cached.mapping.programs, written);
+        assert_eq!(cached.mapping.reads, cached.map.loads + written);
+        assert_eq!(cached.map.lookups, page.host.programs);
+        assert_eq!(written > 0, cache != "512B");
+    }
+}
+
+#[test]
+fn a_drive_of_one_unit_that_allocates_dynamically_is_the_striped_one() {
+    let one =
+        [("ftl.kind", "dftl"), ("ftl.cache_bytes", "8B"), ("op_ratio", "0.75"), ("precondition", "full")];
+    let outcome =
+        |alloc| run(&one.into_iter().chain([("alloc.kind", alloc)]).collect::<Vec<_>>(), &mixed(64));
+    let dynamic = outcome("dynamic");
+    assert!(dynamic.counters.map.updates + dynamic.counters.map.write_backs > 50);
+    assert!(dynamic == outcome("striped"));
+}

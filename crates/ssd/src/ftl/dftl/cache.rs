@@ -1,5 +1,5 @@
-//! The cached mapping table of a unit: which entries of its map are in RAM, in the order of their last use, and which of
-//! them are newer than on flash. What an entry says is not kept here: the unit's map is always right.
+//! The cached mapping table of a map: which of its entries are in RAM, in the order of their last use, and which of
+//! them are newer than on flash. What an entry says is not kept here: the map is always right.
 
 use serde::{Deserialize, Serialize};
 
@@ -78,11 +78,11 @@ impl Cache {
         (self.slots.len() == self.most).then(|| self.slots[self.oldest as usize].key)
     }
 
-    /// The changed entry used longest ago, if it is among the `among` that are.
-    pub(super) fn oldest_dirty(&self, among: usize) -> Option<u32> {
+    /// The changed entry used longest ago of those whose key will do, if it is among the `among` that are.
+    pub(super) fn oldest_dirty(&self, among: usize, will_do: impl Fn(u32) -> bool) -> Option<u32> {
         let slot = |place: u32| self.slots.get(place as usize);
         let oldest_first = std::iter::successors(slot(self.oldest), |before| slot(before.newer));
-        oldest_first.take(among).find(|slot| slot.dirty).map(|slot| slot.key)
+        oldest_first.take(among).find(|slot| slot.dirty && will_do(slot.key)).map(|slot| slot.key)
     }
 
     /// Takes the key in as the newest entry, clean, in place of the oldest one if there is no other. That one has to be clean.

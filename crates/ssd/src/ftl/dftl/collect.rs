@@ -11,7 +11,8 @@
 //! updates, a victim of translation pages one. Between operations a unit has at least two erased blocks more than it may
 //! give away ([`Dftl::reserve`]), and as many more as translation pages lack of `map_blocks`: those that hold all of them,
 //! and one more. After a victim of data it may have one less; but then translation pages have more than `map_blocks`, so
-//! one of their full blocks has an invalid page, and its collection takes at most the one that is left.
+//! one of their full blocks has an invalid page, and its collection takes at most the one that is left. Where units share a
+//! map, `shared.rs` has the rest.
 
 use super::victim::Next;
 use super::{Dftl, Frontier, MapWork, RunError};
@@ -55,8 +56,8 @@ impl Dftl {
         if steps.victim.is_some() {
             return steps.emptied.is_empty();
         }
-        let state = &self.units[unit as usize];
-        steps.emptied.len() == 1 && state.pending.iter().any(|page| state.is_pending[*page as usize])
+        let (state, map) = (&self.units[unit as usize], self.map(unit));
+        steps.emptied.len() == 1 && state.pending.iter().any(|page| map.pending[*page as usize] > 0)
     }
 
     /// Blocks that the unit may still open for the host.
@@ -131,7 +132,9 @@ impl Dftl {
     /// Lets go of a victim that still has valid pages. What it leaves to update is done with the next one's updates, or
     /// before the next one is taken if there is no room for both.
     pub(in crate::ftl) fn suspend(&mut self, unit: u32) {
-        self.page.suspend(unit);
+        if !self.is_shared() || self.can_let_go(unit) {
+            self.page.suspend(unit);
+        }
     }
 
     /// Gives the unit a host frontier with at least one free page, and as many erased blocks as it keeps.
@@ -148,7 +151,7 @@ impl Dftl {
                 && let Some(block) = state.blocks.take_free(self.rules.least_worn_first)
             {
                 state.host = Frontier { block, next: 0 };
-                ops.opened();
+                ops.opened(unit);
                 return Ok(());
             }
             if free >= reserve && self.page.take_laid(unit) {
@@ -160,6 +163,9 @@ impl Dftl {
 
     /// Makes sure that a translation page can be written and the unit still keeps as many erased blocks as it has to.
     pub(super) fn make_map_room(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+        if self.is_shared() {
+            return self.make_shared_room(unit, ops);
+        }
         let mut levels = true;
         loop {
             let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
@@ -219,7 +225,7 @@ impl Dftl {
             && let Some(block) = data.blocks.take_most_worn()
         {
             data.host = Frontier { block, next: 0 };
-            ops.opened();
+            ops.opened(unit);
         }
     }
 
@@ -232,7 +238,13 @@ impl Dftl {
 
     fn update(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
         let Some(page) = self.units[unit as usize].pending.pop_front() else { return Ok(()) };
-        self.write_page(unit, page, MapWork::Update, ops)
+        let at = self.unit_of(page, unit);
+        let last = self.page.units[unit as usize].steps.emptied.back().copied();
+        if self.is_shared() {
+            self.make_map_room(at, ops)?;
+        }
+        let clears = last.filter(|_| at != unit).map(|block| (unit, block));
+        self.write_page(at, page, (MapWork::Update, clears), ops)
     }
 
     /// Erases the victim finished longest ago. The one emptied last is not, as long as there are updates to make.
@@ -250,7 +262,7 @@ impl Dftl {
 
     /// Moves the first valid page of the victim. Returns false if it has none, or there is no room for it. `worn`: data goes
     /// to the most worn erased block, if one has to be opened, because it rests there.
-    fn move_page(&mut self, unit: u32, worn: bool, ops: &mut Ops) -> bool {
+    pub(super) fn move_page(&mut self, unit: u32, worn: bool, ops: &mut Ops) -> bool {
         let Some(from) = self.page.page_to_move(unit) else { return false };
         let rules = self.rules;
         let page_rules = &self.page.rules;
@@ -268,20 +280,21 @@ impl Dftl {
             let Some(block) = block else { return false };
             frontier = Frontier { block, next: 0 };
             state.blocks += u64::from(is_map);
-            ops.opened();
+            ops.opened(unit);
         }
         let next = self.page.move_to(unit, from, frontier, ops);
-        let state = &mut self.units[unit as usize];
         if is_map {
-            state.frontier = next;
+            self.units[unit as usize].frontier = next;
             ops.moved_map();
             return true;
         }
         *self.page.units[unit as usize].frontier_of_moves(&self.page.rules) = next;
-        if !state.cache.change(key) {
+        let map = self.map_mut(unit);
+        if !map.cache.change(key) {
             let page = rules.entries.split(key.into()).0;
-            if !std::mem::replace(&mut state.is_pending[page as usize], true) {
-                state.pending.push_back(page as u32);
+            // Of a shared map another unit may have listed it as well: neither victim goes before it is written.
+            if std::mem::replace(&mut map.pending[page as usize], unit + 1) != unit + 1 {
+                self.units[unit as usize].pending.push_back(page as u32);
             }
         }
         true

@@ -8,10 +8,11 @@ impl Dftl {
     pub(in crate::ftl) fn lay(&mut self, home: Home, ops: &mut Ops) -> Result<(), RunError> {
         let page = self.page_of(home.key);
         if self.translation_page(home.unit, page).is_none() {
+            let at = self.unit_of(page, home.unit);
             // A collection that makes room may write it, too.
-            self.make_map_room(home.unit, ops)?;
-            if self.translation_page(home.unit, page).is_none() {
-                self.lay_map_page(home.unit, page, ops)?;
+            self.make_map_room(at, ops)?;
+            if self.translation_page(at, page).is_none() {
+                self.lay_map_page(at, page, ops)?;
             }
         }
         let kept = self.reserve(home.unit);
@@ -26,6 +27,7 @@ impl Dftl {
         let rules = self.rules;
         let Frontier { block, next } = self.take_map_page(unit, ops)?;
         self.page.put(unit, block, next, rules.logical + page);
+        self.units[unit as usize].translation_pages += 1;
         ops.laid(unit, block * rules.pages_per_block + next, true);
         Ok(())
     }

@@ -6,8 +6,9 @@
 //! all other cached changes of that page (*batch update*). The directory of translation pages is in RAM and not counted.
 //! Translation pages have blocks of their own, which are collected like those of data, by the same policy (`collect.rs`).
 //!
-//! The map itself is that of [`PageFtl`]: the keys behind a unit's logical pages are its translation pages. It always says
-//! where a page is; this module says what it costs to know it.
+//! The map itself is that of [`PageFtl`]: the keys behind the logical pages are translation pages. It always says
+//! where a page is; this module says what it costs to know it. Each unit has a map of its own, or all units share one whose
+//! translation pages lie in turn over them (`shared.rs`).
 //!
 //! Choices that the paper leaves open: one plain LRU list (the paper's is segmented); a load is made before the write-back
 //! that makes room for it, and the page itself comes last; the map of pages that were never written is not on flash, so
@@ -17,9 +18,10 @@
 mod cache;
 mod collect;
 mod lay;
+mod shared;
 mod victim;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,7 +34,7 @@ use crate::divisor::Divisor;
 use crate::error::RunError;
 use crate::external::External;
 use crate::geometry::Geometry;
-use crate::op::Step;
+use crate::op::{BlockAt, Step};
 use crate::quantity::Bytes;
 use cache::Cache;
 
@@ -46,7 +48,8 @@ const SOON: usize = 16;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
-    /// RAM for cached entries of 8 bytes, of the whole drive, in even shares for the units.
+    /// RAM for cached entries of 8 bytes, of the whole drive: one cache where pages get their unit when they are written
+    /// (`alloc.kind=dynamic`, `hybrid`), otherwise in even shares for the units.
     pub cache_bytes: Bytes,
     /// True: writing back a translation page writes all its cached changes. False: only the evicted entry.
     pub batch_update: bool,
@@ -60,27 +63,38 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Entries that each unit caches.
-    pub(crate) fn unit_entries(&self, geometry: &Geometry) -> u64 {
-        self.cache_bytes.0 / CACHED_ENTRY_BYTES / u64::from(geometry.units())
+    /// Entries that a cache holds, of so many caches.
+    pub(crate) fn entries(&self, caches: u32) -> u64 {
+        self.cache_bytes.0 / CACHED_ENTRY_BYTES / u64::from(caches)
     }
 }
 
-/// The map's own state of a unit.
+/// A map: that of a unit, or of the drive.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Map {
+    cache: Cache,
+    /// By translation page: the unit that last listed it as pending, plus one; 0 if it knows where all of its pages are.
+    #[serde(with = "crate::raw")]
+    pending: Vec<u32>,
+    /// Pages that wait to be written and were looked up already.
+    looked_up: BTreeSet<u32>,
+}
+
+/// The map's state in a unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Unit {
-    cache: Cache,
     /// Where the next translation page goes.
     frontier: Frontier,
     /// Blocks of translation pages, the frontier's included.
     blocks: u64,
-    /// Translation pages that do not know yet where some of their pages were moved; each once.
+    /// Translation pages that lie here and were written once at least.
+    translation_pages: u64,
+    /// Translation pages that do not know yet where some of the unit's pages were moved.
     pending: VecDeque<u32>,
     /// Host pages written when a block of data was last taken for its wear, until the policy takes one with an invalid page.
     levelled_at: Option<u64>,
-    /// True for each translation page that is in `pending` and was not written since.
-    #[serde(with = "crate::raw")]
-    is_pending: Vec<bool>,
+    /// Valid pages of data up to which it takes pages it did not have before, where units share a map.
+    room: u64,
 }
 
 /// The map on flash of all units.
@@ -88,6 +102,9 @@ struct Unit {
 pub(crate) struct Dftl {
     pub(super) page: PageFtl,
     units: Vec<Unit>,
+    maps: Vec<Map>,
+    /// Units in the order in which translation pages of a shared map lie on them; empty if each unit has its own.
+    order: Box<[u32]>,
     pub(super) rules: Rules,
 }
 
@@ -96,11 +113,13 @@ pub(crate) struct Dftl {
 pub(super) struct Rules {
     /// Entries of a translation page.
     entries: Divisor,
-    /// Logical pages of a unit: keys from here on are translation pages.
+    /// Logical pages of a map: keys from here on are translation pages.
     logical: u32,
+    /// Translation pages of a unit, at most.
     translation_pages: u64,
     pages_per_block: u32,
-    /// Erased blocks that a unit keeps to complete a collection: one for data, one for translation pages, at least.
+    /// Erased blocks that a unit keeps to complete a collection: one for data, one for translation pages, at least. Where units
+    /// share a map: one more for translation pages that others write.
     held_back: u64,
     /// Blocks that translation pages may always have.
     map_blocks: u64,
@@ -114,32 +133,55 @@ impl Dftl {
         self.page.attach(external);
     }
 
-    pub(super) fn new(upkeep: &Upkeep<'_>, own: &Config, geometry: &Geometry, seed: u64) -> Self {
-        let pages = geometry.unit_translation_pages();
-        let page = PageFtl::with_more_keys(upkeep, geometry, false, pages, seed);
+    pub(super) fn new(
+        upkeep: &Upkeep<'_>,
+        own: &Config,
+        geometry: &Geometry,
+        shared_map: bool,
+        seed: u64,
+    ) -> Self {
         let entries = Divisor::new(geometry.entries_per_translation_page());
-        let logical = geometry.unit_logical_pages;
-        let units = (0..geometry.units())
-            .map(|_| Unit {
-                cache: Cache::new(logical, own.unit_entries(geometry), entries),
-                frontier: Frontier { block: 0, next: geometry.pages_per_block },
-                blocks: 0,
-                pending: VecDeque::new(),
-                levelled_at: None,
-                is_pending: vec![false; pages as usize],
-            })
-            .collect();
+        let (logical, pages) = if shared_map {
+            (geometry.logical_pages, geometry.logical_pages.div_ceil(entries.get()))
+        } else {
+            (geometry.unit_logical_pages, geometry.unit_translation_pages())
+        };
+        let page = PageFtl::with_more_keys(upkeep, geometry, shared_map, pages, seed);
+        let caches = if shared_map { 1 } else { geometry.units() };
+        let map = || Map {
+            cache: Cache::new(logical, own.entries(caches), entries),
+            pending: vec![0; pages as usize],
+            looked_up: BTreeSet::new(),
+        };
         let rules = Rules {
             entries,
             logical: logical as u32,
-            translation_pages: pages,
+            translation_pages: geometry.unit_translation_pages(),
             pages_per_block: geometry.pages_per_block,
-            held_back: u64::from(geometry.unit_reserved_blocks) + 1,
+            held_back: geometry.blocks_held_back_for_map(shared_map)
+                + u64::from(geometry.unit_reserved_blocks),
             map_blocks: geometry.unit_translation_blocks(),
             batch_update: own.batch_update,
             least_worn_first: upkeep.wear.dynamic,
         };
-        Self { page, units, rules }
+        let beside = rules.held_back + rules.map_blocks + u64::from(upkeep.frontiers) - 1;
+        let units = (0..geometry.units()).map(|unit| Unit {
+            frontier: Frontier { block: 0, next: geometry.pages_per_block },
+            blocks: 0,
+            translation_pages: 0,
+            pending: VecDeque::new(),
+            levelled_at: None,
+            // One page less than all that can be in use: then a collection always finds an invalid page.
+            room: (geometry.unit_blocks(unit).saturating_sub(beside) * u64::from(geometry.pages_per_block))
+                .saturating_sub(1),
+        });
+        Self {
+            units: units.collect(),
+            maps: (0..caches).map(|_| map()).collect(),
+            order: if shared_map { shared::order(geometry) } else { Box::default() },
+            page,
+            rules,
+        }
     }
 
     #[inline]
@@ -150,19 +192,20 @@ impl Dftl {
     /// Reads what a look-up and a write of the page will read. Returns something that depends on it.
     #[inline]
     pub(super) fn peek(&self, home: Home) -> u64 {
-        self.page.peek(home) ^ self.units[home.unit as usize].cache.peek(home.key)
+        self.page.peek(home) ^ self.map(home.unit).cache.peek(home.key)
     }
 
     /// Makes the entry of a page cached, so that it can be looked up. Returns the translation page that was read for it, if
     /// one was. A page that was never written may stay without an entry: the directory says that there is nothing.
     pub(super) fn translate(&mut self, home: Home, ops: &mut Ops) -> Result<Option<u32>, RunError> {
-        let hit = self.units[home.unit as usize].cache.touch(home.key);
+        let hit = self.map_mut(home.unit).cache.touch(home.key);
         ops.looked_up(hit);
         if hit {
             return Ok(None);
         }
-        let Some(ppn) = self.translation_page(home.unit, self.page_of(home.key)) else { return Ok(None) };
-        ops.read_map(home.unit, ppn, MapWork::Load);
+        let page = self.page_of(home.key);
+        let Some(ppn) = self.translation_page(home.unit, page) else { return Ok(None) };
+        ops.read_map(self.unit_of(page, home.unit), ppn, MapWork::Load);
         self.take_in(home, ops)?;
         Ok(Some(ppn))
     }
@@ -175,23 +218,41 @@ impl Dftl {
         before: Option<Home>,
         ops: &mut Ops,
     ) -> Result<Written, RunError> {
-        self.translate(home, ops)?;
-        if !self.units[home.unit as usize].cache.has(home.key) {
+        if !self.map_mut(home.unit).looked_up.remove(&home.key) {
+            self.translate(home, ops)?;
+        }
+        if !self.map(home.unit).cache.has(home.key) {
             self.take_in(home, ops)?;
         }
         self.make_room(home.unit, ops)?;
         let written = self.page.write(home, before, 0, ops)?;
-        self.units[home.unit as usize].cache.change(home.key);
+        self.map_mut(home.unit).cache.change(home.key);
         Ok(written)
     }
 
     pub(super) fn trim(&mut self, home: Home, ops: &mut Ops) -> Result<bool, RunError> {
+        self.map_mut(home.unit).looked_up.remove(&home.key);
         self.translate(home, ops)?;
         let was_mapped = self.page.trim(home);
         if was_mapped {
-            self.units[home.unit as usize].cache.change(home.key);
+            self.map_mut(home.unit).cache.change(home.key);
         }
         Ok(was_mapped)
+    }
+
+    /// A page was looked up that will be written: its write does not do so again.
+    pub(super) fn keep_looked_up(&mut self, home: Home) {
+        self.map_mut(home.unit).looked_up.insert(home.key);
+    }
+
+    /// The map that has the entries of a unit's pages.
+    fn map(&self, unit: u32) -> &Map {
+        &self.maps[self.page.map_of(unit)]
+    }
+
+    fn map_mut(&mut self, unit: u32) -> &mut Map {
+        let map = self.page.map_of(unit);
+        &mut self.maps[map]
     }
 
     /// The number of the translation page that has a key's entry.
@@ -199,32 +260,34 @@ impl Dftl {
         self.rules.entries.split(key.into()).0 as u32
     }
 
-    /// Where a translation page lies, if it was ever written.
+    /// Where a translation page of a unit's map lies within its own unit, if it was ever written.
     fn translation_page(&self, unit: u32, page: u32) -> Option<u32> {
-        let ppn = self.page.maps[unit as usize].get(u64::from(self.rules.logical + page));
+        let ppn = self.page.maps[self.page.map_of(unit)].get(u64::from(self.rules.logical + page));
         (ppn != CowVec::EMPTY).then_some(ppn)
     }
 
     /// Caches an entry, writing back the one that makes room for it if that has changed.
     fn take_in(&mut self, home: Home, ops: &mut Ops) -> Result<(), RunError> {
-        let unit = home.unit as usize;
-        if let Some(oldest) = self.units[unit].cache.to_evict()
-            && self.units[unit].cache.is_dirty(oldest)
+        let cache = &self.map(home.unit).cache;
+        if let Some(oldest) = cache.to_evict()
+            && cache.is_dirty(oldest)
         {
             self.write_back(home.unit, oldest, ops)?;
         }
-        self.units[unit].cache.insert(home.key);
+        self.map_mut(home.unit).cache.insert(home.key);
         Ok(())
     }
 
     /// Writes a changed entry to flash, as one event.
     fn write_back(&mut self, unit: u32, key: u32, ops: &mut Ops) -> Result<(), RunError> {
+        let page = self.page_of(key);
+        let unit = self.unit_of(page, unit);
         // A collection that makes room may write it back, too.
         self.make_map_room(unit, ops)?;
-        if self.units[unit as usize].cache.is_dirty(key) {
-            self.write_page(unit, self.page_of(key), MapWork::WriteBack, ops)?;
+        if self.map(unit).cache.is_dirty(key) {
+            self.write_page(unit, page, (MapWork::WriteBack, None), ops)?;
             if !self.rules.batch_update {
-                self.units[unit as usize].cache.clean(key);
+                self.map_mut(unit).cache.clean(key);
             }
         }
         Ok(())
@@ -232,7 +295,10 @@ impl Dftl {
 
     /// Writes one of the entries back that have to make room soon. `None`: they have not changed.
     pub(super) fn write_back_step(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
-        let Some(key) = self.units[unit as usize].cache.oldest_dirty(SOON) else { return Ok(None) };
+        // Of a shared map a unit writes the translation pages back that lie on it.
+        let among = SOON * self.order.len().max(1);
+        let is_own = |key| self.unit_of(self.page_of(key), unit) == unit;
+        let Some(key) = self.map(unit).cache.oldest_dirty(among, is_own) else { return Ok(None) };
         self.write_back(unit, key, ops)?;
         Ok(Some(Step::Copy))
     }
@@ -245,7 +311,7 @@ impl Dftl {
             let block = free.ok_or_else(|| self.stuck(unit))?;
             self.units[unit as usize].frontier = Frontier { block, next: 0 };
             self.units[unit as usize].blocks += 1;
-            ops.opened();
+            ops.opened(unit);
         }
         let frontier = &mut self.units[unit as usize].frontier;
         let taken = *frontier;
@@ -253,26 +319,33 @@ impl Dftl {
         Ok(taken)
     }
 
-    /// Writes the next version of a translation page, for which there has to be room. It knows of all moves made so far and,
-    /// with batch updates, of all changes.
-    fn write_page(&mut self, unit: u32, page: u32, work: MapWork, ops: &mut Ops) -> Result<(), RunError> {
+    /// Writes the next version of a translation page, for which there has to be room on its unit. It knows of all moves made so far
+    /// and, with batch updates, of all changes. The victim that waits for it, if any, is on another unit.
+    fn write_page(
+        &mut self,
+        unit: u32,
+        page: u32,
+        (work, clears): (MapWork, Option<BlockAt>),
+        ops: &mut Ops,
+    ) -> Result<(), RunError> {
         let old = self.translation_page(unit, page);
         if let Some(ppn) = old {
             ops.read_map(unit, ppn, work);
         }
         let rules = self.rules;
         let Frontier { block, next } = self.take_map_page(unit, ops)?;
-        let state = &mut self.units[unit as usize];
-        state.is_pending[page as usize] = false;
+        let map = self.map_mut(unit);
+        map.pending[page as usize] = 0;
         if rules.batch_update {
-            state.cache.clean_page(page.into());
+            map.cache.clean_page(page.into());
         }
+        self.units[unit as usize].translation_pages += u64::from(old.is_none());
         let (ppn, key) = (block * rules.pages_per_block + next, rules.logical + page);
         self.page.put(unit, block, next, key);
         if let Some(old) = old {
             self.page.invalidate(unit, old);
         }
-        ops.program_map(unit, page, ppn, work);
+        ops.program_map(unit, (page, ppn), work, clears);
         Ok(())
     }
 
@@ -283,7 +356,8 @@ impl Dftl {
     }
 
     pub(super) fn has_room(&self, unit: u32) -> bool {
-        self.page.has_room(unit)
+        let state = &self.units[unit as usize];
+        self.page.units[unit as usize].valid_pages - state.translation_pages < state.room
     }
 
     pub(super) fn free_blocks(&self, unit: u32) -> u64 {
@@ -307,19 +381,16 @@ impl Dftl {
     }
 
     pub(super) fn snapshot(&mut self) -> Self {
-        let units = self.units.iter_mut().map(Unit::snapshot).collect();
-        Self { page: self.page.snapshot(), units, rules: self.rules }
+        let maps = self.maps.iter_mut().map(Map::snapshot).collect();
+        let (units, order) = (self.units.clone(), self.order.clone());
+        Self { page: self.page.snapshot(), units, maps, order, rules: self.rules }
     }
 }
 
-impl Unit {
+impl Map {
     fn snapshot(&mut self) -> Self {
-        Self {
-            cache: self.cache.snapshot(),
-            pending: self.pending.clone(),
-            is_pending: self.is_pending.clone(),
-            ..*self
-        }
+        let (pending, looked_up) = (self.pending.clone(), self.looked_up.clone());
+        Self { cache: self.cache.snapshot(), pending, looked_up }
     }
 }
 

@@ -25,14 +25,15 @@ pub(super) enum Next {
 impl Dftl {
     /// Translation pages that do not know yet where some of their pages were moved; at least, as some may be there twice.
     pub(super) fn pending(&mut self, unit: u32) -> u64 {
-        let state = &mut self.units[unit as usize];
+        let map = &self.maps[self.page.map_of(unit)];
+        let pending = &mut self.units[unit as usize].pending;
         // Some were written back meanwhile.
-        while let Some(page) = state.pending.front()
-            && !state.is_pending[*page as usize]
+        while let Some(page) = pending.front()
+            && map.pending[*page as usize] == 0
         {
-            state.pending.pop_front();
+            pending.pop_front();
         }
-        state.pending.len() as u64
+        pending.len() as u64
     }
 
     /// Makes sure that there is a victim: the least worn block, to level wear, or that of [`Dftl::take_by_policy`].
@@ -68,7 +69,7 @@ impl Dftl {
         true
     }
 
-    fn claim(&mut self, unit: u32, block: u32) {
+    pub(super) fn claim(&mut self, unit: u32, block: u32) {
         let state = &mut self.page.units[unit as usize];
         state.blocks.claim(block);
         state.steps.victim = Some(block);
@@ -107,7 +108,10 @@ impl Dftl {
 
     /// True if the erased blocks suffice, in the worst case, to collect this block and to make `pending` updates
     /// besides.
-    fn fits(&self, unit: u32, block: u32, pending: u64) -> bool {
+    pub(super) fn fits(&self, unit: u32, block: u32, pending: u64) -> bool {
+        if self.is_shared() {
+            return self.fits_shared(unit, block);
+        }
         let state = &self.page.units[unit as usize];
         let valid = u64::from(state.blocks.valid(block));
         let left = |frontier: Frontier| u64::from(self.rules.pages_per_block - frontier.next);
@@ -126,7 +130,7 @@ impl Dftl {
     }
 
     /// The full block of translation pages with the fewest valid ones, if it has an invalid one and can be collected.
-    fn emptiest_map_block(&self, unit: u32) -> Option<u32> {
+    pub(super) fn emptiest_map_block(&self, unit: u32) -> Option<u32> {
         let blocks = &self.page.units[unit as usize].blocks;
         let candidates =
             (0..blocks.count() as u32).filter(|block| blocks.is_full(*block) && self.holds_map(unit, *block));

@@ -319,7 +319,7 @@ impl Unit {
             // A collection has left its erase for later: pages were moved out of its victim, or a log block became data.
             self.erase_if_empty(false, ops);
         }
-        ops.opened();
+        ops.opened(self.number);
         self.blocks.take_free(false).ok_or_else(|| self.stuck())
     }
 

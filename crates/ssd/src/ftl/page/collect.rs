@@ -14,7 +14,7 @@ impl PageFtl {
                 && let Some(block) = state.blocks.take_free(self.rules.least_worn_first)
             {
                 state.host = Frontier { block, next: 0 };
-                ops.opened();
+                ops.opened(unit);
                 self.opened_block(unit, block, false);
                 return Ok(());
             }
@@ -132,33 +132,33 @@ impl PageFtl {
         let map = self.map_of(unit);
         let rules = &self.rules;
         let pages_per_block = rules.pages_per_block.get() as u32;
-        let unit = &mut self.units[unit as usize];
+        let state = &mut self.units[unit as usize];
         let map = &mut self.maps[map];
         let words = rules.words_per_block;
         let mut moved = 0;
         let needs_moves = ops.needs_moves();
         if !rules.two_frontiers {
-            unit.open_collected(rules, levels)?;
-            ops.opened();
+            state.open_collected(rules, levels)?;
+            ops.opened(unit);
         }
         for word in 0..words {
-            let mut bits = std::mem::take(&mut unit.valid_bits[victim as usize * words + word]);
+            let mut bits = std::mem::take(&mut state.valid_bits[victim as usize * words + word]);
             let first = victim * pages_per_block + word as u32 * 64;
             moved += bits.count_ones();
             while bits != 0 {
-                if unit.collected.next == pages_per_block {
-                    unit.open_collected(rules, levels)?;
-                    ops.opened();
+                if state.collected.next == pages_per_block {
+                    state.open_collected(rules, levels)?;
+                    ops.opened(unit);
                 }
                 // As many as the block takes, all of them valid there.
-                let Frontier { block, next } = unit.collected;
+                let Frontier { block, next } = state.collected;
                 let count = bits.count_ones().min(pages_per_block - next);
                 let to = block * pages_per_block + next;
                 for to in to..to + count {
                     let from = first + bits.trailing_zeros();
                     bits &= bits - 1;
-                    let key = unit.owner.get(from.into());
-                    unit.owner.set(to.into(), key);
+                    let key = state.owner.get(from.into());
+                    state.owner.set(to.into(), key);
                     map.set(key.into(), to);
                     if needs_moves {
                         ops.moved(from, to);
@@ -166,14 +166,14 @@ impl PageFtl {
                 }
                 let valid = u128::from(u64::MAX >> (64 - count)) << (next & 63);
                 let word = block as usize * words + (next >> 6) as usize;
-                unit.valid_bits[word] |= valid as u64;
+                state.valid_bits[word] |= valid as u64;
                 if let after @ 1.. = (valid >> 64) as u64 {
-                    unit.valid_bits[word + 1] |= after;
+                    state.valid_bits[word + 1] |= after;
                 }
-                unit.collected.next = next + count;
-                unit.blocks.add_valid(block, count);
+                state.collected.next = next + count;
+                state.blocks.add_valid(block, count);
                 if next + count == pages_per_block {
-                    unit.blocks.fill(block, unit.writes);
+                    state.blocks.fill(block, state.writes);
                 }
             }
         }

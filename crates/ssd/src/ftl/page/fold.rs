@@ -130,8 +130,6 @@ impl PageFtl {
             pages += 1;
         }
         moved_from_slc(unit, moved, ops);
-        // A collection took the block itself, after a block was opened for its pages.
-        ops.opened_before();
         Ok(pages)
     }
 

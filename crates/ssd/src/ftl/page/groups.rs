@@ -308,7 +308,7 @@ impl PageFtl {
             return Some(state.collected);
         }
         let block = state.blocks.take_free(self.rules.least_worn_first)?;
-        ops.opened();
+        ops.opened(unit);
         self.opened_block(unit, block, true);
         Some(Frontier { block, next: 0 })
     }

@@ -76,7 +76,7 @@ impl PageFtl {
             let opens = state.blocks.free() > kept;
             let block = opens.then(|| state.blocks.take_free(self.rules.least_worn_first))??;
             state.laid = Frontier { block, next: 0 };
-            ops.opened();
+            ops.opened(unit);
         }
         let Frontier { block, next } = state.laid;
         state.laid.next += 1;

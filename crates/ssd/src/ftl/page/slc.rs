@@ -191,7 +191,7 @@ impl PageFtl {
         own.mode[block as usize] = true;
         own.dynamic += u32::from(kept.is_none());
         own.frontier = Frontier { block, next: 0 };
-        ops.opened();
+        ops.opened(unit);
         self.opened_block(unit, block, false);
     }
 

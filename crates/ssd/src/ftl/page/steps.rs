@@ -144,7 +144,7 @@ impl PageFtl {
             // Not the most worn block, even to level wear: pages of the host may go there, too.
             let Some(block) = state.blocks.take_free(self.rules.least_worn_first) else { return false };
             frontier = Frontier { block, next: 0 };
-            ops.opened();
+            ops.opened(unit);
             self.opened_block(unit, block, true);
         }
         let (frontier, moved) = self.move_packed(unit, from, frontier, ops);

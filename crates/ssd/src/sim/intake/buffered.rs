@@ -190,7 +190,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let part = entry.whole(page_sectors);
             let (stage, request) = (Stage::Buffer(slot), entry.request);
             let shares = self.core.alloc.shares_map();
-            match if shares { self.take_turn(Owner::Entry(slot), part, left) } else { None } {
+            match if shares { self.take_turn(Owner::Entry(slot), part, left)? } else { None } {
                 None | Some(Turn::Bound) => {}
                 Some(Turn::Waits) => return Ok(sent > 1),
                 Some(Turn::Reads | Turn::Behind) => {

@@ -44,10 +44,20 @@ pub(super) enum Turn {
 struct Page {
     owner: Owner,
     part: PageSlice,
-    /// Where the time of the read went.
+    /// Where the time of the look-up and the read went.
     parts: Parts,
-    /// True once it is being programmed.
-    is_bound: bool,
+    stage: Stages,
+}
+
+/// Command that a page waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Stages {
+    /// The read of the translation page that says where the version before is.
+    LookUp,
+    /// The read of the version before.
+    Read,
+    /// Its program.
+    Program,
 }
 
 /// Pages of which the version before is read first, and those behind them.
@@ -78,7 +88,7 @@ impl Completing {
 
     /// One more page, the last of its line. Returns its number.
     fn add(&mut self, owner: Owner, part: PageSlice) -> u32 {
-        let page = Page { owner, part, parts: Parts::default(), is_bound: false };
+        let page = Page { owner, part, parts: Parts::default(), stage: Stages::Read };
         let number = if let Some(number) = self.free.pop() {
             self.pages[number as usize] = page;
             number
@@ -135,23 +145,41 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         owner: Owner,
         part: PageSlice,
         left: Option<Crossing>,
-    ) -> Option<Turn> {
+    ) -> Result<Option<Turn>, RunError> {
         if left.is_none() && self.completing.is_empty() {
-            return None;
+            return Ok(None);
         }
         if self.completing.lines.contains_key(&part.lpn) {
             self.completing.add(owner, part);
-            return Some(Turn::Behind);
+            return Ok(Some(Turn::Behind));
         }
-        let (crossing, old) = (left?, self.core.reads_first(&part)?);
+        let Some(crossing) = left else { return Ok(None) };
+        let Some(old) = self.core.reads_first(&part) else { return Ok(None) };
         let now = self.array.now_ns();
         if !self.core.finds_unit(now, &part, old, &self.array) {
-            return Some(Turn::Waits);
+            return Ok(Some(Turn::Waits));
         }
         let number = self.completing.add(owner, part);
         self.serve_owner(owner);
-        self.core.read_old(now, COMPLETING_TAG + number, &part, (old, crossing), &mut self.array);
-        Some(Turn::Reads)
+        if !self.waits_for_map(number)? {
+            self.core.read_old(now, COMPLETING_TAG + number, &part, (old, crossing), &mut self.array);
+        }
+        Ok(Some(Turn::Reads))
+    }
+
+    /// Looks a page up where that comes before its read. Returns true if a translation page is read for it.
+    fn waits_for_map(&mut self, number: u32) -> Result<bool, RunError> {
+        if !self.core.looks_up_first() {
+            return Ok(false);
+        }
+        let Page { owner, part, .. } = self.completing.pages[number as usize];
+        let (now, tag) = (self.array.now_ns(), COMPLETING_TAG + number);
+        self.serve_owner(owner);
+        let waits = self.core.look_up(now, tag, part, true, &mut self.array)?;
+        if waits {
+            self.completing.pages[number as usize].stage = Stages::LookUp;
+        }
+        Ok(waits)
     }
 
     /// The commands submitted next serve the request of a page.
@@ -167,17 +195,22 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// A command of a page is done: the read of the version before, or the program.
-    pub(super) fn end_completing(&mut self, number: u32, parts: Option<Parts>) {
-        let Page { owner, part, parts: of_read, is_bound } = self.completing.pages[number as usize];
-        if !is_bound {
-            self.completing.pages[number as usize].parts = parts.unwrap_or_default();
+    pub(super) fn end_completing(&mut self, number: u32, parts: Option<Parts>) -> Result<(), RunError> {
+        let Page { owner, part, parts: of_read, stage } = self.completing.pages[number as usize];
+        if stage != Stages::Program {
+            let page = &mut self.completing.pages[number as usize];
+            page.parts.add(&parts.unwrap_or_default());
+            page.stage = Stages::Read;
             if owner == Owner::Nobody {
                 self.completing.free.push(number);
-                self.next_in_line(part.lpn);
+                return self.next_in_line(part.lpn);
+            }
+            if stage == Stages::LookUp {
+                self.read_before(number);
             } else {
                 self.completing.ready.push_back(number);
             }
-            return;
+            return Ok(());
         }
         self.completing.free.push(number);
         if let Owner::Request(tag) = owner {
@@ -187,23 +220,38 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             });
             self.end_command(tag, parts);
         }
+        Ok(())
     }
 
     /// The first write to a page has got its unit: the next one goes on.
-    fn next_in_line(&mut self, lpn: u64) {
-        let Some(next) = self.completing.leave(lpn) else { return };
+    fn next_in_line(&mut self, lpn: u64) -> Result<(), RunError> {
+        let Some(next) = self.completing.leave(lpn) else { return Ok(()) };
         let Page { owner, part, .. } = self.completing.pages[next as usize];
-        let left = match (owner, &mut self.buffer) {
+        let completes = self.core.reads_first(&part).is_some() && self.left_by(owner, &part).is_some();
+        if !(completes && self.waits_for_map(next)?) {
+            self.read_before(next);
+        }
+        Ok(())
+    }
+
+    /// Transfer of what a page leaves as it was; `None` if that is nothing.
+    fn left_by(&mut self, owner: Owner, part: &PageSlice) -> Option<Crossing> {
+        match (owner, &mut self.buffer) {
             (Owner::Entry(slot), Some(buffer)) => self.core.codewords.left_by_mask(&buffer.entry(slot).mask),
             _ => self.core.codewords.left_by(part.first, part.end),
-        };
-        let old = self.core.reads_first(&part);
+        }
+    }
+
+    /// Reads the version of a page that is before it, if it leaves any of that as it was.
+    fn read_before(&mut self, number: u32) {
+        let Page { owner, part, .. } = self.completing.pages[number as usize];
+        let (left, old) = (self.left_by(owner, &part), self.core.reads_first(&part));
         if let (Some(crossing), Some(old)) = (left, old) {
             self.serve_owner(owner);
             let now = self.array.now_ns();
-            self.core.read_old(now, COMPLETING_TAG + next, &part, (old, crossing), &mut self.array);
+            self.core.read_old(now, COMPLETING_TAG + number, &part, (old, crossing), &mut self.array);
         } else {
-            self.completing.ready.push_back(next);
+            self.completing.ready.push_back(number);
         }
     }
 
@@ -218,7 +266,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 at += 1;
             } else if self.place_one(number)? {
                 self.completing.ready.remove(at);
-                self.next_in_line(part.lpn);
+                self.next_in_line(part.lpn)?;
             } else {
                 stuck.push(class);
             }
@@ -256,7 +304,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.core.flush(now, &mut self.array);
         }
         if (COMPLETING_TAG..ENTRY_TAG).contains(&tag) {
-            self.completing.pages[number as usize].is_bound = true;
+            self.completing.pages[number as usize].stage = Stages::Program;
         } else {
             self.completing.free.push(number);
         }

@@ -46,7 +46,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.core.trim(now, part, &mut self.array)?;
             }
         }
-        self.end_of_trim();
+        self.end_of_map_work();
         Ok(())
     }
 

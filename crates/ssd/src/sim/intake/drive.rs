@@ -197,6 +197,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             companions: self.companions.clone(),
             unbound: self.unbound.clone(),
             completing: self.completing.clone(),
+            look_ups: self.look_ups.clone(),
             buffer: self.buffer.clone(),
             stalled: self.stalled.clone(),
             barriers: self.barriers.clone(),

@@ -107,7 +107,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             tags.push(tag);
             let Found::OnFlash(staged) = self.find(page) else { continue };
             self.array.begin();
-            let reads_flash = self.core.read(now, tag, page, staged, &mut self.array)?;
+            let reads_flash = self.read_page(tag, page, staged)?;
             let is_grouped = self.core.groups() && reads_flash;
             self.slots.expect(tag, self.array.submitted() + u32::from(is_grouped));
         }

@@ -15,6 +15,7 @@ mod dataless;
 mod drive;
 mod host;
 mod interface;
+mod look_ups;
 mod overtaken;
 mod slots;
 mod stations;
@@ -39,6 +40,7 @@ use crate::op::{NOBODY, PageSlice, Stage};
 use background::Background;
 use completing::{Completing, Turn};
 use dataless::Barrier;
+use look_ups::LookUps;
 use slots::{Slot, Slots};
 use stations::{Stations, Tag};
 use unbound::Unbound;
@@ -72,6 +74,7 @@ pub(super) struct Intake<A, C> {
     companions: Vec<(u32, u32)>,
     unbound: Unbound,
     completing: Completing,
+    look_ups: LookUps,
     pub(super) buffer: Option<WriteBuffer>,
     /// True if that is a buffer of the drive. If not, its entries only hold pages of requests that wait for flash.
     pub(super) is_buffered: bool,
@@ -119,6 +122,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             companions: Vec::new(),
             unbound: Unbound::new(config.tenants.turns, config.tenants.max_late_share_ppm()),
             completing: Completing::default(),
+            look_ups: LookUps::default(),
             buffer,
             is_buffered,
             ack: if is_buffered { config.buffer.ack } else { Ack::Flash },
@@ -279,7 +283,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return Ok(false);
         }
         // A command that nobody waits for may have been the last one of its die.
-        self.resume |= self.background.is_on();
+        self.resume |= self.background.is_on() || self.core.looks_up_first();
         if self.resume || self.array.has_done() || self.stations.waits_for_clock() {
             self.take_up()?;
         }
@@ -298,7 +302,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 Tag::Task(die) => self.background.step_done(die),
                 Tag::Group | Tag::Limit => {}
                 Tag::Interface(number) => self.interface_due(number),
-                Tag::Completing(number) => self.end_completing(number, parts),
+                Tag::Completing(number) => self.end_completing(number, parts)?,
+                Tag::LookUp(number) => self.end_look_up(number, parts)?,
             }
             self.resume = true;
         }
@@ -328,11 +333,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let now = self.array.now_ns();
         for part in self.core.parts(request) {
             let Found::OnFlash(staged) = self.find(part) else { continue };
-            self.core.read(now, tag, part, staged, &mut self.array)?;
+            self.read_page(tag, part, staged)?;
         }
         self.core.flush(now, &mut self.array);
         self.slots.expect(tag, self.array.submitted());
         Ok(())
+    }
+
+    /// True if the buffer holds all that is read of a page.
+    pub(super) fn is_buffered_whole(&self, part: PageSlice) -> bool {
+        let entry = self.buffer.as_ref().and_then(|buffer| buffer.find(part.lpn));
+        entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end))
     }
 
     /// Looks a page of a read up in the buffer.

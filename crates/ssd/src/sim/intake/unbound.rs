@@ -193,7 +193,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn bind(&mut self, tag: u32, part: PageSlice) -> Result<Turn, RunError> {
         let left = self.core.codewords.left_by(part.first, part.end);
         if self.core.alloc.shares_map()
-            && let Some(turn) = self.take_turn(Owner::Request(tag), part, left)
+            && let Some(turn) = self.take_turn(Owner::Request(tag), part, left)?
         {
             return Ok(turn);
         }

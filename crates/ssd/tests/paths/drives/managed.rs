@@ -85,7 +85,9 @@ fn of_alloc(alloc: &[(&'static str, &str)], ftl: &str, channels: u32, dies: u32)
         Some((_, kind)) if channels * dies > 1 && matches!(ftl, "page" | "dftl") => {
             super::of_alloc(kind, channels, dies)
         }
-        None if ftl == "page" => alloc.iter().map(|(key, value)| (*key, (*value).to_owned())).collect(),
+        None if matches!(ftl, "page" | "dftl") => {
+            alloc.iter().map(|(key, value)| (*key, (*value).to_owned())).collect()
+        }
         _ => Vec::new(),
     }
 }

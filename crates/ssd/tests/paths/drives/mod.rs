@@ -116,7 +116,8 @@ const VICTIMS: [&str; 5] = ["greedy", "fifo", "random", "d-choices", "cost-benef
 fn least_percent(ftl: &str, pages: u64, page: u64, pages_per_block: u32, held_back: u32) -> u32 {
     let per_block = u64::from(pages_per_block);
     let blocks = match ftl {
-        "dftl" => (pages * 4).div_ceil(page).div_ceil(per_block) + 2 + u64::from(held_back) - 1,
+        // And a block for what other units write to a map that they share.
+        "dftl" => (pages * 4).div_ceil(page).div_ceil(per_block) + 3 + u64::from(held_back) - 1,
         "page" => u64::from(held_back) - 1,
         // Whole data blocks are as many pages or more.
         _ => 3,
@@ -210,7 +211,6 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let no_cache = free_bus || alloc == "dynamic" || buffer_pages > 0 && (planes == 1 || superblocks);
         let page = sectors * 512;
         let units = u64::from(channels * chips * dies * planes);
-        let alloc = if ftl == "dftl" && alloc == "dynamic" { "striped" } else { alloc };
         let (per_page, mapped) = units_of_pages(ftl, sectors, pages_per_block, map.4);
         let (classifier, kept, groups) =
             of_groups(placement, ftl, u64::from(pages_per_block) * per_page, per_page, frontiers);

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::cow::CowVec;
 use crate::geometry::Geometry;
-use crate::op::{Effect, MapWork, Ops};
+use crate::op::{Effect, MapWork, Ops, PageAt};
 
 /// Content of the units' flash, from the operations of the layer alone.
 #[derive(Default)]
@@ -14,11 +13,14 @@ pub(super) struct Array {
     pages_per_block: u32,
     /// Kind of each page: true for a translation page, false for one of data.
     maps: Vec<Vec<bool>>,
-    /// Key of each valid page of data, by unit and physical page, and the other way round.
-    keys: BTreeMap<(u32, u32), u32>,
-    places: BTreeMap<(u32, u32), u32>,
-    /// Writes to translation pages since the model last looked: unit, key and entry.
-    pub(super) written: Vec<(u32, u32, u32)>,
+    /// True if all units share a map.
+    shared: bool,
+    /// Key of each valid page of data, by unit and physical page.
+    keys: BTreeMap<PageAt, u32>,
+    /// Unit and physical page of each key, by map.
+    places: BTreeMap<(u32, u32), PageAt>,
+    /// Writes to translation pages since the model last looked: map, key and entry.
+    pub(super) written: Vec<(u32, u32, Option<PageAt>)>,
     entries: u32,
     pub(super) reads: [u64; 3],
     pub(super) programs: [u64; 3],
@@ -28,12 +30,13 @@ pub(super) struct Array {
 }
 
 impl Array {
-    pub(super) fn new(geometry: &Geometry) -> Self {
+    pub(super) fn new(geometry: &Geometry, shared: bool) -> Self {
         let blocks = |unit| vec![0; geometry.unit_blocks(unit) as usize];
         Self {
             programmed: (0..geometry.units()).map(blocks).collect(),
             maps: vec![vec![false; geometry.max_unit_pages() as usize]; geometry.units() as usize],
             pages_per_block: geometry.pages_per_block,
+            shared,
             entries: geometry.entries_per_translation_page() as u32,
             ..Self::default()
         }
@@ -54,13 +57,19 @@ impl Array {
         }
     }
 
-    /// A page of data is at `ppn` from now on, or nowhere.
+    /// The map of a unit.
+    pub(super) fn map_of(&self, unit: u32) -> u32 {
+        if self.shared { 0 } else { unit }
+    }
+
+    /// A page of data is at `ppn` of a unit from now on, or nowhere.
     pub(super) fn place(&mut self, unit: u32, key: u32, ppn: Option<u32>) {
-        if let Some(old) = self.places.remove(&(unit, key)) {
-            self.keys.remove(&(unit, old));
+        let map = self.map_of(unit);
+        if let Some(old) = self.places.remove(&(map, key)) {
+            self.keys.remove(&old);
         }
         if let Some(ppn) = ppn {
-            self.places.insert((unit, key), ppn);
+            self.places.insert((map, key), (unit, ppn));
             self.keys.insert((unit, ppn), key);
         }
     }
@@ -92,7 +101,9 @@ impl Array {
                     erased += 1;
                 }
                 Effect::MapRead { ppn, work } => self.read_map(op.unit, *ppn, *work),
-                Effect::MapProgrammed { page, ppn, work } => self.program_map(op.unit, *page, *ppn, *work),
+                Effect::MapProgrammed { page, ppn, work, .. } => {
+                    self.program_map(op.unit, *page, *ppn, *work)
+                }
                 other => panic!("the host's own operations are not the layer's: {other:?}"),
             }
         }
@@ -126,9 +137,9 @@ impl Array {
 
     fn program_map(&mut self, unit: u32, page: u32, ppn: u32, work: MapWork) {
         self.program(unit, ppn, true);
+        let map = self.map_of(unit);
         for key in page * self.entries..(page + 1) * self.entries {
-            let place = self.places.get(&(unit, key)).copied().unwrap_or(CowVec::EMPTY);
-            self.written.push((unit, key, place));
+            self.written.push((map, key, self.places.get(&(map, key)).copied()));
         }
         self.rewriting = false;
         self.programs[work as usize] += 1;

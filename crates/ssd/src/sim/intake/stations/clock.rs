@@ -1,8 +1,9 @@
 //! A common clock: commands are handed over in groups, and each group starts when all before it are done.
 //!
-//! A group is what one request reads, what the map needs for one TRIM, one write cycle, or one step of a collection. The pages of a cycle are programmed
-//! together, after the last of what has to be done before any of them: reads of what a page keeps, and what the translation
-//! layer does on its own. So no page is on flash before one of an older request, though that had to wait.
+//! A group is what one request reads, what the map needs for one TRIM or, where units share it, before one read, one write
+//! cycle, or one step of a collection. The pages of a cycle are programmed together, after the last of what has to be done
+//! before any of them: reads of what a page keeps, and what the translation layer does on its own. So no page is on flash
+//! before one of an older request, though that had to wait.
 
 use std::collections::VecDeque;
 
@@ -134,6 +135,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(in crate::sim) fn read_in_step(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         let now = self.array.now_ns();
         let (mut tagged, mut from_flash) = (0, false);
+        if self.core.looks_up_first() {
+            self.look_up_in_step(request)?;
+        }
         for part in self.core.parts(request) {
             let Found::OnFlash(staged) = self.find(part) else { continue };
             from_flash = true;
@@ -153,6 +157,20 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
+    /// Looks up the pages of a read, as a group that comes before it.
+    fn look_up_in_step(&mut self, request: &Request) -> Result<(), RunError> {
+        let now = self.array.now_ns();
+        for part in self.core.parts(request) {
+            if self.is_buffered_whole(part) {
+                continue;
+            }
+            let mut group = self.stations.groups.fill(&self.array);
+            self.core.look_up(now, NOBODY, part, false, &mut group)?;
+        }
+        self.end_of_map_work();
+        Ok(())
+    }
+
     /// Trims a page with a common clock. A write cycle that was made before still waits, perhaps: reads and collections of the map
     /// may neither delay its pages nor erase what these make stale before they are on flash. So they are a group.
     #[cold]
@@ -162,10 +180,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.core.trim(now, part, &mut group)
     }
 
-    /// All pages of a TRIM are trimmed.
-    pub(in crate::sim) fn end_of_trim(&mut self) {
+    /// All pages of a TRIM are trimmed, or all of a read looked up.
+    pub(in crate::sim) fn end_of_map_work(&mut self) {
         if !self.stations.groups.filling.is_empty() {
-            self.push_group(Kind::Trim);
+            self.push_group(Kind::Map);
         }
     }
 
@@ -202,7 +220,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         match kind {
             Kind::Cycle => self.start_cycle(&mut commands),
             Kind::Read(tag) if commands.is_empty() => self.array.fence(0..0, tag),
-            Kind::Read(_) | Kind::Trim | Kind::Collect => {
+            Kind::Read(_) | Kind::Map | Kind::Collect => {
                 for (request, command, pages) in commands.drain(..) {
                     self.array.serve(request);
                     self.array.submit(now, command, pages);
@@ -213,7 +231,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.array.serve(serving);
         match kind {
             Kind::Read(_) => {}
-            Kind::Trim => self.array.fence(self.stations.dies_of(0), GROUP_TAG),
+            Kind::Map => self.array.fence(self.stations.dies_of(0), GROUP_TAG),
             Kind::Cycle | Kind::Collect => {
                 self.stations.of(0).cycle.start(now);
                 self.array.fence(self.stations.dies_of(0), STATION_TAG);

@@ -38,8 +38,8 @@ use waits::{Cycle, Doing, Waits};
 enum Kind {
     /// Pages that the request of a tag reads.
     Read(u32),
-    /// Work on the map for a TRIM. No request waits for it.
-    Trim,
+    /// Work on the map: for a TRIM, or before pages are read. No request waits for it.
+    Map,
     /// Pages of the buffer that a station writes.
     Cycle,
     /// A step of a collection.
@@ -65,6 +65,9 @@ pub(super) const INTERFACE_TAG: u32 = 1 << 27;
 /// Tags from here on, below those, are pages of which the version before is read first.
 pub(super) const COMPLETING_TAG: u32 = 1 << 26;
 
+/// Tags from here on, below those, are pages that are looked up before they are read.
+pub(super) const LOOK_UP_TAG: u32 = 1 << 25;
+
 /// Owner of a command or of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
@@ -86,6 +89,8 @@ pub(super) enum Tag {
     Interface(u32),
     /// A page of which the version before is read first.
     Completing(u32),
+    /// A page that is looked up before it is read.
+    LookUp(u32),
 }
 
 impl Tag {
@@ -100,6 +105,7 @@ impl Tag {
             LIMIT_TAG => Tag::Limit,
             INTERFACE_TAG.. => Tag::Interface(tag - INTERFACE_TAG),
             COMPLETING_TAG.. => Tag::Completing(tag - COMPLETING_TAG),
+            LOOK_UP_TAG.. => Tag::LookUp(tag - LOOK_UP_TAG),
             _ => Tag::Request(tag),
         }
     }
