@@ -54,7 +54,7 @@ class Station:
         self.waiting: deque[Entry] = deque()
         self.busy: Kind | None = None
         self.collects: Literal["no", "ahead", "must"] = "no"
-        self.follows = self.owes = self.copied = False
+        self.follows = self.owes = False
 
 
 class Drive:
@@ -70,8 +70,6 @@ class Drive:
         self.now = 0
         self.initiator: Station | None = None
         self.step: Kind = "copy"
-        # Since when the simulator is known to differ (README.md, Differences); None if it should not.
-        self.differs: int | None = None
         self.counts = {"must": 0, "ahead": 0, "followed": 0, "erases": 0}
 
     def run(self) -> list[int]:
@@ -208,11 +206,13 @@ class Drive:
 
     def together(self) -> None:
         """Cycle filling: the first station that must collect does, and with it those with few spare blocks."""
+        # Who has nothing to do in the step under way has made it: nobody waits for that.
+        self.make_owed()
         at_rest = not any(self.holds_up(station) for station in self.stations)
         if self.initiator is not None and at_rest and self.step == "erase":
             self.initiator = None
             for station in self.stations:
-                station.follows = station.owes = False
+                station.follows = False
         if self.initiator is None:
             self.initiator = next((station for station in self.stations if self.must(station)), None)
             if self.initiator is None:
@@ -220,12 +220,15 @@ class Drive:
             self.counts["must"] += 1
             for station in self.stations:
                 station.follows = station is not self.initiator and station.map.spare() <= self.shape.threshold
-                station.copied = False
                 if station.follows or station is self.initiator:
                     station.map.begin()
             self.next_step(self.initiator)
         elif at_rest:
             self.next_step(self.initiator)
+        self.make_owed()
+
+    def make_owed(self) -> None:
+        """Idle followers begin the step that they owe."""
         for number, station in enumerate(self.stations):
             if station.owes and station.busy is None:
                 station.owes = False
@@ -248,12 +251,7 @@ class Drive:
     def follow(self, number: int) -> None:
         """A follower's step of the kind that the initiator makes, if there is one to make."""
         station = self.stations[number]
-        if self.step == "copy":
-            station.copied = True
         begins = station.map.copy(follows=True) if self.step == "copy" else station.map.can_erase()
-        bare = begins and self.step == "erase" and not station.copied
-        if self.differs is None and (bare or (not begins and self.flash.holds(number))):
-            self.differs = self.now
         if begins:
             self.counts["followed"] += self.step == "copy"
             self.begin(number, self.step)

@@ -114,10 +114,6 @@ class Flash:
             self.steps += 1
             die.began = self.steps
 
-    def holds(self, number: int) -> bool:
-        """True if a die has commands."""
-        return self.dies[number].runs is not None or bool(self.dies[number].queue)
-
     def next_end(self) -> int | None:
         """When the next phase ends."""
         return min((die.until for die in self.dies if die.until is not None), default=None)

@@ -126,6 +126,7 @@ impl Dftl {
 
     /// Erases a victim that is finished.
     pub(in crate::ftl) fn follow_erase(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
+        self.page.find_empty(unit);
         self.erase_finished(unit, ops)
     }
 

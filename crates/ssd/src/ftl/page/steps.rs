@@ -89,9 +89,26 @@ impl PageFtl {
         false
     }
 
-    /// Erases a victim that has nothing left.
+    /// Erases a victim that has nothing left, also one that had nothing to copy before.
     pub(in crate::ftl) fn follow_erase(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
+        self.find_empty(unit);
         self.erase_emptied(unit, ops)
+    }
+
+    /// Where no victim waits to be erased, the one under way, or else the next one, does if it has nothing valid.
+    pub(in crate::ftl) fn find_empty(&mut self, unit: u32) {
+        let steps = &self.units[unit as usize].steps;
+        if !steps.emptied.is_empty() {
+            return;
+        }
+        let Some(block) = steps.victim.or_else(|| self.choose(unit, Work::Collect)) else { return };
+        let state = &mut self.units[unit as usize];
+        if state.blocks.valid(block) == 0 {
+            if state.steps.victim.take().is_none() {
+                state.blocks.claim(block);
+            }
+            state.steps.emptied.push_back(block);
+        }
     }
 
     /// Lets go of a victim that still has valid pages: the next step picks the best one then. A FIFO goes on with the same,

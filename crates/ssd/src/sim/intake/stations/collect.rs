@@ -295,33 +295,35 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 continue;
             }
             self.charge(initiator);
-            self.follow_of_station(station, action)?;
+            let begins = self.follow_of_station(station, action)?;
             self.core.flush(self.array.now_ns(), &mut self.array);
-            if self.array.is_busy(self.stations.dies_of(station)) {
+            // Who has nothing to do is waited for by nobody, also where reads wait on its die.
+            if begins && self.array.is_busy(self.stations.dies_of(station)) {
                 self.occupy(station, cause, Kind::Collect);
             }
         }
         Ok(())
     }
 
-    /// The units of a station that take part do what followers do.
-    fn follow_of_station(&mut self, station: u32, action: Action) -> Result<(), RunError> {
+    /// The units of a station that take part do what followers do. Returns whether one did anything.
+    fn follow_of_station(&mut self, station: u32, action: Action) -> Result<bool, RunError> {
         let merges = self.core.counters.merges.full;
         let now = self.array.now_ns();
+        let mut begins = false;
         for unit in self.stations.units_of(station) {
-            let Some(together) = &self.stations.together else { return Ok(()) };
+            let Some(together) = &self.stations.together else { return Ok(begins) };
             if !together.joined[unit as usize] {
                 continue;
             }
-            if self.stations.has_clock() {
+            begins |= if self.stations.has_clock() {
                 let mut group = self.stations.groups.fill(&self.array);
-                self.core.follow(now, unit, action, &mut group)?;
+                self.core.follow(now, unit, action, &mut group)?
             } else {
-                self.core.follow(now, unit, action, &mut self.array)?;
-            }
+                self.core.follow(now, unit, action, &mut self.array)?
+            };
         }
         self.core.counters.merges.early += self.core.counters.merges.full - merges;
-        Ok(())
+        Ok(begins)
     }
 
     /// Makes the next step of some work of a unit, as part of a group where the clock is common.
