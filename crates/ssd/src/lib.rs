@@ -34,6 +34,7 @@ mod stats;
 mod task;
 pub mod tenants;
 mod wear;
+pub mod zones;
 
 pub use config::Config;
 pub use content::{Baseline, Trim};
