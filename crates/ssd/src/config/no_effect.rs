@@ -7,6 +7,7 @@ mod host;
 mod managed;
 mod placement;
 mod slc;
+mod zones;
 
 use super::{Config, Precondition, Units};
 use crate::alloc::AllocConfig;
@@ -40,6 +41,7 @@ pub fn all() -> impl Iterator<Item = &'static NoEffect> {
         .chain(&host::HOST)
         .chain(&flash::FLASH)
         .chain(&slc::SLC)
+        .chain(&zones::ZONES)
 }
 
 /// Sets back what has no effect. Returns why, in the order of the table.

@@ -6,6 +6,7 @@ mod managed;
 mod slc;
 mod superblocks;
 mod tenants;
+mod zones;
 
 use super::{Config, Engine, Precondition, bounds};
 use crate::error::ConfigError;
@@ -30,7 +31,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     all.chain(&tenants::TENANTS).chain(&host::HOST).chain(&flash::FLASH).chain(&slc::SLC)
 }
 
-const REFUSALS: [Refusal; 6] = [
+const REFUSALS: [Refusal; 7] = [
     Refusal {
         keys: "fill, precondition=empty or on-read",
         reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
@@ -62,6 +63,11 @@ const REFUSALS: [Refusal; 6] = [
         keys: "ftl.kind=direct, alloc.kind=dynamic or hybrid",
         reason: "a physical address names its unit, so there is nothing to allocate",
         applies: |config| matches!(config.ftl, FtlConfig::Direct(_)) && config.alloc.binds_late(),
+    },
+    Refusal {
+        keys: "ftl.kind=zones, alloc.kind=dynamic or hybrid",
+        reason: "a zone has its dies, and pages of it go nowhere else: use alloc.kind=superblock or striped",
+        applies: |config| config.ftl.zones().is_some() && config.alloc.binds_late(),
     },
     Refusal {
         keys: "ftl.kind=dftl, alloc.kind=dynamic or hybrid",
@@ -97,6 +103,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
             format!("one map serves all units and holds 2^32 - 2 pages, not {}", geometry.logical_pages);
         return Err(ConfigError::Refused { keys: "alloc.kind=dynamic or hybrid, capacity".into(), reason });
     }
+    zones::check(config, &geometry)?;
     tenants::check(config, &geometry)?;
     if config.engine == Engine::BusyUntil
         && let Some(reason) = config.needs_events()

@@ -23,15 +23,16 @@ pub struct Zones {
     open: u32,
     active: u32,
     with_zrwa: u32,
-    /// Implicit openings so far.
+    /// Implicit openings so far, and zones closed for them.
     openings: u64,
+    closed: u64,
 }
 
 impl Zones {
     /// All zones EMPTY.
     pub fn new(layout: Layout) -> Self {
         let zones = vec![Zone::default(); layout.zones as usize];
-        Self { layout, zones, open: 0, active: 0, with_zrwa: 0, openings: 0 }
+        Self { layout, zones, open: 0, active: 0, with_zrwa: 0, openings: 0, closed: 0 }
     }
 
     /// The fixed properties.
@@ -52,6 +53,11 @@ impl Zones {
     /// Active zones.
     pub fn active(&self) -> u32 {
         self.active
+    }
+
+    /// Zones that were closed so far so that another one could be opened.
+    pub fn closed(&self) -> u64 {
+        self.closed
     }
 
     /// First block of a zone.
@@ -147,8 +153,10 @@ impl Zones {
         let area = self.layout.zrwa.ok_or(Status::InvalidZoneOperation)?;
         let before = self.zones[zone as usize];
         let end = lba - self.start_of(zone) + 1;
-        let in_area = end > before.written && end <= before.written + area.size && end <= self.layout.capacity;
-        let whole = end.checked_sub(before.written).is_some_and(|blocks| blocks.is_multiple_of(area.granularity));
+        let in_area =
+            end > before.written && end <= before.written + area.size && end <= self.layout.capacity;
+        let whole =
+            end.checked_sub(before.written).is_some_and(|blocks| blocks.is_multiple_of(area.granularity));
         if !before.has_zrwa || !in_area || !(whole || end == self.layout.capacity) {
             return Err(Status::InvalidField);
         }
@@ -270,6 +278,7 @@ impl Zones {
             let implicit = implicit.filter(|(_, zone)| zone.state == ZoneState::ImplicitlyOpened);
             let oldest = implicit.min_by_key(|(_, zone)| zone.opened).map(|(zone, _)| zone);
             self.set(oldest.ok_or(Status::TooManyOpen)?, ZoneState::Closed);
+            self.closed += 1;
         }
         Ok(())
     }

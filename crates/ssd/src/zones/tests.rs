@@ -81,7 +81,11 @@ fn finish_reset_and_offline_make_the_transitions_of_the_specification() {
     let mut zones = Zones::new(layout());
     zones.write(0, 3).expect("zone 0");
     let finished = zones.manage(Action::Finish, 0, false).expect("active")[0];
-    assert_eq!((finished.after.state, finished.after.written), (ZoneState::Full, 3), "what was written is known");
+    assert_eq!(
+        (finished.after.state, finished.after.written),
+        (ZoneState::Full, 3),
+        "what was written is known"
+    );
     assert_eq!(zones.manage(Action::Finish, 0, false), Ok(Vec::new()), "full already");
     assert_eq!(zones.manage(Action::Close, 0, false), Err(Status::InvalidTransition));
     assert_eq!(zones.manage(Action::Reset, 1, false), Err(Status::InvalidField));

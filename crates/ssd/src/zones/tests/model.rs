@@ -77,7 +77,9 @@ impl Model {
             }
             Op::Commit(lba) | Op::Manage(_, lba, false) if lba >= self.end() => Err(0x80),
             Op::Read(lba, n) => self.reads(lba / self.of.size, (lba + n - 1) / self.of.size),
-            Op::Write(lba, n) => self.writes((lba / self.of.size) as usize, lba % self.of.size, n).map(|()| None),
+            Op::Write(lba, n) => {
+                self.writes((lba / self.of.size) as usize, lba % self.of.size, n).map(|()| None)
+            }
             Op::Append(lba, n) => {
                 let zone = (lba / self.of.size) as usize;
                 if lba % self.of.size != 0 || n > self.of.max_append.unwrap_or(n) {
@@ -237,9 +239,12 @@ impl Model {
             Action::Open { zrwa: false } => &[ZoneState::Closed],
             Action::Close => &OPENED,
             Action::Finish => &ACTIVE,
-            Action::Reset => {
-                &[ZoneState::ImplicitlyOpened, ZoneState::ExplicitlyOpened, ZoneState::Closed, ZoneState::Full]
-            }
+            Action::Reset => &[
+                ZoneState::ImplicitlyOpened,
+                ZoneState::ExplicitlyOpened,
+                ZoneState::Closed,
+                ZoneState::Full,
+            ],
             Action::Offline => &[ZoneState::ReadOnly],
         };
         let chosen: Vec<usize> = (0..self.z.len()).filter(|zone| states.contains(&self.z[*zone].s)).collect();
