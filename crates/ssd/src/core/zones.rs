@@ -14,7 +14,7 @@ use crate::ftl::FtlConfig;
 use crate::geometry::Geometry;
 use crate::op::Effect;
 use crate::stats::ZoneCounts;
-use crate::zones::{Action, Layout, Status, ZoneState, Zones};
+use crate::zones::{Action, Layout, Status, Zones};
 
 /// The zones of a drive, in pages of flash.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -70,11 +70,11 @@ impl ZoneRules {
         self.keep(zone, outcome);
     }
 
-    /// A page that was there before the run lies behind the write pointer, or in a zone that is full.
+    /// A page that was there before the run is the next one of its zone, or takes the place of one that is stale.
     fn laid(&mut self, unit: u32, ppn: u32) {
         let zone = unit * self.unit_zones + ppn / self.pages;
-        let state = self.table.report()[zone as usize].state;
-        if state != ZoneState::Full {
+        let page = u64::from(ppn % self.pages / self.per_page);
+        if page >= self.table.report()[zone as usize].written {
             self.programmed(unit, ppn);
         }
     }

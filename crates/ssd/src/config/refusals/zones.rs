@@ -13,6 +13,14 @@ pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
     let frontiers = upkeep.groups().map_or(upkeep.frontiers, |counts| counts.open_blocks());
     // Pages that were there before the run lie in a zone of their own.
     let laid = u32::from(config.precondition == Precondition::OnRead);
+    if laid > 0 && config.units_per_page() > 1 {
+        return Err(ConfigError::Refused {
+            keys: format!("ftl.max_active = {most}, ftl.log_unit, precondition=on-read"),
+            reason: "a zone of pages that were there before the run is left before it is full, and stays active: use \
+                     precondition=full or empty"
+                .into(),
+        });
+    }
     let needed = sets.saturating_mul(frontiers + laid);
     if needed <= most {
         return Ok(());
