@@ -55,11 +55,10 @@ fn section(zones: &Zones, stats: &Stats, geometry: &Geometry, config: &Config) -
         .filter(|(status, _)| FAILURES.contains(status))
         .map(|(status, count)| (status.name().to_owned(), json!(count)))
         .collect();
-    let flash_page_bytes =
-        geometry.flash_page_sectors() as u64 * u64::from(geometry.units_per_page) * SECTOR_BYTES;
+    let of_page = u64::from(geometry.page_sectors * geometry.units_per_page) * SECTOR_BYTES;
     json!({
         "zones": zones.layout().zones,
-        "zone_bytes": zones.layout().capacity * flash_page_bytes * u64::from(geometry.bound_pages),
+        "zone_bytes": zones.layout().capacity * of_page,
         "host_amplification": ratio(host_writes, written_bytes(stats)),
         "device_amplification": ratio(programmed, host_writes),
         "copied_pages": if is_log { stats.counters.gc.programs } else { 0 },
