@@ -110,7 +110,7 @@ fn add_parts(result: &mut Value, measured: &Measured<'_>) {
         result["placement"] = groups(&placement, &bytes);
     }
     crate::slc::add(result, measured.simulation.slc(), &stats.counters.slc);
-    crate::zones::add(result, measured);
+    crate::zones::add(result, measured.simulation, stats, measured.config);
     crate::limits::add(result, stats);
     if let Some(times) = stats.lock_step {
         result["clock"] = json!({

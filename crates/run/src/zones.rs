@@ -1,11 +1,9 @@
 //! The section of a result about zones.
 
 use flashweir_ssd::zones::{Status, ZoneState, Zones};
-use flashweir_ssd::{Config, Geometry, Stats};
+use flashweir_ssd::{Config, Geometry, Simulation, Stats};
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Value, json};
-
-use crate::result::Measured;
 
 /// Failures that requests of a run can have: addresses beyond the drive end it, and nothing manages zones but writes and resets.
 const FAILURES: [Status; 5] = [
@@ -31,9 +29,9 @@ pub(crate) fn written_bytes(stats: &Stats) -> u64 {
 }
 
 /// Adds the section, if there are zones.
-pub(crate) fn add(result: &mut Value, measured: &Measured<'_>) {
-    if let Some(zones) = measured.simulation.zones() {
-        result["zones"] = section(zones, &measured.stats, measured.simulation.geometry(), measured.config);
+pub(crate) fn add(result: &mut Value, simulation: &Simulation, stats: &Stats, config: &Config) {
+    if let Some(zones) = simulation.zones() {
+        result["zones"] = section(zones, stats, simulation.geometry(), config);
     }
 }
 

@@ -122,7 +122,7 @@ fn a_hosts_log_in_one_zone_makes_the_commands_of_a_page_map() {
     }
 }
 
-/// What the rules of zones make of requests, one after the other.
+/// Zones after requests, one after the other, by the rules alone.
 struct Expected {
     zones: Zones,
     refused: u64,
