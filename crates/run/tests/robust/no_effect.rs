@@ -16,6 +16,11 @@ const ZONES: Setting<'static> = ("ftl.kind", "zones");
 
 /// Settings without effect, one for each entry of their table, in its order.
 const WITHOUT_EFFECT: [&[Setting<'static>]; 75] = [
+    &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
+    &[ZONES, ("ftl.handles", "2")],
+    &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
+    &[ZONES, ("ftl.host", "none"), ("precondition", "steady")],
+    &[ZONES, ("ftl.host", "none"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
@@ -86,11 +91,6 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 75] = [
     &[("slc.static_blocks", "2")],
     &[("nand.cell", "tlc"), ("slc.kind", "dynamic"), ("slc.static_blocks", "2")],
     &[("nand.cell", "tlc"), ("slc.kind", "static"), ("slc.dynamic_share", "0.5")],
-    &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
-    &[ZONES, ("ftl.handles", "2")],
-    &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
-    &[ZONES, ("ftl.host", "none"), ("precondition", "steady")],
-    &[ZONES, ("ftl.host", "none"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
 ];
 
 #[test]

@@ -33,15 +33,16 @@ pub struct NoEffect {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static NoEffect> {
-    placement::PLACEMENT
+    // These set back what others are about.
+    zones::ZONES
         .iter()
+        .chain(&placement::PLACEMENT)
         .chain(&managed::MANAGED)
         .chain(&TABLE)
         .chain(&background::TABLE)
         .chain(&host::HOST)
         .chain(&flash::FLASH)
         .chain(&slc::SLC)
-        .chain(&zones::ZONES)
 }
 
 /// Sets back what has no effect. Returns why, in the order of the table.
