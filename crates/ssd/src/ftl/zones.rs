@@ -50,7 +50,7 @@ pub struct Config {
     pub host: Host,
     /// Data that the host's log keeps in zones of their own.
     pub separate: Separate,
-    /// Handles that `ftl.separate=handles` keeps apart; those above share the last one.
+    /// Handles that `ftl.separate=handles` keeps apart; one beyond them is handle 0.
     #[schemars(range(min = 1, max = MAX_GROUPS))]
     pub handles: u32,
     /// Mapping unit of the host's log: what one entry of its map stands for. As `ftl.map_unit` of a page map.

@@ -19,7 +19,7 @@ pub struct Change {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Zones {
     layout: Layout,
-    zones: Vec<Zone>,
+    all: Vec<Zone>,
     open: u32,
     active: u32,
     with_zrwa: u32,
@@ -32,7 +32,7 @@ impl Zones {
     /// All zones EMPTY.
     pub fn new(layout: Layout) -> Self {
         let zones = vec![Zone::default(); layout.zones as usize];
-        Self { layout, zones, open: 0, active: 0, with_zrwa: 0, openings: 0, closed: 0 }
+        Self { layout, all: zones, open: 0, active: 0, with_zrwa: 0, openings: 0, closed: 0 }
     }
 
     /// The fixed properties.
@@ -42,7 +42,7 @@ impl Zones {
 
     /// The report of zones, in the order of their addresses.
     pub fn report(&self) -> &[Zone] {
-        &self.zones
+        &self.all
     }
 
     /// Open zones.
@@ -86,7 +86,7 @@ impl Zones {
         }
         let offline =
             |zone: &Zone| if zone.state == ZoneState::Offline { Err(Status::ZoneOffline) } else { Ok(()) };
-        self.zones[first as usize..=last as usize].iter().try_for_each(offline)
+        self.all[first as usize..=last as usize].iter().try_for_each(offline)
     }
 
     /// Writes blocks. Returns the zone's transition.
@@ -102,16 +102,16 @@ impl Zones {
         if lba != start || self.layout.max_append.is_some_and(|most| blocks > most) {
             return Err(Status::InvalidField);
         }
-        if self.zones[zone as usize].has_zrwa {
+        if self.all[zone as usize].has_zrwa {
             return Err(Status::InvalidZoneOperation);
         }
-        let at = self.zones[zone as usize].written;
+        let at = self.all[zone as usize].written;
         self.put(zone, at, blocks).map(|change| (start + at, change))
     }
 
     /// Writes blocks of a zone, from offset `at` on.
     fn put(&mut self, zone: u32, at: u64, blocks: u64) -> Result<Change, Status> {
-        let before = self.zones[zone as usize];
+        let before = self.all[zone as usize];
         can_write(before.state)?;
         let area = self.layout.zrwa.filter(|_| before.has_zrwa);
         let reach = area.map_or(0, |area| 2 * area.size);
@@ -140,18 +140,18 @@ impl Zones {
 
     /// Moves the write pointer.
     fn advance(&mut self, zone: u32, before: Zone, written: u64) -> Change {
-        self.zones[zone as usize].written = written.min(self.layout.capacity);
+        self.all[zone as usize].written = written.min(self.layout.capacity);
         if written >= self.layout.capacity {
             self.set(zone, ZoneState::Full);
         }
-        Change { zone, before, after: self.zones[zone as usize] }
+        Change { zone, before, after: self.all[zone as usize] }
     }
 
     /// Commits the blocks of a random write area up to and with `lba`.
     pub fn commit(&mut self, lba: u64) -> Result<Change, Status> {
         let zone = self.zone_of(lba)?;
         let area = self.layout.zrwa.ok_or(Status::InvalidZoneOperation)?;
-        let before = self.zones[zone as usize];
+        let before = self.all[zone as usize];
         let end = lba - self.start_of(zone) + 1;
         let in_area =
             end > before.written && end <= before.written + area.size && end <= self.layout.capacity;
@@ -174,9 +174,9 @@ impl Zones {
         if lba != self.start_of(zone) {
             return Err(Status::InvalidField);
         }
-        let before = self.zones[zone as usize];
+        let before = self.all[zone as usize];
         self.act(action, zone)?;
-        let after = self.zones[zone as usize];
+        let after = self.all[zone as usize];
         Ok(Vec::from_iter((before != after).then_some(Change { zone, before, after })))
     }
 
@@ -189,7 +189,7 @@ impl Zones {
             Action::Reset => state.is_active() || state == ZoneState::Full,
             Action::Offline => state == ZoneState::ReadOnly,
         };
-        let selected = (0..self.layout.zones).filter(|zone| applies(self.zones[*zone as usize].state));
+        let selected = (0..self.layout.zones).filter(|zone| applies(self.all[*zone as usize].state));
         let selected: Vec<u32> = selected.collect();
         if let Action::Open { zrwa } = action {
             if zrwa {
@@ -201,15 +201,15 @@ impl Zones {
         }
         let mut changes = Vec::with_capacity(selected.len());
         for zone in selected {
-            let before = self.zones[zone as usize];
+            let before = self.all[zone as usize];
             self.act(action, zone)?;
-            changes.push(Change { zone, before, after: self.zones[zone as usize] });
+            changes.push(Change { zone, before, after: self.all[zone as usize] });
         }
         Ok(changes)
     }
 
     fn act(&mut self, action: Action, zone: u32) -> Result<(), Status> {
-        let state = self.zones[zone as usize].state;
+        let state = self.all[zone as usize].state;
         match (action, state) {
             (Action::Open { zrwa }, _) => return self.open_explicitly(zone, zrwa),
             (Action::Close, ZoneState::Closed)
@@ -229,7 +229,7 @@ impl Zones {
     }
 
     fn open_explicitly(&mut self, zone: u32, zrwa: bool) -> Result<(), Status> {
-        let Zone { state, written, has_zrwa, .. } = self.zones[zone as usize];
+        let Zone { state, written, has_zrwa, .. } = self.all[zone as usize];
         let wants = zrwa && !has_zrwa;
         if zrwa {
             let area = self.layout.zrwa.ok_or(Status::InvalidZoneOperation)?;
@@ -248,7 +248,7 @@ impl Zones {
         }
         self.set(zone, ZoneState::ExplicitlyOpened);
         if wants {
-            self.zones[zone as usize].has_zrwa = true;
+            self.all[zone as usize].has_zrwa = true;
             self.with_zrwa += 1;
         }
         Ok(())
@@ -256,14 +256,14 @@ impl Zones {
 
     /// Opens a zone for a write, if it is not open.
     fn open_implicitly(&mut self, zone: u32) -> Result<(), Status> {
-        let state = self.zones[zone as usize].state;
+        let state = self.all[zone as usize].state;
         if state.is_open() {
             return Ok(());
         }
         self.take_resources(state)?;
         self.set(zone, ZoneState::ImplicitlyOpened);
         self.openings += 1;
-        self.zones[zone as usize].opened = self.openings;
+        self.all[zone as usize].opened = self.openings;
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl Zones {
             return Err(Status::TooManyActive);
         }
         if self.layout.max_open.is_some_and(|most| self.open >= most) {
-            let implicit = (0u32..).zip(&self.zones);
+            let implicit = (0u32..).zip(&self.all);
             let implicit = implicit.filter(|(_, zone)| zone.state == ZoneState::ImplicitlyOpened);
             let oldest = implicit.min_by_key(|(_, zone)| zone.opened).map(|(zone, _)| zone);
             self.set(oldest.ok_or(Status::TooManyOpen)?, ZoneState::Closed);
@@ -285,14 +285,14 @@ impl Zones {
 
     /// A zone fails: it can be read only, or not even that (a failure of the media; no command does so).
     pub fn fail(&mut self, zone: u32, readable: bool) {
-        if self.zones[zone as usize].state != ZoneState::Offline {
+        if self.all[zone as usize].state != ZoneState::Offline {
             self.set(zone, if readable { ZoneState::ReadOnly } else { ZoneState::Offline });
         }
     }
 
     /// Changes the state of a zone, and what is counted of it.
     fn set(&mut self, zone: u32, state: ZoneState) {
-        let zone = &mut self.zones[zone as usize];
+        let zone = &mut self.all[zone as usize];
         let before = std::mem::replace(&mut zone.state, state);
         self.open = self.open - u32::from(before.is_open()) + u32::from(state.is_open());
         self.active = self.active - u32::from(before.is_active()) + u32::from(state.is_active());

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Precondition};
 use crate::error::ConfigError;
+use crate::ftl::classifier::GroupCounts;
 use crate::geometry::Geometry;
 
 /// Refuses a host's log with more zones under way than may be active.
@@ -10,7 +11,7 @@ pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigEr
     let Some(most) = own.max_active.0 else { return Ok(()) };
     let sets = config.alloc.superblocks(geometry)?.map_or(geometry.units(), |superblocks| superblocks.sets());
     let upkeep = config.upkeep();
-    let frontiers = upkeep.groups().map_or(upkeep.frontiers, |counts| counts.open_blocks());
+    let frontiers = upkeep.groups().map_or(upkeep.frontiers, GroupCounts::open_blocks);
     // Pages that were there before the run lie in a zone of their own.
     let laid = u32::from(config.precondition == Precondition::OnRead);
     if laid > 0 && config.units_per_page() > 1 {
