@@ -57,11 +57,11 @@ fn an_append_returns_its_address() {
 
 #[test]
 fn the_zone_opened_by_a_write_longest_ago_makes_room_and_one_opened_by_a_command_does_not() {
+    use ZoneState::{Closed, Empty, ExplicitlyOpened, ImplicitlyOpened};
     let mut zones = Zones::new(layout());
     zones.write(0, 1).expect("zone 0");
     zones.write(16, 1).expect("zone 1");
     zones.write(32, 1).expect("zone 2");
-    use ZoneState::{Closed, Empty, ExplicitlyOpened, ImplicitlyOpened};
     assert_eq!(states(&zones), [Closed, ImplicitlyOpened, ImplicitlyOpened, Empty]);
     assert_eq!(zones.write(48, 1), Err(Status::TooManyActive));
     for zone in [16, 32] {

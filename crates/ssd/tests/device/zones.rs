@@ -85,6 +85,7 @@ fn a_reset_erases_the_blocks_that_were_written_and_no_others() {
 
 #[test]
 fn open_and_active_zones_are_limited() {
+    use ZoneState::{Closed, Empty, ImplicitlyOpened};
     let first = |zone: u64| write(zone * 1_000_000, zone * 16);
     let requests: Vec<_> = (0..4).map(first).collect();
     let limited = with(&[("ftl.max_open", "2"), ("ftl.max_active", "3")]);
@@ -93,7 +94,6 @@ fn open_and_active_zones_are_limited() {
     assert_eq!(outcome.counters.zones.closed, 1);
     let mut simulation = drive(&limited);
     simulation.serve(&requests).expect("served");
-    use ZoneState::{Closed, Empty, ImplicitlyOpened};
     let states: Vec<_> = simulation.zones().expect("zones").report().iter().map(|zone| zone.state).collect();
     assert_eq!(states[..4], [Closed, ImplicitlyOpened, ImplicitlyOpened, Empty]);
 }

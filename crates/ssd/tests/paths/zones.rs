@@ -34,7 +34,7 @@ fn to_zones(config: &Config, requests: &[Request]) -> Vec<Request> {
     let (size, count) = (zones.layout().size, u64::from(zones.layout().zones));
     let mut all = requests.to_vec();
     for (number, request) in all.iter_mut().enumerate() {
-        if number % 8 == 0 || matches!(request.op, Op::Read | Op::Flush) {
+        if number.is_multiple_of(8) || matches!(request.op, Op::Read | Op::Flush) {
             continue;
         }
         let zone = (request.lba / page / size).min(count - 1);

@@ -82,7 +82,7 @@ impl Model {
             }
             Op::Append(lba, n) => {
                 let zone = (lba / self.of.size) as usize;
-                if lba % self.of.size != 0 || n > self.of.max_append.unwrap_or(n) {
+                if !lba.is_multiple_of(self.of.size) || n > self.of.max_append.unwrap_or(n) {
                     return Err(0x02);
                 }
                 if self.z[zone].area {
@@ -92,7 +92,7 @@ impl Model {
                 self.writes(zone, wp, n).map(|()| Some(lba + wp))
             }
             Op::Commit(lba) => self.commits((lba / self.of.size) as usize, lba % self.of.size).map(|()| None),
-            Op::Manage(action, lba, false) if lba % self.of.size == 0 => {
+            Op::Manage(action, lba, false) if lba.is_multiple_of(self.of.size) => {
                 self.manages(action, (lba / self.of.size) as usize).map(|()| None)
             }
             Op::Manage(_, _, false) => Err(0x02),
@@ -157,7 +157,7 @@ impl Model {
         let Some(zrwa) = self.of.zrwa else { return Err(0xb6) };
         let Z { wp, area, .. } = self.z[zone];
         let outside = at < wp || at >= wp + zrwa.size || at >= self.of.capacity;
-        if !area || outside || ((at + 1 - wp) % zrwa.granularity != 0 && at + 1 != self.of.capacity) {
+        if !area || outside || !(at + 1 - wp).is_multiple_of(zrwa.granularity) && at + 1 != self.of.capacity {
             return Err(0x02);
         }
         self.opens(zone, ZoneState::ImplicitlyOpened)?;
@@ -204,7 +204,7 @@ impl Model {
                 let mut wants = false;
                 if zrwa {
                     let area = self.of.zrwa.ok_or(0xb6)?;
-                    if wp % area.granularity != 0 {
+                    if !wp.is_multiple_of(area.granularity) {
                         return Err(0xb6);
                     }
                     wants = !self.z[zone].area && !matches!(s, Full | ReadOnly | Offline);
