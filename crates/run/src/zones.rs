@@ -46,7 +46,7 @@ fn section(zones: &Zones, stats: &Stats, geometry: &Geometry, config: &Config) -
     let from_host = (stats.programs() - stats.counters.parity_programs.min(stats.programs())) * page_bytes;
     let host_writes = if is_log { from_host } else { written_bytes(stats) };
     let count = |state| zones.report().iter().filter(|zone| zone.state == state).count();
-    let states: serde_json::Map<_, _> =
+    let by_state: serde_json::Map<_, _> =
         STATES.iter().map(|(state, name)| ((*name).to_owned(), json!(count(*state)))).collect();
     let errors: serde_json::Map<_, _> = counts
         .errors()
@@ -64,6 +64,6 @@ fn section(zones: &Zones, stats: &Stats, geometry: &Geometry, config: &Config) -
         "closed": counts.closed,
         "refused_bytes": counts.refused_bytes,
         "errors": errors,
-        "states": states,
+        "states": by_state,
     })
 }

@@ -137,10 +137,11 @@ impl Expected {
             }
             Op::Write => self.zones.write(request.lba / PAGE, u64::from(request.sectors) / PAGE).map(drop),
             Op::Trim if request.lba % zone_sectors + u64::from(request.sectors) % zone_sectors == 0 => {
-                let zones = request.lba / zone_sectors..request.end() / zone_sectors;
-                zones
-                    .map(|zone| self.zones.start_of(zone as u32))
-                    .try_for_each(|start| self.zones.manage(Action::Reset, start, false).map(drop))
+                let mut zones = request.lba / zone_sectors..request.end() / zone_sectors;
+                zones.try_for_each(|zone| {
+                    let start = self.zones.start_of(zone as u32);
+                    self.zones.manage(Action::Reset, start, false).map(drop)
+                })
             }
             _ => Ok(()),
         };
