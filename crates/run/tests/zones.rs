@@ -15,12 +15,12 @@ const DRIVE: [Setting; 5] = [
 ];
 
 /// Small objects in buckets anywhere, large ones in regions one behind the other; handles tell them apart.
-const CACHE: &str = "cachelib:span=256MiB,region=2MiB,small=0.2,count=60000,write=1,request=64KiB";
+const CACHE: &str = "cachelib:span=256MiB,region=2MiB,small=0.2,count=300000,write=1,request=64KiB";
 
 fn run(workload: &str, settings: &[Setting]) -> Value {
     let overrides = DRIVE.iter().chain(settings).map(|(key, value)| ((*key).to_owned(), json!(value)));
     let workloads = vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }];
-    let run = RunSpec { workloads, overrides: overrides.collect(), verify: true, ..RunSpec::default() };
+    let run = RunSpec { workloads, overrides: overrides.collect(), ..RunSpec::default() };
     simulate(&run, &mut |_| true).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
 }
 
