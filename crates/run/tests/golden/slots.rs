@@ -95,6 +95,8 @@ pub(crate) const FTL: Slot = Slot {
         "random:span=4MiB,size=4KiB|12KiB:0.3,align=4KiB,count=3000,write=0.8,trim=0.02",
         "sequential:span=4MiB,offset=4MiB,size=6KiB,count=1500,write=0.9",
     ],
+    // The host's log is a page map.
+    alike: &[("ftl.kind=page", "ftl.kind=zones ftl.separate=none")],
     ..NO_SLOT
 };
 
