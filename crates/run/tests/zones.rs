@@ -15,7 +15,7 @@ const DRIVE: [Setting; 5] = [
 ];
 
 /// Small objects in buckets anywhere, large ones in regions one behind the other; handles tell them apart.
-const CACHE: &str = "cachelib:span=256MiB,region=2MiB,small=0.2,count=300000,write=1,request=64KiB";
+const CACHE: &str = "cachelib:span=256MiB,region=2MiB,small_writes=0.2,count=150000,write=1,request=64KiB";
 
 fn run(workload: &str, settings: &[Setting]) -> Value {
     let overrides = DRIVE.iter().chain(settings).map(|(key, value)| ((*key).to_owned(), json!(value)));
@@ -42,7 +42,7 @@ fn whoever_collects_the_same_data_in_the_same_blocks_cost_the_same() {
         println!("{drive:?}: {} {}", result["write_amplification"], result["zones"]);
     }
     assert_eq!((total[0].to_bits(), total[1].to_bits()), (total[2].to_bits(), total[3].to_bits()));
-    assert!(total[1] < 0.9 * total[0], "handles keep regions together: {total:?}");
+    assert!(total[1] < 0.5 * total[0], "handles keep regions together: {total:?}");
     for (result, total) in results.iter().zip(total).skip(2) {
         let (host, device) =
             (number(result, "/zones/host_amplification"), number(result, "/zones/device_amplification"));
