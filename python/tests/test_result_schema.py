@@ -46,6 +46,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "trace": {"workload": str(ROOT / "traces/package-build.blktrace.0.zst"), "set": {"capacity": "1GiB"}, "wrap": True},
     "superblocks": {"set": {"capacity": "1GiB", "dies": 4, "page": "16KiB", "pages_per_block": 32, "op_ratio": None,
                             "ftl.map_unit": "4KiB", "buffer.bytes": "2MiB", "alloc.kind": "superblock"}},
+    "zones": {"set": {"ftl.kind": "zones"}},
     "cache": {"workload": "sequential:span=512MiB,size=128KiB,count=400,write=1", "device": "consumer-tlc",
               "set": {"capacity": None, "op_ratio": None}},
 }  # fmt: skip

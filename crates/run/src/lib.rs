@@ -33,6 +33,7 @@ mod traces;
 mod warmup;
 mod watch;
 mod workload;
+mod zones;
 
 pub use characterize::{CharacterizeSpec, characterize};
 pub use diagnose::diagnose;

@@ -46,7 +46,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
     let seconds = stats.simulated_ns as f64 / 1e9;
     let requests: u64 = counters.requests.iter().sum();
     let moved = counters.bytes[Op::Read as usize] + counters.bytes[Op::Write as usize];
-    let written = counters.bytes[Op::Write as usize];
+    let written = crate::zones::written_bytes(stats);
     let programmed = stats.programs() * geometry.program_bytes();
     // Dies and buses are busy until the buffer is drained.
     let elapsed = stats.elapsed_ns();
@@ -109,9 +109,8 @@ fn add_parts(result: &mut Value, measured: &Measured<'_>) {
         ];
         result["placement"] = groups(&placement, &bytes);
     }
-    if let Some(state) = measured.simulation.slc() {
-        result["slc"] = crate::slc::section(&state, &stats.counters.slc);
-    }
+    crate::slc::add(result, measured.simulation.slc(), &stats.counters.slc);
+    crate::zones::add(result, measured.simulation, stats, measured.config);
     crate::limits::add(result, stats);
     if let Some(times) = stats.lock_step {
         result["clock"] = json!({

@@ -3,8 +3,15 @@
 use flashweir_ssd::{SlcCounts, SlcState};
 use serde_json::{Value, json};
 
+/// Adds the section, if there is a cache.
+pub(crate) fn add(result: &mut Value, state: Option<SlcState>, counts: &SlcCounts) {
+    if let Some(state) = state {
+        result["slc"] = section(&state, counts);
+    }
+}
+
 /// Pages into the cache, past it and out of it, what it holds at the end, and the wear of blocks kept in SLC mode.
-pub(crate) fn section(state: &SlcState, counts: &SlcCounts) -> Value {
+fn section(state: &SlcState, counts: &SlcCounts) -> Value {
     json!({
         "written_pages": counts.written,
         "direct_pages": counts.direct,

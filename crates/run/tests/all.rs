@@ -18,3 +18,4 @@ mod tenants;
 mod theory;
 mod timeline;
 mod warmup;
+mod zones;

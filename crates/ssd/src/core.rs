@@ -15,6 +15,7 @@ mod pending;
 mod serve;
 mod superblocks;
 mod untimed;
+mod zones;
 
 use flashweir_trace::Request;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,7 @@ use issue::Made;
 use pending::Pending;
 pub(crate) use superblocks::{Crew, Taken};
 use untimed::Trimmed;
+use zones::ZoneRules;
 
 /// Requests that are looked up together.
 pub(crate) const AHEAD: usize = 16;
@@ -84,6 +86,8 @@ pub(crate) struct Core<C> {
     has_slc: bool,
     /// Pages that were not there, whatever is read.
     trimmed: Trimmed,
+    /// Zones, and their rules.
+    zones: Option<Box<ZoneRules>>,
 }
 
 impl<C: Content> Core<C> {
@@ -98,7 +102,12 @@ impl<C: Content> Core<C> {
         let superblocks = config.alloc.superblocks(&geometry)?;
         let shape = superblocks.as_ref().map(|superblocks| superblocks.shape(&geometry));
         let shape = shape.as_ref().unwrap_or(&geometry);
-        let alloc = Alloc::new(&config.alloc, tenants, shape);
+        let alloc = if config.ftl.is_zoned() {
+            Alloc::of_zones(&config.alloc, shape)
+        } else {
+            Alloc::new(&config.alloc, tenants, shape)
+        };
+        let zones = ZoneRules::new(&config.ftl, shape).map(Box::new);
         let ftl = Ftl::new(&config.ftl, &config.upkeep(), shape, alloc.shares_map(), seed);
         let timing =
             Timing::new(&config.timing, &config.nand, &geometry, config.page.0, config.bound_planes())
@@ -109,7 +118,8 @@ impl<C: Content> Core<C> {
             || superblocks.is_some()
             || !timing.uniform
             || config.sched.reorders()
-            || copybacks.is_some();
+            || copybacks.is_some()
+            || zones.is_some();
         Ok(Self {
             ops: Ops::new(follows).packing(geometry.units_per_page),
             page_sectors: Divisor::new(geometry.page_sectors.into()),
@@ -127,7 +137,8 @@ impl<C: Content> Core<C> {
             planes: geometry.planes,
             pages_per_block: geometry.pages_per_block,
             trimmed: Trimmed::new(geometry.logical_pages),
-            on_read: config.precondition == Precondition::OnRead,
+            zones,
+            on_read: config.precondition == Precondition::OnRead && !config.ftl.is_zoned(),
             has_slc: config.slc.is_on(),
             pending: Pending::new(config.timing.multi_plane && geometry.planes > 1, geometry.units_per_page),
             filling: None,
@@ -342,6 +353,7 @@ impl<C: Content> Core<C> {
             pending: self.pending.clone(),
             ops: self.ops.clone(),
             trimmed: self.trimmed.snapshot(),
+            zones: self.zones.clone(),
             copybacks: self.copybacks.as_mut().map(Copybacks::snapshot),
             ..*self
         }

@@ -136,6 +136,26 @@ pub enum RunError {
         /// The reason, and what was expected.
         detail: String,
     },
+    /// A page of a zone reached the flash out of turn.
+    #[error("unit {unit}, block {block}: page {page} of a zone came when page {next} was next")]
+    ZoneOrder {
+        /// The unit, or set of dies.
+        unit: u32,
+        /// Its block.
+        block: u32,
+        /// The page.
+        page: u32,
+        /// The page that was next.
+        next: u32,
+    },
+    /// The host's log broke a rule of zones.
+    #[error("zone {zone}: {status}")]
+    Zone {
+        /// The zone.
+        zone: u32,
+        /// The status that the drive answers with.
+        status: crate::zones::Status,
+    },
     /// Simulated time has come to an end.
     #[error("request {number}: simulated time passes 146 years: shorten the times, or lower host.time_scale")]
     TooLong {

@@ -34,6 +34,7 @@ mod stats;
 mod task;
 pub mod tenants;
 mod wear;
+pub mod zones;
 
 pub use config::Config;
 pub use content::{Baseline, Trim};
@@ -53,5 +54,5 @@ pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};
 pub use stats::{
     Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies, LatencyParts,
     LatencySummary, LimitUse, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, SlcCounts, Stats,
-    StreamUse, Streams, Times,
+    StreamUse, Streams, Times, ZoneCounts,
 };

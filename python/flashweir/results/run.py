@@ -4,6 +4,7 @@ from typing import Annotated
 
 from flashweir.result import Each, Section
 from flashweir.results import cache, course, drive, parts
+from flashweir.results import zones as zoned
 from flashweir.results.field import TENANT, Field
 
 Rows = list[dict[str, object]]
@@ -162,6 +163,9 @@ class Run(Section):
         drive.Placement, Field("groups of open blocks; not there with one or two groups", optional=True)
     ]
     slc: Annotated[cache.Slc, Field("with `slc.kind`: pages into the SLC cache and out of it", optional=True)]
+    zones: Annotated[
+        zoned.Zones, Field("with `ftl.kind=zones`: zones, and amplification by host and drive", optional=True)
+    ]
     clock: Annotated[drive.Clock, Field("with `clock=lock-step` alone: how the time was divided", optional=True)]
     geometry: Annotated[drive.Geometry, Field("the drive as it was built")]
     preconditioning_capacities: Annotated[

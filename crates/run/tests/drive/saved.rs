@@ -40,6 +40,8 @@ fn a_loaded_drive_goes_on_as_the_saved_one() {
         &[("ftl.kind", "kast"), ("engine", "event")],
         &[("ftl.kind", "bast")],
         &[("ftl.kind", "log-block")],
+        &[("ftl.kind", "zones"), ("op_ratio", "0.6")],
+        &[("ftl.kind", "zones"), ("ftl.host", "none"), ("precondition", "on-read"), ("ftl.max_open", "2")],
         &[("alloc.kind", "dynamic"), ("chips", "2"), ("buffer.bytes", "64KiB"), ("buffer.ack", "flash")],
         &[("sched.kind", "suspend"), ("sched.suspend_time", "7us"), ("sched.resume_time", "5us")],
         &[("sched.kind", "out-of-order"), ("chips", "2"), ("host.slots", "4")],

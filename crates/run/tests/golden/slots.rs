@@ -88,11 +88,15 @@ pub(crate) const FTL: Slot = Slot {
         &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "4KiB"), ("ftl.batch_update", "false")],
         &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "4KiB"), ("gc.frontiers", "2")],
         &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "4KiB"), ("wear.static_gap", "2")],
+        &[("ftl.kind", "zones"), ("ftl.separate", "none")],
+        &[("ftl.kind", "zones"), ("ftl.host", "none")],
     ],
     loads: &[
         "random:span=4MiB,size=4KiB|12KiB:0.3,align=4KiB,count=3000,write=0.8,trim=0.02",
         "sequential:span=4MiB,offset=4MiB,size=6KiB,count=1500,write=0.9",
     ],
+    // The host's log is a page map.
+    alike: &[("ftl.kind=page", "ftl.kind=zones ftl.separate=none")],
     ..NO_SLOT
 };
 

@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 97] = [
+const NEEDS: [(&str, &[Setting]); 103] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("nand.cell", &[("nand.programs", "one-shot"), ("pages_per_block", "12"), ("op_ratio", "0.75")]),
@@ -71,6 +71,12 @@ const NEEDS: [(&str, &[Setting]); 97] = [
     ("firmware.hmb_miss_time", &[("firmware.hmb_bytes", "4KiB")]),
     ("ftl.sw_full", &[("ftl.kind", "fast")]),
     ("ftl.associativity", &[("ftl.kind", "kast")]),
+    ("ftl.host", &[("ftl.kind", "zones"), ("op_ratio", "1")]),
+    ("ftl.separate", &[("ftl.kind", "zones"), ("op_ratio", "1")]),
+    ("ftl.handles", &[("ftl.kind", "zones"), ("ftl.separate", "handles"), ("op_ratio", "1")]),
+    ("ftl.log_unit", &[("ftl.kind", "zones"), ("op_ratio", "1")]),
+    ("ftl.max_open", &[("ftl.kind", "zones"), ("op_ratio", "1")]),
+    ("ftl.max_active", &[("ftl.kind", "zones"), ("ftl.host", "none"), ("precondition", "on-read")]),
     ("planes_bound", &[("planes", "2")]),
     ("buffer.coalesce", &[("buffer.bytes", "64KiB")]),
     ("buffer.replacement", &[("buffer.bytes", "64KiB")]),
@@ -150,6 +156,10 @@ const NEEDS: [(&str, &[Setting]); 97] = [
     ("slc.fold_after", &[("nand.cell", "tlc"), ("slc.kind", "static"), ("host.mode", "open")]),
 ];
 
+/// Two tenants that write zones from their first page on.
+const IN_ORDER: &str = "sequential:span=1MiB,size=4KiB,count=100,write=1 + \
+                        sequential:span=1MiB,offset=2MiB,size=4KiB,count=100,write=1";
+
 /// Writes go to blocks in SLC mode.
 const CACHED: [Setting; 2] = [("nand.cell", "tlc"), ("slc.kind", "static")];
 
@@ -186,7 +196,11 @@ fn every_key_acts_where_it_can() {
     for key in keys().iter().filter(|key| key.name != "engine") {
         let needs = NEEDS.iter().find(|(name, _)| *name == key.name).map_or(&[] as &[_], |(_, needs)| needs);
         let base = over(&SMALL, needs);
-        let workload = if key.name.starts_with("tenants.") { TENANTS } else { MIXED };
+        let workload = match key.name.as_str() {
+            "ftl.max_active" => IN_ORDER,
+            name if name.starts_with("tenants.") => TENANTS,
+            _ => MIXED,
+        };
         let before = result(&base, workload).unwrap_or_else(|error| panic!("{}: {error}", key.name));
         let mut acted = 0;
         for setting in settings().into_iter().filter(|(name, _)| *name == key.name) {

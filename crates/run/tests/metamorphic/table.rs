@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 133] = [
+const VALUES: [(&str, &[&str]); 137] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -44,6 +44,10 @@ const VALUES: [(&str, &[&str]); 133] = [
     ("energy.bus_mw", &["40"]),
     ("energy.idle_mw", &["8"]),
     ("ftl.associativity", &["2"]),
+    ("ftl.handles", &["2"]),
+    ("ftl.log_unit", &["1KiB", "2KiB"]),
+    ("ftl.max_open", &["1", "2"]),
+    ("ftl.max_active", &["1"]),
     ("ftl.map_unit", &["1KiB", "2KiB"]),
     ("alloc.mode", &["1"]),
     ("alloc.superblock_dies", &["2"]),

@@ -15,12 +15,13 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 26] = [
+const EXAMPLES: [&[Setting<'static>]; 27] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
     &[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")],
     &[DIRECT, ("alloc.kind", "dynamic")],
+    &[("ftl.kind", "zones"), ("alloc.kind", "dynamic")],
     &[DIRECT, SUPERBLOCK],
     &[("gc.planner", "cycle-stealing")],
     &[STEP, ("gc.planner", "super-data-block")],

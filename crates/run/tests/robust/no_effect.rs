@@ -12,9 +12,15 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
+const ZONES: Setting<'static> = ("ftl.kind", "zones");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 71] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 76] = [
+    &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
+    &[ZONES, ("ftl.handles", "2")],
+    &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
+    &[ZONES, ("ftl.host", "none"), ("precondition", "steady")],
+    &[ZONES, ("ftl.host", "none"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],

@@ -49,6 +49,16 @@ fn fifo_victims() {
     }
 }
 
+/// The log of a host in one open zone collects zones as a drive collects blocks.
+#[test]
+fn greedy_victims_of_a_host_that_collects_zones() {
+    for (spare, pages_per_zone) in [(0.10, 64), (0.20, 128)] {
+        let shape = shape(pages_per_zone, spare);
+        let drive = shape.drive().set("ftl.kind", "zones").set("ftl.separate", "none");
+        check(&drive, shape, MEASURED, |ratio| greedy(ratio, pages_per_zone as u32));
+    }
+}
+
 /// Greedy victims of blocks of `b` mapping units that have `padding` of them empty in the mean.
 #[expect(clippy::cast_sign_loss, reason = "less of a block is padded than it has")]
 fn greedy_padded(a: f64, b: u32, padding: f64) -> f64 {

@@ -10,6 +10,7 @@ mod in_sets;
 mod striped;
 mod superblock;
 mod turns;
+mod zoned;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ pub(crate) use dynamic::Dynamic;
 pub(crate) use in_sets::InSets;
 pub(crate) use striped::Striped;
 pub(crate) use superblock::Superblocks;
+pub(crate) use zoned::Zoned;
 
 use crate::error::ConfigError;
 use crate::geometry::Geometry;
@@ -130,6 +132,8 @@ pub(crate) enum Alloc {
     InSets(InSets),
     /// See [`Superblocks`]: pages of flash are striped over sets of dies. The unit of a [`Home`] is such a set.
     Superblock(Striped),
+    /// See [`Zoned`]: zones are striped over units, or sets of dies.
+    Zoned(Zoned),
 }
 
 impl Alloc {
@@ -151,11 +155,19 @@ impl Alloc {
         }
     }
 
+    /// The places of zones, where the host writes them itself.
+    pub(crate) fn of_zones(config: &AllocConfig, geometry: &Geometry) -> Self {
+        let default = striped::Config::default();
+        let order = if let AllocConfig::Striped(own) = config { own } else { &default };
+        Alloc::Zoned(Zoned::new(order, geometry))
+    }
+
     /// Queues of a write buffer: pages of one leave it in order.
     pub(crate) fn queues(&self, geometry: &Geometry) -> u32 {
         match self {
             Alloc::Striped(_) => geometry.units(),
             Alloc::Superblock(sets) => sets.units(),
+            Alloc::Zoned(zones) => zones.units(),
             Alloc::Dynamic(_) => 1,
             Alloc::InSets(sets) => sets.tenants().into(),
         }
@@ -167,6 +179,10 @@ impl Alloc {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => {
                 let Home { unit, key } = striped.home(lpn);
+                (unit, key.into())
+            }
+            Alloc::Zoned(zones) => {
+                let Home { unit, key } = zones.home(lpn);
                 (unit, key.into())
             }
             Alloc::Dynamic(_) => (0, lpn),
@@ -196,7 +212,7 @@ impl Alloc {
     /// Pages that wait for a unit queue up by class: where one can't be placed, no other of its class can.
     pub(crate) fn class_of(&self, stream: u16, lpn: u64) -> u32 {
         match self {
-            Alloc::Striped(_) | Alloc::Superblock(_) => 0,
+            Alloc::Striped(_) | Alloc::Superblock(_) | Alloc::Zoned(_) => 0,
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn).unwrap_or(0),
             Alloc::InSets(sets) => sets.class_of(stream, lpn),
         }
@@ -213,6 +229,7 @@ impl Alloc {
     ) -> bool {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => striped.home(lpn).unit == unit,
+            Alloc::Zoned(zones) => zones.home(lpn).unit == unit,
             Alloc::Dynamic(dynamic) => {
                 dynamic.fixed_channel(lpn).is_none_or(|channel| channel == geometry.channel_of(unit))
             }
@@ -236,6 +253,7 @@ impl Alloc {
     fn locate_elsewhere(&self, lpn: u64) -> Option<Home> {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
+            Alloc::Zoned(zones) => Some(zones.home(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.locate(lpn),
             Alloc::InSets(sets) => sets.locate(lpn),
         }
@@ -246,7 +264,7 @@ impl Alloc {
         match self {
             Alloc::Striped(striped) => Some(geometry.channel_of(striped.home(lpn).unit)),
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn),
-            Alloc::InSets(_) | Alloc::Superblock(_) => None,
+            Alloc::InSets(_) | Alloc::Superblock(_) | Alloc::Zoned(_) => None,
         }
     }
 
@@ -255,6 +273,7 @@ impl Alloc {
     pub(crate) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
+            Alloc::Zoned(zones) => Some(zones.home(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.lay(lpn, has_room),
             Alloc::InSets(sets) => sets.lay(lpn, has_room),
         }
@@ -275,6 +294,7 @@ impl Alloc {
     fn place_elsewhere(&mut self, stream: u16, lpn: u64, view: &impl AllocView) -> Option<Home> {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
+            Alloc::Zoned(zones) => Some(zones.home(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.place(lpn, view),
             Alloc::InSets(sets) => sets.place(stream, lpn, view),
         }
@@ -283,7 +303,7 @@ impl Alloc {
     /// True if [`Alloc::place`] finds a unit.
     pub(crate) fn finds(&self, stream: u16, lpn: u64, view: &impl AllocView) -> bool {
         match self {
-            Alloc::Striped(_) | Alloc::Superblock(_) => true,
+            Alloc::Striped(_) | Alloc::Superblock(_) | Alloc::Zoned(_) => true,
             Alloc::Dynamic(dynamic) => dynamic.finds(lpn, view),
             Alloc::InSets(sets) => sets.finds(stream, lpn, view),
         }
@@ -302,6 +322,7 @@ impl Alloc {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => {
                 Some(striped.home(lpn).unit / geometry.planes)
             }
+            Alloc::Zoned(zones) => Some(zones.home(lpn).unit / geometry.planes),
             Alloc::Dynamic(_) if geometry.total_dies() == 1 => Some(0),
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn).filter(|_| alone),
             Alloc::InSets(sets) => sets.only_die(stream, lpn, has_room),
@@ -312,6 +333,7 @@ impl Alloc {
     pub(crate) fn assign(&mut self, lpn: u64, unit: u32) -> Home {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => striped.home(lpn),
+            Alloc::Zoned(zones) => zones.home(lpn),
             Alloc::Dynamic(dynamic) => dynamic.assign(lpn, unit),
             Alloc::InSets(sets) => sets.assign(lpn, unit),
         }
@@ -321,6 +343,7 @@ impl Alloc {
         match self {
             Alloc::Striped(striped) => Alloc::Striped(striped.clone()),
             Alloc::Superblock(sets) => Alloc::Superblock(sets.clone()),
+            Alloc::Zoned(zones) => Alloc::Zoned(zones.clone()),
             Alloc::Dynamic(dynamic) => Alloc::Dynamic(dynamic.snapshot()),
             Alloc::InSets(sets) => Alloc::InSets(sets.snapshot()),
         }

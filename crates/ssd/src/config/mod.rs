@@ -289,6 +289,11 @@ impl Config {
         }
     }
 
+    /// True if requests are commands to zones, which a drive refuses if they break a rule.
+    pub fn takes_zone_commands(&self) -> bool {
+        self.ftl.is_zoned()
+    }
+
     /// True if there is never more than one request outstanding.
     pub(crate) fn is_one_at_a_time(&self) -> bool {
         self.host.max_outstanding() == 1

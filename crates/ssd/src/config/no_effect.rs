@@ -7,6 +7,7 @@ mod host;
 mod managed;
 mod placement;
 mod slc;
+mod zones;
 
 use super::{Config, Precondition, Units};
 use crate::alloc::AllocConfig;
@@ -32,8 +33,10 @@ pub struct NoEffect {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static NoEffect> {
-    placement::PLACEMENT
+    // These set back what others are about.
+    zones::ZONES
         .iter()
+        .chain(&placement::PLACEMENT)
         .chain(&managed::MANAGED)
         .chain(&TABLE)
         .chain(&background::TABLE)

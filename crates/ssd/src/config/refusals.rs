@@ -6,6 +6,7 @@ mod managed;
 mod slc;
 mod superblocks;
 mod tenants;
+mod zones;
 
 use super::{Config, Engine, Precondition, bounds};
 use crate::error::ConfigError;
@@ -30,7 +31,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     all.chain(&tenants::TENANTS).chain(&host::HOST).chain(&flash::FLASH).chain(&slc::SLC)
 }
 
-const REFUSALS: [Refusal; 5] = [
+const REFUSALS: [Refusal; 6] = [
     Refusal {
         keys: "fill, precondition=empty or on-read",
         reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
@@ -63,6 +64,11 @@ const REFUSALS: [Refusal; 5] = [
         reason: "a physical address names its unit, so there is nothing to allocate",
         applies: |config| matches!(config.ftl, FtlConfig::Direct(_)) && config.alloc.binds_late(),
     },
+    Refusal {
+        keys: "ftl.kind=zones, alloc.kind=dynamic or hybrid",
+        reason: "a zone has its dies, and pages of it go nowhere else: use alloc.kind=superblock or striped",
+        applies: |config| config.ftl.zones().is_some() && config.alloc.binds_late(),
+    },
 ];
 
 /// Says why a configuration can't be simulated, if it can't.
@@ -75,6 +81,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
     }
     let geometry = Geometry::new(config)?;
     check_maps(config, &geometry)?;
+    zones::check(config, &geometry)?;
     tenants::check(config, &geometry)?;
     if config.engine == Engine::BusyUntil
         && let Some(reason) = config.needs_events()

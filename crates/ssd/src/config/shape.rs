@@ -71,8 +71,20 @@ impl Geometry {
         if let Some(shape) = &shape {
             shape.check_tables(config, shape.units().into())?;
         }
-        geometry.check_spare(shape.as_ref().unwrap_or(&geometry), config, born_bad.as_ref())?;
+        let mapped = shape.as_ref().unwrap_or(&geometry);
+        geometry.check_spare(mapped, config, born_bad.as_ref())?;
+        if config.ftl.is_zoned() {
+            let logical_pages = mapped.zoned_pages();
+            geometry.unit_logical_pages = logical_pages / u64::from(geometry.units());
+            geometry.logical_pages = logical_pages;
+        }
         Ok(geometry)
+    }
+
+    /// Logical pages where zones are addressed: those of the capacity, rounded up to whole zones in each unit.
+    fn zoned_pages(&self) -> u64 {
+        let pages = u64::from(self.pages_per_block);
+        self.unit_logical_pages.div_ceil(pages) * pages * u64::from(self.units())
     }
 
     fn check_sizes(&self, config: &Config) -> Result<(), ConfigError> {
@@ -178,6 +190,10 @@ impl Geometry {
         if matches!(config.ftl, FtlConfig::Direct(_)) {
             let why = "every logical page is a physical one".into();
             return Needs { beside: 0, free_pages: 0, keys: "ftl.kind = direct".into(), why };
+        }
+        if config.ftl.is_zoned() {
+            let why = "every zone has its blocks".into();
+            return Needs { beside: 0, free_pages: 0, keys: "ftl.host = none".into(), why };
         }
         if self.maps_blocks {
             let beside = self.unit_uncounted_blocks + FEWEST_LOG_BLOCKS;

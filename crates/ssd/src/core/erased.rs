@@ -38,6 +38,11 @@ impl Erased {
         self.free[unit as usize].into()
     }
 
+    /// True if a page of a block is programmed.
+    pub(super) fn is_open(&self, unit: u32, block: u32) -> bool {
+        self.open[(unit * self.blocks + block) as usize]
+    }
+
     /// A page of a block is programmed. Returns the blocks that the command opens, those owed included.
     #[inline]
     pub(super) fn open(&mut self, unit: u32, block: u32) -> u8 {

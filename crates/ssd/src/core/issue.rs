@@ -16,6 +16,8 @@ pub(super) struct Made {
     pub(super) step: bool,
     /// They are for a page that is written: it is grouped, and so is what it needs of the map.
     pub(super) page: bool,
+    /// The tag that waits for the erases of a zone that is reset.
+    pub(super) reset: Option<u32>,
 }
 
 impl<C: Content> Core<C> {
@@ -24,6 +26,9 @@ impl<C: Content> Core<C> {
     pub(super) fn issue(&mut self, now_ns: u64, made: Made, executor: &mut impl Executor) {
         if self.ops.is_blank() {
             return;
+        }
+        if self.zones.is_some() {
+            self.note_zones();
         }
         if self.superblocks.is_some() {
             self.issue_sets(now_ns, made, executor);
@@ -62,7 +67,10 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) {
         let crossing = self.crossing(op, moves);
-        let command = self.command_of(op, moves, crossing, made.reader);
+        let mut command = self.command_of(op, moves, crossing, made.reader);
+        if let Some(tag) = made.reset {
+            (command.tag, command.awaited) = (tag, true);
+        }
         let pages = if executor.wants_pages() { self.pages_of(op, moves) } else { Pages::default() };
         self.count(op);
         let effect = self.content.apply(op, moves);
@@ -265,6 +273,7 @@ impl<C: Content> Core<C> {
             }
             (Purpose::Mapping, CommandKind::Read) => counters.mapping.reads += 1,
             (Purpose::Mapping, _) => counters.mapping.programs += 1,
+            (Purpose::Host, CommandKind::Erase) => counters.host.erases += 1,
             (Purpose::Host, _) => {}
         }
         match op.effect {

@@ -195,6 +195,7 @@ impl<C: Content> Core<C> {
         let written = self.ftl.write(home, before, part.handle, &mut self.ops)?;
         let opens = self.ops.take_opened(home.unit);
         self.issue(now_ns, Made { page: true, ..Made::default() }, executor);
+        self.note_in_zone(home.unit, written.ppn)?;
         let (unit, ppn) = self.at(home.unit, written.ppn);
         let mut opens = if self.superblocks.is_some() { self.open(unit, ppn) } else { opens };
         self.count_program(unit, ppn);
@@ -328,10 +329,12 @@ impl<C: Content> Core<C> {
         executor.submit_chain(now_ns, first, second);
     }
 
-    /// Forgets whole pages of `part`; a page covered in part keeps its data.
+    /// Forgets whole pages of `part`; a page covered in part keeps its data. `reset`: the tag that waits for the
+    /// erases of a zone that is reset, if anything does.
     pub(crate) fn trim(
         &mut self,
         now_ns: u64,
+        reset: Option<u32>,
         part: PageSlice,
         executor: &mut impl Executor,
     ) -> Result<(), RunError> {
@@ -350,7 +353,8 @@ impl<C: Content> Core<C> {
                 self.has_slc && self.ftl.lookup(home).is_some_and(|ppn| self.ftl.is_slc(home.unit, ppn));
             self.counters.slc.trimmed += u64::from(in_slc);
             let was_mapped = self.ftl.trim(home, &mut self.ops)?;
-            self.issue(now_ns, Made::default(), executor);
+            let reset = reset.filter(|_| self.takes_zone_commands());
+            self.issue(now_ns, Made { reset, ..Made::default() }, executor);
             self.counters.trimmed_pages += u64::from(was_mapped);
         }
         Ok(())

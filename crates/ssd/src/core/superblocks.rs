@@ -196,7 +196,7 @@ impl<C: Content> Core<C> {
                 }
                 Effect::Erased { block } => {
                     self.flush_set(now_ns, &superblocks, op.unit, executor);
-                    self.erase_set(now_ns, &superblocks, op.unit, *block, executor);
+                    self.erase_set(now_ns, made, &superblocks, (op, *block), executor);
                 }
                 _ => {
                     self.superblocks = Some(superblocks);
@@ -272,19 +272,28 @@ impl<C: Content> Core<C> {
     fn erase_set(
         &mut self,
         now_ns: u64,
+        made: Made,
         superblocks: &Superblocks,
-        set: u32,
-        block: u32,
+        (of_set, block): (&FlashOp, u32),
         executor: &mut impl Executor,
     ) {
+        let set = of_set.unit;
         let erases = self.ftl.erases(set, block).saturating_sub(1);
         for unit in superblocks.units_of(set) {
-            let op = op_of(*unit, 1, CommandKind::Erase, Purpose::Gc, Effect::Erased { block });
-            self.counters.gc.erases += 1;
+            // A zone that is reset may have blocks that nothing was written to.
+            if of_set.purpose == Purpose::Host && !self.erased.is_open(*unit, block) {
+                continue;
+            }
+            let op = op_of(*unit, 1, CommandKind::Erase, of_set.purpose, Effect::Erased { block });
+            let of_host = of_set.purpose == Purpose::Host;
+            self.counters.host.erases += u64::from(of_host);
+            self.counters.gc.erases += u64::from(!of_host);
             self.erased.erase(*unit, block);
             let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
             let effect = self.content.apply(&op, &[]);
             let command = Command {
+                tag: made.reset.unwrap_or(NOBODY),
+                awaited: made.reset.is_some(),
                 read_ns: 0,
                 bus_ns: 0,
                 program_ns: self.timing.erase_ns(*unit, block, erases),

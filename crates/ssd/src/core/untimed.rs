@@ -1,5 +1,7 @@
 //! Pages that are put on flash in no time: in preconditioning, and when something is read that was there before the run.
 
+use flashweir_trace::{Op, Request};
+
 use super::Core;
 use super::issue::Made;
 use crate::alloc::Home;
@@ -44,6 +46,13 @@ impl<C: Content> Core<C> {
     /// A page that a tenant writes in preconditioning: no time, no counts but the translation layer's own.
     #[inline]
     pub(crate) fn place_untimed(&mut self, lpn: u64, stream: u16) -> Result<(), RunError> {
+        let page_sectors = self.page_sectors.get();
+        if self.takes_zone_commands() {
+            let (lba, sectors) = (lpn * page_sectors, page_sectors as u32);
+            if !self.admit(&Request { time_ns: 0, lba, sectors, stream, op: Op::Write, handle: 0 }) {
+                return Ok(());
+            }
+        }
         self.counters.host_pages_written += 1;
         let part = PageSlice { lpn, first: 0, end: self.page_sectors.get() as u32, stream, handle: 0 };
         // Data of preconditioning has been folded when the run starts.

@@ -10,7 +10,7 @@ impl Ftl {
         match self {
             Ftl::Page(page) => page.attach(external),
             Ftl::Dftl(dftl) => dftl.attach(external),
-            Ftl::Log(_) | Ftl::Direct => {}
+            Ftl::Log(_) | Ftl::Zones(_) | Ftl::Direct => {}
         }
     }
 
@@ -19,7 +19,7 @@ impl Ftl {
         match self {
             Ftl::Page(page) => page.change(upkeep),
             Ftl::Dftl(dftl) => dftl.change(upkeep),
-            Ftl::Log(_) | Ftl::Direct => {}
+            Ftl::Log(_) | Ftl::Zones(_) | Ftl::Direct => {}
         }
     }
 }

@@ -14,6 +14,7 @@
 pub(crate) mod blocks;
 mod change;
 pub(crate) mod classifier;
+mod config;
 pub(crate) mod dftl;
 mod direct;
 mod log;
@@ -21,16 +22,18 @@ mod pack;
 mod page;
 mod slc;
 mod wear;
+pub(crate) mod zones;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use classifier::{Classifier, GroupCounts};
+pub use config::FtlConfig;
 pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;
 pub(crate) use page::PageFtl;
 pub use page::groups::{GroupCounters, Placement};
 pub use wear::Wear;
+use zones::ZoneFtl;
 
 use crate::alloc::Home;
 use crate::error::RunError;
@@ -39,53 +42,6 @@ use crate::geometry::Geometry;
 use crate::op::{MapWork, MergeKind, Ops, Step, Work, Written};
 use crate::slc::SlcRules;
 use crate::wear::WearConfig;
-
-/// Translation of logical pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum FtlConfig {
-    /// A full page map, collected by `gc.victim`.
-    Page(page::Config),
-    /// The logical page number is the physical one: no map, no collection. For workloads of physical addresses.
-    Direct(direct::Config),
-    /// A block map and a page-mapped log written in FIFO order; every collection merges in full.
-    LogBlock(log::log_block::Config),
-    /// DFTL: a page map on flash, of which the entries used last are in RAM.
-    Dftl(dftl::Config),
-    /// FAST: a block map, one log block for sequential writes, the others for random ones.
-    Fast(log::fast::Config),
-    /// BAST: a block map, and a log block of its own for each data block that is overwritten, as long as there are enough.
-    Bast(log::bast::Config),
-    /// KAST: FAST whose log blocks for random writes are shared by a limited number of data blocks each.
-    Kast(log::kast::Config),
-}
-
-impl Default for FtlConfig {
-    fn default() -> Self {
-        FtlConfig::Page(page::Config::default())
-    }
-}
-
-impl FtlConfig {
-    /// Blocks that a unit has besides data blocks, log blocks for random writes and the one kept erased; `None` if it maps pages.
-    pub(crate) fn blocks_besides_log(&self) -> Option<u64> {
-        match self {
-            FtlConfig::Page(_) | FtlConfig::Direct(_) | FtlConfig::Dftl(_) => None,
-            FtlConfig::LogBlock(_) | FtlConfig::Bast(_) => Some(0),
-            FtlConfig::Fast(_) | FtlConfig::Kast(_) => Some(1),
-        }
-    }
-
-    /// True if the map lies on flash.
-    pub(crate) fn has_map_on_flash(&self) -> bool {
-        matches!(self, FtlConfig::Dftl(_))
-    }
-
-    /// True if blocks are mapped, with a log beside them.
-    pub(crate) fn maps_blocks(&self) -> bool {
-        self.blocks_besides_log().is_some()
-    }
-}
 
 /// The translation layers: a closed enum, because it is asked for every page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,6 +52,8 @@ pub(crate) enum Ftl {
     Dftl(Box<Dftl>),
     /// See [`LogFtl`].
     Log(Box<LogFtl>),
+    /// See [`ZoneFtl`].
+    Zones(Box<ZoneFtl>),
     /// See the module `direct`.
     Direct,
 }
@@ -139,7 +97,12 @@ impl Ftl {
         seed: u64,
     ) -> Self {
         match config {
-            FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(upkeep, geometry, shared_map, seed))),
+            FtlConfig::Zones(own) if own.host == zones::Host::None => {
+                Ftl::Zones(Box::new(ZoneFtl::new(geometry)))
+            }
+            FtlConfig::Page(_) | FtlConfig::Zones(_) => {
+                Ftl::Page(Box::new(PageFtl::new(upkeep, geometry, shared_map, seed)))
+            }
             FtlConfig::Direct(_) => Ftl::Direct,
             FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
                 Ftl::Log(Box::new(LogFtl::new(config, upkeep, geometry)))
@@ -161,6 +124,7 @@ impl Ftl {
             Ftl::Page(page) => page.lookup(home),
             Ftl::Dftl(dftl) => dftl.lookup(home),
             Ftl::Log(log) => log.lookup(home),
+            Ftl::Zones(zones) => zones.lookup(home),
             Ftl::Direct => Some(direct::ppn(home)),
         }
     }
@@ -176,7 +140,7 @@ impl Ftl {
     pub(crate) fn translate(&mut self, home: Home, ops: &mut Ops) -> Result<Option<u32>, RunError> {
         match self {
             Ftl::Dftl(dftl) => dftl.translate(home, ops),
-            Ftl::Page(_) | Ftl::Log(_) | Ftl::Direct => Ok(None),
+            Ftl::Page(_) | Ftl::Log(_) | Ftl::Zones(_) | Ftl::Direct => Ok(None),
         }
     }
 
@@ -199,7 +163,7 @@ impl Ftl {
             Ftl::Page(page) => page.peek(home),
             Ftl::Dftl(dftl) => dftl.peek(home),
             Ftl::Log(log) => log.peek(home),
-            Ftl::Direct => 0,
+            Ftl::Zones(_) | Ftl::Direct => 0,
         }
     }
 
@@ -218,6 +182,7 @@ impl Ftl {
             Ftl::Page(page) => page.write(home, before, handle, ops),
             Ftl::Dftl(dftl) => dftl.write(home, before, ops),
             Ftl::Log(log) => log.write(home, ops),
+            Ftl::Zones(zones) => zones.write(home, ops),
             Ftl::Direct => Ok(Written { ppn: direct::ppn(home), old: Some((home.unit, direct::ppn(home))) }),
         }
     }
@@ -234,7 +199,7 @@ impl Ftl {
             }
             Ftl::Dftl(dftl) => dftl.lay(home, ops),
             Ftl::Log(log) => log.lay(home, ops),
-            Ftl::Direct => Ok(()),
+            Ftl::Zones(_) | Ftl::Direct => Ok(()),
         }
     }
 
@@ -245,7 +210,7 @@ impl Ftl {
             Ftl::Page(page) => page.must_collect(home.unit),
             Ftl::Dftl(dftl) => dftl.must_collect(home.unit),
             Ftl::Log(log) => log.must_collect(home),
-            Ftl::Direct => false,
+            Ftl::Zones(_) | Ftl::Direct => false,
         }
     }
 
@@ -268,7 +233,7 @@ impl Ftl {
             Ftl::Page(page) => page.can_step_ahead(unit),
             Ftl::Dftl(dftl) => dftl.can_step_ahead(unit),
             Ftl::Log(log) => log.can_step_ahead(unit),
-            Ftl::Direct => false,
+            Ftl::Zones(_) | Ftl::Direct => false,
         }
     }
 
@@ -278,7 +243,7 @@ impl Ftl {
             Ftl::Page(page) => page.is_collecting(unit),
             Ftl::Dftl(dftl) => dftl.is_collecting(unit),
             Ftl::Log(log) => log.is_collecting(unit),
-            Ftl::Direct => false,
+            Ftl::Zones(_) | Ftl::Direct => false,
         }
     }
 
@@ -289,7 +254,7 @@ impl Ftl {
             Ftl::Page(page) => Ok(page.follow_copy(unit, ops)),
             Ftl::Dftl(dftl) => dftl.follow_copy(unit, ops),
             Ftl::Log(log) => log.follow_copy(unit, ops),
-            Ftl::Direct => Ok(false),
+            Ftl::Zones(_) | Ftl::Direct => Ok(false),
         }
     }
 
@@ -297,7 +262,7 @@ impl Ftl {
     pub(crate) fn follow_move(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
             Ftl::Log(log) => log.follow_move(unit, ops),
-            Ftl::Page(_) | Ftl::Dftl(_) | Ftl::Direct => Ok(false),
+            Ftl::Page(_) | Ftl::Dftl(_) | Ftl::Zones(_) | Ftl::Direct => Ok(false),
         }
     }
 
@@ -308,7 +273,7 @@ impl Ftl {
             Ftl::Page(page) => page.follow_erase(unit, ops),
             Ftl::Dftl(dftl) => dftl.follow_erase(unit, ops),
             Ftl::Log(log) => Ok(log.follow_erase(unit, ops)),
-            Ftl::Direct => Ok(false),
+            Ftl::Zones(_) | Ftl::Direct => Ok(false),
         }
     }
 
@@ -316,7 +281,7 @@ impl Ftl {
     pub(crate) fn merge(&mut self, unit: u32, block: u32, ops: &mut Ops) -> Result<bool, RunError> {
         match self {
             Ftl::Log(log) => log.merge(unit, block, ops),
-            Ftl::Page(_) | Ftl::Dftl(_) | Ftl::Direct => Ok(false),
+            Ftl::Page(_) | Ftl::Dftl(_) | Ftl::Zones(_) | Ftl::Direct => Ok(false),
         }
     }
 
@@ -325,7 +290,7 @@ impl Ftl {
         match self {
             Ftl::Page(page) => page.stuck_now(unit),
             Ftl::Dftl(dftl) => dftl.stuck(unit),
-            Ftl::Log(_) | Ftl::Direct => RunError::NoRoom { waiting: 1 },
+            Ftl::Log(_) | Ftl::Zones(_) | Ftl::Direct => RunError::NoRoom { waiting: 1 },
         }
     }
 
@@ -334,7 +299,7 @@ impl Ftl {
         match self {
             Ftl::Page(page) => page.suspend(unit),
             Ftl::Dftl(dftl) => dftl.suspend(unit),
-            Ftl::Log(_) | Ftl::Direct => {}
+            Ftl::Log(_) | Ftl::Zones(_) | Ftl::Direct => {}
         }
     }
 
@@ -344,7 +309,7 @@ impl Ftl {
             Ftl::Page(page) => page.spare_blocks(unit),
             Ftl::Dftl(dftl) => dftl.spare_blocks(unit),
             Ftl::Log(log) => log.spare_blocks(unit),
-            Ftl::Direct => 0,
+            Ftl::Zones(_) | Ftl::Direct => 0,
         }
     }
 
@@ -359,6 +324,7 @@ impl Ftl {
             Ftl::Page(page) => Ok(page.trim(home)),
             Ftl::Dftl(dftl) => dftl.trim(home, ops),
             Ftl::Log(log) => Ok(log.trim(home)),
+            Ftl::Zones(zones) => Ok(zones.trim(home, ops)),
             Ftl::Direct => Ok(false),
         }
     }
@@ -368,7 +334,7 @@ impl Ftl {
         match self {
             Ftl::Page(page) => page.has_room(unit),
             Ftl::Dftl(dftl) => dftl.has_room(unit),
-            Ftl::Log(_) | Ftl::Direct => true,
+            Ftl::Log(_) | Ftl::Zones(_) | Ftl::Direct => true,
         }
     }
 
@@ -378,6 +344,7 @@ impl Ftl {
             Ftl::Page(page) => page.free_blocks(unit),
             Ftl::Dftl(dftl) => dftl.free_blocks(unit),
             Ftl::Log(log) => log.free_blocks(unit),
+            Ftl::Zones(zones) => zones.free_blocks(unit),
             Ftl::Direct => 0,
         }
     }
@@ -388,6 +355,7 @@ impl Ftl {
             Ftl::Page(page) => Ftl::Page(Box::new(page.snapshot())),
             Ftl::Dftl(dftl) => Ftl::Dftl(Box::new(dftl.snapshot())),
             Ftl::Log(log) => Ftl::Log(Box::new(log.snapshot())),
+            Ftl::Zones(zones) => Ftl::Zones(zones.clone()),
             Ftl::Direct => Ftl::Direct,
         }
     }

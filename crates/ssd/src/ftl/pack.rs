@@ -9,13 +9,18 @@ impl FtlConfig {
     pub(crate) fn map_unit(&self) -> Option<u64> {
         match self {
             FtlConfig::Page(own) => own.map_unit.0.map(|unit| unit.0),
+            FtlConfig::Zones(own) if !self.is_zoned() => own.log_unit.0.map(|unit| unit.0),
             _ => None,
         }
     }
 
     /// Group of open blocks that a page goes to.
     pub(crate) fn classifier(&self) -> Classifier {
-        if let FtlConfig::Page(own) = self { own.classifier } else { Classifier::One }
+        match self {
+            FtlConfig::Page(own) => own.classifier,
+            FtlConfig::Zones(own) => own.classifier(),
+            _ => Classifier::One,
+        }
     }
 
     /// The file of a classifier outside the engine.
@@ -28,7 +33,11 @@ impl FtlConfig {
 
     /// The number of groups, if it was set.
     pub(crate) fn groups(&self) -> Option<u32> {
-        if let FtlConfig::Page(own) = self { own.groups.0 } else { None }
+        match self {
+            FtlConfig::Page(own) => own.groups.0,
+            FtlConfig::Zones(own) if own.classifier().has_groups() => Some(own.handles),
+            _ => None,
+        }
     }
 
     /// True if handles stay apart when their pages are moved.
@@ -65,6 +74,7 @@ impl Ftl {
     pub(crate) fn next_page(&self, home: Home, handle: u8) -> Option<u32> {
         match self {
             Ftl::Page(page) => page.next_page(home, handle),
+            Ftl::Zones(_) => Some(home.key),
             Ftl::Dftl(_) | Ftl::Log(_) | Ftl::Direct => None,
         }
     }

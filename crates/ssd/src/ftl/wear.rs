@@ -79,7 +79,15 @@ impl Erases {
 
 /// Erase counts over the blocks of all units.
 pub(super) fn wear<'a>(units: impl Iterator<Item = &'a Blocks> + Clone) -> Wear {
-    let all = units.flat_map(Blocks::all_erases);
+    of_all(units.flat_map(Blocks::all_erases))
+}
+
+/// Of blocks with these erases in preconditioning, and since the drive was new.
+pub(super) fn of_tables(blocks: &[(u32, u32)]) -> Wear {
+    of_all(blocks.iter().copied())
+}
+
+fn of_all(all: impl Iterator<Item = (u32, u32)> + Clone) -> Wear {
     Wear {
         all: Erases::of(all.clone().map(|(_, all)| all)),
         preconditioned: Erases::of(all.clone().map(|(before, _)| before)),
@@ -94,6 +102,7 @@ impl Ftl {
             Ftl::Page(page) => page.wear(),
             Ftl::Dftl(dftl) => dftl.wear(),
             Ftl::Log(log) => log.wear(),
+            Ftl::Zones(zones) => zones.wear(),
             Ftl::Direct => Wear::default(),
         }
     }
@@ -104,6 +113,7 @@ impl Ftl {
             Ftl::Page(page) => page.end_preconditioning(),
             Ftl::Dftl(dftl) => dftl.end_preconditioning(),
             Ftl::Log(log) => log.end_preconditioning(),
+            Ftl::Zones(zones) => zones.end_preconditioning(),
             Ftl::Direct => {}
         }
     }
@@ -114,6 +124,7 @@ impl Ftl {
             Ftl::Page(page) => page.erases(unit, block),
             Ftl::Dftl(dftl) => dftl.erases(unit, block),
             Ftl::Log(log) => log.erases(unit, block),
+            Ftl::Zones(zones) => zones.erases(unit, block),
             Ftl::Direct => 0,
         }
     }

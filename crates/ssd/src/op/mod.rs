@@ -322,6 +322,11 @@ impl Ops {
         self.push(unit, 1, CommandKind::Erase, Purpose::Gc, 0, Effect::Erased { block });
     }
 
+    /// A block is erased because the host resets its zone.
+    pub(crate) fn reset(&mut self, unit: u32, block: u32) {
+        self.push(unit, 1, CommandKind::Erase, Purpose::Host, 0, Effect::Erased { block });
+    }
+
     /// A physical page holds what was there before the run.
     pub(crate) fn laid(&mut self, unit: u32, ppn: u32, map: bool) {
         self.push(unit, 1, CommandKind::Program, Purpose::Host, 0, Effect::Laid { ppn, map });

@@ -24,6 +24,7 @@ use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::slc::SlcState;
 use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
 use crate::tenants::{Allocation, Model};
+use crate::zones::Zones;
 
 use build::{build, check_failure, check_tenants, check_versions};
 use ledger::Ledger;
@@ -338,6 +339,11 @@ impl Simulation {
     /// Content of the SLC cache, if there is one.
     pub fn slc(&self) -> Option<SlcState> {
         self.drive.state().slc()
+    }
+
+    /// The zones, if there are any, as commands to them that were made leave them: pages of flash are their blocks.
+    pub fn zones(&self) -> Option<&Zones> {
+        self.drive.state().zones()
     }
 
     /// Erased blocks of a channel, those held back included, as the translation layer counts them: from when a command

@@ -12,6 +12,7 @@ use crate::ftl::{Placement, Wear};
 use crate::geometry::Geometry;
 use crate::slc::SlcState;
 use crate::stats::{Counters, FlashTime};
+use crate::zones::Zones;
 
 /// Stream of pages that no tenant wrote: the last one, which no run has.
 const NO_TENANT: u16 = u16::MAX;
@@ -28,6 +29,7 @@ pub(super) trait State {
     fn wear(&self) -> Wear;
     fn groups(&self) -> Option<Placement>;
     fn slc(&self) -> Option<SlcState>;
+    fn zones(&self) -> Option<&Zones>;
     fn free_blocks(&self, channel: u32) -> u64;
     fn spilled(&self) -> u64;
 }
@@ -47,9 +49,10 @@ impl<C: Content> State for Core<C> {
                 ledger::check_address(request, number, capacity)?;
                 match request.op {
                     _ if ledger::is_empty(request) => {}
+                    Op::Trim if self.takes_zone_commands() && !self.admit(request) => {}
                     Op::Trim => {
                         for part in self.parts(request) {
-                            self.trim(0, part, &mut crate::nand::Untimed)?;
+                            self.trim(0, None, part, &mut crate::nand::Untimed)?;
                         }
                     }
                     Op::Flush => {}
@@ -95,6 +98,10 @@ impl<C: Content> State for Core<C> {
 
     fn slc(&self) -> Option<SlcState> {
         self.ftl.slc_state()
+    }
+
+    fn zones(&self) -> Option<&Zones> {
+        Core::zones(self)
     }
 
     fn free_blocks(&self, channel: u32) -> u64 {

@@ -10,6 +10,7 @@ mod limits;
 mod parts;
 mod slc;
 mod streams;
+mod zones;
 
 pub use collections::Collections;
 pub(crate) use flash_time::FlashTime;
@@ -20,6 +21,7 @@ pub(crate) use parts::{Cause, Spent};
 pub use parts::{LatencyParts, Parts, SchedCounts};
 pub use slc::SlcCounts;
 pub use streams::{StreamUse, Streams};
+pub use zones::ZoneCounts;
 
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
@@ -187,6 +189,8 @@ pub struct Counters {
     pub moved_units: u64,
     /// Of the SLC cache.
     pub slc: SlcCounts,
+    /// Of zones.
+    pub zones: ZoneCounts,
 }
 
 impl Counters {
@@ -215,6 +219,7 @@ impl Counters {
             padded_units: self.padded_units - earlier.padded_units,
             moved_units: self.moved_units - earlier.moved_units,
             slc: self.slc.since(&earlier.slc),
+            zones: self.zones.since(&earlier.zones),
         }
     }
 

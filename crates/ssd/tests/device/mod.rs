@@ -23,3 +23,4 @@ mod scheduling;
 mod slc;
 mod superblocks;
 mod suspension;
+mod zones;

@@ -8,6 +8,7 @@ mod interface;
 mod managed;
 mod pairwise;
 mod rules;
+mod zones;
 
 use std::collections::BTreeMap;
 

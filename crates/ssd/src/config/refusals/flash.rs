@@ -47,7 +47,8 @@ pub(super) const FLASH: [Refusal; 7] = [
         reason: "a word line is programmed when its last page comes, and data blocks have pages that never come: use \
                  ftl.kind=page or dftl",
         applies: |config| {
-            let in_order = matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_));
+            let in_order =
+                matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_) | FtlConfig::Zones(_));
             config.nand.programs != Programs::Page && !in_order
         },
     },

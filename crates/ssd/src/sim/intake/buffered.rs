@@ -41,13 +41,15 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 let sequence = self.buffer.as_ref().map_or(0, WriteBuffer::next_sequence);
                 self.barriers.push(Barrier { tag, writes_left: 0, sequence });
                 self.set_barrier();
+            } else if op == Op::Trim {
+                self.trim_now(tag, &request)?;
             } else if !self.admit(tag, &request)? {
                 self.full_since_ns.get_or_insert(self.array.now_ns());
                 break;
             }
             self.end_of_full(tag);
             self.stalled.pop_front();
-            if op == Op::Write {
+            if op != Op::Flush {
                 self.settle(tag, 1);
             }
         }

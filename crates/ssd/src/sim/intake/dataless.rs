@@ -20,10 +20,25 @@ pub(super) struct Barrier {
 }
 
 impl<A: TimePath, C: Content> Intake<A, C> {
-    pub(super) fn trim(&mut self, request: &Request) -> Result<(), RunError> {
+    pub(super) fn trim(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         if !self.core.ftl.forgets() {
             return Ok(());
         }
+        if self.core.takes_zone_commands() {
+            if !self.core.admit(request) {
+                return Ok(());
+            }
+            if self.buffer.is_some() {
+                // Writes to the zone that wait for room in the buffer come before it is reset.
+                return self.stall(tag);
+            }
+        }
+        self.trim_now(tag, request)
+    }
+
+    /// Trims pages of the buffer and of the flash. A reset of a zone ends with its erases.
+    pub(super) fn trim_now(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
+        self.array.begin();
         let page_sectors = self.core.page_sectors.get() as u32;
         let now = self.array.now_ns();
         for part in self.core.parts(request) {
@@ -43,10 +58,11 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             if self.stations.has_clock() {
                 self.trim_in_step(part)?;
             } else {
-                self.core.trim(now, part, &mut self.array)?;
+                self.core.trim(now, Some(tag), part, &mut self.array)?;
             }
         }
         self.end_of_map_work();
+        self.slots.expect(tag, self.array.submitted());
         Ok(())
     }
 

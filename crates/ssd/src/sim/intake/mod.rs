@@ -227,8 +227,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             Op::Flush => self.flush(tag),
             _ if is_empty(request) => Ok(()),
             Op::Read => self.read(tag, request),
+            Op::Write if self.core.takes_zone_commands() && !self.core.admit(request) => Ok(()),
             Op::Write => self.write(tag, request),
-            Op::Trim => self.trim(request),
+            Op::Trim => self.trim(tag, request),
         }
     }
 

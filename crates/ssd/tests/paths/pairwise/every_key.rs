@@ -26,7 +26,7 @@ const NOT_DRAWN: [(&str, &str); 8] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 55] = [
+const VALUES: [(&str, &[&str]); 59] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -58,6 +58,10 @@ const VALUES: [(&str, &[&str]); 55] = [
     ("ftl.cache_bytes", &["512", "1KiB", "64KiB"]),
     ("ftl.groups", &["auto", "1", "2", "3"]),
     ("ftl.map_unit", &["auto", "512", "1KiB", "2KiB"]),
+    ("ftl.handles", &["1", "2", "3"]),
+    ("ftl.log_unit", &["auto", "512", "1KiB", "2KiB"]),
+    ("ftl.max_open", &["auto", "1", "2"]),
+    ("ftl.max_active", &["auto", "2", "9", "20"]),
     ("slc.static_blocks", &["1", "2", "5"]),
     ("slc.dynamic_share", &["1", "0.6", "0.2"]),
     ("sched.write_weight", &["0", "0.5", "3"]),

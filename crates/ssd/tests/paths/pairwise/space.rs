@@ -21,6 +21,7 @@ fn companions(key: &str, value: &str) -> &'static [(&'static str, &'static str)]
             &[("op_ratio", "12"), ("ftl.groups", "2")]
         }
         ("ftl.classifier", "death-time") => &[("op_ratio", "12")],
+        ("ftl.separate", "handles") => &[("op_ratio", "12"), ("ftl.handles", "2")],
         ("nand.programs", "foggy-fine") => &[("timing.program", "100us,300us")],
         _ => &[],
     }

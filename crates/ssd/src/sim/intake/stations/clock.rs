@@ -177,7 +177,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(in crate::sim) fn trim_in_step(&mut self, part: PageSlice) -> Result<(), RunError> {
         let now = self.array.now_ns();
         let mut group = self.stations.groups.fill(&self.array);
-        self.core.trim(now, part, &mut group)
+        self.core.trim(now, None, part, &mut group)
     }
 
     /// All pages of a TRIM are trimmed, or all of a read looked up.

@@ -1,0 +1,86 @@
+//! One workload on a conventional drive, with placement by handle, and on zones: amplification by host and drive, and their product.
+
+use flashweir_run::{RunSpec, WorkloadSpec, simulate};
+use serde_json::{Value, json};
+
+type Setting = (&'static str, &'static str);
+
+/// Superblocks of 2 MiB over eight dies.
+const DRIVE: [Setting; 5] = [
+    ("capacity", "256MiB"),
+    ("op_ratio", "0.15"),
+    ("pages_per_block", "64"),
+    ("alloc.kind", "superblock"),
+    ("precondition", "full"),
+];
+
+/// Small objects in buckets anywhere, large ones in regions one behind the other; handles tell them apart.
+const CACHE: &str = "cachelib:span=256MiB,region=2MiB,small_writes=0.2,count=150000,write=1,request=64KiB";
+
+fn run(workload: &str, settings: &[Setting]) -> Value {
+    let overrides = DRIVE.iter().chain(settings).map(|(key, value)| ((*key).to_owned(), json!(value)));
+    let workloads = vec![WorkloadSpec { spec: workload.into(), ..WorkloadSpec::default() }];
+    let run = RunSpec { workloads, overrides: overrides.collect(), ..RunSpec::default() };
+    simulate(&run, &mut |_| true).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
+}
+
+fn number(result: &Value, place: &str) -> f64 {
+    result.pointer(place).and_then(Value::as_f64).unwrap_or_else(|| panic!("{place}: no number"))
+}
+
+#[test]
+fn whoever_collects_the_same_data_in_the_same_blocks_cost_the_same() {
+    let drives: [&[Setting]; 4] = [
+        &[("ftl.classifier", "host-and-collected")],
+        &[("ftl.classifier", "stream"), ("ftl.groups", "2")],
+        &[("ftl.kind", "zones")],
+        &[("ftl.kind", "zones"), ("ftl.separate", "handles"), ("ftl.handles", "2")],
+    ];
+    let results = drives.map(|drive| run(CACHE, drive));
+    let total = results.each_ref().map(|result| number(result, "/write_amplification"));
+    for (drive, result) in drives.iter().zip(&results) {
+        println!("{drive:?}: {} {}", result["write_amplification"], result["zones"]);
+    }
+    assert_eq!((total[0].to_bits(), total[1].to_bits()), (total[2].to_bits(), total[3].to_bits()));
+    assert!(total[1] < 0.5 * total[0], "handles keep regions together: {total:?}");
+    for (result, total) in results.iter().zip(total).skip(2) {
+        let (host, device) =
+            (number(result, "/zones/host_amplification"), number(result, "/zones/device_amplification"));
+        assert_eq!(device.to_bits(), 1.0_f64.to_bits());
+        assert!((host * device - total).abs() < 1e-9);
+        assert!(number(result, "/zones/resets") > 0.0 && number(result, "/zones/copied_pages") > 0.0);
+    }
+}
+
+#[test]
+fn a_workload_that_writes_zones_in_order_is_amplified_by_nobody() {
+    let zones = [("ftl.kind", "zones"), ("ftl.host", "none"), ("precondition", "on-read")];
+    // Whole zones, with and without parity.
+    let once = "sequential:span=256MiB,size=64KiB,count=4088,write=1";
+    for (parity, expected) in [("0", 1.0), ("7", 8.0 / 7.0)] {
+        let result = run(once, &[&zones[..], &[("alloc.parity", parity)]].concat());
+        assert!((number(&result, "/write_amplification") - expected).abs() < 1e-9, "{}", result["zones"]);
+        let (host, device) =
+            (number(&result, "/zones/host_amplification"), number(&result, "/zones/device_amplification"));
+        assert!((host - 1.0).abs() < 1e-9 && (device - expected).abs() < 1e-9);
+    }
+    // Without a host that resets zones nothing can be written twice.
+    let twice = run("sequential:span=256MiB,size=64KiB,count=8192,write=1", &zones);
+    assert_eq!(twice["zones"]["errors"]["zone_full"], json!(4096));
+    assert_eq!(twice["zones"]["refused_bytes"], json!(256_u64 << 20));
+    assert_eq!(twice["zones"]["states"]["full"], json!(128));
+}
+
+#[test]
+fn a_log_with_more_zones_than_may_be_active_is_refused() {
+    let workloads = vec![WorkloadSpec { spec: CACHE.into(), ..WorkloadSpec::default() }];
+    let settings = [("ftl.kind", "zones"), ("alloc.superblock_dies", "2"), ("ftl.max_active", "7")];
+    let overrides = DRIVE.iter().chain(&settings).map(|(key, value)| ((*key).to_owned(), json!(value)));
+    let run = RunSpec { workloads, overrides: overrides.collect(), ..RunSpec::default() };
+    let message = run.config().expect_err("eight are needed").to_string();
+    assert_eq!(
+        message,
+        "ftl.max_active = 7, ftl.host=log, ftl.separate: the log writes 2 zones at a time in each of 4 sets of dies: expected \
+         at least 8, or fewer sets (alloc.superblock_dies)"
+    );
+}

@@ -1,0 +1,193 @@
+//! Rules of zones: each program, reset and TRIM is a command to a zoned namespace, which refuses what a real one would.
+//!
+//! Without a layer of the host ([`FtlConfig::is_zoned`]) requests are checked when the drive takes them ([`Core::admit`]): one that
+//! breaks a rule fails, and does nothing. With the host's log what that layer does is checked as it does it; it keeps the rules, so a
+//! refusal there ends the run with an error.
+
+use flashweir_trace::{Op, Request};
+use serde::{Deserialize, Serialize};
+
+use super::Core;
+use crate::content::Content;
+use crate::error::RunError;
+use crate::ftl::FtlConfig;
+use crate::geometry::Geometry;
+use crate::op::Effect;
+use crate::stats::ZoneCounts;
+use crate::zones::{Action, Layout, Status, Zones};
+
+/// The zones of a drive, in pages of flash.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ZoneRules {
+    table: Zones,
+    /// True if requests are commands to zones.
+    takes_requests: bool,
+    /// Zones of a unit, where the host's log numbers them unit by unit.
+    unit_zones: u32,
+    /// Pages of a zone as they are mapped, and of them in a page of flash.
+    pages: u32,
+    per_page: u32,
+    /// The first rule that the host's log broke.
+    broken: Option<(u32, Status)>,
+}
+
+impl ZoneRules {
+    /// `shape`: the drive as the translation layer has it.
+    pub(super) fn new(ftl: &FtlConfig, shape: &Geometry) -> Option<Self> {
+        let own = ftl.zones()?;
+        let (pages, per_page) = (shape.pages_per_block, shape.units_per_page);
+        let unit_zones = shape.max_unit_blocks() as u32;
+        let takes_requests = ftl.is_zoned();
+        let zones = if takes_requests {
+            (shape.logical_pages / u64::from(pages)) as u32
+        } else {
+            unit_zones * shape.units()
+        };
+        let capacity = u64::from(pages / per_page);
+        let table = Zones::new(Layout {
+            zones,
+            size: capacity,
+            capacity,
+            max_open: own.max_open.0,
+            max_active: own.max_active.0,
+            max_append: None,
+            reads_across: true,
+            zrwa: None,
+        });
+        Some(Self { table, takes_requests, unit_zones, pages, per_page, broken: None })
+    }
+
+    /// The host's log has programmed a page of a unit.
+    fn programmed(&mut self, unit: u32, ppn: u32) {
+        let zone = unit * self.unit_zones + ppn / self.pages;
+        let page = u64::from(ppn % self.pages / self.per_page);
+        // Mapping units fill a page of flash one after the other.
+        if self.table.report()[zone as usize].written == page + 1 {
+            return;
+        }
+        let at = self.table.start_of(zone) + page;
+        let outcome = self.table.write(at, 1).map(drop);
+        self.keep(zone, outcome);
+    }
+
+    /// A page that was there before the run is the next one of its zone, or takes the place of one that is stale.
+    fn laid(&mut self, unit: u32, ppn: u32) {
+        let zone = unit * self.unit_zones + ppn / self.pages;
+        let page = u64::from(ppn % self.pages / self.per_page);
+        if page >= self.table.report()[zone as usize].written {
+            self.programmed(unit, ppn);
+        }
+    }
+
+    /// The host's log resets a zone.
+    fn erased(&mut self, unit: u32, block: u32) {
+        let zone = unit * self.unit_zones + block;
+        let outcome = self.table.manage(Action::Reset, self.table.start_of(zone), false).map(drop);
+        self.keep(zone, outcome);
+    }
+
+    fn keep(&mut self, zone: u32, outcome: Result<(), Status>) {
+        if let (Err(status), None) = (outcome, self.broken) {
+            self.broken = Some((zone, status));
+        }
+    }
+
+    /// Does what a request asks of the zones. Returns whether the drive does anything for it.
+    fn take(
+        &mut self,
+        request: &Request,
+        page_sectors: u64,
+        counts: &mut ZoneCounts,
+    ) -> Result<bool, Status> {
+        let (lba, sectors) = (request.lba, u64::from(request.sectors));
+        let zone_sectors = page_sectors * u64::from(self.pages);
+        match request.op {
+            Op::Write if !(lba.is_multiple_of(page_sectors) && sectors.is_multiple_of(page_sectors)) => {
+                Err(Status::InvalidField)
+            }
+            Op::Write => self.table.write(lba / page_sectors, sectors / page_sectors).map(|_| true),
+            // Deallocating a part of a zone is a hint, which moves no write pointer.
+            Op::Trim if !(lba.is_multiple_of(zone_sectors) && sectors.is_multiple_of(zone_sectors)) => {
+                Ok(false)
+            }
+            Op::Trim => {
+                let zones = lba / zone_sectors..(lba + sectors) / zone_sectors;
+                for zone in zones {
+                    let changes =
+                        self.table.manage(Action::Reset, self.table.start_of(zone as u32), false)?;
+                    counts.resets += changes.len() as u64;
+                }
+                Ok(true)
+            }
+            Op::Read | Op::Flush => Ok(true),
+        }
+    }
+}
+
+impl<C: Content> Core<C> {
+    /// True if requests are commands to zones.
+    #[inline]
+    pub(crate) fn takes_zone_commands(&self) -> bool {
+        self.zones.as_ref().is_some_and(|zones| zones.takes_requests)
+    }
+
+    /// The drive takes a request. Returns false if it fails, or asks for nothing.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn admit(&mut self, request: &Request) -> bool {
+        let Some(rules) = &mut self.zones else { return true };
+        let (closed, counts) = (rules.table.closed(), &mut self.counters.zones);
+        let outcome = rules.take(request, self.page_sectors.get(), counts);
+        counts.closed += rules.table.closed() - closed;
+        outcome.unwrap_or_else(|status| {
+            counts.refuse(status);
+            if request.op == Op::Write {
+                counts.refused_bytes += request.bytes();
+            }
+            false
+        })
+    }
+
+    /// The translation layer has made these operations: with the host's log they are commands to zones.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_zones(&mut self) {
+        let Some(rules) = self.zones.as_mut().filter(|rules| !rules.takes_requests) else { return };
+        let closed = rules.table.closed();
+        for op in self.ops.list() {
+            match &op.effect {
+                Effect::Moved(range) => {
+                    self.ops.moves(range).iter().for_each(|(_, to)| rules.programmed(op.unit, *to));
+                }
+                Effect::Laid { ppn, .. } => rules.laid(op.unit, *ppn),
+                Effect::Erased { block } => {
+                    rules.erased(op.unit, *block);
+                    self.counters.zones.resets += 1;
+                }
+                _ => {}
+            }
+        }
+        self.counters.zones.closed += rules.table.closed() - closed;
+    }
+
+    /// A page of the host has got this place in a zone. An error if a rule is broken.
+    #[inline]
+    pub(super) fn note_in_zone(&mut self, unit: u32, ppn: u32) -> Result<(), RunError> {
+        if self.zones.is_some() { self.check_in_zone(unit, ppn) } else { Ok(()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check_in_zone(&mut self, unit: u32, ppn: u32) -> Result<(), RunError> {
+        let Some(rules) = self.zones.as_mut().filter(|rules| !rules.takes_requests) else { return Ok(()) };
+        let closed = rules.table.closed();
+        rules.programmed(unit, ppn);
+        self.counters.zones.closed += rules.table.closed() - closed;
+        rules.broken.map_or(Ok(()), |(zone, status)| Err(RunError::Zone { zone, status }))
+    }
+
+    /// The zones, if there are any.
+    pub(crate) fn zones(&self) -> Option<&Zones> {
+        self.zones.as_ref().map(|rules| &rules.table)
+    }
+}

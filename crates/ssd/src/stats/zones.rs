@@ -1,0 +1,44 @@
+//! Counts of commands to zones.
+
+use serde::{Deserialize, Serialize};
+
+use crate::zones::Status;
+
+/// Commands to zones, and those that failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZoneCounts {
+    /// Zones reset that were not empty.
+    pub resets: u64,
+    /// Zones that the drive closed so that another one could be opened.
+    pub closed: u64,
+    /// Bytes of writes that failed.
+    pub refused_bytes: u64,
+    /// Commands that failed, in the order of [`Status::ALL`].
+    pub errors: [u64; Status::ALL.len()],
+}
+
+impl ZoneCounts {
+    /// A command failed.
+    pub(crate) fn refuse(&mut self, status: Status) {
+        let at = Status::ALL.iter().position(|of_all| *of_all == status);
+        if let Some(count) = at.and_then(|at| self.errors.get_mut(at)) {
+            *count += 1;
+        }
+    }
+
+    /// Commands that failed, by status.
+    pub fn errors(&self) -> impl Iterator<Item = (Status, u64)> {
+        Status::ALL.into_iter().zip(self.errors)
+    }
+
+    /// Difference from `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            resets: self.resets - earlier.resets,
+            closed: self.closed - earlier.closed,
+            refused_bytes: self.refused_bytes - earlier.refused_bytes,
+            errors: std::array::from_fn(|at| self.errors[at] - earlier.errors[at]),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Random drives as drives of zones: with a host's log in the place of their page map, and with a host that mostly keeps the rules.
+
+use std::cell::Cell;
+
+use flashweir_ssd::Config;
+use flashweir_ssd::zones::Zones;
+use flashweir_trace::{Op, Request};
+use proptest::prelude::*;
+
+use super::drives::{cases, config, digest, run, start};
+use super::{normal, recorded};
+
+type Settings = Vec<(&'static str, String)>;
+
+/// A drive with a page map as one of zones; none of other drives.
+fn of_zones(settings: &Settings, host: &str) -> Option<Settings> {
+    if settings.iter().any(|(key, _)| *key == "ftl.kind") {
+        return None;
+    }
+    let unit = settings.iter().find(|(key, _)| *key == "ftl.map_unit").filter(|_| host == "log");
+    let unit = unit.map(|(_, value)| ("ftl.log_unit", value.clone()));
+    let own = [("ftl.kind", "zones"), ("ftl.host", host), ("ftl.separate", "none")];
+    let own = own.map(|(key, value)| (key, value.to_owned()));
+    let kept = settings.iter().filter(|(key, _)| !key.starts_with("ftl.")).cloned();
+    Some(kept.chain(own).chain(unit).collect())
+}
+
+/// Requests to addresses as requests to their zones: writes at the write pointer as long as there is room, then resets; one in eight
+/// stays as it is.
+fn to_zones(config: &Config, requests: &[Request]) -> Vec<Request> {
+    let simulation = start(config, false);
+    let page = u64::from(simulation.geometry().page_sectors);
+    let mut zones: Zones = simulation.zones().expect("zones").clone();
+    let (size, count) = (zones.layout().size, u64::from(zones.layout().zones));
+    let mut all = requests.to_vec();
+    for (number, request) in all.iter_mut().enumerate() {
+        if number.is_multiple_of(8) || matches!(request.op, Op::Read | Op::Flush) {
+            continue;
+        }
+        let zone = (request.lba / page / size).min(count - 1);
+        let written = zones.report()[zone as usize].written;
+        let start = zones.start_of(zone as u32);
+        if request.op == Op::Trim || written == size {
+            let _ = zones.manage(flashweir_ssd::zones::Action::Reset, start, false);
+            *request = Request { op: Op::Trim, lba: start * page, sectors: (size * page) as u32, ..*request };
+        } else {
+            let pages = u64::from(request.sectors).div_ceil(page).min(size - written);
+            let _ = zones.write(start + written, pages);
+            *request = Request { lba: (start + written) * page, sectors: (pages * page) as u32, ..*request };
+        }
+    }
+    all
+}
+
+/// Both paths, where both apply, and a fork. Returns whether both were compared.
+fn check(settings: &Settings, requests: &[Request]) -> Result<Option<bool>, TestCaseError> {
+    let Some(events) = config(settings, "event") else { return Ok(None) };
+    let failed = |error: flashweir_ssd::RunError| TestCaseError::fail(format!("{settings:?}: {error}"));
+    let requests = if events.takes_zone_commands() { to_zones(&events, requests) } else { requests.to_vec() };
+    let (by_events, records) = recorded(&events, &requests, 7).map_err(failed)?;
+    prop_assert_eq!(by_events.counters.requests.iter().sum::<u64>(), requests.len() as u64);
+    let (first, second) = requests.split_at(requests.len() / 2);
+    let mut simulation = start(&events, true);
+    simulation.serve(first).map_err(failed)?;
+    let mut fork = simulation.snapshot();
+    for simulation in [&mut simulation, &mut fork] {
+        simulation.serve(second).map_err(failed)?;
+        simulation.finish().map_err(failed)?;
+        prop_assert_eq!(digest(&simulation.stats()), digest(&by_events));
+    }
+    let Some(timeline) = config(settings, "busy-until") else { return Ok(Some(false)) };
+    let (by_times, same_records) = recorded(&timeline, &requests, 13).map_err(failed)?;
+    prop_assert_eq!(digest(&by_events), digest(&by_times));
+    prop_assert_eq!(normal(&records), normal(&same_records));
+    prop_assert_eq!(digest(&run(&timeline, &requests, false).map_err(failed)?), digest(&by_times));
+    Ok(Some(true))
+}
+
+#[test]
+fn random_drives_of_zones_do_the_same_on_both_paths_and_as_forks() {
+    let (strategy, settings) = cases();
+    let mut runner = proptest::test_runner::TestRunner::new(settings);
+    let (ran, both) = (Cell::new([0; 2]), Cell::new(0));
+    let one = |(settings, requests): (Settings, Vec<Request>)| {
+        for (at, host) in ["log", "none"].into_iter().enumerate() {
+            let Some(settings) = of_zones(&settings, host) else { continue };
+            if let Some(compared) = check(&settings, &requests)? {
+                let mut counts = ran.get();
+                counts[at] += 1;
+                ran.set(counts);
+                both.set(both.get() + u32::from(compared));
+            }
+        }
+        Ok(())
+    };
+    runner.run(&strategy, one).unwrap_or_else(|error| panic!("{error}"));
+    let (ran, both) = (ran.get(), both.get());
+    assert!(ran.iter().all(|ran| *ran >= 10) && both >= 5, "{ran:?} drives, {both} of them on both paths");
+}

@@ -1,0 +1,46 @@
+"""Structures of a result about zones."""
+
+from typing import Annotated
+
+from flashweir.result import Section
+from flashweir.results.field import Field
+
+
+class Failures(Section):
+    """Requests that failed, by the specification's status."""
+
+    invalid_field: Annotated[int, Field("writes of a part of a page (02h)", "requests")]
+    zone_boundary: Annotated[int, Field("writes beyond the capacity of their zone (B8h)", "requests")]
+    zone_full: Annotated[int, Field("writes to a full zone (B9h)", "requests")]
+    invalid_write: Annotated[int, Field("writes elsewhere than at the write pointer (BCh)", "requests")]
+    too_many_active: Annotated[int, Field("writes that would make one zone too many active (BDh)", "requests")]
+
+
+class States(Section):
+    """Zones by state."""
+
+    empty: Annotated[int, Field("empty", "zones")]
+    implicitly_opened: Annotated[int, Field("opened by a write", "zones")]
+    explicitly_opened: Annotated[int, Field("opened by a command", "zones")]
+    closed: Annotated[int, Field("closed: written in part, not open", "zones")]
+    full: Annotated[int, Field("full", "zones")]
+
+
+class Zones(Section):
+    """Zones, and amplification by host and drive."""
+
+    zones: Annotated[int, Field("[zones](../concepts/zones.md) of the drive", "zones")]
+    zone_bytes: Annotated[int, Field("capacity of a zone", "bytes")]
+    host_amplification: Annotated[
+        float | None,
+        Field("bytes that the host writes to zones / bytes that the workload writes; null without writes"),
+    ]
+    device_amplification: Annotated[
+        float | None, Field("bytes programmed / bytes that the host writes to zones; null without writes")
+    ]
+    copied_pages: Annotated[int, Field("pages that the host's log relocated; they are in `flash.gc`", "pages")]
+    resets: Annotated[int, Field("zones reset that were not empty", "zones")]
+    closed: Annotated[int, Field("closed by the drive so that another one could be opened", "zones")]
+    refused_bytes: Annotated[int, Field("of writes that failed", "bytes")]
+    errors: Annotated[Failures, Field("requests that failed, by status")]
+    states: Annotated[States, Field("zones by state at the end")]
