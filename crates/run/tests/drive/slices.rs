@@ -43,6 +43,7 @@ const DIMENSIONS: [Choices<'_>; 11] = [
         &[("sched.kind", "suspend"), ("sched.suspend_time", "7us"), ("sched.resume_time", "5us")],
         &[("sched.kind", "out-of-order"), ("sched.window", "3")],
     ],
+        &[("sched.kind", "flin"), ("sched.interval", "1ms"), ("sched.priorities", "1,2")],
     &[
         &[],
         &[("host.slots", "3")],

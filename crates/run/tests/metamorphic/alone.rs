@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 97] = [
+const NEEDS: [(&str, &[Setting]); 104] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("nand.cell", &[("nand.programs", "one-shot"), ("pages_per_block", "12"), ("op_ratio", "0.75")]),
@@ -65,6 +65,13 @@ const NEEDS: [(&str, &[Setting]); 97] = [
     ("host.bytes_burst", &[("host.bytes_limit", "4MiB")]),
     ("host.slots", &[("host.mode", "open")]),
     ("host.queues", &[("host.mode", "open"), ("host.slots", "2"), ("host.arbitration", "round-robin")]),
+    ("sched.interval", &FLIN),
+    ("sched.low_read_rate", &FLIN),
+    ("sched.low_write_rate", &[FLIN[0], FLIN[1], ("planes", "2")]),
+    ("sched.min_fairness", &FLIN),
+    ("sched.priorities", &FLIN),
+    ("sched.fair_insertion", &FLIN),
+    ("sched.balance_waits", &FLIN),
     ("host.queue_entries", &[("host.queue_depth", "4")]),
     ("host.doorbell_wait", &[("host.doorbell", "3")]),
     ("firmware.cores", &[("firmware.read_time", "40us"), ("host.queue_depth", "8")]),
@@ -162,6 +169,9 @@ const PACING: [Setting; 2] = [("background.collect.should_below", "9"), ("op_rat
 
 /// A buffer that is not always full.
 const DESTAGING: [Setting; 2] = [("buffer.bytes", "64KiB"), ("host.mode", "open")];
+
+/// Commands of two tenants wait.
+const FLIN: [Setting; 2] = [("host.queue_depth", "32"), ("sched.kind", "flin")];
 
 /// Channels by the features of windows, of which every run has some.
 const KEEPER: [Setting; 6] = [

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 133] = [
+const VALUES: [(&str, &[&str]); 138] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -81,6 +81,11 @@ const VALUES: [(&str, &[&str]); 133] = [
     ("sched.write_weight", &["0", "2"]),
     ("sched.bus_reads_first", &["false"]),
     ("sched.window", &["1"]),
+    ("sched.interval", &["1ms"]),
+    ("sched.low_read_rate", &["10MiB"]),
+    ("sched.low_write_rate", &["10MiB"]),
+    ("sched.min_fairness", &["0"]),
+    ("sched.priorities", &["1,4"]),
     ("buffer.coalesce", &["false"]),
     ("buffer.protected", &["true"]),
     ("buffer.high_mark", &["0.55"]),

@@ -256,6 +256,7 @@ fn settings_of_schedulers_say_what_they_expect() {
         ("sched.window", "sched.kind=out-of-order"),
         ("sched.suspend_time", "sched.kind=suspend"),
         ("sched.bus_reads_first", "sched.kind=suspend"),
+        ("sched.low_read_rate", "sched.kind=flin"),
     ] {
         let message = with("read-first", key, if key.ends_with("first") { "true" } else { "3" });
         assert_eq!(message, Some(format!("--set: `{key}` has no effect here: it acts only with {acts}")));

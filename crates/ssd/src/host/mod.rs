@@ -39,7 +39,7 @@ pub use arbiter::Arbitration;
 pub use firmware::FirmwareConfig;
 pub(crate) use limits::Limits;
 pub use link::Link;
-pub(crate) use per_tenant::{Count, PerTenant, Size};
+pub(crate) use per_tenant::{Count, Notation, PerTenant, Size};
 pub(crate) use waiting::{Arrived, Waiting};
 pub use weights::Weights;
 

@@ -11,6 +11,7 @@ mod commands;
 mod destage;
 mod dynamic;
 mod host;
+mod flin;
 mod interface;
 mod limits;
 mod map_unit;

@@ -26,7 +26,7 @@ const NOT_DRAWN: [(&str, &str); 8] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 55] = [
+const VALUES: [(&str, &[&str]); 60] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -64,6 +64,11 @@ const VALUES: [(&str, &[&str]); 55] = [
     ("sched.protected_start", &["0", "0.1", "0.6"]),
     ("sched.protected_end", &["0", "0.2", "1"]),
     ("host.weights", &["1", "1,3", "urgent,1"]),
+    ("sched.interval", &["1ns", "50us", "2ms"]),
+    ("sched.low_read_rate", &["0", "1MiB", "1GiB"]),
+    ("sched.low_write_rate", &["0", "1MiB", "1GiB"]),
+    ("sched.min_fairness", &["0", "0.6", "1"]),
+    ("sched.priorities", &["none", "2", "1,4", "3,2"]),
     ("host.iops_limit", &["none", "3000", "none,20000"]),
     ("host.iops_burst", &["none", "2", "1,7"]),
     ("host.bytes_limit", &["none", "9MiB", "none,70MiB"]),
