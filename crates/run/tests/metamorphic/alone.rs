@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 104] = [
+const NEEDS: [(&str, &[Setting]); 110] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("nand.cell", &[("nand.programs", "one-shot"), ("pages_per_block", "12"), ("op_ratio", "0.75")]),
@@ -30,6 +30,12 @@ const NEEDS: [(&str, &[Setting]); 104] = [
     ("background.file", &[("background.kind", "external"), ("op_ratio", "0.5")]),
     ("buffer.protected", &[("buffer.bytes", "64KiB")]),
     ("buffer.destage", &DESTAGING),
+    ("buffer.backpressure", &DESTAGING),
+    ("buffer.admit_rate", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "rate")]),
+    ("buffer.fill_from", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "fill")]),
+    ("buffer.fill_delay", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "fill")]),
+    ("buffer.free_below", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "free")]),
+    ("buffer.free_delay", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "free")]),
     ("buffer.high_mark", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "marks")]),
     ("buffer.low_mark", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "marks")]),
     ("buffer.idle_after", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "idle")]),
@@ -59,12 +65,6 @@ const NEEDS: [(&str, &[Setting]); 104] = [
         &[("host.queue_depth", "8"), ("channels", "1"), ("dies", "4"), ("sched.kind", "suspend")],
     ),
     ("sched.window", &[("host.queue_depth", "16"), ("dies", "2"), ("sched.kind", "out-of-order")]),
-    ("host.time_scale", &[("host.mode", "open")]),
-    ("host.weights", &[("host.arbitration", "weighted")]),
-    ("host.iops_burst", &[("host.iops_limit", "800")]),
-    ("host.bytes_burst", &[("host.bytes_limit", "4MiB")]),
-    ("host.slots", &[("host.mode", "open")]),
-    ("host.queues", &[("host.mode", "open"), ("host.slots", "2"), ("host.arbitration", "round-robin")]),
     ("sched.interval", &FLIN),
     ("sched.low_read_rate", &FLIN),
     ("sched.low_write_rate", &[FLIN[0], FLIN[1], ("planes", "2")]),
@@ -72,6 +72,12 @@ const NEEDS: [(&str, &[Setting]); 104] = [
     ("sched.priorities", &FLIN),
     ("sched.fair_insertion", &FLIN),
     ("sched.balance_waits", &FLIN),
+    ("host.time_scale", &[("host.mode", "open")]),
+    ("host.weights", &[("host.arbitration", "weighted")]),
+    ("host.iops_burst", &[("host.iops_limit", "800")]),
+    ("host.bytes_burst", &[("host.bytes_limit", "4MiB")]),
+    ("host.slots", &[("host.mode", "open")]),
+    ("host.queues", &[("host.mode", "open"), ("host.slots", "2"), ("host.arbitration", "round-robin")]),
     ("host.queue_entries", &[("host.queue_depth", "4")]),
     ("host.doorbell_wait", &[("host.doorbell", "3")]),
     ("firmware.cores", &[("firmware.read_time", "40us"), ("host.queue_depth", "8")]),
@@ -164,14 +170,14 @@ const CACHED: [Setting; 2] = [("nand.cell", "tlc"), ("slc.kind", "static")];
 const SUSPENDING: [Setting; 3] =
     [("host.queue_depth", "8"), ("sched.kind", "suspend"), ("sched.write_weight", "0")];
 
+/// Commands of two tenants wait.
+const FLIN: [Setting; 2] = [("host.queue_depth", "32"), ("sched.kind", "flin")];
+
 /// Units that collect between the commands of others.
 const PACING: [Setting; 2] = [("background.collect.should_below", "9"), ("op_ratio", "0.5")];
 
 /// A buffer that is not always full.
 const DESTAGING: [Setting; 2] = [("buffer.bytes", "64KiB"), ("host.mode", "open")];
-
-/// Commands of two tenants wait.
-const FLIN: [Setting; 2] = [("host.queue_depth", "32"), ("sched.kind", "flin")];
 
 /// Channels by the features of windows, of which every run has some.
 const KEEPER: [Setting; 6] = [

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 138] = [
+const VALUES: [(&str, &[&str]); 143] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -91,6 +91,11 @@ const VALUES: [(&str, &[&str]); 138] = [
     ("buffer.high_mark", &["0.55"]),
     ("buffer.low_mark", &["0.1"]),
     ("buffer.idle_after", &["0"]),
+    ("buffer.admit_rate", &["2MiB"]),
+    ("buffer.fill_from", &["0.1"]),
+    ("buffer.fill_delay", &["7ms"]),
+    ("buffer.free_below", &["30"]),
+    ("buffer.free_delay", &["7ms"]),
     ("buffer.max_age", &["1us", "100s"]),
     ("buffer.replacement", &["lru", "block-lru", "fab"]),
     ("buffer.bytes", &["16KiB", "64KiB"]),

@@ -14,7 +14,7 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 72] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 73] = [
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
@@ -47,6 +47,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 72] = [
     &[("background.level.after", "1ms")],
     &[("background.write_back.after", "1ms")],
     &[("buffer.bytes", "32KiB"), ("buffer.destage", "eager"), ("buffer.ack", "flash"), DEPTH],
+    &[("buffer.bytes", "32KiB"), ("buffer.backpressure", "free"), DIRECT],
     &[("buffer.bytes", "32KiB"), ("buffer.protected", "true"), ("buffer.ack", "flash"), DEPTH],
     &[("background.file", "own.py:f")],
     &[("background.kind", "external"), ("background.level.after", "1ms"), ("wear.static_gap", "4")],
@@ -82,9 +83,9 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 72] = [
     &[("gc.batch", "2")],
     &[("sched.kind", "suspend"), ("sched.suspends", "program"), ("sched.erase_suspend_time", "9us"), DEPTH],
     &[("sched.kind", "suspend"), ("sched.min_run", "9us"), ("sched.max_suspensions", "1"), DEPTH],
-    &[("slc.static_blocks", "2")],
     &[("sched.kind", "flin"), ("sched.fair_insertion", "false"), ("sched.min_fairness", "0"), DEPTH],
     &[("sched.kind", "flin"), ("sched.priorities", "1"), DEPTH],
+    &[("slc.static_blocks", "2")],
     &[("nand.cell", "tlc"), ("slc.kind", "dynamic"), ("slc.static_blocks", "2")],
     &[("nand.cell", "tlc"), ("slc.kind", "static"), ("slc.dynamic_share", "0.5")],
 ];

@@ -3,6 +3,7 @@
 
 mod arbitration;
 mod background;
+mod backpressure;
 mod buffer;
 mod bus;
 mod cells;
@@ -10,8 +11,8 @@ mod codewords;
 mod commands;
 mod destage;
 mod dynamic;
-mod host;
 mod flin;
+mod host;
 mod interface;
 mod limits;
 mod map_unit;

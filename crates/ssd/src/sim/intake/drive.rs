@@ -199,6 +199,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             completing: self.completing.clone(),
             buffer: self.buffer.clone(),
             stalled: self.stalled.clone(),
+            backpressure: self.backpressure.clone(),
             barriers: self.barriers.clone(),
             stations: self.stations.clone(),
             background: self.background.clone(),
