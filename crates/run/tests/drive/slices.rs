@@ -34,7 +34,6 @@ const DIMENSIONS: [Choices<'_>; 11] = [
             ("buffer.low_mark", "0.1"),
         ],
         &[("buffer.bytes", "16KiB"), ("buffer.destage", "eager")],
-        &[("buffer.bytes", "16KiB"), ("buffer.backpressure", "fill"), ("buffer.destage", "eager")],
         &[("buffer.bytes", "64KiB"), ("buffer.destage", "age"), ("buffer.max_age", "70us")],
         &[("buffer.bytes", "64KiB"), ("buffer.replacement", "lru")],
     ],
@@ -43,7 +42,6 @@ const DIMENSIONS: [Choices<'_>; 11] = [
         &[("sched.kind", "read-first")],
         &[("sched.kind", "suspend"), ("sched.suspend_time", "7us"), ("sched.resume_time", "5us")],
         &[("sched.kind", "out-of-order"), ("sched.window", "3")],
-        &[("sched.kind", "flin"), ("sched.interval", "1ms"), ("sched.priorities", "1,2")],
     ],
     &[
         &[],

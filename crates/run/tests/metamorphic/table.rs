@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 143] = [
+const VALUES: [(&str, &[&str]); 145] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -86,6 +86,8 @@ const VALUES: [(&str, &[&str]); 143] = [
     ("sched.low_write_rate", &["10MiB"]),
     ("sched.min_fairness", &["0"]),
     ("sched.priorities", &["1,4"]),
+    ("sched.fair_insertion", &["false"]),
+    ("sched.balance_waits", &["false"]),
     ("buffer.coalesce", &["false"]),
     ("buffer.protected", &["true"]),
     ("buffer.high_mark", &["0.55"]),

@@ -2,7 +2,7 @@
 
 use flashweir_trace::{Op, Request};
 
-use super::rig::{PROGRAM, READ, Setting, TRANSFER, flush, pages, read, run, write};
+use super::rig::{PROGRAM, READ, Setting, TRANSFER, ends_in_slices, flush, pages, read, run, write};
 
 const BUFFER: [Setting; 1] = [("buffer.bytes", "32KiB")];
 
@@ -51,6 +51,24 @@ fn the_fewer_blocks_are_erased_the_longer_each_write_waits() {
     assert_eq!(ends[2], 2 * ends[1], "no block was used meanwhile");
     let settings = with(&[("buffer.backpressure", "free"), ("buffer.free_below", "2"), ("op_ratio", "3")]);
     assert_eq!(run(&settings, &[write(0, 0), write(0, 1)]).completions(), [0, 0], "there are enough");
+}
+
+#[test]
+fn slices_of_any_size_and_forks_give_the_same_run() {
+    let requests: Vec<Request> = (0..120)
+        .map(|number| match number % 5 {
+            4 => read(number / 3 * 70_000, number % 60),
+            _ => write(number / 3 * 70_000, number * 7 % 60),
+        })
+        .collect();
+    for kind in ["rate", "fill", "free"] {
+        let more = [("buffer.backpressure", kind), ("buffer.destage", "eager"), ("precondition", "full")];
+        let settings = with(&more);
+        let whole = run(&settings, &requests).completions();
+        for size in [1, 7, 50] {
+            assert_eq!(ends_in_slices(&settings, &requests, size), whole, "{kind}, slices of {size}");
+        }
+    }
 }
 
 /// Writes that come twice as fast as the flash takes them, beside reads: held back, they leave the die to the reads, and wait

@@ -3,7 +3,7 @@
 use flashweir_ssd::CommandKind::{Program, Read};
 use flashweir_trace::Request;
 
-use super::rig::{PROGRAM, READ, Setting, TRANSFER, read, run, write};
+use super::rig::{PROGRAM, READ, Setting, TRANSFER, ends_in_slices, read, run, write};
 
 const ONE: u64 = READ + TRANSFER;
 const WRITE: u64 = TRANSFER + PROGRAM;
@@ -88,6 +88,18 @@ fn a_flow_of_reads_is_not_slowed_by_one_of_writes() {
     let [fifo, out_of_order, flin, off] = compared(&by_kind(), ("sched.balance_waits", "false"));
     assert!(flin > 3.0 * fifo.max(out_of_order), "{fifo}, {out_of_order}, {flin}");
     assert!(off < 1.2 * fifo.max(out_of_order), "{off}");
+}
+
+#[test]
+fn slices_of_any_size_and_forks_give_the_same_run() {
+    let settings = [&SHARED[..], &[FLIN, ("sched.priorities", "1,2"), ("sched.interval", "1ms")]].concat();
+    for flows in [by_intensity(), by_kind()] {
+        let requests: Vec<Request> = merged(&flows).into_iter().take(900).collect();
+        let whole = run(&settings, &requests).completions();
+        for size in [1, 7, 400] {
+            assert_eq!(ends_in_slices(&settings, &requests, size), whole, "slices of {size}");
+        }
+    }
 }
 
 #[test]
