@@ -200,8 +200,8 @@ mod tests {
         let waits = [9, 8, 6, 5, 2, 1].map(|free_blocks| wait_ns(&free, (0, 8), (free_blocks, 2)));
         assert_eq!(waits, [0, 0, 400, 600, 1200, 1200]);
         // A buffer that is held back when it is full is so by its room.
-        let full = BackpressureConfig::Fill(Fill { fill_from: 1.0, fill_delay: Nanos(600) });
-        assert_eq!(wait_ns(&full, (8, 8), (0, 1)), 0);
+        let by_room = BackpressureConfig::Fill(Fill { fill_from: 1.0, fill_delay: Nanos(600) });
+        assert_eq!(wait_ns(&by_room, (8, 8), (0, 1)), 0);
     }
 
     #[test]

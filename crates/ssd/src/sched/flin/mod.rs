@@ -179,10 +179,10 @@ impl Flin {
 
     /// Stage 1, after a command was put at the end of the queue.
     pub(super) fn arrived(&self, queue: &mut Queue, arrival: Arrival) {
-        let Some((last, order)) = queue.last_and_order() else { return };
-        let (kind, tenant) = (kind(last), last.tenant);
-        let mut item = Item::new(last);
-        let pages = u64::from(last.command.pages);
+        let Some((newest, order)) = queue.last_and_order() else { return };
+        let (kind, tenant) = (kind(newest), newest.tenant);
+        let mut item = Item::new(newest);
+        let pages = u64::from(newest.command.pages);
         let of_flow = (usize::from(tenant), kind);
         item.low = order.intensity.is_low_after(of_flow, pages, arrival.now_ns, &self.thresholds);
         let list = &mut order.lists[kind][self.level(tenant)];
