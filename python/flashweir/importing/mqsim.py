@@ -214,11 +214,15 @@ def _wear(source: Source) -> None:
 
 def _scheduling(source: Source) -> None:
     policy = source.text("Transaction_Scheduling_Policy")
-    if policy not in ("OUT_OF_ORDER", "PRIORITY_OUT_OF_ORDER"):
-        raise source.wrong("Transaction_Scheduling_Policy", "OUT_OF_ORDER or PRIORITY_OUT_OF_ORDER")
-    more = "; priorities of flows act at the queues here" if policy.startswith("PRIORITY") else ""
-    source.part("Transaction_Scheduling_Policy", {"sched.kind": "read-first"}, "reads before writes before erases;"
-                f" MQSim has queues by chip, and puts those of the map and of collections first{more}")  # fmt: skip
+    if policy not in ("OUT_OF_ORDER", "PRIORITY_OUT_OF_ORDER", "FLIN"):
+        raise source.wrong("Transaction_Scheduling_Policy", "OUT_OF_ORDER, PRIORITY_OUT_OF_ORDER or FLIN")
+    if policy == "FLIN":
+        source.part("Transaction_Scheduling_Policy", {"sched.kind": "flin"}, "MQSim's own FLIN is commented out, and"
+                    " it refuses to run; thresholds are those of its sources")  # fmt: skip
+    else:
+        more = "; priorities of flows act at the queues here" if policy.startswith("PRIORITY") else ""
+        source.part("Transaction_Scheduling_Policy", {"sched.kind": "read-first"}, "reads before writes before erases;"
+                    f" MQSim has queues by chip, and puts those of the map and of collections first{more}")  # fmt: skip
     for key in ("Preferred_suspend_erase_time_for_read", "Preferred_suspend_erase_time_for_write",
                 "Preferred_suspend_write_time_for_read", "CMD_Suspension_Support", "Suspend_Erase_Time",
                 "Suspend_Program_Time"):  # fmt: skip

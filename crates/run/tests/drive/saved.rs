@@ -45,6 +45,8 @@ fn a_loaded_drive_goes_on_as_the_saved_one() {
         &[("alloc.kind", "dynamic"), ("chips", "2"), ("buffer.bytes", "64KiB"), ("buffer.ack", "flash")],
         &[("sched.kind", "suspend"), ("sched.suspend_time", "7us"), ("sched.resume_time", "5us")],
         &[("sched.kind", "out-of-order"), ("chips", "2"), ("host.slots", "4")],
+        &[("buffer.bytes", "64KiB"), ("buffer.backpressure", "rate"), ("buffer.admit_rate", "9MiB")],
+        &[("sched.kind", "flin"), ("sched.interval", "1ms"), ("sched.priorities", "1,2")],
         &[("clock", "lock-step"), ("buffer.bytes", "32KiB")],
         &[("gc.planner", "cycle-filling"), ("buffer.bytes", "32KiB")],
         &[("ftl.kind", "fast"), ("gc.planner", "selective-filling"), ("buffer.bytes", "64KiB")],

@@ -241,6 +241,7 @@ pub(crate) const SCHED: Slot = Slot {
         &[("sched.kind", "suspend"), ("sched.write_weight", "0"), ("sched.max_suspensions", "1")],
         &[("sched.kind", "suspend"), ("sched.bus_reads_first", "false"), ("sched.suspend_time", "10us")],
         &[("sched.kind", "out-of-order"), ("sched.window", "4")],
+        &[("sched.kind", "flin"), ("sched.balance_waits", "false")],
         &[("alloc.kind", "dynamic")],
     ],
     loads: &["random:span=8MiB,size=4KiB|12KiB:0.3,count=4000,write=0.5"],

@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 103] = [
+const NEEDS: [(&str, &[Setting]); 116] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("nand.cell", &[("nand.programs", "one-shot"), ("pages_per_block", "12"), ("op_ratio", "0.75")]),
@@ -30,6 +30,12 @@ const NEEDS: [(&str, &[Setting]); 103] = [
     ("background.file", &[("background.kind", "external"), ("op_ratio", "0.5")]),
     ("buffer.protected", &[("buffer.bytes", "64KiB")]),
     ("buffer.destage", &DESTAGING),
+    ("buffer.backpressure", &DESTAGING),
+    ("buffer.admit_rate", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "rate")]),
+    ("buffer.fill_from", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "fill")]),
+    ("buffer.fill_delay", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "fill")]),
+    ("buffer.free_below", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "free")]),
+    ("buffer.free_delay", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "free")]),
     ("buffer.high_mark", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "marks")]),
     ("buffer.low_mark", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "marks")]),
     ("buffer.idle_after", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "idle")]),
@@ -59,6 +65,13 @@ const NEEDS: [(&str, &[Setting]); 103] = [
         &[("host.queue_depth", "8"), ("channels", "1"), ("dies", "4"), ("sched.kind", "suspend")],
     ),
     ("sched.window", &[("host.queue_depth", "16"), ("dies", "2"), ("sched.kind", "out-of-order")]),
+    ("sched.interval", &FLIN),
+    ("sched.low_read_rate", &FLIN),
+    ("sched.low_write_rate", &[FLIN[0], FLIN[1], ("planes", "2")]),
+    ("sched.min_fairness", &FLIN),
+    ("sched.priorities", &FLIN),
+    ("sched.fair_insertion", &FLIN),
+    ("sched.balance_waits", &FLIN),
     ("host.time_scale", &[("host.mode", "open")]),
     ("host.weights", &[("host.arbitration", "weighted")]),
     ("host.iops_burst", &[("host.iops_limit", "800")]),
@@ -166,6 +179,9 @@ const CACHED: [Setting; 2] = [("nand.cell", "tlc"), ("slc.kind", "static")];
 /// Operations are suspended whatever is left of them.
 const SUSPENDING: [Setting; 3] =
     [("host.queue_depth", "8"), ("sched.kind", "suspend"), ("sched.write_weight", "0")];
+
+/// Commands of two tenants wait.
+const FLIN: [Setting; 2] = [("host.queue_depth", "32"), ("sched.kind", "flin")];
 
 /// Units that collect between the commands of others.
 const PACING: [Setting; 2] = [("background.collect.should_below", "9"), ("op_ratio", "0.5")];

@@ -17,8 +17,9 @@ fn silent(drive: &[Setting]) -> Vec<Setting> {
         if is_there(&base, setting) || setting.0 == "engine" {
             continue;
         }
-        // A closed loop may leave nothing idle.
-        let is_for_idle_time = setting.0.starts_with("background.") || setting.0 == "buffer.destage";
+        // A closed loop may leave nothing idle, and send no write early enough to be held back.
+        let is_for_idle_time = setting.0.starts_with("background.")
+            || ["buffer.destage", "buffer.backpressure"].contains(&setting.0);
         if is_for_idle_time && !drive.contains(&("host.mode", "open")) {
             continue;
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 137] = [
+const VALUES: [(&str, &[&str]); 149] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -85,11 +85,23 @@ const VALUES: [(&str, &[&str]); 137] = [
     ("sched.write_weight", &["0", "2"]),
     ("sched.bus_reads_first", &["false"]),
     ("sched.window", &["1"]),
+    ("sched.interval", &["1ms"]),
+    ("sched.low_read_rate", &["10MiB"]),
+    ("sched.low_write_rate", &["10MiB"]),
+    ("sched.min_fairness", &["0"]),
+    ("sched.priorities", &["1,4"]),
+    ("sched.fair_insertion", &["false"]),
+    ("sched.balance_waits", &["false"]),
     ("buffer.coalesce", &["false"]),
     ("buffer.protected", &["true"]),
     ("buffer.high_mark", &["0.55"]),
     ("buffer.low_mark", &["0.1"]),
     ("buffer.idle_after", &["0"]),
+    ("buffer.admit_rate", &["2MiB"]),
+    ("buffer.fill_from", &["0.1"]),
+    ("buffer.fill_delay", &["7ms"]),
+    ("buffer.free_below", &["30"]),
+    ("buffer.free_delay", &["7ms"]),
     ("buffer.max_age", &["1us", "100s"]),
     ("buffer.replacement", &["lru", "block-lru", "fab"]),
     ("buffer.bytes", &["16KiB", "64KiB"]),

@@ -58,12 +58,13 @@ const FTLS: [(&str, &[(&str, &str)]); 22] = [
 ];
 const PLANNERS: [&str; 5] = ["none", "super-data-block", "cycle-stealing", "forwarding", "cycle-filling"];
 /// Schedulers, and what such a drive has besides.
-const SCHEDULERS: [&[(&str, &str)]; 5] = [
+const SCHEDULERS: [&[(&str, &str)]; 6] = [
     &[("sched.kind", "fifo"), ("channels", "4")],
     &[("sched.kind", "read-first"), ("channels", "2"), ("dies", "2"), ("sched.write_bound", "5ms")],
     &[("sched.kind", "read-first"), ("channels", "2"), ("dies", "2"), ("sched.preempt_gc", "true")],
     &[("sched.kind", "suspend"), ("channels", "2"), ("dies", "2"), ("sched.write_weight", "0")],
     &[("sched.kind", "out-of-order"), ("channels", "2"), ("dies", "2")],
+    &[("sched.kind", "flin"), ("channels", "2"), ("dies", "2")],
 ];
 /// Units, planes and whether these are bound.
 const SHAPES: [(&str, &str, &str); 4] = [

@@ -15,10 +15,11 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 27] = [
+const EXAMPLES: [&[Setting<'static>]; 28] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
+    &[("buffer.bytes", "64KiB"), ("buffer.backpressure", "free"), ("buffer.free_below", "1")],
     &[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")],
     &[DIRECT, ("alloc.kind", "dynamic")],
     &[("ftl.kind", "zones"), ("alloc.kind", "dynamic")],
@@ -258,6 +259,7 @@ fn settings_of_schedulers_say_what_they_expect() {
     for (key, acts) in [
         ("sched.window", "sched.kind=out-of-order"),
         ("sched.suspend_time", "sched.kind=suspend"),
+        ("sched.low_read_rate", "sched.kind=flin"),
         ("sched.bus_reads_first", "sched.kind=suspend"),
     ] {
         let message = with("read-first", key, if key.ends_with("first") { "true" } else { "3" });

@@ -15,7 +15,7 @@ const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 const ZONES: Setting<'static> = ("ftl.kind", "zones");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 76] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 79] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
@@ -54,6 +54,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 76] = [
     &[("background.level.after", "1ms")],
     &[("background.write_back.after", "1ms")],
     &[("buffer.bytes", "32KiB"), ("buffer.destage", "eager"), ("buffer.ack", "flash"), DEPTH],
+    &[("buffer.bytes", "32KiB"), ("buffer.backpressure", "free"), DIRECT],
     &[("buffer.bytes", "32KiB"), ("buffer.protected", "true"), ("buffer.ack", "flash"), DEPTH],
     &[("background.file", "own.py:f")],
     &[("background.kind", "external"), ("background.level.after", "1ms"), ("wear.static_gap", "4")],
@@ -89,6 +90,8 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 76] = [
     &[("gc.batch", "2")],
     &[("sched.kind", "suspend"), ("sched.suspends", "program"), ("sched.erase_suspend_time", "9us"), DEPTH],
     &[("sched.kind", "suspend"), ("sched.min_run", "9us"), ("sched.max_suspensions", "1"), DEPTH],
+    &[("sched.kind", "flin"), ("sched.fair_insertion", "false"), ("sched.min_fairness", "0"), DEPTH],
+    &[("sched.kind", "flin"), ("sched.priorities", "1"), DEPTH],
     &[("slc.static_blocks", "2")],
     &[("nand.cell", "tlc"), ("slc.kind", "dynamic"), ("slc.static_blocks", "2")],
     &[("nand.cell", "tlc"), ("slc.kind", "static"), ("slc.dynamic_share", "0.5")],

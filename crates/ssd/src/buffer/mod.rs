@@ -3,6 +3,7 @@
 //! One implementation besides none: [`WriteBuffer`], pages shared by all units, with a replacement policy. It holds state and answers questions;
 //! when pages enter and leave, and what a request waits for, is the run loop's.
 
+mod backpressure;
 pub(crate) mod destage;
 mod mask;
 mod pages;
@@ -12,6 +13,7 @@ mod waiting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use backpressure::{Backpressure, BackpressureConfig, Share};
 pub(crate) use destage::DestageConfig;
 pub(crate) use mask::SectorMask;
 pub(crate) use pages::{Incoming, PageShape, WriteBuffer};
@@ -60,6 +62,9 @@ pub struct BufferConfig {
     /// Time at which pages leave it before they must.
     #[serde(flatten)]
     pub destage: DestageConfig,
+    /// Time at which a write enters it though there is room.
+    #[serde(flatten)]
+    pub backpressure: BackpressureConfig,
     /// True: a write to a page that waits in the buffer joins its entry. False: it takes an entry of its own.
     pub coalesce: bool,
 }
@@ -73,6 +78,7 @@ impl Default for BufferConfig {
             order: Order::Any,
             replacement: Replacement::Fifo,
             destage: DestageConfig::default(),
+            backpressure: BackpressureConfig::default(),
             coalesce: true,
         }
     }

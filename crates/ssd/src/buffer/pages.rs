@@ -281,6 +281,11 @@ impl WriteBuffer {
         self.capacity
     }
 
+    /// Pages of it that are in use.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
     /// Entries that wait, of all queues.
     pub(crate) fn all_waiting(&self) -> u32 {
         self.queues.iter().map(|queue| queue.len() as u32).sum()

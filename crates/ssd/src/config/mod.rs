@@ -340,6 +340,9 @@ impl Config {
         if self.buffer.destage != DestageConfig::default() {
             return Some("when pages leave the buffer ahead depends on what the dies do meanwhile");
         }
+        if self.buffer.backpressure.is_on() {
+            return Some("a write that is held back enters the buffer when its time has come");
+        }
         if self.works_ahead() {
             return Some("what is done in the background depends on when each die is idle");
         }

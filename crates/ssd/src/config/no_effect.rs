@@ -60,7 +60,8 @@ pub(crate) fn clear(config: &mut Config) -> Vec<&'static NoEffect> {
 /// A buffer of which no page is chosen; the rest has notes of its own.
 fn unordered(buffer: &BufferConfig) -> BufferConfig {
     let BufferConfig { bytes, ack, protected, .. } = *buffer;
-    BufferConfig { bytes, ack, protected, destage: buffer.destage.clone(), ..BufferConfig::default() }
+    let (destage, backpressure) = (buffer.destage.clone(), buffer.backpressure.clone());
+    BufferConfig { bytes, ack, protected, destage, backpressure, ..BufferConfig::default() }
 }
 
 fn is_direct(config: &Config) -> bool {

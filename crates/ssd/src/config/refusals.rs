@@ -31,7 +31,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     all.chain(&tenants::TENANTS).chain(&host::HOST).chain(&flash::FLASH).chain(&slc::SLC)
 }
 
-const REFUSALS: [Refusal; 6] = [
+const REFUSALS: [Refusal; 7] = [
     Refusal {
         keys: "fill, precondition=empty or on-read",
         reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
@@ -48,6 +48,13 @@ const REFUSALS: [Refusal; 6] = [
         keys: "buffer.low_mark, buffer.high_mark",
         reason: "pages leave the buffer from the high mark on, down to the low one: expected low_mark below high_mark",
         applies: |config| config.buffer.destage.marks_cross(),
+    },
+    Refusal {
+        keys: "buffer.free_below, gc.free_blocks",
+        reason: "writes are held back from the first on, and most at the second: expected buffer.free_below above gc.free_blocks",
+        applies: |config| {
+            config.buffer.backpressure.free_below().is_some_and(|below| below <= config.gc.free_blocks)
+        },
     },
     Refusal {
         keys: "nand.codeword",

@@ -206,9 +206,10 @@ impl Pending {
 
     /// A command is made: it is charged to the tenant whose turn it is, if it takes any time.
     #[inline]
-    pub(super) fn charge(&mut self, command: &Command, executor: &impl Executor) {
+    pub(super) fn charge(&mut self, command: &Command, executor: &mut impl Executor) {
         if executor.takes_time() {
             self.flash_time.charge(command);
+            executor.charge(self.flash_time.tenant());
         }
     }
 
@@ -287,9 +288,7 @@ impl Pending {
             let effects: Vec<u32> = effects.into_iter().map(|(_, effect)| effect).collect();
             let effect = content.handed(command.kind, &effects);
             self.flash_time.serve(tenant);
-            if executor.takes_time() {
-                self.flash_time.charge(&command);
-            }
+            self.charge(&command, executor);
             executor.guard(&blocks);
             executor.submit(now_ns, Command { effect, ..command }, pages);
         }

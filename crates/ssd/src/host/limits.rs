@@ -23,7 +23,7 @@ const PARTS: i128 = 1_000_000_000;
 
 /// Debt of a tenant against one limit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Meter {
+pub(crate) struct Meter {
     /// Paid back each ns, and each second in whole units.
     rate: u64,
     burst: i128,
@@ -34,19 +34,20 @@ struct Meter {
 }
 
 impl Meter {
-    fn new(rate: u64, burst: u64) -> Self {
+    /// Lets `rate` units pass a second, after `burst` at once.
+    pub(crate) fn new(rate: u64, burst: u64) -> Self {
         Self { rate, burst: i128::from(burst) * PARTS, debt: 0, at_ns: 0 }
     }
 
     /// From when on a request passes, ns; `u64::MAX` if that is later than any time.
-    fn ready_ns(&self) -> u64 {
+    pub(crate) fn ready_ns(&self) -> u64 {
         let excess = u128::try_from(self.debt - self.burst).unwrap_or(0);
         let wait_ns = excess.div_ceil(u128::from(self.rate));
         u64::try_from(wait_ns).unwrap_or(u64::MAX).saturating_add(self.at_ns)
     }
 
     /// A request of so many units passes.
-    fn charge(&mut self, now_ns: u64, units: u64) {
+    pub(crate) fn charge(&mut self, now_ns: u64, units: u64) {
         let paid = i128::from(now_ns - self.at_ns) * i128::from(self.rate);
         let least = if now_ns == self.ready_ns() { i128::MIN } else { 0 };
         self.debt = (self.debt - paid).max(least) + i128::from(units) * PARTS;

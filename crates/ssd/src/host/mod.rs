@@ -37,9 +37,9 @@ use crate::quantity::{Bytes, LONGEST_NS, Limit, Nanos};
 pub(crate) use arbiter::Arbiter;
 pub use arbiter::Arbitration;
 pub use firmware::FirmwareConfig;
-pub(crate) use limits::Limits;
+pub(crate) use limits::{Limits, Meter};
 pub use link::Link;
-pub(crate) use per_tenant::{Count, PerTenant, Size};
+pub(crate) use per_tenant::{Count, Notation, PerTenant, Size};
 pub(crate) use waiting::{Arrived, Waiting};
 pub use weights::Weights;
 

@@ -16,6 +16,13 @@ pub trait Notation {
     const EXAMPLE: &'static str;
     /// Its unit in the schema, if it has one.
     const UNIT: Option<&'static str>;
+    /// The largest quantity.
+    const MAX: u64 = MAX;
+
+    /// For messages: quantities that are legal.
+    fn expected() -> Cow<'static, str> {
+        "none or a quantity from 1 to 2^50".into()
+    }
     /// Its text.
     fn format(quantity: u64) -> String;
     /// A quantity by its text.
@@ -72,7 +79,7 @@ impl<N: Notation> PerTenant<N> {
     fn parse(text: &str) -> Option<Self> {
         let one = |text: &str| match text.trim() {
             "none" => Some(None),
-            text => N::parse(text).filter(|quantity| (1..=MAX).contains(quantity)).map(Some),
+            text => N::parse(text).filter(|quantity| (1..=N::MAX).contains(quantity)).map(Some),
         };
         let all: Option<Vec<Option<u64>>> = text.split(',').map(one).collect();
         all.filter(|all| all.len() <= usize::from(u16::MAX) + 1).map(|all| Self(all, PhantomData))
@@ -88,6 +95,11 @@ impl<N> PerTenant<N> {
     /// True if no tenant has one.
     pub(crate) fn are_none(&self) -> bool {
         self.0.iter().all(Option::is_none)
+    }
+
+    /// Tenants that are named.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Tenants up to the last one that has a quantity.
@@ -126,7 +138,8 @@ impl<'de, N: Notation> Deserialize<'de> for PerTenant<N> {
         };
         all.ok_or_else(|| {
             D::Error::custom(format!(
-                "expected none or a quantity from 1 to 2^50, one for each tenant, such as \"{}\"",
+                "expected {}, one for each tenant, such as \"{}\"",
+                N::expected(),
                 N::EXAMPLE
             ))
         })

@@ -87,6 +87,8 @@ pub(crate) struct Events<P> {
     pub(crate) submitted: u32,
     /// Number of the request being served, for the probe.
     pub(crate) request: u64,
+    /// The tenant that the command submitted next is charged to.
+    tenant: u16,
 }
 
 impl<P: Probe> Events<P> {
@@ -126,6 +128,7 @@ impl<P: Probe> Events<P> {
             follows: P::ON,
             submitted: 0,
             request: 0,
+            tenant: 0,
         }
     }
 
@@ -320,6 +323,11 @@ impl<P: Probe> Executor for Events<P> {
 
     fn serve(&mut self, request: u64) {
         self.request = request;
+    }
+
+    #[inline]
+    fn charge(&mut self, tenant: u16) {
+        self.tenant = tenant;
     }
 
     fn guard(&mut self, blocks: &[BlockAt]) {

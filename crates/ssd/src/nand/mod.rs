@@ -58,6 +58,9 @@ pub(crate) trait Executor {
     /// The commands submitted next serve this request.
     fn serve(&mut self, _request: u64) {}
 
+    /// The command submitted next is charged to this tenant.
+    fn charge(&mut self, _tenant: u16) {}
+
     /// The command handed over next replaces pages in these blocks of other units, or erases them: a block is erased when all
     /// is programmed that replaces pages in it.
     fn guard(&mut self, _blocks: &[BlockAt]) {}

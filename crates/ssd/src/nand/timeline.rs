@@ -313,7 +313,7 @@ impl<P: Probe> TimePath for Timeline<P> {
     }
 
     fn submit_at(&mut self, time_ns: u64, later: Later) {
-        self.request = later.request;
+        self.request = later.charged.0;
         self.submit(time_ns, later.command, later.pages);
     }
 

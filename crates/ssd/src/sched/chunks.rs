@@ -36,6 +36,11 @@ impl Chunks {
         self.first.front()
     }
 
+    /// The last command.
+    pub(super) fn back(&self) -> Option<&Queued> {
+        self.more.back().unwrap_or(&self.first).back()
+    }
+
     /// All of them, in order.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Queued> {
         self.first.iter().chain(self.more.iter().flatten())
@@ -129,6 +134,18 @@ impl Chunks {
                 return Some((piece, place));
             }
             place -= commands.len();
+        }
+        None
+    }
+
+    /// The place of the command of that number. Requires that all were appended.
+    pub(super) fn place_of(&self, number: u64) -> Option<usize> {
+        let mut start = 0;
+        for piece in [&self.first].into_iter().chain(&self.more) {
+            if piece.back().is_some_and(|last| last.number >= number) {
+                return Some(start + piece.binary_search_by_key(&number, |queued| queued.number).ok()?);
+            }
+            start += piece.len();
         }
         None
     }

@@ -10,6 +10,7 @@
 
 mod chunks;
 mod fifo;
+mod flin;
 mod out_of_order;
 mod pages;
 mod passing;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Bound;
 
+pub(crate) use flin::{Arrival, Shape};
 pub(crate) use pages::Pages;
 use passing::Passing;
 pub(crate) use queue::{Chain, Queue, Queued};
@@ -44,6 +46,8 @@ pub enum SchedPolicy {
     ReadPriority(read_priority::Config),
     /// As `read-first`, and a program, a page copy or an erase that runs is suspended for reads.
     Suspend(suspend::Config),
+    /// Fair to tenants: flows of low intensity first, slowdowns alike, levels of priority, waits of reads and writes balanced.
+    Flin(flin::Config),
     /// The oldest command that can start at once, whatever waits before it that it does not depend on.
     OutOfOrder(out_of_order::Config),
 }
@@ -100,7 +104,7 @@ impl SchedConfig {
 
     /// True if reads go ahead of writes.
     pub(crate) fn prefers_reads(&self) -> bool {
-        self.reorders() && !matches!(self.policy, SchedPolicy::OutOfOrder(_))
+        self.reorders() && !matches!(self.policy, SchedPolicy::OutOfOrder(_) | SchedPolicy::Flin(_))
     }
 
     /// True if commands of one instant are put in order before any of them starts.
@@ -149,22 +153,24 @@ pub(crate) struct Running {
 }
 
 /// The schedulers: a closed enum, because it is asked for every command.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Scheduler {
     Fifo,
     /// Reads move ahead; see [`Passing`].
     Reads(Passing),
     Suspend(suspend::Suspend),
+    Flin(Box<flin::Flin>),
     OutOfOrder(out_of_order::OutOfOrder),
 }
 
 impl Scheduler {
-    pub(crate) fn new(config: &SchedConfig) -> Self {
+    pub(crate) fn new(config: &SchedConfig, shape: Shape) -> Self {
         match &config.policy {
             SchedPolicy::Fifo(_) => Scheduler::Fifo,
             SchedPolicy::ReadFirst(_) => Scheduler::Reads(read_first::passing(config)),
             SchedPolicy::ReadPriority(_) => Scheduler::Reads(read_priority::passing(config)),
             SchedPolicy::Suspend(own) => Scheduler::Suspend(suspend::Suspend::new(own, config)),
+            SchedPolicy::Flin(own) => Scheduler::Flin(Box::new(flin::Flin::new(own, shape))),
             SchedPolicy::OutOfOrder(own) => Scheduler::OutOfOrder(out_of_order::OutOfOrder::new(own)),
         }
     }
@@ -179,7 +185,7 @@ impl Scheduler {
     #[inline]
     fn passing(&self) -> Option<&Passing> {
         match self {
-            Scheduler::Fifo | Scheduler::OutOfOrder(_) => None,
+            Scheduler::Fifo | Scheduler::Flin(_) | Scheduler::OutOfOrder(_) => None,
             Scheduler::Reads(passing) | Scheduler::Suspend(suspend::Suspend { passing, .. }) => Some(passing),
         }
     }
@@ -196,7 +202,8 @@ impl Scheduler {
     /// True if the scheduler needs the remaining time of the command that runs.
     #[inline]
     pub(crate) fn estimates(&self) -> bool {
-        self.passing().is_some_and(|passing| passing.write_bound_ns < u64::MAX)
+        matches!(self, Scheduler::Flin(_))
+            || self.passing().is_some_and(|passing| passing.write_bound_ns < u64::MAX)
     }
 
     /// The place in the queue for a command that arrives at `now_ns`; `ahead_ns` is what the command that runs still takes. A
@@ -217,11 +224,28 @@ impl Scheduler {
         }
     }
 
+    /// Notes a command that was put at the end of the queue.
+    #[inline]
+    pub(crate) fn arrived(&self, queue: &mut Queue, arrival: Arrival) {
+        if let Scheduler::Flin(flin) = self {
+            flin.arrived(queue, arrival);
+        }
+    }
+
+    /// Notes a command that was taken out of the queue to run.
+    #[inline]
+    pub(crate) fn taken(&self, queue: &mut Queue, queued: &Queued) {
+        if let Scheduler::Flin(flin) = self {
+            flin.taken(queue, queued);
+        }
+    }
+
     /// The place in the queue, which is not empty, of the command to run next.
     #[inline]
-    pub(crate) fn pick(&self, queue: &Queue, bus_is_free: bool) -> usize {
+    pub(crate) fn pick(&self, queue: &Queue, bus_is_free: bool, now_ns: u64) -> usize {
         match self {
             Scheduler::Fifo | Scheduler::Reads(_) | Scheduler::Suspend(_) => 0,
+            Scheduler::Flin(flin) => flin.pick(queue, now_ns),
             Scheduler::OutOfOrder(out_of_order) => out_of_order.pick(queue, bus_is_free),
         }
     }

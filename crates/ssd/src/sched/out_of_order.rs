@@ -87,7 +87,7 @@ fn depends(queue: &Queue, place: usize, queued: &Queued) -> bool {
 }
 
 /// True if one of the two reads what the other writes or erases.
-fn touches(queued: &Queued, before: &Queued) -> bool {
+pub(super) fn touches(queued: &Queued, before: &Queued) -> bool {
     let is_read = |queued: &Queued| queued.command.kind == CommandKind::Read;
     is_read(queued) != is_read(before) && queued.pages.overlaps(&before.pages)
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Pages;
 use super::chunks::Chunks;
+use super::flin::Order;
 use super::writing::{MANY, Writing};
 use crate::op::{Command, CommandKind};
 use crate::stats::Spent;
@@ -46,6 +47,8 @@ pub(crate) struct Queued {
     pub(crate) chain: Chain,
     /// Number of the request that it serves.
     pub(crate) request: u64,
+    /// The tenant that it is charged to.
+    pub(crate) tenant: u16,
     /// When it was handed over, ns.
     pub(crate) arrived_ns: u64,
     /// Work that its die had done by then; once it has the die, the work that the die has done meanwhile. Kept if the
@@ -79,6 +82,7 @@ impl Queued {
             pages,
             chain,
             request,
+            tenant: 0,
             arrived_ns,
             spent,
             passed: 0,
@@ -124,6 +128,8 @@ pub(crate) struct Queue {
     chains: BTreeSet<u64>,
     /// Pages that will be written by those waiting.
     writing: Writing,
+    /// The order in which [`super::flin`] has them run.
+    order: Option<Box<Order>>,
 }
 
 impl Queue {
@@ -190,6 +196,28 @@ impl Queue {
     /// Commands so far that were put before others that wait.
     pub(super) fn returns(&self) -> u64 {
         self.returns
+    }
+
+    /// The last command, and the order of [`super::flin`].
+    pub(super) fn last_and_order(&mut self) -> Option<(&Queued, &mut Order)> {
+        let last = self.rest.back().or_else(|| self.settled.back())?;
+        Some((last, self.order.get_or_insert_default()))
+    }
+
+    /// The order of [`super::flin`], if any command has come.
+    pub(super) fn order(&self) -> Option<&Order> {
+        self.order.as_deref()
+    }
+
+    /// The order of [`super::flin`].
+    pub(super) fn order_mut(&mut self) -> &mut Order {
+        self.order.get_or_insert_default()
+    }
+
+    /// The place of the command of a number. Only where all are put at the end.
+    pub(super) fn place_of(&self, number: u64) -> Option<usize> {
+        let in_settled = self.settled.binary_search_by_key(&number, |queued| queued.number);
+        in_settled.ok().or_else(|| Some(self.settled.len() + self.rest.place_of(number)?))
     }
 
     /// True if the command of that number waits. Only where all are put at the end.

@@ -252,8 +252,11 @@ fn out_of_order_takes_the_oldest_that_can_start() {
         for command in commands {
             queue.insert(queue.len(), command);
         }
-        Scheduler::OutOfOrder(out_of_order::OutOfOrder::new(&out_of_order::Config { window }))
-            .pick(&queue, bus_is_free)
+        Scheduler::OutOfOrder(out_of_order::OutOfOrder::new(&out_of_order::Config { window })).pick(
+            &queue,
+            bus_is_free,
+            0,
+        )
     };
     let second = || Queued { chain: Chain::Second { number: 1 }, ..write(1) };
     let other_unit = || {

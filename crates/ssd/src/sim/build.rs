@@ -11,7 +11,7 @@ use crate::geometry::Geometry;
 use crate::nand::event::Events;
 use crate::nand::timeline::Timeline;
 use crate::nand::{Cache, Probe};
-use crate::sched::Scheduler;
+use crate::sched::{Scheduler, Shape};
 
 /// Sectors of flash that verification can keep track of: 128 TiB of them.
 const MAX_VERIFIED_SECTORS: u64 = 1 << 38;
@@ -25,7 +25,8 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
     let core = Core::new(config, options.seed, options.tenants, content)?;
     let cache = Cache { program: config.timing.cache_program, read: config.nand.cache_read };
     Ok(if config.uses_events() {
-        let scheduler = Scheduler::new(&config.sched);
+        let shape = Shape { dies: core.geometry.total_dies(), page_bytes: config.page.0 };
+        let scheduler = Scheduler::new(&config.sched, shape);
         let mut array = Events::new(&core.geometry, config.bus_is_free(), cache, scheduler, probe);
         if !config.sched.batches() {
             array.dispatch_at_once();

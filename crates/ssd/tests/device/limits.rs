@@ -3,7 +3,7 @@
 use flashweir_ssd::Simulation;
 use flashweir_trace::{Op, Request};
 
-use super::rig::{READ, Setting, TRANSFER, drive, flush, pages, read, run};
+use super::rig::{READ, Setting, TRANSFER, drive, ends_in_slices, flush, pages, read, run};
 
 const ONE: u64 = READ + TRANSFER;
 /// Dies enough that nobody waits for one, of pages one after the other.
@@ -146,16 +146,7 @@ fn slices_of_any_size_and_forks_give_the_same_run() {
         let settings = [&WIDE[..], &settings].concat();
         let whole = run(&settings, &requests).completions();
         for size in [1, 7, 40] {
-            let mut simulation = drive(&settings);
-            let mut slices = requests.chunks(size);
-            simulation.serve(slices.next().expect("some")).expect("served");
-            let _fork = simulation.snapshot();
-            slices.for_each(|slice| simulation.serve(slice).expect("served"));
-            simulation.finish().expect("finished");
-            let mut records = simulation.take_recorded().requests;
-            records.sort_by_key(|record| record.number);
-            let ends: Vec<u64> = records.iter().map(|record| record.completion_ns).collect();
-            assert_eq!(ends, whole, "slices of {size}");
+            assert_eq!(ends_in_slices(&settings, &requests, size), whole, "slices of {size}");
         }
     }
 }

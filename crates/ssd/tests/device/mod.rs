@@ -3,6 +3,7 @@
 
 mod arbitration;
 mod background;
+mod backpressure;
 mod buffer;
 mod bus;
 mod cells;
@@ -10,6 +11,7 @@ mod codewords;
 mod commands;
 mod destage;
 mod dynamic;
+mod flin;
 mod host;
 mod interface;
 mod limits;

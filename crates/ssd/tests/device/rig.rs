@@ -129,6 +129,19 @@ pub(crate) fn run(settings: &[Setting], requests: &[Request]) -> Outcome {
     }
 }
 
+/// When every request is done if they come in slices of this size, with a fork made after the first.
+pub(crate) fn ends_in_slices(settings: &[Setting], requests: &[Request], size: usize) -> Vec<u64> {
+    let mut simulation = drive(settings);
+    let mut slices = requests.chunks(size);
+    simulation.serve(slices.next().expect("some")).expect("served");
+    let _fork = simulation.snapshot();
+    slices.for_each(|slice| simulation.serve(slice).expect("served"));
+    simulation.finish().expect("finished");
+    let mut records = simulation.take_recorded().requests;
+    records.sort_by_key(|record| record.number);
+    records.iter().map(|record| record.completion_ns).collect()
+}
+
 /// Serves the requests on both time paths, which must agree in everything.
 #[track_caller]
 pub(crate) fn run_both(settings: &[Setting], requests: &[Request]) -> Outcome {

@@ -8,7 +8,7 @@ use flashweir_trace::{Op, Request};
 
 use super::recorded;
 
-const SCHEDULERS: [&[(&str, &str)]; 8] = [
+const SCHEDULERS: [&[(&str, &str)]; 9] = [
     &[("sched.kind", "fifo")],
     &[("sched.kind", "read-first")],
     &[("sched.kind", "read-first"), ("sched.write_bound", "1ms")],
@@ -17,6 +17,7 @@ const SCHEDULERS: [&[(&str, &str)]; 8] = [
     &[("sched.kind", "suspend"), ("sched.write_weight", "0")],
     &[("sched.kind", "suspend"), ("sched.suspend_time", "9us"), ("sched.max_suspensions", "1")],
     &[("sched.kind", "out-of-order"), ("sched.window", "4")],
+    &[("sched.kind", "flin")],
 ];
 const FTLS: [&str; 7] = ["page", "direct", "log-block", "fast", "bast", "kast", "dftl"];
 const ALLOCATIONS: [&str; 3] = ["striped", "dynamic", "superblock"];
@@ -104,5 +105,5 @@ fn every_combination_is_refused_in_one_line_or_runs_to_the_end() {
         }
     }
     println!("{ran:?}\n{refused:#?}");
-    assert_eq!(ran.len(), 5 * FTLS.len(), "some scheduler never runs with some FTL: {ran:?}");
+    assert_eq!(ran.len(), 6 * FTLS.len(), "some scheduler never runs with some FTL: {ran:?}");
 }

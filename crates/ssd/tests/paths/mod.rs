@@ -242,6 +242,7 @@ fn the_first_read_of_a_block_of_older_data_comes_after_its_erase() {
         &[("sched.kind", "suspend")][..],
         &[("sched.kind", "read-first"), ("sched.preempt_gc", "true")],
         &[("sched.kind", "out-of-order")],
+        &[("sched.kind", "flin")],
     ] {
         let settings: Vec<_> =
             drive.iter().chain(scheduler).map(|(key, value)| (*key, (*value).to_owned())).collect();

@@ -21,7 +21,7 @@ type Scheduler = &'static [(&'static str, &'static str)];
 /// Sectors of a page.
 const PAGE: u64 = 2;
 
-const SCHEDULERS: [Scheduler; 12] = [
+const SCHEDULERS: [Scheduler; 13] = [
     &[],
     &[("sched.kind", "read-first")],
     &[("sched.kind", "read-first"), ("sched.write_bound", "1ms")],
@@ -42,6 +42,7 @@ const SCHEDULERS: [Scheduler; 12] = [
         ("sched.max_suspensions", "2"),
     ],
     &[("sched.kind", "out-of-order"), ("sched.window", "5")],
+    &[("sched.kind", "flin")],
     &[
         ("sched.kind", "suspend"),
         ("sched.suspend_time", "7us"),
@@ -156,14 +157,14 @@ fn the_same_type_keeps_its_order_and_nothing_passes_a_command_of_its_page() {
                 let in_order = |commands: &mut dyn Iterator<Item = &CommandRecord>| {
                     commands.map(|command| command.request).collect::<Vec<_>>().is_sorted()
                 };
-                if !["read-priority", "out-of-order"].contains(&kind(scheduler)) {
+                if !["read-priority", "out-of-order", "flin"].contains(&kind(scheduler)) {
                     prop_assert!(
                         in_order(&mut commands.iter().filter(|command| command.kind == Read)),
                         "reads"
                     );
                 }
                 let writes = || commands.iter().filter(|command| command.kind == Program);
-                if kind(scheduler) == "out-of-order" {
+                if ["out-of-order", "flin"].contains(&kind(scheduler)) {
                     for number in 0..u64::from(planes) {
                         prop_assert!(
                             in_order(&mut writes().filter(|write| plane(write) == number)),
@@ -287,7 +288,7 @@ fn what_changes_the_flash_keeps_its_order_whatever_the_scheduler() {
                 };
                 prop_assert_eq!(what(commands, false), what(in_turn, false));
                 let (mut reads, mut reads_in_turn) = (what(commands, true), what(in_turn, true));
-                if ["read-priority", "out-of-order"].contains(&kind(scheduler)) {
+                if ["read-priority", "out-of-order", "flin"].contains(&kind(scheduler)) {
                     reads.sort_unstable();
                     reads_in_turn.sort_unstable();
                 }

@@ -1,11 +1,11 @@
 //! Settings of work in the background that have no effect.
 
-use super::NoEffect;
-use crate::buffer::{Ack, DestageConfig};
+use super::{NoEffect, is_direct};
+use crate::buffer::{Ack, BackpressureConfig, DestageConfig};
 use crate::config::Config;
 use crate::task::{BackgroundConfig, Kind};
 
-pub(super) const TABLE: [NoEffect; 8] = [
+pub(super) const TABLE: [NoEffect; 9] = [
     NoEffect {
         keys: "background.collect.until, background.collect.after=none",
         reason: "no idle unit collects",
@@ -43,6 +43,12 @@ pub(super) const TABLE: [NoEffect; 8] = [
             config.buffer.ack == Ack::Flash && config.buffer.destage != DestageConfig::default()
         },
         clear: |config| config.buffer.destage = DestageConfig::default(),
+    },
+    NoEffect {
+        keys: "buffer.backpressure=free, ftl.kind=direct",
+        reason: "nothing is erased",
+        applies: |config| is_direct(config) && config.buffer.backpressure.free_below().is_some(),
+        clear: |config| config.buffer.backpressure = BackpressureConfig::default(),
     },
     NoEffect {
         keys: "buffer.protected, buffer.ack=flash",

@@ -3,11 +3,12 @@
 use super::{NoEffect, is_direct};
 use crate::alloc::AllocConfig;
 use crate::config::{Clock, Config};
+use crate::host::PerTenant;
 use crate::nand::{Cell, NandConfig, PageOrder, Programs, Transfer};
 use crate::quantity::Bound;
 use crate::sched::{Dispatch, SchedConfig, SchedPolicy, Suspends};
 
-pub(super) const FLASH: [NoEffect; 24] = [
+pub(super) const FLASH: [NoEffect; 26] = [
     NoEffect {
         keys: "planes_bound=true, planes=1",
         reason: "a die has one plane",
@@ -123,7 +124,7 @@ pub(super) const FLASH: [NoEffect; 24] = [
     },
     NoEffect {
         keys: "sched.preempt_gc=true, sched.kind",
-        reason: "fifo and out-of-order prefer no reads, suspend lets them get in between copies anyway",
+        reason: "fifo, flin and out-of-order prefer no reads, suspend lets them get in between copies anyway",
         applies: |config| {
             let suspends = matches!(config.sched.policy, SchedPolicy::Suspend(_));
             config.sched.preempt_gc && (suspends || !config.sched.prefers_reads())
@@ -195,6 +196,26 @@ pub(super) const FLASH: [NoEffect; 24] = [
         clear: |config| {
             if let SchedPolicy::Suspend(own) = &mut config.sched.policy {
                 own.min_run.0 = 0;
+            }
+        },
+    },
+    NoEffect {
+        keys: "sched.interval, sched.low_read_rate, sched.low_write_rate, sched.min_fairness, sched.fair_insertion=false",
+        reason: "commands are put in the order of arrival, whatever their flow",
+        applies: |config| matches!(&config.sched.policy, SchedPolicy::Flin(own) if own.has_idle_thresholds()),
+        clear: |config| {
+            if let SchedPolicy::Flin(own) = &mut config.sched.policy {
+                own.clear_thresholds();
+            }
+        },
+    },
+    NoEffect {
+        keys: "sched.priorities",
+        reason: "all tenants have the lowest level",
+        applies: |config| matches!(&config.sched.policy, SchedPolicy::Flin(own) if own.has_one_level()),
+        clear: |config| {
+            if let SchedPolicy::Flin(own) = &mut config.sched.policy {
+                own.priorities = PerTenant::default();
             }
         },
     },

@@ -24,8 +24,8 @@ pub(super) struct Fences {
 pub(crate) struct Later {
     pub(crate) command: Command,
     pub(crate) pages: Pages,
-    /// The request that it serves.
-    pub(crate) request: u64,
+    /// The request that it serves, and the tenant that it is charged to.
+    pub(crate) charged: (u64, u16),
     /// Since when it waits for its die, once it is there, ns.
     pub(crate) arrived_ns: u64,
     /// Its number among the commands of its die, once it is handed over.
@@ -33,8 +33,8 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    pub(crate) fn new(command: Command, pages: Pages, request: u64, arrived_ns: u64) -> Self {
-        Self { command, pages, request, arrived_ns, handed: 0 }
+    pub(crate) fn new(command: Command, pages: Pages, charged: (u64, u16), arrived_ns: u64) -> Self {
+        Self { command, pages, charged, arrived_ns, handed: 0 }
     }
 }
 
@@ -153,9 +153,10 @@ impl<P: Probe> Events<P> {
 
     pub(super) fn arrive(&mut self, number: u32) {
         let Some(later) = self.fences.later.get_mut(number as usize) else { return };
-        if let Some(Later { command, pages, request, arrived_ns, handed }) = later.take() {
+        if let Some(Later { command, pages, charged, arrived_ns, handed }) = later.take() {
             self.fences.free.push(number);
-            let serving = std::mem::replace(&mut self.request, request);
+            let serving = std::mem::replace(&mut self.request, charged.0);
+            self.tenant = charged.1;
             self.enqueue(command, pages, (Chain::None, guard::NOTHING), (arrived_ns, handed));
             self.request = serving;
         }

@@ -5,6 +5,7 @@ use super::*;
 use crate::config::layers::{Layer, resolve};
 use crate::nand::probe::Recorder;
 use crate::op::{Link, NO_EFFECT};
+use crate::sched::Shape;
 
 /// Mean wait of reads that arrive in a Poisson stream, ns; and the share of the die's time that they take.
 fn mean_wait(
@@ -18,8 +19,13 @@ fn mean_wait(
     let settings = base.iter().chain(scheduler).copied();
     let config = resolve(&[Layer::from_assignments("test", settings)]).expect("a legal drive");
     let geometry = Geometry::new(&config).expect("a legal drive");
-    let mut events =
-        Events::new(&geometry, false, Cache::default(), Scheduler::new(&config.sched), Recorder::default());
+    let mut events = Events::new(
+        &geometry,
+        false,
+        Cache::default(),
+        Scheduler::new(&config.sched, Shape::default()),
+        Recorder::default(),
+    );
     let read = Command {
         die: 0,
         kind: CommandKind::Read,

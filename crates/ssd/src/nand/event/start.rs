@@ -2,6 +2,7 @@
 
 use super::die::Active;
 use super::{Chain, Command, CommandKind, Events, Pages, Phase, Probe, Queued, READ, TimePath, probe};
+use crate::sched::Arrival;
 use crate::stats::Spent;
 
 impl<P: Probe> Events<P> {
@@ -38,7 +39,7 @@ impl<P: Probe> Events<P> {
         let (request, spent) = (self.request, die.spent);
         let (arrived_ns, handed) = since;
         let mut queued = Queued::new(command, pages, chain, request, arrived_ns, spent);
-        (queued.handed, queued.replaces) = (handed, replaces);
+        (queued.handed, queued.replaces, queued.tenant) = (handed, replaces, self.tenant);
         if !self.scheduler.reorders() {
             if matches!(chain, Chain::None | Chain::Counts { .. }) && die.is_idle() {
                 return self.begin(number, queued, false);
@@ -54,6 +55,8 @@ impl<P: Probe> Events<P> {
         self.counts.passed += passed as u64;
         die.queue.insert(place, queued);
         self.scheduler.settle(&mut die.queue, Some(place));
+        let running = die.current.as_ref().map(|current| current.queued.tenant);
+        self.scheduler.arrived(&mut die.queue, Arrival { now_ns, ahead_ns, running });
         self.start(number);
         if place == 0 && self.scheduler.pauses() {
             self.make_way(number);
@@ -131,7 +134,7 @@ impl<P: Probe> Events<P> {
             Some(_) => return,
         };
         let bus_is_free = self.buses[self.usage.channel_of(number) as usize].user.is_none();
-        let place = self.scheduler.pick(&die.queue, bus_is_free);
+        let place = self.scheduler.pick(&die.queue, bus_is_free, self.now_ns);
         let Some(next) = die.queue.get(place) else { return };
         let waits = die.queue.holds_back(next);
         if unloads && !self.cache.reads(&next.command) {
@@ -146,6 +149,7 @@ impl<P: Probe> Events<P> {
             queued.passed += place as u32;
         }
         self.scheduler.settle(&mut die.queue, None);
+        self.scheduler.taken(&mut die.queue, &queued);
         self.begin(number, queued, overlaps);
     }
 

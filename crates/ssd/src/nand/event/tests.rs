@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::config::layers::{Layer, resolve};
 use crate::nand::probe::Recorder;
 use crate::nand::{CommandRecord, PauseRecord};
+use crate::sched::Shape;
 use maker::{Made, Maker};
 
 const BLOCKS: u32 = 6;
@@ -152,8 +153,13 @@ fn a_block_is_erased_when_all_is_programmed_that_replaces_its_pages() {
         let config = config(&[]);
         let geometry = Geometry::new(&config).expect("a legal drive");
         let cache = Cache { program: false, read: false };
-        let mut events =
-            Events::new(&geometry, true, cache, Scheduler::new(&config.sched), Recorder::default());
+        let mut events = Events::new(
+            &geometry,
+            true,
+            cache,
+            Scheduler::new(&config.sched, Shape::default()),
+            Recorder::default(),
+        );
         let command = |die, kind, program_ns| Command {
             die,
             kind,

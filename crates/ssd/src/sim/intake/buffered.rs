@@ -3,13 +3,14 @@
 use flashweir_trace::{Op, Request};
 
 use super::completing::{Owner, Turn};
-use super::stations::ENTRY_TAG;
+use super::stations::{ENTRY_TAG, LIMIT_TAG};
 use super::{Barrier, Intake};
-use crate::buffer::{Ack, Incoming, WriteBuffer};
+use crate::buffer::{Ack, Incoming, Share, WriteBuffer};
 use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::{FullRecord, Probe, TimePath};
 use crate::op::Stage;
+use crate::sim::ledger::LAST_NS;
 use crate::stats::Parts;
 
 impl<A: TimePath, C: Content> Intake<A, C> {
@@ -43,12 +44,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.set_barrier();
             } else if op == Op::Trim {
                 self.trim_now(tag, &request)?;
+            } else if self.is_held_back(tag)? {
+                break;
             } else if !self.admit(tag, &request)? {
                 self.full_since_ns.get_or_insert(self.array.now_ns());
                 break;
             }
             self.end_of_full(tag);
             self.stalled.pop_front();
+            if op == Op::Write {
+                self.hold_back_next(&request);
+            }
             if op != Op::Flush {
                 self.settle(tag, 1);
             }
@@ -61,6 +67,35 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         } else {
             Ok(())
         }
+    }
+
+    /// True if a write that has not begun to enter the buffer waits for backpressure.
+    fn is_held_back(&mut self, tag: u32) -> Result<bool, RunError> {
+        let now = self.array.now_ns();
+        let has_begun = self.slots.get(tag).is_some_and(|slot| slot.admitted > 0);
+        let Some(held) = self.backpressure.as_mut().filter(|held| !has_begun && held.ready_ns() > now) else {
+            return Ok(false);
+        };
+        let ready_ns = held.ready_ns();
+        if ready_ns > LAST_NS {
+            return Err(RunError::TooLong { number: self.ledger.taken });
+        }
+        if held.calls() {
+            self.array.call_at(ready_ns, LIMIT_TAG);
+        }
+        Ok(true)
+    }
+
+    /// A write is in the buffer: backpressure may hold back the one after it.
+    fn hold_back_next(&mut self, request: &Request) {
+        let Some((held, buffer)) = self.backpressure.as_mut().zip(self.buffer.as_ref()) else { return };
+        let (mut free, units) = (0, u64::from(self.core.mapped_units()));
+        if held.heeds_free_blocks() {
+            free = (0..units as u32).map(|unit| self.core.free_blocks(unit)).sum();
+        }
+        let used = Share { parts: buffer.used(), of: buffer.pages() };
+        let pages = self.core.entries(request).count() as u64;
+        held.entered(self.array.now_ns(), request.bytes(), pages, used, Share { parts: free, of: units });
     }
 
     /// Entries of the buffer that wait.

@@ -200,6 +200,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             look_ups: self.look_ups.clone(),
             buffer: self.buffer.clone(),
             stalled: self.stalled.clone(),
+            backpressure: self.backpressure.clone(),
             barriers: self.barriers.clone(),
             stations: self.stations.clone(),
             background: self.background.clone(),

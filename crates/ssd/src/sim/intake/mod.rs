@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Ledger;
 use super::ledger::is_empty;
-use crate::buffer::{Ack, WriteBuffer};
+use crate::buffer::{Ack, Backpressure, WriteBuffer};
 use crate::config::Config;
 use crate::content::Content;
 use crate::core::Core;
@@ -84,6 +84,7 @@ pub(super) struct Intake<A, C> {
     pub(super) stalled: VecDeque<u32>,
     /// With superblocks: pages of the buffer that each die has to program.
     programs: Vec<u32>,
+    backpressure: Option<Box<Backpressure>>,
     /// Since when the first stalled request finds no room, ns.
     pub(super) full_since_ns: Option<u64>,
     barriers: Vec<Barrier>,
@@ -128,6 +129,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             ack: if is_buffered { config.buffer.ack } else { Ack::Flash },
             protected: config.buffer.protected,
             stalled: VecDeque::new(),
+            backpressure: Backpressure::new(&config.buffer.backpressure, config.gc.free_blocks),
             programs: vec![
                 0;
                 if config.alloc.has_superblocks() { geometry.total_dies() } else { 0 } as usize

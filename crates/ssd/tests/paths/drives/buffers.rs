@@ -6,7 +6,7 @@ use super::Setting;
 pub(crate) const REPLACEMENTS: [&str; 5] = ["fifo", "fifo", "lru", "block-lru", "fab"];
 
 /// When pages leave the buffer before they must, and if it outlives a loss of power.
-pub(super) const BUFFERS: [&[(&str, &str)]; 8] = [
+pub(super) const BUFFERS: [&[(&str, &str)]; 11] = [
     &[],
     &[],
     &[],
@@ -15,6 +15,9 @@ pub(super) const BUFFERS: [&[(&str, &str)]; 8] = [
     &[("buffer.destage", "eager"), ("buffer.protected", "true")],
     &[("buffer.destage", "idle"), ("buffer.idle_after", "60us")],
     &[("buffer.destage", "age"), ("buffer.max_age", "300us")],
+    &[("buffer.backpressure", "rate"), ("buffer.admit_rate", "9MiB")],
+    &[("buffer.backpressure", "fill"), ("buffer.destage", "eager"), ("buffer.fill_from", "0.2")],
+    &[("buffer.backpressure", "free"), ("buffer.free_delay", "300us")],
 ];
 
 /// Acknowledgement of a buffer from flash, or the order in which pages leave it.

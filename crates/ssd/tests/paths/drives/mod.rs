@@ -16,7 +16,7 @@ use buffers::{BUFFERS, of_buffer};
 use cells::{CELLS, of_cells};
 
 /// Schedulers with settings of their own; half of them the one that does without events.
-const SCHEDULERS: [&[(&str, &str)]; 22] = [
+const SCHEDULERS: [&[(&str, &str)]; 24] = [
     &[],
     &[],
     &[],
@@ -37,6 +37,8 @@ const SCHEDULERS: [&[(&str, &str)]; 22] = [
     &[("sched.kind", "suspend"), ("sched.write_bound", "3ms"), ("sched.max_suspensions", "2")],
     &[("sched.kind", "suspend"), ("sched.suspend_time", "3us"), ("sched.dispatch", "immediate")],
     &[("sched.kind", "out-of-order"), ("sched.window", "3")],
+    &[("sched.kind", "flin")],
+    &[("sched.kind", "flin"), ("sched.priorities", "1,3"), ("sched.interval", "300us")],
     &[
         ("sched.kind", "suspend"),
         ("sched.write_weight", "0"),

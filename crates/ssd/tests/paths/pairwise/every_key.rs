@@ -26,7 +26,7 @@ const NOT_DRAWN: [(&str, &str); 8] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 59] = [
+const VALUES: [(&str, &[&str]); 67] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -44,6 +44,9 @@ const VALUES: [(&str, &[&str]); 59] = [
     ("nand.spread", &["0", "0.05", "0.3"]),
     ("buffer.high_mark", &["0.5", "0.7", "1"]),
     ("buffer.low_mark", &["0", "0.3", "0.6"]),
+    ("buffer.admit_rate", &["1MiB", "20MiB"]),
+    ("buffer.fill_from", &["0", "0.4", "1"]),
+    ("buffer.free_below", &["2", "4", "30"]),
     ("nand.die_spread", &["0", "0.1"]),
     ("nand.erase_growth", &["0", "0.2", "90"]),
     ("nand.bad_blocks", &["0", "0.03", "0.1"]),
@@ -65,6 +68,11 @@ const VALUES: [(&str, &[&str]); 59] = [
     ("slc.static_blocks", &["1", "2", "5"]),
     ("slc.dynamic_share", &["1", "0.6", "0.2"]),
     ("sched.write_weight", &["0", "0.5", "3"]),
+    ("sched.interval", &["1ns", "50us", "2ms"]),
+    ("sched.low_read_rate", &["0", "1MiB", "1GiB"]),
+    ("sched.low_write_rate", &["0", "1MiB", "1GiB"]),
+    ("sched.min_fairness", &["0", "0.6", "1"]),
+    ("sched.priorities", &["none", "2", "1,4", "3,2"]),
     ("sched.protected_start", &["0", "0.1", "0.6"]),
     ("sched.protected_end", &["0", "0.2", "1"]),
     ("host.weights", &["1", "1,3", "urgent,1"]),

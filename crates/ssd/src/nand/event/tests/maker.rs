@@ -3,6 +3,7 @@
 use super::*;
 use crate::nand::probe::Recorder;
 use crate::op::{Link, NO_EFFECT};
+use crate::sched::Shape;
 
 /// Data that a command relies on. A token is the data of one write.
 #[derive(Clone, Debug)]
@@ -50,7 +51,7 @@ impl Maker {
     /// A drive whose logical pages are all written; what they hold is there from the start.
     pub(super) fn new(config: &Config, seed: u64, bus_ns: u64, cache_program: bool) -> Self {
         let geometry = Geometry::new(config).expect("a legal drive");
-        let scheduler = Scheduler::new(&config.sched);
+        let scheduler = Scheduler::new(&config.sched, Shape::default());
         let cache = Cache { program: cache_program, read: false };
         let events = Events::new(&geometry, bus_ns == 0, cache, scheduler, Recorder::default());
         let mut maker = Self {

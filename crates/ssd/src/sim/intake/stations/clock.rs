@@ -21,8 +21,8 @@ use crate::sched::Pages;
 use crate::sim::intake::{Found, Intake};
 use crate::stats::Parts;
 
-/// A command of a group, with the number of the request that it serves.
-type Member = (u64, Command, Pages);
+/// A command of a group, with the number of the request that it serves and the tenant that it is charged to.
+type Member = ((u64, u16), Command, Pages);
 
 /// Commands that start together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl Starting {
 impl Groups {
     /// Takes the commands of a group that is being made.
     pub(super) fn fill<'a, A: TimePath>(&'a mut self, array: &'a A) -> Filling<'a, A> {
-        Filling { request: array.serving(), tagged: 0, members: &mut self.filling, array }
+        Filling { request: array.serving(), tenant: 0, tagged: 0, members: &mut self.filling, array }
     }
 
     /// The waits of groups that have not started.
@@ -81,6 +81,7 @@ impl Groups {
 /// Collects the commands of a group.
 pub(super) struct Filling<'a, A> {
     request: u64,
+    tenant: u16,
     /// Commands that somebody waits for.
     tagged: u32,
     members: &'a mut Vec<Member>,
@@ -100,9 +101,13 @@ impl<A: TimePath> Executor for Filling<'_, A> {
         self.request = request;
     }
 
+    fn charge(&mut self, tenant: u16) {
+        self.tenant = tenant;
+    }
+
     fn submit(&mut self, _: u64, command: Command, pages: Pages) {
         self.tagged += u32::from(command.tag != NOBODY);
-        self.members.push((self.request, command, pages));
+        self.members.push(((self.request, self.tenant), command, pages));
     }
 
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
@@ -221,8 +226,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             Kind::Cycle => self.start_cycle(&mut commands),
             Kind::Read(tag) if commands.is_empty() => self.array.fence(0..0, tag),
             Kind::Read(_) | Kind::Map | Kind::Collect => {
-                for (request, command, pages) in commands.drain(..) {
+                for ((request, tenant), command, pages) in commands.drain(..) {
                     self.array.serve(request);
+                    self.array.charge(tenant);
                     self.array.submit(now, command, pages);
                 }
             }
@@ -246,12 +252,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let mut cycle = std::mem::take(&mut self.stations.groups.cycle);
         cycle.begin(self.core.geometry.total_dies(), now);
         let Starting { held, free_ns, arrival_ns } = &mut cycle;
-        for (request, command, pages) in commands.drain(..) {
+        for (charged, command, pages) in commands.drain(..) {
             // Parity goes with the pages that it completes; nobody waits for it.
             let is_parity = command.kind == CommandKind::Program && command.tag == NOBODY;
             let is_page = (PAGE_TAG..STATION_TAG).contains(&command.tag) || is_parity;
             if is_page && command.purpose == Purpose::Host {
-                held.push((request, command, pages));
+                held.push((charged, command, pages));
                 continue;
             }
             // A die runs its commands in the order in which they are made; so do the dies of a superblock that is collected. No page
@@ -259,9 +265,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let of_all = command.link.get().is_some_and(|(_, role)| role != Role::Write);
             let is_old = has_sets && command.kind == CommandKind::Read && command.purpose == Purpose::Host;
             let before = held.extract_if(.., |(_, held, _)| !is_old && (of_all || held.die == command.die));
-            for (request, command, pages) in before.chain([(request, command, pages)]) {
+            for ((request, tenant), command, pages) in before.chain([(charged, command, pages)]) {
                 free_ns[command.die as usize] += command.total_ns();
                 self.array.serve(request);
+                self.array.charge(tenant);
                 self.array.submit(now, command, pages);
             }
         }
@@ -269,17 +276,18 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let before_ns = free_ns.iter().copied().max().unwrap_or(now);
         let together_ns =
             held.iter().map(|(_, command, _)| ready(command)).max().unwrap_or(now).max(before_ns);
-        for (request, command, pages) in held.drain(..) {
+        for ((request, tenant), command, pages) in held.drain(..) {
             let arrived_ns = together_ns - before_program_ns(&command);
             // Commands of a die keep their order.
             let arrival_ns = &mut arrival_ns[command.die as usize];
             *arrival_ns = arrived_ns.max(*arrival_ns);
             if *arrival_ns == now {
                 self.array.serve(request);
+                self.array.charge(tenant);
                 self.array.submit(now, command, pages);
                 continue;
             }
-            self.array.submit_at(*arrival_ns, Later::new(command, pages, request, arrived_ns));
+            self.array.submit_at(*arrival_ns, Later::new(command, pages, (request, tenant), arrived_ns));
         }
         self.stations.groups.cycle = cycle;
     }

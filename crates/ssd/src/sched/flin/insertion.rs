@@ -1,0 +1,187 @@
+//! Stage 1, fairness-aware queue insertion (section 5.1 and algorithm 1 of the paper).
+//!
+//! The slowdown of a command is its estimated time in the shared queue by that alone: what it has waited, the rest of what runs,
+//! the service times of all before it and its own; against the wait for the commands of its own flow, and its own service.
+//! Commands of one flow keep their order, and so do those that write to one unit.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Arrival, Queued};
+use crate::op::CommandKind;
+
+/// A command of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Item {
+    /// Its number in the queue of its die.
+    pub(super) number: u64,
+    pub(super) tenant: u16,
+    /// Units that it writes, as [`super::super::Pages::units`].
+    pub(super) units: u64,
+    /// True if it stands among those of low intensity.
+    pub(super) low: bool,
+    /// True if it was moved forward for fairness: none of high intensity passes it.
+    fixed: bool,
+    arrived_ns: u64,
+    service_ns: u64,
+    /// Estimated wait if its flow was alone, ns.
+    alone_ns: u64,
+}
+
+impl Item {
+    pub(super) fn new(queued: &Queued) -> Self {
+        let writes = queued.command.kind != CommandKind::Read;
+        Self {
+            number: queued.number,
+            tenant: queued.tenant,
+            units: if writes { queued.pages.units() } else { 0 },
+            low: false,
+            fixed: false,
+            arrived_ns: queued.arrived_ns,
+            // A drive may have times of 0.
+            service_ns: queued.command.total_ns().max(1),
+            alone_ns: 0,
+        }
+    }
+
+    /// Slowdown if it is done `finish_ns` from now.
+    fn slowdown(&self, now_ns: u64, finish_ns: u64) -> f64 {
+        (now_ns - self.arrived_ns + finish_ns) as f64 / (self.alone_ns + self.service_ns) as f64
+    }
+
+    /// True if the order of the two is never changed.
+    fn keeps_order(&self, other: &Self) -> bool {
+        self.tenant == other.tenant || self.units & other.units != 0
+    }
+}
+
+/// Smallest and largest of some slowdowns.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    min: f64,
+    max: f64,
+}
+
+impl Range {
+    const NONE: Self = Self { min: f64::INFINITY, max: 0.0 };
+
+    fn with(self, slowdown: f64) -> Self {
+        Self { min: self.min.min(slowdown), max: self.max.max(slowdown) }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    /// 1 if all are alike.
+    fn fairness(self) -> f64 {
+        self.min / self.max
+    }
+}
+
+/// The queue of one kind and level: commands of low intensity, then the others.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct List {
+    items: VecDeque<Item>,
+    /// Those of low intensity.
+    low: usize,
+}
+
+impl List {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter()
+    }
+
+    /// Puts a command at the end.
+    pub(super) fn append(&mut self, item: Item) {
+        self.items.push_back(Item { low: false, ..item });
+    }
+
+    /// Takes the command of a number out.
+    pub(super) fn remove(&mut self, number: u64) {
+        if let Some(place) = self.items.iter().position(|item| item.number == number) {
+            self.items.remove(place);
+            self.low -= usize::from(place < self.low);
+        }
+    }
+
+    /// Puts a command where it is fair (algorithm 1).
+    pub(super) fn insert_fairly(&mut self, mut item: Item, arrival: Arrival, min_fairness: f64) {
+        // A flow may have become one of low intensity with commands among the others.
+        item.low &= !self.items.range(self.low..).any(|other| item.keeps_order(other));
+        let (start, end) = if item.low { (0, self.low) } else { (self.low, self.items.len()) };
+        item.alone_ns = self.alone_ns(&item, end, arrival);
+        let is_fixed = |other: &Item| item.keeps_order(other) || other.fixed;
+        let first = self.items.range(start..end).rposition(is_fixed).map_or(start, |place| start + place + 1);
+        let place = if !item.low && self.is_most_slowed(&item, arrival, min_fairness) {
+            item.fixed = first < end;
+            first
+        } else {
+            self.fairest(&item, start..end, first, arrival)
+        };
+        self.items.insert(place, item);
+        self.low += usize::from(item.low);
+    }
+
+    /// Estimated wait of a command if its flow was alone: until the command of the flow before it is done.
+    fn alone_ns(&self, item: &Item, end: usize, arrival: Arrival) -> u64 {
+        let before = self.items.range(..end).rev().find(|before| before.tenant == item.tenant);
+        match before {
+            Some(before) => {
+                (before.arrived_ns + before.alone_ns + before.service_ns).saturating_sub(arrival.now_ns)
+            }
+            None if arrival.running == Some(item.tenant) => arrival.ahead_ns,
+            None => 0,
+        }
+    }
+
+    /// True if the queue is unfair to flows of high intensity, and most to that of the command, which comes last.
+    fn is_most_slowed(&self, item: &Item, arrival: Arrival, min_fairness: f64) -> bool {
+        let mut flows: Vec<(u16, f64, u32)> = Vec::new();
+        let mut finish_ns = arrival.ahead_ns;
+        for (place, one) in self.items.iter().chain([item]).enumerate() {
+            finish_ns += one.service_ns;
+            if place < self.low {
+                continue;
+            }
+            let slowdown = one.slowdown(arrival.now_ns, finish_ns);
+            match flows.iter_mut().find(|(tenant, ..)| *tenant == one.tenant) {
+                Some((_, sum, count)) => (*sum, *count) = (*sum + slowdown, *count + 1),
+                None => flows.push((one.tenant, slowdown, 1)),
+            }
+        }
+        let mean = |(_, sum, count): &(u16, f64, u32)| sum / f64::from(*count);
+        let all = flows.iter().map(mean).fold(Range::NONE, Range::with);
+        let own = flows.iter().find(|(tenant, ..)| *tenant == item.tenant).map_or(0.0, mean);
+        all.fairness() < min_fairness && own >= all.max
+    }
+
+    /// The place from `first` on, of a part of the queue, where a command makes the slowdowns of the part most alike; of equal
+    /// ones the last.
+    fn fairest(&self, item: &Item, part: std::ops::Range<usize>, first: usize, arrival: Arrival) -> usize {
+        let now_ns = arrival.now_ns;
+        let ahead_ns: u64 = self.items.range(..part.start).map(|before| before.service_ns).sum();
+        let mut finish_ns = arrival.ahead_ns + ahead_ns;
+        // Slowdowns of those before each place, as they are.
+        let mut before = vec![Range::NONE];
+        for (place, one) in self.items.range(part.clone()).enumerate() {
+            finish_ns += one.service_ns;
+            before.push(before[place].with(one.slowdown(now_ns, finish_ns)));
+        }
+        let at = |place: usize| before[place - part.start];
+        let mut after = Range::NONE;
+        let own = |finish_ns: u64| item.slowdown(now_ns, finish_ns + item.service_ns);
+        let mut best = (at(part.end).with(own(finish_ns)).fairness(), part.end);
+        for place in (first..part.end).rev() {
+            let one = &self.items[place];
+            after = after.with(one.slowdown(now_ns, finish_ns + item.service_ns));
+            finish_ns -= one.service_ns;
+            let fairness = at(place).and(after).with(own(finish_ns)).fairness();
+            if fairness > best.0 {
+                best = (fairness, place);
+            }
+        }
+        best.1
+    }
+}
