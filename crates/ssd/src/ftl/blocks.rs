@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::block_map::BlockCell;
+
 /// Index of full blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Index {
@@ -112,6 +114,20 @@ impl Blocks {
     #[inline]
     pub(crate) fn free(&self) -> u64 {
         u64::from(self.count - self.fresh) + self.erased.len() as u64
+    }
+
+    /// Each block, by number, as a cell of its own.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = BlockCell> {
+        let mut is_free = vec![false; self.count as usize];
+        is_free[self.fresh as usize..].fill(true);
+        self.erased.iter().for_each(|block| is_free[*block as usize] = true);
+        (0..self.count).zip(is_free).map(|(block, free)| BlockCell {
+            blocks: 1,
+            free: free.into(),
+            open: (!free && !self.is_full(block)).into(),
+            valid: self.valid(block).into(),
+            erases: self.erases(block).into(),
+        })
     }
 
     /// Full blocks: those that a collection may take.

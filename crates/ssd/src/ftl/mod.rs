@@ -11,6 +11,7 @@
 //!
 //! A layer whose map is not all in RAM is asked for a page by [`Ftl::translate`] first.
 
+mod block_map;
 pub(crate) mod blocks;
 mod change;
 pub(crate) mod classifier;
@@ -25,6 +26,7 @@ mod wear;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use block_map::{BlockCell, BlockMap};
 use classifier::{Classifier, GroupCounts};
 pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;

@@ -8,7 +8,7 @@ use super::ledger;
 use crate::content::{Baseline, Content};
 use crate::core::{AHEAD, Core};
 use crate::error::RunError;
-use crate::ftl::{Placement, Wear};
+use crate::ftl::{BlockMap, Placement, Wear};
 use crate::geometry::Geometry;
 use crate::slc::SlcState;
 use crate::stats::{Counters, FlashTime};
@@ -29,6 +29,7 @@ pub(super) trait State {
     fn groups(&self) -> Option<Placement>;
     fn slc(&self) -> Option<SlcState>;
     fn free_blocks(&self, channel: u32) -> u64;
+    fn block_map(&self, max_cells: u64) -> BlockMap;
     fn spilled(&self) -> u64;
 }
 
@@ -101,6 +102,10 @@ impl<C: Content> State for Core<C> {
         let units = self.geometry.units() / self.geometry.channels;
         let of_channel = channel * units..(channel + 1) * units;
         of_channel.map(|unit| Core::free_blocks(self, unit)).sum()
+    }
+
+    fn block_map(&self, max_cells: u64) -> BlockMap {
+        self.ftl.block_map(max_cells, self.geometry.pages_per_block)
     }
 
     fn spilled(&self) -> u64 {
