@@ -71,7 +71,7 @@ fn map_of(units: &[&Blocks], max_cells: u64, pages_per_block: u64, counts_valid:
     for units in units.chunks(units_per_row as usize) {
         let mut row = Vec::new();
         for unit in units {
-            for (block, one) in unit.cells().enumerate() {
+            for (block, one) in cells(unit).enumerate() {
                 let at = block / blocks_per_cell as usize;
                 if at >= row.len() {
                     row.resize(at + 1, BlockCell::default());
@@ -86,6 +86,17 @@ fn map_of(units: &[&Blocks], max_cells: u64, pages_per_block: u64, counts_valid:
         map.rows.push(row);
     }
     map
+}
+
+/// Each block of a unit, by number, as a cell of its own.
+fn cells(unit: &Blocks) -> impl Iterator<Item = BlockCell> {
+    (0..).zip(unit.erased_ones()).map(|(block, free)| BlockCell {
+        blocks: 1,
+        free: free.into(),
+        open: (!free && !unit.is_full(block)).into(),
+        valid: unit.valid(block).into(),
+        erases: unit.erases(block).into(),
+    })
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::block_map::BlockCell;
-
 /// Index of full blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Index {
@@ -116,18 +114,12 @@ impl Blocks {
         u64::from(self.count - self.fresh) + self.erased.len() as u64
     }
 
-    /// Each block, by number, as a cell of its own.
-    pub(crate) fn cells(&self) -> impl Iterator<Item = BlockCell> {
-        let mut is_free = vec![false; self.count as usize];
-        is_free[self.fresh as usize..].fill(true);
-        self.erased.iter().for_each(|block| is_free[*block as usize] = true);
-        (0..self.count).zip(is_free).map(|(block, free)| BlockCell {
-            blocks: 1,
-            free: free.into(),
-            open: (!free && !self.is_full(block)).into(),
-            valid: self.valid(block).into(),
-            erases: self.erases(block).into(),
-        })
+    /// Of each block, by number: true if it is erased.
+    pub(crate) fn erased_ones(&self) -> Vec<bool> {
+        let mut found = vec![false; self.count as usize];
+        found[self.fresh as usize..].fill(true);
+        self.erased.iter().for_each(|block| found[*block as usize] = true);
+        found
     }
 
     /// Full blocks: those that a collection may take.

@@ -1,12 +1,12 @@
-//! Time of each die by kind of work, added up while a drive goes: a probe that keeps no records, so its memory does not grow.
+//! Time of each die by kind of work, added up while a drive goes: without records, so its memory does not grow.
 //!
 //! A command counts when it has ended, or, where times are worked out at once, when it was made.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
-use super::on_the_way::{CoreRecord, LinkRecord};
-use super::probe::{Course, FullRecord, HoldRecord, IssueRecord, PauseRecord, Probe, RequestRecord};
-use crate::op::{Command, CommandKind, Purpose};
+use crate::op::{CommandKind, Purpose};
 
 /// Kinds of work of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl DieWork {
 /// Time of a die by kind of work, ns, in the order of [`DieWork::ALL`]. What is left of the time elapsed is idle.
 pub type DieWorkTimes = [u64; DieWork::ALL.len()];
 
-/// The probe. A drive that is saved leaves it out.
+/// Sums of each die; a probe (`watcher.rs`). A drive that is saved leaves it out.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct DieUse {
     #[serde(skip)]
@@ -65,7 +65,14 @@ pub(crate) struct DieUse {
 
 impl DieUse {
     /// A command had its die for a span of time, `bus_ns` of it for the bus.
-    fn add(&mut self, die: u32, work: DieWork, start_ns: u64, end_ns: u64, bus_ns: u64) {
+    pub(super) fn add(
+        &mut self,
+        die: u32,
+        (kind, purpose): (CommandKind, Purpose),
+        span_ns: Range<u64>,
+        bus_ns: u64,
+    ) {
+        let Range { start: start_ns, end: end_ns } = span_ns;
         let at = die as usize;
         if at >= self.dies.len() {
             self.dies.resize(at + 1, Default::default());
@@ -76,39 +83,12 @@ impl DieUse {
         *counted_ns = end_ns.max(*counted_ns);
         let bus_ns = bus_ns.min(time_ns);
         times[DieWork::Transfer as usize] += bus_ns;
-        times[work as usize] += time_ns - bus_ns;
+        times[DieWork::of(kind, purpose) as usize] += time_ns - bus_ns;
     }
 
     /// Times of the dies that have worked, by number; those behind have not.
     pub(crate) fn times(&self) -> Vec<DieWorkTimes> {
         self.dies.iter().map(|(times, _)| *times).collect()
-    }
-}
-
-impl Probe for DieUse {
-    const ON: bool = true;
-
-    fn command(&mut self, command: &Command, course: &Course) {
-        let work = DieWork::of(command.kind, command.purpose);
-        self.add(command.die, work, course.resumed_ns, course.end_ns, command.bus_ns);
-    }
-
-    fn hold(&mut self, record: HoldRecord) {
-        self.add(record.die, DieWork::of(record.kind, record.purpose), record.start_ns, record.end_ns, 0);
-    }
-
-    fn pause(&mut self, _: PauseRecord) {}
-    fn queue(&mut self, _: u64, _: u32, _: i32) {}
-    fn transfer(&mut self, _: &Command, _: u64, _: u64) {}
-    fn issue(&mut self, _: IssueRecord) {}
-    fn request(&mut self, _: RequestRecord) {}
-    fn dirty_pages(&mut self, _: u64, _: Option<u32>, _: i32) {}
-    fn full(&mut self, _: FullRecord) {}
-    fn link(&mut self, _: LinkRecord) {}
-    fn core(&mut self, _: CoreRecord) {}
-
-    fn die_use(&self) -> Vec<DieWorkTimes> {
-        self.times()
     }
 }
 
@@ -119,10 +99,10 @@ mod tests {
     #[test]
     fn no_time_of_a_die_counts_twice_and_the_bus_has_its_own() {
         let mut found = DieUse::default();
-        found.add(1, DieWork::Read, 10, 30, 5);
+        found.add(1, (CommandKind::Read, Purpose::Host), 10..30, 5);
         // The next page was sensed while this one left.
-        found.add(1, DieWork::Read, 25, 40, 5);
-        found.add(1, DieWork::Erase, 50, 60, 0);
+        found.add(1, (CommandKind::Read, Purpose::Host), 25..40, 5);
+        found.add(1, (CommandKind::Erase, Purpose::Gc), 50..60, 0);
         let times = found.times();
         assert_eq!(times[0], [0; 6], "a die that did nothing");
         assert_eq!(times[1], [20, 0, 0, 10, 0, 10]);
@@ -131,7 +111,7 @@ mod tests {
     #[test]
     fn a_saved_drive_leaves_it_out() {
         let mut found = DieUse::default();
-        found.add(0, DieWork::Copy, 0, 9, 0);
+        found.add(0, (CommandKind::Copies, Purpose::Gc), 0..9, 0);
         assert!(postcard::to_allocvec(&found).expect("plain").is_empty());
     }
 }

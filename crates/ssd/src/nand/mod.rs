@@ -17,6 +17,7 @@ mod spread;
 pub(crate) mod timeline;
 pub(crate) mod timing;
 mod transfer;
+mod watcher;
 
 pub(crate) use cache::Cache;
 pub(crate) use cells::{Cell, PageOrder, Programs};
