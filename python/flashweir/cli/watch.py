@@ -9,6 +9,7 @@ import typer
 from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.cli.common import Device, Settings, note_import, pair, watched
+from flashweir.options.option import Row
 from flashweir.tenants import file_of
 
 # Seconds between two looks for Ctrl-C.
@@ -22,17 +23,25 @@ def watch(
         typer.Argument(
             metavar="FILE", help="A timeline (.pftrace), or a workload as of `simulate`, which is simulated first."
         ),
+        Row("a timeline (`.pftrace`), or a [workload](workloads.md) as of `simulate`, which is simulated first"),
     ],
     device: Device = None,
     settings: Settings = None,
     speed: Annotated[
         float | None,
         typer.Option("--speed", metavar="X", help="Simulated time over wall time.  [default: the run in a minute]"),
+        Row("simulated time over wall time (the run in a minute)"),
     ] = None,
     dashboard: Annotated[
-        str, typer.Option("--dashboard", metavar="HOST:PORT", help="Address of the page; port 0 is any free one.")
+        str,
+        typer.Option("--dashboard", metavar="HOST:PORT", help="Address of the page; port 0 is any free one."),
+        Row("address of the page (`127.0.0.1:0`); port 0 is any free one"),
     ] = "127.0.0.1:0",
-    exposed: Annotated[bool, typer.Option("--exposed", help="Allow an address that other machines reach.")] = False,
+    exposed: Annotated[
+        bool,
+        typer.Option("--exposed", help="Allow an address that other machines reach."),
+        Row("allows an address that other machines reach"),
+    ] = False,
 ) -> None:
     """Show a recorded run in a browser, until Ctrl-C."""
     from flashweir.dashboard.server import Dashboard

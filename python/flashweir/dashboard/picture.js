@@ -136,6 +136,16 @@ function cellsOf(blocks, wear) {
   return {rows, low: `${short(least)} erases`, high: `${short(most)} erases`};
 }
 
+/** Columns of rows of cells, and the size of a cell: as large as cells can be where all of them are seen at once. */
+function gridOf(rows, longest, width) {
+  const fitted = (cell) => {
+    const columns = Math.max(1, Math.min(rows, Math.floor(width / (longest * cell + 8)))), box = width / columns;
+    const wide = Math.min(cell, (box - 8) / longest), tall = Math.max(6, Math.min(18, wide));
+    return {columns, box, wide, tall, height: Math.ceil(rows / columns) * (tall + 3)};
+  };
+  return [24, 18, 14, 10].map(fitted).find((grid) => grid.height <= 260) ?? fitted(7);
+}
+
 function drawBlocks(frame) {
   const section = document.getElementById("blocks-section"), blocks = frame.blocks;
   section.hidden = !blocks || !blocks.erases.length;
@@ -143,8 +153,7 @@ function drawBlocks(frame) {
   const wear = document.getElementById("blocks-show").value === "erases";
   const {rows, low, high} = cellsOf(blocks, wear), canvas = document.getElementById("blocks");
   const longest = Math.max(...rows.map((row) => row.length)), width = canvas.clientWidth;
-  const columns = Math.max(1, Math.min(rows.length, Math.floor(width / (longest * 7 + 8))));
-  const box = width / columns, wide = Math.min(26, (box - 8) / longest), tall = Math.max(6, Math.min(16, wide));
+  const {columns, box, wide, tall} = gridOf(rows.length, longest, width);
   const {pen} = sized(canvas, Math.ceil(rows.length / columns) * (tall + 3) + 2);
   const [free, open, line] = [colour("free"), colour("open"), colour("line")];
   rows.forEach((row, at) => {

@@ -37,8 +37,8 @@ pub(super) fn run(shared: &Shared, command: &str, values: &Map<String, Value>) -
         "status" => args(&[]).and_then(|_| at_drive(shared, |core| Ok(status(shared, core)))),
         "counters" => args(&[]).and_then(|_| at_drive(shared, |core| Ok(counters(core)))),
         "sample" => args(&[]).and_then(|_| at_drive(shared, |core| Ok(sample(shared, core)))),
-        "pause" => args(&[]).and_then(|_| at_drive(shared, |core| Ok(pause(core, true)))),
-        "resume" => args(&[]).and_then(|_| at_drive(shared, |core| Ok(pause(core, false)))),
+        "pause" => args(&[]).and_then(|_| at_drive(shared, |core| pause(core, true))),
+        "resume" => args(&[]).and_then(|_| at_drive(shared, |core| pause(core, false))),
         "smart" => {
             let cycles = args(&["rated_cycles"])?.count("rated_cycles")?;
             at_drive(shared, |core| Ok(health::smart(core, cycles)))
@@ -126,12 +126,16 @@ fn sample(shared: &Shared, core: &mut Core) -> Value {
 }
 
 /// Stops time, or lets it go on: requests that come meanwhile wait.
-fn pause(core: &mut Core, paused: bool) -> Value {
+fn pause(core: &mut Core, paused: bool) -> Result<Value, Fail> {
     if core.clock.is_paused() != paused {
         let now_ns = core.drive.now_ns();
         core.clock.set_paused(paused, now_ns);
+        // Brings the drive to the time at which the clock stopped.
+        if let Err(error) = core.step(&mut Vec::new()) {
+            return Err(failed(core, error));
+        }
     }
-    json!({"paused": paused, "simulated_s": core.drive.now_ns() as f64 / 1e9})
+    Ok(json!({"paused": paused, "simulated_s": core.drive.now_ns() as f64 / 1e9}))
 }
 
 /// The part of the result so far that counts.
