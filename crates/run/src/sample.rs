@@ -96,7 +96,11 @@ fn blocks(map: &BlockMap) -> Value {
     };
     let valid = |cell: &BlockCell, pages: u64| {
         let used = cell.blocks - cell.free;
-        json!(if used == 0 { -1 } else { (cell.valid * 1000 / (used * pages).max(1)).min(1000) as i64 })
+        json!(if used == 0 {
+            -1
+        } else {
+            (cell.valid * 1000 / (used * pages).max(1)).min(1000).cast_signed()
+        })
     };
     let open = |row: &Vec<BlockCell>| {
         let at = row.iter().enumerate().filter(|(_, cell)| cell.open > 0).map(|(at, _)| at);

@@ -74,7 +74,7 @@ struct Begun {
 }
 
 /// State of the reader.
-struct Parts {
+struct Reader {
     start_ns: u64,
     width_ns: u64,
     roles: HashMap<u64, Role>,
@@ -96,7 +96,7 @@ pub fn samples_of_timeline(path: &Path, output: &Path) -> Result<(), Error> {
         return Err(wrong(path, "nothing happens in it"));
     }
     let width_ns = (last_ns - first_ns).div_ceil(SAMPLES as u64).max(1);
-    let mut found = Parts {
+    let mut found = Reader {
         start_ns: first_ns,
         width_ns,
         roles: HashMap::new(),
@@ -165,7 +165,7 @@ fn next(file: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<bool> {
     Ok(true)
 }
 
-impl Parts {
+impl Reader {
     fn take(&mut self, packet: TracePacket) {
         if let Some(track) = packet.track_descriptor
             && let (Some(uuid), Some(role)) = (track.uuid, track.name.as_deref().and_then(Role::of))
