@@ -78,6 +78,15 @@ def test_time_of_a_die_that_was_counted_ahead_is_carried_and_none_is_lost() -> N
     assert picture["buses"] == [1.0]
 
 
+def test_samples_of_another_form_begin_anew() -> None:
+    other = sample(1, 10**9)
+    other["dies"] = {**other["dies"], "work": ["host", "copy", "mapping"], "busy_ns": [[9, 9, 9]] * 3}
+    carried = Carried()
+    carried.shares(sample(0), sample(1, 10**9))
+    assert carried.shares(sample(1), {**other, "time_s": 2})[0] == pytest.approx([9e-9] * 3)
+    assert point(other, sample(2, 10**9))["die_host"] == pytest.approx(0.5)
+
+
 def test_quantiles_are_upper_edges() -> None:
     assert quantile_us([(1000, 99), (2000, 1)], 0.99) == 1
     assert quantile_us([(1000, 99), (2000, 1)], 0.999) == 2

@@ -16,15 +16,19 @@ pub(crate) const MAX_DIES: usize = 1024;
 /// Buckets that each doubling of a latency is divided into: a quantile is at most 1/32 too large.
 const BUCKETS: u32 = 32;
 
-/// The sample of a drive with these tenants, at the end of the time that `stats` covers.
+/// The sample of a drive with these tenants, at the end of the time that `stats` covers. `by_work`: the simulation adds up the time of
+/// its dies by kind of work ([`flashweir_ssd::Options::die_use`]).
 pub(crate) fn sample(
     simulation: &mut Simulation,
     config: &Config,
-    names: &[String],
+    (names, by_work): (&[String], bool),
     stats: &Stats,
     time_ns: u64,
 ) -> Value {
-    let die_use = simulation.die_use();
+    let mut die_use = simulation.die_use();
+    // Dies that have not worked yet are left out.
+    die_use.resize(simulation.geometry().total_dies() as usize, DieWorkTimes::default());
+    let die_use = if by_work { die_use } else { Vec::new() };
     let geometry = simulation.geometry();
     let counters = &stats.counters;
     let page_bytes = u64::from(geometry.page_sectors) * SECTOR_BYTES;

@@ -25,11 +25,9 @@ class Carried:
     def shares(self, previous: Sample, current: Sample) -> list[list[float]]:
         """Shares of the time between two samples by kind of work, of each row of dies; the rest waits for the next."""
         elapsed_ns = (current["time_s"] - previous["time_s"]) * 1e9 * current["dies"]["dies_per_row"]
-        before, after = previous["dies"]["busy_ns"], current["dies"]["busy_ns"]
-        if len(self._rows) != len(after):
-            self._rows = [[0.0] * len(current["dies"]["work"]) for _ in after]
-        if len(before) != len(after):
-            before = [[0] * len(row) for row in after]
+        before, after = _busy(previous, current), current["dies"]["busy_ns"]
+        if [len(row) for row in self._rows] != [len(row) for row in after]:
+            self._rows = [[0.0] * len(row) for row in after]
         found = []
         for at, (old, new) in enumerate(zip(before, after, strict=True)):
             waiting = [left + now - then for left, then, now in zip(self._rows[at], old, new, strict=True)]
@@ -138,12 +136,21 @@ def _die_time(previous: Sample, current: Sample) -> dict[str, float | None]:
     dies = current["dies"]
     elapsed_ns = (current["time_s"] - previous["time_s"]) * 1e9 * dies["dies_per_row"] * len(dies["busy_ns"])
     sums = dict.fromkeys(("host", "collection", "mapping"), 0.0)
-    rows = previous["dies"]["busy_ns"]
+    rows = _busy(previous, current)
     for at, work in enumerate(dies["work"]):
         kind = "collection" if work in COLLECTION else "mapping" if work == "mapping" else "host"
         sums[kind] += sum(row[at] for row in dies["busy_ns"]) - sum(row[at] for row in rows)
     most = max(1.0, sum(sums.values()) / elapsed_ns) if elapsed_ns > 0 else 1.0
     return {f"die_{kind}": _ratio(time / most, elapsed_ns, most=1.0) for kind, time in sums.items()}
+
+
+def _busy(previous: Sample, current: Sample) -> Sequence[Sequence[int]]:
+    """Time of dies before: zeros where another drive, or other kinds of work, were sampled."""
+    before, after = previous["dies"], current["dies"]
+    if before["work"] == after["work"] and len(before["busy_ns"]) == len(after["busy_ns"]):
+        found: Sequence[Sequence[int]] = before["busy_ns"]
+        return found
+    return [[0] * len(row) for row in after["busy_ns"]]
 
 
 def _tenant(previous: Sample | None, current: Sample, elapsed_s: float) -> dict[str, float | None]:

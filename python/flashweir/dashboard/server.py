@@ -9,10 +9,12 @@ import json
 import secrets
 import socket
 import threading
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from ipaddress import ip_address
+from socketserver import TCPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -85,9 +87,15 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: Address, *, exposed: bool) -> None:
         self.exposed = exposed
         self.token = secrets.token_urlsafe(24)
-        self.slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
         self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         super().__init__(address, _Handler)
+
+    def server_bind(self) -> None:
+        """Binds without the look-up of the machine's name that the library makes."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
 
     @property
     def url(self) -> str:
@@ -104,13 +112,25 @@ class _Server(ThreadingHTTPServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - of the library
         """Answers a connection, if there are not too many."""
-        if not self.slots.acquire(blocking=False):
+        with self._lock:
+            taken = len(self._open) < MAX_CONNECTIONS
+            if taken:
+                self._open.add(request)
+        if not taken:
             self.shutdown_request(request)
             return
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self.slots.release()
+            with self._lock:
+                self._open.discard(request)
+
+    def cut_connections(self) -> None:
+        """Ends connections that browsers keep open."""
+        with self._lock:
+            for one in self._open:
+                with suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - of the library
         """A client that has gone is no error of ours."""
@@ -250,6 +270,7 @@ class Dashboard:
         """Ends the page. Idempotent."""
         if self._thread is not None:
             self._server.shutdown()
+            self._server.cut_connections()
             self._thread.join()
             self._thread = None
             self._server.source.close()

@@ -315,7 +315,7 @@ impl Drive {
     /// A sample at the present (see `sample.rs`).
     pub fn sample(&mut self) -> Value {
         let (stats, now_ns) = (self.stats(), self.state.now_ns);
-        sample(&mut self.simulation, &self.config, &self.names, &stats, now_ns)
+        sample(&mut self.simulation, &self.config, (&self.names, self.options.die_use), &stats, now_ns)
     }
 
     /// The statistics at the present as the result of a run, as `simulate` gives it.

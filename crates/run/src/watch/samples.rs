@@ -54,7 +54,7 @@ impl Samples {
     fn one(&self, simulation: &mut Simulation) -> Value {
         let stats = simulation.stats();
         let time_ns = stats.elapsed_ns();
-        sample(simulation, &self.config, &self.names, &stats, time_ns)
+        sample(simulation, &self.config, (&self.names, true), &stats, time_ns)
     }
 
     /// Writes the file, a line a sample, the last one of the end.
