@@ -139,7 +139,7 @@ def test_other_machines_are_kept_out_unless_asked_for() -> None:
 
 
 class Fixed:
-    """A source that answers the same, and keeps what it was told."""
+    """A source that answers the same, and keeps the commands."""
 
     title = "fixed"
 

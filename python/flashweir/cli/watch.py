@@ -9,6 +9,9 @@ import typer
 from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.cli.common import Device, Settings, note_import, pair, watched
+from flashweir.cli.derived import takes
+from flashweir.options import serve
+from flashweir.options import watch as option
 from flashweir.options.option import Row
 from flashweir.tenants import file_of
 
@@ -17,6 +20,7 @@ _LOOK_S = 0.2
 _TIMELINE = ".pftrace"
 
 
+@takes()
 def watch(
     run: Annotated[
         str,
@@ -27,21 +31,11 @@ def watch(
     ],
     device: Device = None,
     settings: Settings = None,
-    speed: Annotated[
-        float | None,
-        typer.Option("--speed", metavar="X", help="Simulated time over wall time.  [default: the run in a minute]"),
-        Row("simulated time over wall time (the run in a minute)"),
-    ] = None,
+    speed: option.Speed = None,
     dashboard: Annotated[
-        str,
-        typer.Option("--dashboard", metavar="HOST:PORT", help="Address of the page; port 0 is any free one."),
-        Row("address of the page (`127.0.0.1:0`); port 0 is any free one"),
+        serve.Dashboard, Row("address of the page (`127.0.0.1:0`); port 0 is any free one", "Address of the page.")
     ] = "127.0.0.1:0",
-    exposed: Annotated[
-        bool,
-        typer.Option("--exposed", help="Allow an address that other machines reach."),
-        Row("allows an address that other machines reach"),
-    ] = False,
+    exposed: Annotated[serve.Exposed, Row("allows an address that other machines reach")] = False,
 ) -> None:
     """Show a recorded run in a browser, until Ctrl-C."""
     from flashweir.dashboard.server import Dashboard

@@ -51,7 +51,7 @@ impl Role {
     }
 }
 
-/// What happened in a part of the run.
+/// Events of a part of the run, added up.
 #[derive(Clone, Debug, Default)]
 struct Part {
     dies: BTreeMap<(usize, usize), DieWorkTimes>,
