@@ -3,7 +3,10 @@
 import http.client
 import json
 import random
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
@@ -13,7 +16,7 @@ from typing import Any
 
 import forked
 import pytest
-from nbd_client import FLUSH, READ, WRITE, Client
+from nbd_client import FLUSH, READ, WRITE, Client, ended, served
 
 import flashweir
 from flashweir import ConfigError, FlashweirError
@@ -257,6 +260,72 @@ def test_samples_of_a_long_run_are_few_and_cover_it(tmp_path: Path) -> None:
     assert 300 <= len(times) <= 601
     assert times == sorted(times)
     assert times[0] < times[-1] / 100
+
+
+WATCHED: tuple[dict[str, object], ...] = (
+    {},
+    {"engine": "event", "buffer.bytes": "64KiB"},
+    {"sched.kind": "suspend", "dies": 2},
+    {"gc.planner": "cycle-stealing", "ftl.kind": "log-block", "clock": "lock-step"},
+    {"ftl.kind": "log-block"},
+    {"alloc.kind": "superblock"},
+)
+
+
+@pytest.mark.parametrize("verify", [False, True])
+@pytest.mark.parametrize("settings", WATCHED, ids=str)
+def test_a_run_of_which_samples_are_taken_has_the_same_result(
+    tmp_path: Path, settings: dict[str, object], verify: bool
+) -> None:
+    options: dict[str, Any] = {"set": {**DRIVE, "precondition": "full", **settings}, "verify": verify}
+    plain = flashweir.simulate(RUN, **options).to_dict()
+    found = flashweir.simulate(RUN, **options, samples=tmp_path / "run.jsonl").to_dict()
+    assert {key: value for key, value in found.items() if "wall" not in key} == {
+        key: value for key, value in plain.items() if "wall" not in key
+    }
+    last = json.loads((tmp_path / "run.jsonl").read_text().splitlines()[-1])
+    assert sum(map(sum, last["dies"]["busy_ns"])) > 0
+
+
+def test_serve_shows_the_address_of_its_page_and_ends_it(tmp_path: Path) -> None:
+    with served(tmp_path, "--clock", "virtual", "--dashboard", "127.0.0.1:0") as (run, ready):
+        assert list(ready) == ["event", "uri", "size_bytes", "pid", "dashboard"]
+        host = ready["dashboard"].removeprefix("http://").removesuffix("/")
+        assert json.loads(asked(host, "GET", "/about")[1])["title"] == "default drive"
+        ended(run)
+    with pytest.raises(ConnectionRefusedError):
+        asked(host, "GET", "/about")
+
+
+def test_a_page_that_can_t_be_shown_leaves_no_trace_of_the_drive(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        words = ["serve", "--data", "disk.img", "--dashboard", f"127.0.0.1:{port}"]
+        done = forked.run(words, cwd=tmp_path, timeout_s=LIMIT_S)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: --dashboard 127.0.0.1:{port}: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_watch_prints_its_address_and_ends_with_ctrl_c(tmp_path: Path) -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-m", "flashweir", "watch", RUN, "--set", "capacity=8MiB", "--set", "pages_per_block=8"],
+        cwd=tmp_path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    watch = threading.Timer(3 * LIMIT_S, run.kill)
+    watch.start()
+    assert run.stdout is not None
+    url = run.stdout.readline().strip()
+    about = json.loads(asked(url.removeprefix("http://").removesuffix("/"), "GET", "/about")[1])
+    assert about["kind"] == "recorded"
+    assert about["title"] == RUN
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=LIMIT_S)
+    watch.cancel()
+    assert (run.returncode, out, err) == (0, "", "")
 
 
 @pytest.mark.parametrize(
