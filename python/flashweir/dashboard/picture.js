@@ -114,11 +114,12 @@ function wordDies(frame, groups, kinds) {
   document.getElementById("dies-words").textContent =
     `All dies, over ${time(frame.elapsed_s)} of simulated time: ${parts}, idle ${percent(Math.max(0, 1 - busy))}.`;
   if (document.getElementById("dies-table").closest("details").open) {
-    const rows = groups.map((group) => {
+    const rows = groups.map((group, at) => {
       const shares = mean(group.rows, kinds), left = 1 - shares.reduce((sum, share) => sum + share, 0);
-      return [group.name, ...shares.map(percent), percent(Math.max(0, left)), group.bus === null ? "–" : percent(group.bus)];
+      const free = group.bus === null ? null : frame.free_blocks[at];
+      return [group.name, ...shares.map(percent), percent(Math.max(0, left)), group.bus === null ? "–" : percent(group.bus), short(free)];
     });
-    const heads = ["channel", ...kinds.map((kind) => WORK[kind][1]), "idle", "bus"];
+    const heads = ["channel", ...kinds.map((kind) => WORK[kind][1]), "idle", "bus", "free blocks"];
     table(document.getElementById("dies-table"), heads, rows, "Shares of the time of dies by channel");
   }
 }
