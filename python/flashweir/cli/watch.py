@@ -17,6 +17,7 @@ from flashweir.tenants import file_of
 
 # Seconds between two looks for Ctrl-C.
 _LOOK_S = 0.2
+_ADDRESS = "127.0.0.1:0"
 _TIMELINE = ".pftrace"
 
 
@@ -34,7 +35,7 @@ def watch(
     speed: option.Speed = None,
     dashboard: Annotated[
         serve.Dashboard, Row("address of the page (`127.0.0.1:0`); port 0 is any free one", "Address of the page.")
-    ] = "127.0.0.1:0",
+    ] = None,
     exposed: Annotated[serve.Exposed, Row("allows an address that other machines reach")] = False,
 ) -> None:
     """Show a recorded run in a browser, until Ctrl-C."""
@@ -46,7 +47,7 @@ def watch(
     is_timeline = run.lower().endswith(_TIMELINE)
     if is_timeline and (device is not None or settings):
         raise ConfigError(f"{run}: a timeline is of a run that has ended; expected no --device and no --set with it")
-    page = Dashboard(dashboard, exposed=exposed)
+    page = Dashboard(dashboard or _ADDRESS, exposed=exposed)
     try:
         with tempfile.TemporaryDirectory(prefix="flashweir-") as scratch:
             samples = Path(scratch) / "samples.jsonl"
