@@ -41,6 +41,7 @@ def simulate(
     timeline: run.Timeline = None,
     timeline_from: run.TimelineFrom = None,
     timeline_to: run.TimelineTo = None,
+    samples: run.Samples = None,
     explain: run.Explain = None,
     activity: run.Activity = False,
     power_cut: run.PowerCut = None,

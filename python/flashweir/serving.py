@@ -4,9 +4,10 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
@@ -18,6 +19,9 @@ from flashweir.result import Result
 from flashweir.settings import chosen
 from flashweir.tenants import AnyPath
 
+if TYPE_CHECKING:
+    from flashweir.dashboard.server import Dashboard
+
 # The first bytes of the file of a saved drive.
 _SAVED = b"flashweir drive\n"
 
@@ -25,9 +29,16 @@ _SAVED = b"flashweir drive\n"
 class LiveDrive:
     """A simulated drive that is being served, until it is stopped. It is a context manager, which stops it."""
 
-    def __init__(self, server: _native.Server) -> None:
-        """Of a server that has started; `serve` makes one."""
+    def __init__(self, server: _native.Server, title: str = "drive", page: "Dashboard | None" = None) -> None:
+        """Of a server that has started, with the page that is to show it; `serve` makes one."""
         self._server = server
+        self._page = page
+        self.dashboard: str | None = None
+        if page is not None:
+            from flashweir.dashboard.sources import Live
+
+            page.start(Live(title, self.control))
+            self.dashboard = page.url
         ready = json.loads(server.ready)
         self.uri: str = ready["uri"]
         self.size_bytes: int = ready["size_bytes"]
@@ -50,6 +61,8 @@ class LiveDrive:
             The result, as `flashweir serve --json` writes it.
         """
         if self._result is None:
+            if self._page is not None:
+                self._page.close()
             self._result = Result(self._server.stop())
         return self._result
 
@@ -84,6 +97,7 @@ def serve(
     clock: option.Clock = "paced",
     dilate: option.Dilate = 1.0,
     control: option.Control = None,
+    dashboard: option.Dashboard = None,
     record: option.Record = None,
     state: option.State = None,
     power_cuts: option.PowerCuts = False,
@@ -111,7 +125,10 @@ def serve(
     check_path("device", device)
     if isinstance(exports, str) or not all(isinstance(name, str) for name in exports):
         raise ConfigError(f"exports: {exports!r}: expected a list of names")
-    with tempfile.TemporaryDirectory(prefix="flashweir-") as scratch:
+    page = opened_page(dashboard, exposed=exposed)
+    with tempfile.TemporaryDirectory(prefix="flashweir-") as scratch, ExitStack() as closing:
+        if page is not None:
+            closing.callback(page.close)
         found = None if is_saved(device) else device_name(device, Path(scratch))
         drive = {"device": found, "overrides": chosen(set, overrides), "options": {"seed": seed}}
         spec = {
@@ -119,12 +136,35 @@ def serve(
             "load": os.fsdecode(device) if is_saved(device) else None,  # type: ignore[arg-type]
             **as_spec(serve, options),
             "exports": list(exports),
+            "watched": page is not None,
         }
         try:
-            return LiveDrive(_native.Server(as_json(spec), as_native_progress(progress)))
+            server = _native.Server(as_json(spec), as_native_progress(progress))
+            closing.pop_all()
+            return LiveDrive(server, title_of(device), page)
         except ConfigError as error:
             name_device(error, Path(scratch))
             raise
+
+
+def opened_page(address: str | None, *, exposed: bool) -> "Dashboard | None":
+    """The page at an address, not started yet; `None` without one.
+
+    Raises:
+        ConfigError: nothing can listen there, or other machines could reach it and it is not exposed.
+    """
+    if address is None:
+        return None
+    from flashweir.dashboard.server import Dashboard
+
+    return Dashboard(address, exposed=exposed)
+
+
+def title_of(device: object) -> str:
+    """The name of a drive in the title of its page."""
+    if device is None:
+        return "default drive"
+    return Path(os.fsdecode(device)).name if isinstance(device, str | bytes | os.PathLike) else "drive"
 
 
 def is_saved(device: object) -> bool:

@@ -86,6 +86,7 @@ OTHER_MEANINGS = {
     "--output": {"bench", "bundle", "collect", "train-allocator", "trace characterize"},  # a file of each one's kind
     "--memory": {"import"},  # of an NVMeVirt, not of runs
     "--model": {"import"},  # NVMeVirt's own, not one of channels
+    "--speed": {"replay"},  # of arrivals, not of a picture
     "--seed": {"train-allocator"},  # of a library that takes 31 bits
 }
 

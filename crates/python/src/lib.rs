@@ -164,6 +164,13 @@ fn renamed() -> String {
     flashweir_run::renamed().to_string()
 }
 
+/// Writes samples of a timeline to a file, a line of JSON each.
+#[pyfunction]
+fn timeline_samples(py: Python<'_>, path: PathBuf, output: PathBuf) -> PyResult<()> {
+    let done = detached(py, || flashweir_run::timeline::samples_of_timeline(&path, &output))?;
+    done.map_err(|error| error.raise())
+}
+
 /// Says what a trace holds, as JSON; `progress` is as in `simulate`.
 #[pyfunction]
 #[pyo3(signature = (path, options_json="{}", progress=None))]
@@ -338,6 +345,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(refusals, module)?)?;
     module.add_function(wrap_pyfunction!(renamed, module)?)?;
+    module.add_function(wrap_pyfunction!(timeline_samples, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;

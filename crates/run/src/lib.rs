@@ -22,6 +22,7 @@ mod progress;
 mod pull;
 pub mod requests;
 mod result;
+mod sample;
 mod simulate;
 mod slc;
 mod spec;

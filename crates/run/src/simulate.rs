@@ -70,7 +70,7 @@ pub fn simulate_sharing(
     let taken = allocator::attach(&config, &mut simulation, allocator, model, &names)?;
     workloads.check_places(simulation.geometry(), run.wrap)?;
     let explain = explain.map(|percentile| Explain::new(percentile, names.clone(), simulation.geometry()));
-    let mut watch = Watch::create(run, activity, power, explain, &config, &simulation)?;
+    let mut watch = Watch::create(run, activity, power, explain, &config, (&simulation, &names))?;
     let setup = started.elapsed();
 
     let mut writes = |geometry: &Geometry| workloads.preconditioning(seed, run.wrap, geometry);
@@ -87,7 +87,7 @@ pub fn simulate_sharing(
     let warmup = warmup.map(|warmup| warmup.finish(&mut simulation)).transpose()?;
     let ended = started.elapsed();
 
-    let watched = watch.finish(&simulation)?;
+    let watched = watch.finish(&mut simulation)?;
     let whole = simulation.stats();
     let alone = alone::run(run, fresh, &workloads, &whole, warmup.as_ref(), &mut reporter)?;
     let mut result = result::build(&Measured {
@@ -139,6 +139,7 @@ fn options(run: &RunSpec, seed: u64, tenants: u16, (activity, journal): (bool, b
         seed,
         verify: run.verify,
         record: asks,
+        die_use: run.samples.is_some(),
         latency_parts: run.latency_parts || run.explain.is_some(),
         journal,
         tenants,

@@ -40,6 +40,8 @@ pub struct RunSpec {
     pub requests: Option<Place>,
     /// Where to write the timeline.
     pub timeline: Option<Place>,
+    /// Where to write samples of the drive over the run, a line of JSON each: `flashweir watch` plays them.
+    pub samples: Option<Place>,
     /// Where to save the drive as the run leaves it.
     pub save_state: Option<Place>,
     /// The part of the run that the timeline shows: times such as `1.5s`.
@@ -96,8 +98,10 @@ impl RunSpec {
         let read = |place: &'_ Place| mix_file(place).map_or_else(|| place.path().to_owned(), PathBuf::from);
         let inputs = self.workloads.iter().map(|workload| &workload.spec).chain(&self.device);
         let mut taken: Vec<PathBuf> = inputs.map(read).filter(|path| path.is_file()).collect();
-        for output in
-            [&self.requests, &self.timeline, &self.save_state].into_iter().flatten().map(Place::path)
+        for output in [&self.requests, &self.timeline, &self.samples, &self.save_state]
+            .into_iter()
+            .flatten()
+            .map(Place::path)
         {
             if let Some(other) = taken.iter().find(|other| same_file(other, output)) {
                 let what = format!("output {}", output.display());

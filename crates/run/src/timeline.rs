@@ -8,6 +8,7 @@
 //! Events come from elsewhere; nothing here knows of drives beyond [`DriveTracks`], the usual set of tracks.
 
 pub mod proto;
+mod read;
 mod tracks;
 
 use std::cmp::Reverse;
@@ -22,6 +23,7 @@ use flashweir_trace::output::{OutputError, PartFile};
 use proto::{
     CounterDescriptor, DebugAnnotation, InternedData, InternedName, TracePacket, TrackDescriptor, TrackEvent,
 };
+pub use read::samples_of_timeline;
 pub use tracks::{DriveTracks, Track, TrackId, TrackKind};
 
 /// The one writer of the trace.

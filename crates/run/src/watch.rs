@@ -3,6 +3,7 @@
 mod arrows;
 mod levels;
 mod picture;
+mod samples;
 mod waits;
 
 use std::ops::Range;
@@ -18,6 +19,7 @@ use crate::power::Power;
 use crate::requests::RequestLog;
 use crate::spec::RunSpec;
 use picture::Picture;
+use samples::Samples;
 
 /// Takes what the drive recorded and passes it on.
 pub(crate) struct Watch {
@@ -26,6 +28,7 @@ pub(crate) struct Watch {
     activity: Option<Activity>,
     power: Option<Power>,
     explain: Option<Explain>,
+    samples: Option<Samples>,
 }
 
 impl Watch {
@@ -36,7 +39,7 @@ impl Watch {
         power: Option<Power>,
         explain: Option<Explain>,
         config: &Config,
-        simulation: &Simulation,
+        (simulation, names): (&Simulation, &[String]),
     ) -> Result<Self, Error> {
         let geometry = simulation.geometry();
         let has_buffer = config.buffer.bytes.0 > 0;
@@ -51,6 +54,10 @@ impl Watch {
             activity: activity.map(|window| Activity::new(window, geometry, has_buffer)),
             power,
             explain,
+            samples: match &run.samples {
+                Some(place) => Some(Samples::create(place.path(), config, names.to_vec())?),
+                None => None,
+            },
         })
     }
 
@@ -72,6 +79,7 @@ impl Watch {
             || self.activity.is_some()
             || self.power.is_some()
             || self.explain.is_some()
+            || self.samples.is_some()
     }
 
     /// Passes on what was recorded since the last call.
@@ -94,6 +102,9 @@ impl Watch {
         if let Some(explain) = &mut self.explain {
             explain.take(&recorded);
         }
+        if let Some(samples) = &mut self.samples {
+            samples.take(simulation);
+        }
         if let Some(log) = &mut self.requests {
             for record in &recorded.requests {
                 log.push_with_parts(record.log_record(), &record.parts)?;
@@ -103,7 +114,7 @@ impl Watch {
     }
 
     /// Completes the files and gives them their names. Returns what the result has beside its figures, by name.
-    pub(crate) fn finish(self, simulation: &Simulation) -> Result<Vec<(&'static str, Value)>, Error> {
+    pub(crate) fn finish(self, simulation: &mut Simulation) -> Result<Vec<(&'static str, Value)>, Error> {
         // A cut beyond the end is an error, and leaves no file.
         let power_cuts = self.power.map(|power| power.finish(simulation.stats().simulated_ns)).transpose()?;
         if let Some(log) = self.requests {
@@ -111,6 +122,9 @@ impl Watch {
         }
         if let Some(picture) = self.picture {
             picture.finish()?;
+        }
+        if let Some(samples) = self.samples {
+            samples.finish(simulation)?;
         }
         let activity = self.activity.map(Activity::finish);
         let explained = self.explain.map(Explain::finish);

@@ -39,13 +39,13 @@ pub mod zones;
 pub use config::Config;
 pub use content::{Baseline, Trim};
 pub use error::{Amplification, ConfigError, RunError};
-pub use ftl::{FtlConfig, GroupCounters, Placement, Wear};
+pub use ftl::{BlockCell, BlockMap, FtlConfig, GroupCounters, Placement, Wear};
 pub use geometry::Geometry;
 pub use host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Link, Weights};
 pub use nand::probe::Recorded;
 pub use nand::{
-    CommandRecord, CoreRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, LinkRecord, PauseRecord,
-    QueueRecord, RequestRecord, TransferRecord,
+    CommandRecord, CoreRecord, DieWork, DieWorkTimes, DirtyRecord, FullRecord, HoldRecord, IssueRecord,
+    LinkRecord, PauseRecord, QueueRecord, RequestRecord, TransferRecord,
 };
 pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, TrimEntry, Work};
 pub use sched::{Dispatch, SchedPolicy};

@@ -34,6 +34,7 @@ COMMANDS = {
     "replay": "replay:replay",
     "serve": "serve:serve",
     "ctl": "ctl:ctl",
+    "watch": "watch:watch",
     "probe": "probe:probe",
     "fit": "fit:fit",
     "search": "search:search",

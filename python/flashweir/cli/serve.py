@@ -50,14 +50,21 @@ def serve(
             "options": {"seed": options.pop("seed", None)},
         },
         **as_spec(serving.serve, {**defaults_of(serving.serve), **options}),
+        "watched": "dashboard" in options,
     }
+    page = serving.opened_page(options.get("dashboard"), exposed=bool(options.get("exposed")))
     with _signals() as asked:
-        server = _started(spec, asked)
-        note_import(None if saved else device)
-        print(server.ready, flush=True)
-        while not asked and not server.wait(_LOOK_MS):
-            pass
-        result = json.loads(server.stop())
+        try:
+            live = serving.LiveDrive(server := _started(spec, asked), serving.title_of(device), page)
+            note_import(None if saved else device)
+            ready = json.loads(server.ready) | ({} if page is None else {"dashboard": page.url})
+            print(json.dumps(ready), flush=True)
+            while not asked and not server.wait(_LOOK_MS):
+                pass
+            result = live.stop().to_dict()
+        finally:
+            if page is not None:
+                page.close()
     if json_to is not None:
         write_json(result, json_to)
     if json_to != "-":

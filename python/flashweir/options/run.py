@@ -73,6 +73,16 @@ Timeline = Annotated[
         metavar="F",
     ),
 ]
+Samples = Annotated[
+    AnyPath | None,
+    Option(
+        "path",
+        "Write samples of the drive.",
+        doc="where to write samples of the drive over the run, a line of JSON each, as `flashweir ctl SOCKET sample`"
+        " prints them: at most 600, however long the run is. `flashweir watch` plays them.",
+        on_command_line=False,
+    ),
+]
 TimelineFrom = Annotated[
     str | None,
     Option(

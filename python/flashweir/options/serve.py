@@ -112,6 +112,17 @@ Control = Annotated[
         metavar="SOCKET",
     ),
 ]
+Dashboard = Annotated[
+    str | None,
+    Option(
+        "text",
+        "Show the drive in a browser.",
+        doc="address of a page that shows the drive in a browser, `HOST:PORT`; its URL is `dashboard`.",
+        row="shows the drive [in a browser](serve.md#dashboard), at an address of this machine; port 0 is any free one",
+        metavar="HOST:PORT",
+        in_spec=False,
+    ),
+]
 Record = Annotated[
     AnyPath | None,
     Option(

@@ -25,11 +25,13 @@ pub(super) struct Clock {
     started: Instant,
     /// Simulated time at the start.
     base_ns: u64,
+    /// Time stands still.
+    paused: bool,
 }
 
 impl Clock {
     pub(super) fn start(mode: ClockMode, dilate: f64, base_ns: u64) -> Self {
-        Self { mode, dilate, started: Instant::now(), base_ns }
+        Self { mode, dilate, started: Instant::now(), base_ns, paused: false }
     }
 
     pub(super) fn is_paced(&self) -> bool {
@@ -38,7 +40,7 @@ impl Clock {
 
     /// The same clock, for completions that no longer wait for wall time.
     pub(super) fn virtually(self) -> Self {
-        Self { mode: ClockMode::Virtual, ..self }
+        Self { mode: ClockMode::Virtual, paused: false, ..self }
     }
 
     pub(super) fn mode(&self) -> ClockMode {
@@ -52,11 +54,24 @@ impl Clock {
 
     /// From now on, time passes at another speed.
     pub(super) fn set_dilate(&mut self, dilate: f64) {
-        *self = Self { mode: self.mode, dilate, base_ns: self.now_ns(), started: Instant::now() };
+        *self = Self { dilate, base_ns: self.now_ns(), started: Instant::now(), ..*self };
+    }
+
+    /// Stops time, or lets it go on, from the simulated time `now_ns`.
+    pub(super) fn set_paused(&mut self, paused: bool, now_ns: u64) {
+        let base_ns = if self.is_paced() { self.now_ns().max(now_ns) } else { now_ns };
+        *self = Self { paused, base_ns, started: Instant::now(), ..*self };
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused
     }
 
     /// The simulated present, ns.
     pub(super) fn now_ns(&self) -> u64 {
+        if self.paused {
+            return self.base_ns;
+        }
         self.base_ns + self.started.elapsed().div_f64(self.dilate).as_nanos() as u64
     }
 

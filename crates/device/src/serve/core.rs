@@ -146,6 +146,9 @@ impl Core {
             self.advance_to(now_ns)?;
             return self.answer();
         }
+        if self.clock.is_paused() {
+            return self.answer();
+        }
         // The earliest completions; whatever has come by then is taken before the next ones. Time passes for requests only.
         let cut_ns = self.cut_due_ns().filter(|_| !self.outstanding.is_empty());
         let limit_ns = cut_ns.unwrap_or(u64::MAX);
@@ -286,7 +289,7 @@ impl Core {
             } else {
                 reply.send();
             }
-            if self.clock.is_paced() {
+            if self.clock.is_paced() && !self.clock.is_paused() {
                 let late = Instant::now().saturating_duration_since(self.clock.due(end_ns));
                 self.lateness.add(late, self.clock.wall(end_ns.saturating_sub(arrived_ns)));
             }
@@ -335,6 +338,9 @@ impl Core {
 
     /// When to look again, at the latest. `None`: no request is outstanding.
     pub(super) fn next(&self) -> Option<Instant> {
+        if self.clock.is_paused() {
+            return None;
+        }
         let cut = self.cut_due_ns().filter(|_| self.clock.is_paced());
         let cut = cut.map(|due_ns| self.clock.due(due_ns));
         if self.outstanding.is_empty() {

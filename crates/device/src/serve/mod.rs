@@ -128,6 +128,7 @@ impl Server {
         let mut own = spec.drive.clone();
         own.options.tenants.extend(exports::names(&spec.exports)?);
         own.options.journal |= spec.power_cuts;
+        own.options.die_use = spec.watched;
         let (mut drive, folder) = open(spec, &own, progress)?;
         let promise = promise(spec, drive.config())?;
         if spec.power_cuts {
@@ -265,8 +266,10 @@ fn open(
         expected: "the file has a drive of its own; expected no --set, --export, --power-cuts, --seed or --state with it".into(),
     }
     };
+    let mut default = DriveSpec::default();
+    default.options.die_use = spec.watched;
     match (&spec.load, &spec.state) {
-        (Some(path), None) if *own == DriveSpec::default() => Ok((Drive::load(path, None)?, None)),
+        (Some(path), None) if *own == default => Ok((Drive::loaded(path, None, spec.watched)?, None)),
         (Some(path), _) => Err(alone(&path.display().to_string())),
         (None, Some(folder)) => {
             let (drive, lock) = state::open(folder, own, progress)?;

@@ -41,6 +41,8 @@ pub struct ServeSpec {
     pub exports: Vec<String>,
     /// Socket that commands are taken at.
     pub control: Option<PathBuf>,
+    /// Add up the time of each die by kind of work, for those who watch the drive.
+    pub watched: bool,
     /// A drive that was saved, instead of a new one.
     pub load: Option<PathBuf>,
     /// Folder that the drive lives in.
@@ -69,6 +71,7 @@ impl Default for ServeSpec {
             dilate: 1.0,
             exports: Vec::new(),
             control: None,
+            watched: false,
             load: None,
             state: None,
             record: None,

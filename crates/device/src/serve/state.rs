@@ -71,7 +71,7 @@ pub(super) fn open(
     let Some(taken) = saved.map(|(_, taken)| taken).max() else {
         return Ok((Drive::open(spec, None, progress)?, lock));
     };
-    let mut drive = Drive::load(&state_of(folder, taken), None)?;
+    let mut drive = Drive::loaded(&state_of(folder, taken), None, spec.options.die_use)?;
     check_same(folder, spec, &drive)?;
     let journal = journal_of(folder, taken);
     if journal.exists() {

@@ -37,6 +37,7 @@ use crate::power::PowerCuts;
 use crate::precondition::precondition;
 use crate::progress::{Progress, Reporter};
 use crate::result::{self, Measured};
+use crate::sample::sample;
 use crate::spec::RunSpec;
 use crate::workload::uniform;
 pub use columns::Columns;
@@ -202,6 +203,7 @@ impl Drive {
             tenants: names.len() as u16,
             windows: options.windows,
             journal: options.journal,
+            die_use: options.die_use,
             ..Options::default()
         };
         let mut simulation = external::simulation(&config, own)?;
@@ -308,6 +310,12 @@ impl Drive {
     /// commands are made when their request arrives, and the time of dies and buses may lie ahead of the present.
     pub fn stats(&self) -> Stats {
         self.state.counts.stats(&self.simulation, self.state.now_ns)
+    }
+
+    /// A sample at the present (see `sample.rs`).
+    pub fn sample(&mut self) -> Value {
+        let (stats, now_ns) = (self.stats(), self.state.now_ns);
+        sample(&mut self.simulation, &self.config, (&self.names, self.options.die_use), &stats, now_ns)
     }
 
     /// The statistics at the present as the result of a run, as `simulate` gives it.

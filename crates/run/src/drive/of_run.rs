@@ -31,6 +31,7 @@ impl SaveState {
             (run.timeline.is_some(), "timeline"),
             (Window::parse(run.activity.as_ref())?.is_some(), "activity"),
             (run.explain.is_some(), "explain"),
+            (run.samples.is_some(), "samples"),
             (power::parse(run.power_cut.as_ref())?.is_some(), "power_cut"),
         ];
         if let Some((_, name)) = records.into_iter().find(|(is_asked, _)| *is_asked) {

@@ -25,8 +25,14 @@ impl Drive {
     ///
     /// Refused are files that are no drive, that are cut short or damaged, and those of another engine, whose state may mean something else.
     pub fn load(path: &Path, allocator: Option<Decide>) -> Result<Self, Error> {
+        Self::loaded(path, allocator, false)
+    }
+
+    /// As [`Drive::load`], and adds up the time of each die by kind of work from now on if `die_use` is set.
+    pub fn loaded(path: &Path, allocator: Option<Decide>, die_use: bool) -> Result<Self, Error> {
         let mut loading = Loading::open(path)?;
-        let Header { config, options, .. } = loading.header.clone();
+        let Header { config, mut options, .. } = loading.header.clone();
+        options.die_use = die_use;
         let config: Config =
             serde_json::from_value(config).map_err(|error| loading.wrong(error.to_string()))?;
         // The model is part of the state.

@@ -48,6 +48,9 @@ pub struct DriveOptions {
     pub windows: bool,
     /// Keep a journal of what is on flash, so that power can be cut.
     pub journal: bool,
+    /// Add up the time of each die by kind of work, for [`super::Drive::sample`]. It is no part of a saved drive.
+    #[serde(skip_serializing)]
+    pub die_use: bool,
     /// The model of `tenants.channels=learned`; `None` is the one that is shipped.
     pub model: Option<Place>,
 }

@@ -114,6 +114,14 @@ impl Blocks {
         u64::from(self.count - self.fresh) + self.erased.len() as u64
     }
 
+    /// Of each block, by number: true if it is erased.
+    pub(crate) fn erased_ones(&self) -> Vec<bool> {
+        let mut found = vec![false; self.count as usize];
+        found[self.fresh as usize..].fill(true);
+        self.erased.iter().for_each(|block| found[*block as usize] = true);
+        found
+    }
+
     /// Full blocks: those that a collection may take.
     pub(crate) fn full_count(&self) -> u64 {
         self.full_count

@@ -11,6 +11,7 @@
 //!
 //! A layer whose map is not all in RAM is asked for a page by [`Ftl::translate`] first.
 
+mod block_map;
 pub(crate) mod blocks;
 mod change;
 pub(crate) mod classifier;
@@ -26,6 +27,7 @@ pub(crate) mod zones;
 
 use serde::{Deserialize, Serialize};
 
+pub use block_map::{BlockCell, BlockMap};
 use classifier::{Classifier, GroupCounts};
 pub use config::FtlConfig;
 pub(crate) use dftl::Dftl;

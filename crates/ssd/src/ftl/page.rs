@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
 use super::classifier::{Classes, Classifier, GroupCounts};
-use super::{Ops, Step, Upkeep, Wear, Written, wear};
+use super::{Ops, Step, Upkeep, Written};
 use crate::alloc::Home;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
@@ -346,22 +346,6 @@ impl PageFtl {
         state.valid_pages < state.room
     }
 
-    pub(super) fn free_blocks(&self, unit: u32) -> u64 {
-        self.units[unit as usize].blocks.free() + self.erased_in_slc(unit)
-    }
-
-    pub(super) fn erases(&self, unit: u32, block: u32) -> u32 {
-        self.units[unit as usize].blocks.erases(block)
-    }
-
-    pub(super) fn end_preconditioning(&mut self) {
-        self.units.iter_mut().for_each(|unit| unit.blocks.end_preconditioning());
-    }
-
-    pub(super) fn wear(&self) -> Wear {
-        wear::wear(self.units.iter().map(|unit| &unit.blocks))
-    }
-
     pub(super) fn snapshot(&mut self) -> Self {
         Self {
             units: self.units.iter_mut().map(Unit::snapshot).collect(),
@@ -394,5 +378,6 @@ mod lay;
 mod pack;
 mod slc;
 pub(super) mod steps;
+mod tables;
 #[cfg(test)]
 mod tests;

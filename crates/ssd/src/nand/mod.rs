@@ -7,6 +7,7 @@
 mod cache;
 mod cells;
 mod config;
+pub(crate) mod die_use;
 mod energy;
 pub(crate) mod event;
 mod on_the_way;
@@ -16,10 +17,12 @@ mod spread;
 pub(crate) mod timeline;
 pub(crate) mod timing;
 mod transfer;
+mod watcher;
 
 pub(crate) use cache::Cache;
 pub(crate) use cells::{Cell, PageOrder, Programs};
 pub(crate) use config::NandConfig;
+pub use die_use::{DieWork, DieWorkTimes};
 pub(crate) use energy::EnergyConfig;
 pub(crate) use path::TimePath;
 pub(crate) use probe::Course;

@@ -3,6 +3,7 @@
 use flashweir_trace::{LogRecord, Request};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::die_use::{DieUse, DieWorkTimes};
 pub use super::on_the_way::{CoreRecord, LinkRecord};
 use crate::op::{Command, CommandKind, HostEntry, PageEntry, Purpose};
 use crate::stats::Parts;
@@ -210,7 +211,13 @@ pub(crate) trait Probe {
     /// A core of the firmware takes a command.
     fn core(&mut self, record: CoreRecord);
     /// Takes what was recorded since the last call.
-    fn take(&mut self) -> Recorded;
+    fn take(&mut self) -> Recorded {
+        Recorded::default()
+    }
+    /// Time of dies by kind of work so far, if it is added up.
+    fn die_use(&self) -> Vec<DieWorkTimes> {
+        Vec::new()
+    }
 }
 
 /// Records when a command uses the bus, if it starts at `start_ns` and nothing delays it.
@@ -287,14 +294,11 @@ impl Probe for Off {
     fn link(&mut self, _: LinkRecord) {}
     #[inline]
     fn core(&mut self, _: CoreRecord) {}
-    fn take(&mut self) -> Recorded {
-        Recorded::default()
-    }
 }
 
 /// Keeps records until they are taken. It belongs to a run, and is not part of a saved drive: saving refuses it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Recorded);
+pub(crate) struct Recorder(Recorded, DieUse);
 
 const NOT_SAVED: &str = "a drive that is recorded can't be saved";
 
@@ -314,6 +318,7 @@ impl Probe for Recorder {
     const ON: bool = true;
 
     fn command(&mut self, command: &Command, course: &Course) {
+        self.1.command(command, course);
         let Command { die, kind, purpose, opens, pages, bus_ns, effect, .. } = *command;
         let Course { arrived_ns, start_ns, end_ns, resumed_ns, passed, pauses, parts, request } = *course;
         self.0.commands.push(CommandRecord {
@@ -340,6 +345,7 @@ impl Probe for Recorder {
     }
 
     fn hold(&mut self, record: HoldRecord) {
+        self.1.hold(record);
         if record.start_ns < record.end_ns {
             self.0.holds.push(record);
         }
@@ -386,5 +392,9 @@ impl Probe for Recorder {
 
     fn take(&mut self) -> Recorded {
         std::mem::take(&mut self.0)
+    }
+
+    fn die_use(&self) -> Vec<DieWorkTimes> {
+        self.1.times()
     }
 }

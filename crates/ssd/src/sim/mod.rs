@@ -7,6 +7,7 @@ mod intake;
 mod ledger;
 mod state;
 mod untimed;
+mod view;
 mod windows;
 
 use std::ops::Range;
@@ -17,14 +18,14 @@ use crate::config::Config;
 use crate::content::{Baseline, Observers, Unchecked};
 use crate::error::{ConfigError, RunError};
 use crate::external::{External, Policies};
-use crate::ftl::{FtlConfig, Placement, Wear};
+use crate::ftl::{FtlConfig, Wear};
 use crate::geometry::Geometry;
 use crate::host::Arbiter;
+use crate::nand::DieWorkTimes;
+use crate::nand::die_use::DieUse;
 use crate::nand::probe::{Off, Recorded, Recorder};
-use crate::slc::SlcState;
 use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
 use crate::tenants::{Allocation, Model};
-use crate::zones::Zones;
 
 use build::{build, check_failure, check_tenants, check_versions};
 use ledger::Ledger;
@@ -45,6 +46,8 @@ pub struct Options {
     pub verify: bool,
     /// Keep records of commands and requests for [`Simulation::take_recorded`].
     pub record: bool,
+    /// Add up the time of each die by kind of work (see [`Simulation::die_use`]); without memory that grows, unlike `record`.
+    pub die_use: bool,
     /// Keep account of where latencies go (see [`Stats::parts`]).
     pub latency_parts: bool,
     /// Keep a journal of what is on flash at any time (see [`Simulation::begin_journal`]). Implies `record`.
@@ -61,6 +64,7 @@ impl Default for Options {
             seed: 0,
             verify: false,
             record: false,
+            die_use: false,
             latency_parts: false,
             journal: false,
             tenants: 1,
@@ -101,6 +105,8 @@ trait Drive: Send {
     fn state_mut(&mut self) -> &mut dyn State;
     fn stats(&self) -> Stats;
     fn take_recorded(&mut self) -> Recorded;
+    /// Time of each die by kind of work.
+    fn die_use(&mut self) -> Vec<DieWorkTimes>;
     /// From now on pages of tenants go to these channels.
     fn allocate(&mut self, _: &Allocation) {}
     /// Pages that wait may go to other channels than before: those that are idle take them.
@@ -138,7 +144,7 @@ impl Simulation {
         }
         let Options { verify, journal, .. } = options;
         let in_order = !matches!(config.ftl, FtlConfig::Direct(_));
-        let record = options.record || journal;
+        let record = options.record || journal || (options.die_use && verify);
         let drive = if verify || record {
             let content = |geometry: &Geometry| Observers::new(geometry, verify, journal, in_order);
             if record {
@@ -146,6 +152,8 @@ impl Simulation {
             } else {
                 build(config, options, content, Off)?
             }
+        } else if options.die_use {
+            build(config, options, |_| Unchecked, DieUse::default())?
         } else {
             build(config, options, |_| Unchecked, Off)?
         };
@@ -329,21 +337,6 @@ impl Simulation {
     /// Erase counts since the drive was new.
     pub fn wear(&self) -> Wear {
         self.drive.state().wear()
-    }
-
-    /// Counters of the groups of open blocks, where a classifier divides pages among more than two.
-    pub fn placement(&self) -> Option<Placement> {
-        self.drive.state().groups()
-    }
-
-    /// Content of the SLC cache, if there is one.
-    pub fn slc(&self) -> Option<SlcState> {
-        self.drive.state().slc()
-    }
-
-    /// The zones, if there are any, as commands to them that were made leave them: pages of flash are their blocks.
-    pub fn zones(&self) -> Option<&Zones> {
-        self.drive.state().zones()
     }
 
     /// Erased blocks of a channel, those held back included, as the translation layer counts them: from when a command

@@ -8,7 +8,7 @@ use super::ledger;
 use crate::content::{Baseline, Content};
 use crate::core::{AHEAD, Core};
 use crate::error::RunError;
-use crate::ftl::{Placement, Wear};
+use crate::ftl::{BlockMap, Placement, Wear};
 use crate::geometry::Geometry;
 use crate::slc::SlcState;
 use crate::stats::{Counters, FlashTime};
@@ -31,6 +31,7 @@ pub(super) trait State {
     fn slc(&self) -> Option<SlcState>;
     fn zones(&self) -> Option<&Zones>;
     fn free_blocks(&self, channel: u32) -> u64;
+    fn block_map(&self, max_cells: u64) -> BlockMap;
     fn spilled(&self) -> u64;
 }
 
@@ -108,6 +109,10 @@ impl<C: Content> State for Core<C> {
         let units = self.geometry.units() / self.geometry.channels;
         let of_channel = channel * units..(channel + 1) * units;
         of_channel.map(|unit| Core::free_blocks(self, unit)).sum()
+    }
+
+    fn block_map(&self, max_cells: u64) -> BlockMap {
+        self.ftl.block_map(max_cells, self.geometry.pages_per_block)
     }
 
     fn spilled(&self) -> u64 {

@@ -14,8 +14,21 @@ use crate::serve::cuts::{Report, Trigger};
 use crate::serve::spec::MAX_DILATE;
 
 /// Names of the commands.
-const COMMANDS: [&str; 10] =
-    ["status", "counters", "smart", "ocp", "set", "fork", "inject", "power-cut", "save", "stop"];
+const COMMANDS: [&str; 13] = [
+    "status",
+    "counters",
+    "sample",
+    "smart",
+    "ocp",
+    "set",
+    "pause",
+    "resume",
+    "fork",
+    "inject",
+    "power-cut",
+    "save",
+    "stop",
+];
 
 /// Executes a command.
 pub(super) fn run(shared: &Shared, command: &str, values: &Map<String, Value>) -> Result<Value, Fail> {
@@ -23,6 +36,9 @@ pub(super) fn run(shared: &Shared, command: &str, values: &Map<String, Value>) -
     match command {
         "status" => args(&[]).and_then(|_| at_drive(shared, |core| Ok(status(shared, core)))),
         "counters" => args(&[]).and_then(|_| at_drive(shared, |core| Ok(counters(core)))),
+        "sample" => args(&[]).and_then(|_| at_drive(shared, |core| Ok(sample(shared, core)))),
+        "pause" => args(&[]).and_then(|_| at_drive(shared, |core| pause(core, true))),
+        "resume" => args(&[]).and_then(|_| at_drive(shared, |core| pause(core, false))),
         "smart" => {
             let cycles = args(&["rated_cycles"])?.count("rated_cycles")?;
             at_drive(shared, |core| Ok(health::smart(core, cycles)))
@@ -77,6 +93,7 @@ fn status(shared: &Shared, core: &Core) -> Value {
         "valid": valid,
         "clock": mode,
         "dilate": dilate,
+        "paused": core.clock.is_paused(),
         "simulated_s": now_ns as f64 / 1e9,
         "connections": shared.open().len(),
         "outstanding": core.outstanding(),
@@ -87,6 +104,38 @@ fn status(shared: &Shared, core: &Core) -> Value {
         "power_cut_armed": armed,
         "lateness": core.lateness.report(),
     })
+}
+
+/// A sample of the drive, and of those that it is served to.
+fn sample(shared: &Shared, core: &mut Core) -> Value {
+    let (verdict, valid) = core.lateness.verdict(core.clock.mode(), core.clock.dilate());
+    let mut found = core.drive.sample();
+    found["served"] = json!({
+        "verdict": verdict,
+        "valid": valid,
+        "clock": core.clock.mode(),
+        "dilate": core.clock.dilate(),
+        "paused": core.clock.is_paused(),
+        "connections": shared.open().len(),
+        "outstanding": core.outstanding(),
+        "power_cuts": core.tally.power_cuts,
+        "can_cut_power": core.cuts.is_some(),
+        "is_compared": core.what_if.is_some(),
+    });
+    found
+}
+
+/// Stops time, or lets it go on: requests that come meanwhile wait.
+fn pause(core: &mut Core, paused: bool) -> Result<Value, Fail> {
+    if core.clock.is_paused() != paused {
+        let now_ns = core.drive.now_ns();
+        core.clock.set_paused(paused, now_ns);
+        // Brings the drive to the time at which the clock stopped.
+        if let Err(error) = core.step(&mut Vec::new()) {
+            return Err(failed(core, error));
+        }
+    }
+    Ok(json!({"paused": paused, "simulated_s": core.drive.now_ns() as f64 / 1e9}))
 }
 
 /// The part of the result so far that counts.

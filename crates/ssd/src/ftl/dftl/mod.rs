@@ -26,6 +26,7 @@ use std::collections::{BTreeSet, VecDeque};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::blocks::Blocks;
 use super::page::{Frontier, PageFtl};
 use super::{MapWork, Ops, Upkeep, Wear, Written};
 use crate::alloc::Home;
@@ -370,6 +371,11 @@ impl Dftl {
 
     pub(super) fn end_preconditioning(&mut self) {
         self.page.end_preconditioning();
+    }
+
+    /// The block tables of the units.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &Blocks> {
+        self.page.tables()
     }
 
     pub(super) fn wear(&self) -> Wear {

@@ -27,6 +27,7 @@ mod unit;
 
 use serde::{Deserialize, Serialize};
 
+use super::blocks::Blocks;
 use super::{FtlConfig, Ops, Step, Upkeep, Wear, Written, wear};
 use crate::alloc::Home;
 use crate::cow::CowVec;
@@ -189,6 +190,11 @@ impl LogFtl {
 
     pub(super) fn end_preconditioning(&mut self) {
         self.units.iter_mut().for_each(|unit| unit.blocks_mut().end_preconditioning());
+    }
+
+    /// The block tables of the units.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &Blocks> {
+        self.units.iter().map(Unit::blocks)
     }
 
     pub(super) fn wear(&self) -> Wear {

@@ -10,6 +10,7 @@ use crate::core::AHEAD;
 use crate::error::RunError;
 use crate::external::External;
 use crate::geometry::Geometry;
+use crate::nand::DieWorkTimes;
 use crate::nand::probe::Recorded;
 use crate::nand::{Probe, TimePath};
 use crate::sim::ledger::BeforeDrain;
@@ -180,6 +181,10 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         let of_buffer = if is_at_present { now_ns } else { u64::MAX };
         let settled_ns = self.array.settled_ns().min(of_buffer).min(self.full_since_ns.unwrap_or(u64::MAX));
         Recorded { settled_ns, queues_settled_ns: now_ns, ..recorded }
+    }
+
+    fn die_use(&mut self) -> Vec<DieWorkTimes> {
+        self.array.probe().die_use()
     }
 
     fn snapshot(&mut self) -> Box<dyn Drive> {

@@ -1,0 +1,40 @@
+//! Views of a drive for people who watch it: its groups, its SLC cache, what its dies did, and what its blocks hold.
+
+use super::Simulation;
+use crate::ftl::{BlockMap, Placement};
+use crate::nand::DieWorkTimes;
+use crate::slc::SlcState;
+use crate::zones::Zones;
+
+impl Simulation {
+    /// Counters of the groups of open blocks, where a classifier divides pages among more than two.
+    pub fn placement(&self) -> Option<Placement> {
+        self.drive.state().groups()
+    }
+
+    /// Content of the SLC cache, if there is one.
+    pub fn slc(&self) -> Option<SlcState> {
+        self.drive.state().slc()
+    }
+
+    /// Time of each die by kind of work so far, ns, with [`super::Options::die_use`] or records; empty otherwise. A command counts
+    /// when it has ended, or, where times are worked out at once, when it was made.
+    pub fn die_use(&mut self) -> Vec<DieWorkTimes> {
+        let dies = self.geometry().total_dies() as usize;
+        let mut found = self.drive.die_use();
+        if !found.is_empty() {
+            found.resize(dies, DieWorkTimes::default());
+        }
+        found
+    }
+
+    /// The blocks of the drive as the translation layer has them, neighbours joined into at most so many cells.
+    pub fn block_map(&self, max_cells: u64) -> BlockMap {
+        self.drive.state().block_map(max_cells)
+    }
+
+    /// The zones, if there are any, as commands to them that were made leave them: pages of flash are their blocks.
+    pub fn zones(&self) -> Option<&Zones> {
+        self.drive.state().zones()
+    }
+}
