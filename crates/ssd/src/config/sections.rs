@@ -10,8 +10,7 @@ use super::Config;
 
 /// Plain data as a JSON value.
 pub(super) fn value_of(plain: &impl Serialize) -> Value {
-    serde_json::to_value(plain)
-        .unwrap_or_else(|error| unreachable!("a configuration is plain data: {error}"))
+    serde_json::to_value(plain).unwrap_or_else(|error| unreachable!("a configuration is plain data: {error}"))
 }
 
 /// The section that a dotted key belongs to.

@@ -73,8 +73,10 @@ impl<C: Content> Core<C> {
             return;
         }
         // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
-        let die = (self.geometry.units_per_page > 1).then_some(command.die);
-        self.flush_pending(now_ns, die, executor);
+        if self.pending.grouping() {
+            let die = (self.geometry.units_per_page > 1).then_some(command.die);
+            self.flush_pending(now_ns, die, executor);
+        }
         self.submit(now_ns, command, member, executor);
     }
 

@@ -14,6 +14,8 @@ use crate::stats::Parts;
 pub(super) struct Fences {
     /// Empty where nobody asks.
     dies: Vec<Counts>,
+    /// Commands of all dies that are not done.
+    under_way: u64,
     /// Tags of fences, each with the dies that have not reached it: a few at most.
     left: Vec<(u32, u32)>,
     /// Commands that come later, by number, and numbers that are free.
@@ -78,6 +80,7 @@ impl Fences {
     pub(super) fn submitted(&mut self, die: u32) -> u64 {
         let Some(counts) = self.dies.get_mut(die as usize) else { return 0 };
         counts.submitted += 1;
+        self.under_way += 1;
         counts.submitted
     }
 }
@@ -88,9 +91,13 @@ impl<P: Probe> Events<P> {
         let of_die = &self.dies[die as usize];
         let active = if unloads { &of_die.unloading } else { &of_die.current };
         let Some(number) = active.as_ref().map(|active| active.queued.handed) else { return };
-        let Fences { dies, left, .. } = &mut self.fences;
+        let Fences { dies, left, under_way, .. } = &mut self.fences;
         let counts = &mut dies[die as usize];
         counts.done += 1;
+        *under_way -= 1;
+        if counts.fences.is_empty() {
+            return;
+        }
         let fences = counts.fences.iter_mut().filter(|fence| number <= fence.last);
         fences.for_each(|fence| fence.left -= 1);
         for Fence { tag, .. } in counts.fences.extract_if(.., |fence| fence.left == 0) {
@@ -132,6 +139,9 @@ impl<P: Probe> Events<P> {
 
     /// True if dies have commands that are not done.
     pub(super) fn have_commands(&self, dies: Range<u32>) -> bool {
+        if dies.len() == self.fences.dies.len() {
+            return self.fences.under_way > 0;
+        }
         self.fences.dies[dies.start as usize..dies.end as usize]
             .iter()
             .any(|counts| counts.done < counts.submitted)
