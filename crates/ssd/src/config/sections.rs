@@ -29,6 +29,7 @@ macro_rules! sections {
         }
 
         /// Names of the sections that differ from the default.
+        #[expect(clippy::float_cmp, reason = "a number is at its default, or it is not")]
         pub(super) fn changed(config: &Config) -> Vec<&'static str> {
             static DEFAULT: OnceLock<Config> = OnceLock::new();
             let default = DEFAULT.get_or_init(Config::default);

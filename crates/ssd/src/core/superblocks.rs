@@ -160,7 +160,7 @@ impl<C: Content> Core<C> {
                 }
             }
         }
-        self.count_tally(&ops.tally, made.step);
+        Self::count_tally(&mut self.counters, &mut self.collections, &ops.tally, made.step);
         ops.clear();
         (self.ops, self.superblocks) = (ops, Some(superblocks));
     }

@@ -95,12 +95,14 @@ impl<P: Probe> Events<P> {
         let counts = &mut dies[die as usize];
         counts.done += 1;
         *under_way -= 1;
-        if counts.fences.is_empty() {
-            return;
-        }
-        let fences = counts.fences.iter_mut().filter(|fence| number <= fence.last);
-        fences.for_each(|fence| fence.left -= 1);
-        for Fence { tag, .. } in counts.fences.extract_if(.., |fence| fence.left == 0) {
+        let mut at = 0;
+        while let Some(fence) = counts.fences.get_mut(at) {
+            fence.left -= u64::from(number <= fence.last);
+            if fence.left > 0 {
+                at += 1;
+                continue;
+            }
+            let Fence { tag, .. } = counts.fences.remove(at);
             let Some(place) = left.iter().position(|(waiting, _)| *waiting == tag) else { continue };
             left[place].1 -= 1;
             if left[place].1 == 0 {
